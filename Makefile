@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+# One graph: every folder's module.mk declares libraries, programs and tests; the rules are here.
+# `make help` lists the targets.
+MAKEFLAGS += --no-builtin-rules --warn-undefined-variables
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+SHELL := /bin/bash
+
+VERSION := $(strip $(shell cat VERSION))
+
+# What a packager may set.
+FLAVOR ?= release
+DESTDIR ?=
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec/ipu-container-toolkit
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
+SYSCONFDIR ?= /etc/ipu-container-toolkit
+STATEDIR ?= /var/lib/ipu-container-toolkit
+RUNDIR ?= /run/ipu-container-toolkit
+CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
+AR := $(if $(filter default undefined,$(origin AR)),gcc-ar,$(AR))
+CXXFLAGS ?=
+CPPFLAGS ?=
+LDFLAGS ?=
+PKG_CONFIG ?= pkg-config
+PROTOC ?= protoc
+V ?= 0
+TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
+CI ?= false
+TEST ?=
+export TESTS_MUST_RUN TEST FLAVOR
+
+O := build/$(FLAVOR)
+GEN := $(O)/gen
+
+# Flavours: the same rules, another folder.
+FLAVOR_CXX_release := -O2 -g -D_FORTIFY_SOURCE=2
+FLAVOR_CXX_debug := -O0 -g3 -Werror
+FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-pointer
+FLAVOR_LD_release :=
+FLAVOR_LD_debug :=
+FLAVOR_LD_asan := -fsanitize=address,undefined
+ifeq ($(origin FLAVOR_CXX_$(FLAVOR)),undefined)
+$(error FLAVOR=$(FLAVOR) is unknown: use release, debug or asan)
+endif
+# The sanitizers cannot be linked statically.
+STATIC := $(if $(filter asan,$(FLAVOR)),,-static-pie)
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
+  -Wold-style-cast -Woverloaded-virtual -Wformat=2 -Wundef -Wunused-result
+ALL_CXXFLAGS = -std=c++20 -fPIE -fstack-protector-strong -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) \
+  $(FLAVOR_CXX_$(FLAVOR)) $(CXXFLAGS)
+ALL_CPPFLAGS = -I. $(CPPFLAGS)
+ALL_LDFLAGS = -Wl,-z,relro,-z,now $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
+
+LIBS :=
+BINS :=
+TESTS :=
+include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
+
+ifeq ($(V),1)
+say =
+quiet =
+else
+say = @printf '  %-7s %s\n' $(1) '$(2)';
+quiet = @
+endif
+
+# The package flags are asked for when a recipe runs, so that `make deps` can install pkg-config first.
+# Headers of others are system headers: our warnings are not for them.
+pkg_cflags = $(if $(strip $(1)),$$($(PKG_CONFIG) --cflags $(1) | sed 's/-I/-isystem /g'))
+pkg_libs = $(if $(strip $(2)),$$($(PKG_CONFIG) $(1) --libs $(2)))
+
+# ---- libraries and programs --------------------------------------------------------------------
+# LIB_x_SRCS, LIB_x_DEPS (our libraries), LIB_x_PKGS (pkg-config), LIB_x_PROTOS (generated first).
+objs = $(patsubst $(GEN)/%.cc,$(GEN)/%.o,$(patsubst %.cc,$(O)/%.o,$(filter-out $(GEN)/%,$(1))) $(filter $(GEN)/%,$(1)))
+all_libs = $(foreach d,$(1),$(d) $(call all_libs,$(LIB_$(d)_DEPS)))
+archives = $(foreach d,$(call all_libs,$(1)),$(O)/lib$(d).a)
+packages = $(sort $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PKGS)))
+protos = $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PROTOS))
+
+define library
+LIB_$(1)_DEPS ?=
+LIB_$(1)_PKGS ?=
+LIB_$(1)_PROTOS ?=
+LIB_$(1)_FLAGS ?=
+$(call objs,$(LIB_$(1)_SRCS)): PKGS = $$(call packages,$(1))
+$(call objs,$(LIB_$(1)_SRCS)): FLAGS = $$(LIB_$(1)_FLAGS)
+$(call objs,$(LIB_$(1)_SRCS)): | $$(call protos,$(1))
+$(O)/lib$(1).a: $(call objs,$(LIB_$(1)_SRCS))
+ALL_OBJS += $(call objs,$(LIB_$(1)_SRCS))
+endef
+
+# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_STATIC (yes or empty).
+define program
+BIN_$(1)_PKGS ?=
+BIN_$(1)_STATIC ?=
+BIN_$(1)_FLAGS ?=
+$(call objs,$(BIN_$(1)_SRCS)): PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
+$(call objs,$(BIN_$(1)_SRCS)): FLAGS = $$(BIN_$(1)_FLAGS)
+$(call objs,$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
+$(O)/bin/$(1): PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
+$(O)/bin/$(1): LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
+$(O)/bin/$(1): PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
+$(O)/bin/$(1): $(call objs,$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
+ALL_OBJS += $(call objs,$(BIN_$(1)_SRCS))
+endef
+
+ALL_OBJS :=
+$(foreach l,$(LIBS),$(eval LIB_$(l)_DEPS ?=)$(eval LIB_$(l)_PKGS ?=)$(eval LIB_$(l)_PROTOS ?=))
+$(foreach l,$(LIBS),$(eval $(call library,$(l))))
+$(foreach b,$(BINS) $(TESTS),$(eval $(call program,$(b))))
+
+# ---- rules ---------------------------------------------------------------------------------------
+# Every object depends on the flags, which change only when the command line or the version does.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(ALL_LDFLAGS) $(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(O)/%.o: %.cc $(O)/flags | $(O)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+
+$(GEN)/%.o: $(GEN)/%.cc $(O)/flags | $(O)/deps.ok
+	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) -std=c++20 -fPIE $(FLAVOR_CXX_$(FLAVOR)) -w $(CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+
+$(O)/lib%.a:
+	@mkdir -p $(@D)
+	$(call say,AR,$@)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
+
+$(foreach b,$(BINS) $(TESTS),$(O)/bin/$(b)):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(PKGS)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
+, := ,
+
+# One run of protoc makes all four files.
+$(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto | $(O)/deps.ok
+	@mkdir -p $(GEN)
+	$(call say,PROTOC,$<)$(PROTOC) --cpp_out=$(GEN) --grpc_out=$(GEN) --plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) $<
+
+# The packages that a build needs, looked for once a build folder.
+$(O)/deps.ok: packaging/deps.sh
+	@mkdir -p $(@D)
+	@packaging/deps.sh build
+	@touch $@
+
+-include $(patsubst %.o,%.d,$(ALL_OBJS))
+FORCE:
+.PHONY: FORCE
+
+# ---- targets -------------------------------------------------------------------------------------
+.PHONY: all
+all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, debug or asan; V=1 shows commands)
+
+.PHONY: check check-unit check-kernel check-e2e
+check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
+	@tests/run.sh unit kernel e2e
+check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TEST=pattern selects)
+	@tests/run.sh --built unit
+check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
+	@tests/run.sh --built kernel
+check-e2e: all ## real dockerd, containerd and runc on a throw-away host (root)
+	@tests/run.sh --built e2e
+.PHONY: test-programs
+test-programs: all $(TESTS:%=$(O)/bin/%)
+
+.PHONY: lint format tidy bench demo deps
+lint: ## layering, headers, one TRY a line, format, shell scripts, man pages
+	@packaging/deps.sh lint
+	@tests/lint/lint.sh
+format: ## reformat all C++
+	@packaging/deps.sh lint
+	git ls-files '*.cc' '*.h' | xargs -r clang-format -i
+tidy: ## clang-tidy over all C++
+	@packaging/deps.sh lint
+	@tests/lint/tidy.sh $(ALL_CPPFLAGS) -isystem $(GEN)
+bench: all ## measure the start path, as ratios side by side in one run (root)
+	@packaging/deps.sh e2e
+	@tests/bench/bench.sh
+demo: ## install what is missing, build, run the main job on the embedded simulator (root)
+	@packaging/deps.sh build e2e
+	@$(MAKE) --no-print-directory all
+	@tests/demo/demo.sh
+deps: ## install the Debian packages that building and testing need (root)
+	@packaging/deps.sh build e2e lint
+
+MAN_PAGES := $(wildcard man/*.[0-9])
+.PHONY: install uninstall
+install: all ## install below DESTDIR and PREFIX; configures no engine
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
+	$(foreach b,$(BINS),install -m 0755 $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
+	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
+	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
+uninstall: ## remove what install put there
+	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
+	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example'
+define nl
+
+
+endef
+
+.PHONY: clean help
+clean: ## remove build/
+	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "base/text.h"
+
+namespace base {
+namespace {
+
+constexpr int kLastFd = ~0U >> 1;
+
+struct Stat {
+  char state;
+  uint32_t threads;
+  ProcessId id;
+};
+
+// The name of a process (field 2) may hold spaces and parentheses, so count from the last ')'.
+Result<Stat> read_stat(pid_t pid) {
+  const std::string path = str("/proc/", pid, "/stat");
+  const std::string text = TRY(read_file(path, 4096));
+  const size_t name_end = text.rfind(')');
+  const std::vector<std::string_view> fields =
+      name_end == std::string::npos ? std::vector<std::string_view>()
+                                    : split(std::string_view(text).substr(name_end + 1), ' ');
+  constexpr size_t kState = 1;       // field 3
+  constexpr size_t kThreads = 18;    // field 20
+  constexpr size_t kStartTime = 20;  // field 22
+  if (fields.size() <= kStartTime || fields[kState].empty()) {
+    return Error(Code::kInternal, str("parse ", quote(path), ": too few fields"));
+  }
+  const uint32_t threads = TRY(parse_int<uint32_t>(fields[kThreads], 0, UINT32_MAX));
+  const uint64_t start = TRY(parse_int<uint64_t>(fields[kStartTime], 0, UINT64_MAX));
+  return Stat{fields[kState][0], threads, {pid, start}};
+}
+
+// Everything that the child needs, laid out before fork: no allocation happens after it.
+struct Prepared {
+  const char* path;
+  std::vector<char*> argv;
+  std::vector<char*> envp;
+  const Credentials* credentials;
+  pid_t parent;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+bool drop_to(const Credentials& who) {
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(who.gid, who.gid, who.gid) == 0 &&
+         ::setresuid(who.uid, who.uid, who.uid) == 0;
+}
+
+// Raw system calls only: this runs in the child of a fork.
+[[noreturn]] void exec_child(const Prepared& prepared, int socket, int exec_error) {
+  const auto fail = [&] {
+    const int err = errno;
+    (void)!::write(exec_error, &err, sizeof err);
+    ::_exit(127);
+  };
+  sigset_t none;
+  sigemptyset(&none);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const rlimit no_core{0, 0};
+  (void)::setrlimit(RLIMIT_CORE, &no_core);
+  // Out of the way first: they are 0, 1 or 2 themselves where the caller has closed its own.
+  constexpr int kFree = 4;
+  exec_error = ::fcntl(exec_error, F_DUPFD_CLOEXEC, kFree);
+  socket = ::fcntl(socket, F_DUPFD_CLOEXEC, kFree);
+  if (exec_error < 0 || socket < 0 || ::dup2(socket, 0) < 0 || ::dup2(socket, 1) < 0) fail();
+  const int null = ::open("/dev/null", O_WRONLY);
+  if (null < 0 || ::dup2(null, 2) < 0) fail();
+  // Moved to 3 so that one close_range can close all the rest.
+  if (::dup3(exec_error, 3, O_CLOEXEC) < 0) fail();
+  exec_error = 3;
+  if (::syscall(SYS_close_range, 4U, static_cast<unsigned>(kLastFd), 0U) != 0) fail();
+  if (prepared.credentials != nullptr && !drop_to(*prepared.credentials)) fail();
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail();
+  // After the change of user, which clears it.
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
+  if (::getppid() != prepared.parent) ::_exit(127);
+  (void)::execve(prepared.path, prepared.argv.data(), prepared.envp.data());
+  fail();
+  ::_exit(127);
+}
+
+// Sends all of INPUT, then collects the output until end of file.
+Result<std::string> exchange(int socket, std::string_view input, size_t max_output,
+                             const Deadline& deadline) {
+  std::string out;
+  char chunk[65536];
+  if (input.empty()) (void)::shutdown(socket, SHUT_WR);
+  for (;;) {
+    pollfd waiter{socket, static_cast<short>(input.empty() ? POLLIN : POLLIN | POLLOUT), 0};
+    const int ready = ::poll(&waiter, 1, static_cast<int>(deadline.left().count()));
+    if (ready < 0 && errno != EINTR) return Error::from_errno(errno, "poll");
+    if (ready == 0) return Error(Code::kTimeout, "deadline passed");
+    if ((waiter.revents & POLLOUT) != 0 && !input.empty()) {
+      const ssize_t put = ::send(socket, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      // A program that ends without reading its input still may have written its answer.
+      input.remove_prefix(put > 0 ? static_cast<size_t>(put) : errno == EPIPE ? input.size() : 0);
+      if (input.empty()) (void)::shutdown(socket, SHUT_WR);
+    }
+    if ((waiter.revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
+    const ssize_t got = ::recv(socket, chunk, sizeof chunk, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno == ECONNRESET)) return out;
+    if (got > 0) out.append(chunk, static_cast<size_t>(got));
+    if (out.size() > max_output) {
+      return Error(Code::kInvalid, str("it wrote more than ", max_output, " bytes"));
+    }
+  }
+}
+
+int reap(pid_t pid) {
+  int status = 0;
+  pid_t got = -1;
+  do {
+    got = ::waitpid(pid, &status, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got != pid) return -1;  // SIGCHLD is ignored by whoever started us: the kernel reaped it
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Result<ProcessId> identify_process(pid_t pid) {
+  const Stat stat = TRY(read_stat(pid));
+  // A process whose first thread alone has ended looks like a zombie, and runs.
+  if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1) {
+    return Error(Code::kNotFound, str("process ", pid, " has ended"));
+  }
+  return stat.id;
+}
+
+Result<ProcessId> current_process() { return identify_process(::getpid()); }
+
+bool is_running(const ProcessId& process) {
+  const Result<ProcessId> now = identify_process(process.pid);
+  if (!now.ok()) return now.error().code() != Code::kNotFound;
+  return now.value() == process;
+}
+
+Result<Output> run(const Command& command, const Deadline& deadline) {
+  const std::string what = str("run ", quote(command.path));
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return Error::from_errno(errno, what);
+  }
+  const Fd ours(sockets[0]);
+  Fd theirs(sockets[1]);
+  int pipes[2];
+  if (::pipe2(pipes, O_CLOEXEC) != 0) return Error::from_errno(errno, what);
+  const Fd exec_error_read(pipes[0]);
+  Fd exec_error_write(pipes[1]);
+
+  const Prepared prepared{command.path.c_str(), pointers(command.args), pointers(command.env),
+                          command.credentials ? &*command.credentials : nullptr, ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return Error::from_errno(errno, what);
+  if (pid == 0) exec_child(prepared, theirs.get(), exec_error_write.get());
+  theirs.reset();
+  exec_error_write.reset();
+  ScopeExit end_child([&] {
+    (void)::kill(pid, SIGKILL);
+    (void)reap(pid);
+  });
+
+  int exec_errno = 0;
+  ssize_t got = -1;
+  do {
+    got = ::read(exec_error_read.get(), &exec_errno, sizeof exec_errno);
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof exec_errno) {
+    return Error::from_errno(exec_errno, what);
+  }
+  std::string out =
+      TRY_CTX(what, exchange(ours.get(), command.input, command.max_output, deadline));
+  end_child.dismiss();
+  // It closed its output, so it is about to end; one that does not is ended.
+  const auto give_up = Deadline::after(std::chrono::milliseconds(200));
+  for (;;) {
+    siginfo_t info{};
+    const int rc = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG);
+    if (rc != 0 || info.si_pid == pid) break;
+    if (give_up.passed()) (void)::kill(pid, SIGKILL);
+    sleep_for(std::chrono::milliseconds(1), Deadline::after(std::chrono::milliseconds(1)));
+  }
+  return Output{reap(pid), std::move(out)};
+}
+
+}  // namespace base

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resource limits of processes.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace base {
+
+// The highest RLIMIT_MEMLOCK, in bytes, that this process may give to a child: RLIM_INFINITY with
+// CAP_SYS_RESOURCE, its own hard limit without.
+Result<uint64_t> highest_memlock();
+
+}  // namespace base

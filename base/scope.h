@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScopeExit: one clean-up that runs when the scope ends.
+#pragma once
+
+#include <utility>
+
+namespace base {
+
+// Runs FUNCTION once, at the end of the scope, unless dismissed. The function must not fail:
+// clean-up that can fail is a named function, called here with its result deliberately dropped.
+template <typename Function>
+class [[nodiscard]] ScopeExit {
+ public:
+  explicit ScopeExit(Function function) : function_(std::move(function)) {}
+  ScopeExit(const ScopeExit&) = delete;
+  ScopeExit& operator=(const ScopeExit&) = delete;
+  ~ScopeExit() {
+    if (armed_) function_();
+  }
+  void dismiss() { armed_ = false; }
+
+ private:
+  Function function_;
+  bool armed_ = true;
+};
+
+}  // namespace base

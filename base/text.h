@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text in and out: building messages, and parsing what came from outside.
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/result.h"
+
+namespace base {
+
+namespace internal {
+inline void append(std::string& out, std::string_view part) { out += part; }
+inline void append(std::string& out, char part) { out += part; }
+template <typename T>
+requires(std::is_integral_v<T> && !std::is_same_v<T, char> &&
+         !std::is_same_v<T, bool>) void append(std::string& out, T part) {
+  out += std::to_string(part);
+}
+}  // namespace internal
+
+// All parts, one after the other: str("partition '", id, "' has ", n, " IPUs").
+template <typename... Parts>
+[[nodiscard]] std::string str(const Parts&... parts) {
+  std::string out;
+  (internal::append(out, parts), ...);
+  return out;
+}
+
+// TEXT in single quotes, cut to 80 bytes, control characters as '?': safe in a one-line message.
+[[nodiscard]] std::string quote(std::string_view text);
+
+// One line of at most MAX bytes: newlines and control characters become spaces.
+[[nodiscard]] std::string one_line(std::string_view text, size_t max);
+
+// TEXT without spaces, tabs and newlines at either end.
+[[nodiscard]] std::string_view trim(std::string_view text);
+
+// The pieces of TEXT between SEPARATORs; an empty text has one empty piece.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+// The whole of TEXT as a decimal integer in [min, max], or kInvalid. No sign '+', no spaces.
+template <typename T>
+Result<T> parse_int(std::string_view text, T min, T max) {
+  T value{};
+  const auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (err != std::errc{} || end != text.data() + text.size() || value < min || value > max) {
+    return Error(Code::kInvalid,
+                 str(quote(text), " is not a whole number from ", min, " to ", max));
+  }
+  return value;
+}
+
+// "250ms", "90s", "5m" or "1h", at most 24 hours; kInvalid otherwise.
+Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+// COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
+Result<std::string> random_hex(size_t count);
+
+}  // namespace base

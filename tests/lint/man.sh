@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Manual pages format without a warning.
+set -uo pipefail
+# shellcheck source=tests/lint/files.sh
+. "$(dirname "$0")/files.sh"
+
+while IFS= read -r page; do
+  while IFS= read -r warning; do
+    finding "$page:1" "$warning"
+  done < <(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -Tutf8 -l -Z "$page" 2>&1 >/dev/null)
+done < <(files 'man/*.[0-9]')
+finish

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# All text files: the licence line, line ends, white space, and nothing of one developer's machine.
+set -uo pipefail
+# shellcheck source=tests/lint/files.sh
+. "$(dirname "$0")/files.sh"
+
+# Documents, data and one-line files carry no licence line.
+mapfile -t licensed < <(files '*.cc' '*.h' '*.proto' '*.sh' '*.bash' '*.bats' '*.pl' '*.mk' '*.toml' \
+  Makefile .ci/run .clang-tidy 'man/*.[0-9]')
+for file in "${licensed[@]}"; do
+  head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0$' ||
+    finding "$file:1" 'has no SPDX-License-Identifier in its first two lines'
+done
+
+# Files under tests/data are input as it comes.
+mapfile -t all < <(files | grep -v '^tests/data/')
+finding_each 'white space at the end of the line' < <(grep -HInE '[[:blank:]]+$' "${all[@]}")
+finding_each 'carriage return' < <(grep -HIn $'\r' "${all[@]}")
+finding_each 'tab' < <(printf '%s\n' "${all[@]}" | grep -vE '(^|/)Makefile$|\.mk$' | xargs -r grep -HIn $'\t')
+for file in "${all[@]}"; do
+  [ -z "$(tail -c 1 "$file")" ] || finding "$file:$(wc -l <"$file")" 'no newline at the end of the file'
+done
+
+finding_each 'a path of one machine' < <(grep -HInE '(^|[^[:alnum:]_./$}-])/(work|home)/[[:alnum:]]' "${all[@]}")
+finding_each 'a host of one network' < <(
+  grep -HInE '\b(artifactory|nexus|mirror|proxy|pypi|registry)[[:alnum:]-]*(\.[[:alnum:]-]+)+(:[0-9]+)?/' "${all[@]}"
+)
+finish

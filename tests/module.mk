@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# One unit-test program a library, linked with that library alone: a library that needs more than it
+# declares does not link here.
+UNIT_TESTS := $(patsubst tests/unit/%/,unit-%,$(wildcard tests/unit/*/))
+KERNEL_TESTS := $(patsubst tests/kernel/%/,kernel-%,$(wildcard tests/kernel/*/))
+TESTS += $(UNIT_TESTS) $(KERNEL_TESTS)
+
+test_srcs = $(wildcard tests/$(1)/$(2)/*.cc tests/$(1)/$(2)/*/*.cc)
+define test_program
+BIN_$(1)-$(2)_SRCS := $(call test_srcs,$(1),$(2))
+BIN_$(1)-$(2)_DEPS := $(2)
+BIN_$(1)-$(2)_PKGS := gtest_main gtest gmock
+BIN_$(1)-$(2)_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
+endef
+$(foreach t,$(UNIT_TESTS) $(KERNEL_TESTS),$(eval $(call test_program,$(word 1,$(subst -, ,$(t))),$(word 2,$(subst -, ,$(t))))))
+# The model of the simulator is tested without its program; the messages against bytes.
+BIN_unit-vipu_DEPS := vipu_simulator vipu vipu_proto

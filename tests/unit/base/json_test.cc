@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/support/outcome.h"
+
+namespace base {
+namespace {
+
+std::string nested(int levels) {
+  return std::string(static_cast<size_t>(levels), '[') +
+         std::string(static_cast<size_t>(levels), ']');
+}
+
+// What a document becomes when it is read and written.
+std::string round_trip(const std::string& text) {
+  const Result<Json> json = parse_json(text, "x");
+  return json.ok() ? to_text(json.value()) : json.error().message();
+}
+
+TEST(ParseJson, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(round_trip(R"({"z":1,"a":2,"m":{"y":3,"b":4}})"), R"({"z":1,"a":2,"m":{"y":3,"b":4}})");
+}
+
+TEST(ParseJson, KeepsNumbers) {
+  const std::string text =
+      R"([18446744073709551615,-9223372036854775808,9007199254740993,0.1,1.5e-07,-0.0])";
+  EXPECT_EQ(round_trip(text), text);
+}
+
+TEST(ParseJson, KeepsTextsAndLiterals) {
+  const std::string text = R"(["é€😀","a\"\\b\n",null,true,false,{},[]])";
+  EXPECT_EQ(round_trip(text), text);
+}
+
+TEST(ParseJson, RefusesAKeyThatStandsTwiceInOneObject) {
+  const Result<Json> result = parse_json(R"({"a":{"env":1,"b":2,"env":3}})", "config.json");
+  EXPECT_TRUE(test::fails(result, Code::kInvalid, "config.json: key 'env' stands twice"));
+  EXPECT_TRUE(test::succeeds(parse_json(R"({"a":{"b":1},"b":{"a":1}})", "x")));
+}
+
+TEST(ParseJson, SeesThatAKeyIsTheSameBehindAnEscape) {
+  EXPECT_FALSE(parse_json(R"({"env":1,"\u0065nv":2})", "x").ok());
+}
+
+TEST(ParseJson, NamesThePositionOfAnError) {
+  const Result<Json> result = parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "config.json");
+  EXPECT_TRUE(test::fails(result, Code::kInvalid, "config.json: not valid JSON"));
+  EXPECT_TRUE(test::fails(result, Code::kInvalid, "line 3"));
+}
+
+TEST(ParseJson, RefusesWhatIsNoDocument) {
+  for (const std::string text : {"{", "}", "{\"a\":1,}", "[1 2]", "{} {}", "// c\n{}", "'a'", "nul",
+                                 "{\"a\":\"\n\"}", "1e400", "\"\xff\"", "\"\xc3\""}) {
+    EXPECT_TRUE(test::fails(parse_json(text, "x"), Code::kInvalid, "x: not valid JSON"))
+        << quote(text);
+  }
+}
+
+TEST(ParseJson, SaysThatATextIsEmpty) {
+  for (const std::string_view text : {"", " \n"}) {
+    EXPECT_TRUE(test::fails(parse_json(text, "x"), Code::kInvalid, "x: empty"));
+  }
+}
+
+TEST(ParseJson, GivesErrorsOfOneLineWhateverTheTextHolds) {
+  const Result<Json> result = parse_json("{\"a\n\x1b[31m", "x");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message().find_first_of("\n\x1b"), std::string::npos);
+  EXPECT_LT(result.error().message().size(), 300U);
+}
+
+TEST(ParseJson, RefusesDeepNestingBeforeItParses) {
+  EXPECT_TRUE(test::succeeds(parse_json(nested(128), "x")));
+  EXPECT_TRUE(test::fails(parse_json(nested(129), "x"), Code::kInvalid, "nested deeper than 128"));
+  EXPECT_FALSE(parse_json(std::string(1 << 20, '['), "x").ok());
+}
+
+TEST(ParseJson, DoesNotCountBracketsInsideOfTexts) {
+  EXPECT_TRUE(test::succeeds(parse_json("[\"\\\"" + std::string(200, '[') + "\"]", "x")));
+}
+
+TEST(ToText, ReplacesInvalidUtf8) { EXPECT_EQ(to_text(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
+
+TEST(ToPrettyText, IndentsByTwoAndEndsTheLine) {
+  EXPECT_EQ(to_pretty_text(Json{{"a", {1}}}), "{\n  \"a\": [\n    1\n  ]\n}\n");
+}
+
+TEST(GetString, TakesOnlyAString) {
+  const Json object = {{"text", "a"}, {"number", 1}, {"nothing", nullptr}};
+  EXPECT_EQ(get_string(object, "text", "x").value(), "a");
+  for (const char* key : {"number", "nothing", "absent"}) {
+    EXPECT_TRUE(test::fails(get_string(object, key, "state"), Code::kInvalid,
+                            str("state: key '", key, "' is missing or not a string")));
+  }
+  EXPECT_FALSE(get_string(Json::array(), "text", "x").ok());
+}
+
+TEST(GetInt, TakesOnlyAWholeNumberThatFits) {
+  const Json object = parse_json(R"({"a":-1,"b":1.0,"c":"1","d":18446744073709551615,
+                                     "e":9223372036854775807})",
+                                 "x")
+                          .take();
+  EXPECT_EQ(get_int(object, "a", "x").value(), -1);
+  EXPECT_EQ(get_int(object, "e", "x").value(), INT64_MAX);
+  for (const char* key : {"b", "c", "d", "absent"}) {
+    EXPECT_TRUE(test::fails(get_int(object, key, "state"), Code::kInvalid, "a whole number"))
+        << key;
+  }
+  EXPECT_FALSE(get_int(Json("text"), "a", "x").ok());
+}
+
+}  // namespace
+}  // namespace base

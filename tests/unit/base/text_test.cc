@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/outcome.h"
+
+namespace base {
+namespace {
+
+TEST(Str, JoinsTextCharactersAndNumbers) {
+  const uint8_t small = 7;
+  EXPECT_EQ(str("a", std::string("b"), 'c', -1, small, UINT64_MAX), "abc-1718446744073709551615");
+}
+
+TEST(Quote, MakesOneSafeLine) {
+  EXPECT_EQ(quote("abc"), "'abc'");
+  EXPECT_EQ(quote(""), "''");
+  EXPECT_EQ(quote("a\nb\x1b[31m\x7f"), "'a?b?[31m?'");
+  EXPECT_EQ(quote(std::string_view("a\0b", 3)), "'a?b'");
+}
+
+TEST(Quote, CutsALongTextAndShowsIt) {
+  EXPECT_EQ(quote(std::string(80, 'x')), "'" + std::string(80, 'x') + "'");
+  EXPECT_EQ(quote(std::string(81, 'x')), "'" + std::string(80, 'x') + "...'");
+}
+
+TEST(OneLine, ReplacesControlCharactersAndCuts) {
+  EXPECT_EQ(one_line("a\r\nb\tc", 100), "a  b c");
+  EXPECT_EQ(one_line("abcdef", 3), "abc");
+  EXPECT_EQ(one_line("", 3), "");
+}
+
+TEST(Trim, TakesWhiteSpaceFromBothEndsOnly) {
+  EXPECT_EQ(trim(" \t\r\na b\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Split, GivesAllPiecesAlsoEmptyOnes) {
+  using Pieces = std::vector<std::string_view>;
+  EXPECT_EQ(split("a:b", ':'), (Pieces{"a", "b"}));
+  EXPECT_EQ(split("a::b:", ':'), (Pieces{"a", "", "b", ""}));
+  EXPECT_EQ(split("", ':'), (Pieces{""}));
+  EXPECT_EQ(split(":", ':'), (Pieces{"", ""}));
+}
+
+TEST(Join, PutsTheSeparatorOnlyBetween) {
+  EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join({"a"}, ", "), "a");
+  EXPECT_EQ(join({"a", "", "b"}, ", "), "a, , b");
+}
+
+TEST(ParseInt, TakesWholeNumbersInTheRange) {
+  EXPECT_EQ(parse_int<int>("-5", -5, 5).value(), -5);
+  EXPECT_EQ(parse_int<int>("5", -5, 5).value(), 5);
+  EXPECT_EQ(parse_int<uint64_t>("18446744073709551615", 0, UINT64_MAX).value(), UINT64_MAX);
+  EXPECT_EQ(parse_int<int64_t>("-9223372036854775808", INT64_MIN, 0).value(), INT64_MIN);
+  EXPECT_EQ(parse_int<int>("007", 0, 10).value(), 7);
+}
+
+TEST(ParseInt, RefusesAllElse) {
+  for (const std::string_view text :
+       {"", " ", " 1", "1 ", "+1", "--1", "-", "4x", "x4", "0x4", "1.0", "1e3", "\n1",
+        "999999999999", "-999999999999", "99999999999999999999999", "-1", "11"}) {
+    EXPECT_TRUE(test::fails(parse_int<int>(text, 0, 10), Code::kInvalid,
+                            "is not a whole number from 0 to 10"))
+        << quote(text);
+  }
+  EXPECT_FALSE(parse_int<uint32_t>("-1", 0, 10).ok());
+  EXPECT_FALSE(parse_int<int>(std::string_view("1\0", 2), 0, 10).ok());
+}
+
+TEST(ParseInt, NamesTheTextInItsError) {
+  EXPECT_TRUE(test::fails(parse_int<int>("4x", 0, 10), Code::kInvalid, "'4x'"));
+}
+
+TEST(ParseDuration, TakesEachUnit) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(parse_duration("250ms").value(), milliseconds(250));
+  EXPECT_EQ(parse_duration("90s").value(), milliseconds(90'000));
+  EXPECT_EQ(parse_duration("5m").value(), milliseconds(300'000));
+  EXPECT_EQ(parse_duration("1h").value(), milliseconds(3'600'000));
+  EXPECT_EQ(parse_duration("0s").value(), milliseconds(0));
+  EXPECT_EQ(parse_duration("24h").value(), std::chrono::hours(24));
+}
+
+TEST(ParseDuration, RefusesAllElse) {
+  for (const std::string_view text : {"", "90", "s", "ms", "1d", "-1s", "1.5s", "1 s", "1s ", "25h",
+                                      "86401s", "99999999999999999999h", "1h30m", "1S"}) {
+    EXPECT_TRUE(test::fails(parse_duration(text), Code::kInvalid, "at most 24h")) << quote(text);
+  }
+}
+
+TEST(RandomHex, HasTwoDigitsAByteAndDiffersEachTime) {
+  const std::string first = random_hex(16).value();
+  EXPECT_EQ(first.size(), 32U);
+  EXPECT_EQ(first.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_NE(first, random_hex(16).value());
+  EXPECT_EQ(random_hex(0).value(), "");
+}
+
+}  // namespace
+}  // namespace base
