@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of a Batch.
+#include "netns/internal/nft.h"
+
+// First, so that the kernel's copy of it stands back.
+#include <netinet/in.h>
+
+#include <arpa/inet.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace netns::nft {
+
+using base::quote;
+using base::Status;
+using base::str;
+using nl::Message;
+
+namespace {
+
+// A key with its attributes takes 24 bytes at most, and all keys of one request 64 KiB.
+constexpr size_t kKeyBytes = 24;
+constexpr size_t kKeysPerRequest = 2000;
+
+Message control(int type) {
+  Message message(type, 0, "change the packet filter");
+  message.header(nfgenmsg{
+      .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = htons(NFNL_SUBSYS_NFTABLES)});
+  return message;
+}
+
+}  // namespace
+
+Message request(int type, int flags, std::string what, size_t capacity) {
+  Message message(NFNL_SUBSYS_NFTABLES << 8 | type, flags, std::move(what), capacity);
+  message.header(nfgenmsg{.nfgen_family = NFPROTO_INET, .version = NFNETLINK_V0, .res_id = 0});
+  return message;
+}
+
+Batch::Batch(std::string table) : table_(std::move(table)) {
+  messages_.push_back(control(NFNL_MSG_BATCH_BEGIN));
+}
+
+void Batch::remove_table() {
+  Message message =
+      request(NFT_MSG_DELTABLE, 0, str("remove filter table ", quote(table_)), kRequestBytes);
+  message.put_text(NFTA_TABLE_NAME, table_);
+  messages_.push_back(std::move(message));
+}
+
+void Batch::make_table(int flags) {
+  Message message = request(NFT_MSG_NEWTABLE, NLM_F_CREATE | flags,
+                            str("add filter table ", quote(table_)), kRequestBytes);
+  message.put_text(NFTA_TABLE_NAME, table_);
+  messages_.push_back(std::move(message));
+}
+
+void Batch::add_table(IfExists if_exists) {
+  if (if_exists == IfExists::kReplace) {
+    // Made first, which is nothing if it is there: removing what is absent would fail.
+    make_table(0);
+    remove_table();
+  }
+  make_table(NLM_F_EXCL);
+}
+
+void Batch::add_chain(const std::string& chain, uint32_t hook) {
+  Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, str("add filter chain ", quote(chain)),
+                            kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table_);
+  message.put_text(NFTA_CHAIN_NAME, chain);
+  message.nest(NFTA_CHAIN_HOOK, [&] {
+    message.put_be32(NFTA_HOOK_HOOKNUM, hook);
+    message.put_be32(NFTA_HOOK_PRIORITY, 0);
+  });
+  message.put_be32(NFTA_CHAIN_POLICY, NF_ACCEPT);
+  message.put_text(NFTA_CHAIN_TYPE, "filter");
+  messages_.push_back(std::move(message));
+}
+
+Set Batch::add_set(const std::string& name, KeyType type, const Keys& keys) {
+  const Set set{name, ++sets_};
+  Message message =
+      request(NFT_MSG_NEWSET, NLM_F_CREATE, str("add filter set ", quote(name)), kRequestBytes);
+  message.put_text(NFTA_SET_TABLE, table_);
+  message.put_text(NFTA_SET_NAME, name);
+  message.put_be32(NFTA_SET_FLAGS, 0);
+  message.put_be32(NFTA_SET_KEY_TYPE, static_cast<uint32_t>(type));
+  message.put_be32(NFTA_SET_KEY_LEN, type == KeyType::kAddress ? 4 : 8);
+  message.put_be32(NFTA_SET_ID, set.id);
+  messages_.push_back(std::move(message));
+  const std::vector<std::vector<uint8_t>> all(keys.begin(), keys.end());
+  for (size_t first = 0; first < all.size(); first += kKeysPerRequest) {
+    const size_t count = std::min(kKeysPerRequest, all.size() - first);
+    add_keys(set, std::span(all).subspan(first, count));
+  }
+  return set;
+}
+
+void Batch::add_keys(const Set& set, std::span<const std::vector<uint8_t>> keys) {
+  Message message =
+      request(NFT_MSG_NEWSETELEM, NLM_F_CREATE, str("fill filter set ", quote(set.name)),
+              kRequestBytes + keys.size() * kKeyBytes);
+  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table_);
+  message.put_text(NFTA_SET_ELEM_LIST_SET, set.name);
+  message.put_be32(NFTA_SET_ELEM_LIST_SET_ID, set.id);
+  message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
+    for (const std::vector<uint8_t>& key : keys) {
+      message.nest(NFTA_LIST_ELEM, [&] {
+        message.nest(NFTA_SET_ELEM_KEY,
+                     [&] { message.put_bytes(NFTA_DATA_VALUE, key.data(), key.size()); });
+      });
+    }
+  });
+  messages_.push_back(std::move(message));
+}
+
+Status Batch::commit(const Namespace& in) {
+  // The kernel acknowledges what stands between the two ends of a transaction, not the ends.
+  messages_.back().request_ack();
+  messages_.push_back(control(NFNL_MSG_BATCH_END));
+  nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_NETFILTER));
+  return socket.exchange(messages_);
+}
+
+std::vector<uint8_t> address_key(Ipv4 address) {
+  std::vector<uint8_t> key;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    key.push_back(static_cast<uint8_t>(address.value >> shift & 0xff));
+  }
+  return key;
+}
+
+std::vector<uint8_t> endpoint_key(Ipv4 address, uint16_t port) {
+  std::vector<uint8_t> key = address_key(address);
+  key.push_back(static_cast<uint8_t>(port >> 8));
+  key.push_back(static_cast<uint8_t>(port & 0xff));
+  key.resize(8);
+  return key;
+}
+
+}  // namespace netns::nft

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/filter.h"
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
+
+#include "base/text.h"
+#include "netns/attach.h"
+#include "tests/kernel/netns/world.h"
+
+namespace netns {
+namespace {
+
+using base::Removed;
+using base::str;
+
+class FilterTest : public World {
+ protected:
+  // The errors of a refusal that comes at once.
+  static constexpr std::chrono::milliseconds kAtOnce{300};
+};
+
+TEST_F(FilterTest, LetsTheContainerReachItsOwnEndpointOnly) {
+  const Namespace container = make_namespace();
+  must(attach(plan(), host(), container));
+  const Service other_port = serve_tcp(fabric(), own_);
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+  EXPECT_EQ(connect_tcp({container}, own_, other_port.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), EACCES);
+}
+
+// A socket that is bound to the device takes any address as on-link and looks at no route. (The
+// answer passes rp_filter because there is a default route, as docker sets one.)
+TEST_F(FilterTest, HoldsASocketThatIsBoundToTheDevice) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  AttachPlan no_prohibit = plan();
+  no_prohibit.prohibited.clear();
+  must(attach(no_prohibit, host(), container));
+  const Client bound{container, "roce0"};
+  EXPECT_EQ(connect_tcp(bound, other_, stranger_.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp(bound, own_, peer_.port), 0);
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp(bound, other_, stranger_.port), 0);
+}
+
+TEST_F(FilterTest, HoldsADatagramThatIsBoundToTheDevice) {
+  const Namespace container = make_namespace();
+  const Client bound{container, "roce0"};
+  const Service service = serve_udp(fabric(), other_);
+  for (const auto& prohibited : {plan().prohibited, std::vector<Ipv4Prefix>()}) {
+    AttachPlan either = plan();
+    either.prohibited = prohibited;
+    must(attach(either, host(), container));
+    EXPECT_FALSE(send_udp(bound, other_, service));
+    ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+    EXPECT_TRUE(send_udp(bound, other_, service));
+  }
+}
+
+TEST_F(FilterTest, LetsRoceV2PassToThePeerAndToNobodyElse) {
+  const Namespace container = make_namespace();
+  AttachPlan open_plan = plan();
+  open_plan.prohibited.clear();
+  must(attach(open_plan, host(), container));
+  const Service peer = serve_udp(fabric(), own_, 4791);
+  const Service stranger = serve_udp(fabric(), other_, 4791);
+  const Service other_port = serve_udp(fabric(), own_, 4792);
+  const Client bound{container, "roce0"};
+  EXPECT_TRUE(send_udp(bound, own_, peer));
+  EXPECT_FALSE(send_udp(bound, own_, other_port));
+  EXPECT_FALSE(send_udp(bound, other_, stranger));
+}
+
+TEST_F(FilterTest, HearsThePeerByRoceV2Only) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  AttachPlan open_plan = plan();
+  open_plan.prohibited.clear();
+  must(attach(open_plan, host(), container));
+  const Ipv4 address = open_plan.address;
+  const Service roce = serve_udp(container, address, 4791);
+  const Service datagram = serve_udp(container, address);
+  const Service listener = serve_tcp(container, address);
+  // The kernel picks the fabric's first address, the peer's, as the source.
+  EXPECT_TRUE(send_udp({fabric()}, address, roce));
+  EXPECT_FALSE(send_udp({fabric()}, address, datagram));
+  EXPECT_EQ(connect_tcp({fabric()}, address, listener.port, kAtOnce), ETIMEDOUT);
+  // Now the first address is a stranger's.
+  write_in(fabric(), "/proc/sys/net/ipv4/conf/fab0/promote_secondaries", "1");
+  run_ip(fabric(), "address delete 10.5.1.1/16 dev fab0");
+  EXPECT_FALSE(send_udp({fabric()}, address, roce));
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_TRUE(send_udp({fabric()}, address, roce));
+}
+
+TEST_F(FilterTest, AcceptsNoConnectionFromAPeerAlsoNotFromItsOwnPort) {
+  const Namespace container = make_namespace();
+  AttachPlan silent_peer = plan();
+  silent_peer.peers = {Peer{own_, 7777}};
+  must(attach(silent_peer, host(), container));
+  const Service listener = serve_tcp(container, silent_peer.address);
+  const Client peer{fabric(), "", 7777};
+  EXPECT_EQ(connect_tcp(peer, silent_peer.address, listener.port, kAtOnce), ETIMEDOUT);
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp(peer, silent_peer.address, listener.port), 0);
+}
+
+TEST_F(FilterTest, KeepsTheProhibitedAwayAlsoByTheDefaultRoute) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  ASSERT_EQ(connect_tcp({container}, other_, stranger_.port), 0) << "the way must exist at first";
+  must(attach(plan(), host(), container));
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), EACCES);
+  run_ip(container, "route delete prohibit 10.5.0.0/16 metric 4791");
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), ECONNREFUSED);
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
+}
+
+TEST_F(FilterTest, KeepsTheContainerFromTheGuardedWhichMayCallIt) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  const Ipv4 gateway = ip("172.30.1.1");
+  const Service on_host = serve_tcp(host(), gateway);
+  const Service datagram_on_host = serve_udp(host(), gateway);
+  AttachPlan guarding = plan();
+  guarding.guarded = {Ipv4Prefix{gateway, 32}};
+  must(attach(guarding, host(), container));
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
+  EXPECT_FALSE(send_udp({container}, gateway, datagram_on_host));
+  const Service published = serve_tcp(container, ip("172.30.1.2"));
+  EXPECT_TRUE(echoes(host(), ip("172.30.1.2"), published));
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
+  EXPECT_TRUE(send_udp({container}, gateway, datagram_on_host));
+}
+
+TEST_F(FilterTest, LeavesOtherInterfacesAndLoopbackAlone) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  must(attach(plan(), host(), container));
+  const Service on_host = serve_tcp(host(), ip("172.30.1.1"));
+  EXPECT_EQ(connect_tcp({container}, ip("172.30.1.1"), on_host.port), 0);
+  for (const Ipv4 own : {ip("127.0.0.1"), plan().address, ip("172.30.1.2")}) {
+    const Service local = serve_tcp(container, own);
+    EXPECT_EQ(connect_tcp({container}, own, local.port), 0) << to_string(own);
+  }
+}
+
+TEST_F(FilterTest, ForwardsNothingToTheFabric) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  must(attach(plan(), host(), container));
+  write_in(container, "/proc/sys/net/ipv4/ip_forward", "1");
+  write_in(container, "/proc/sys/net/ipv4/conf/all/rp_filter", "0");
+  run_ip(host(), "route add 10.5.1.1/32 via 172.30.1.2 dev dock1");
+  const Service service = serve_udp(fabric(), own_, 4791);
+  EXPECT_FALSE(send_udp({host(), "dock1"}, own_, service));
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_TRUE(send_udp({host(), "dock1"}, own_, service));
+}
+
+TEST_F(FilterTest, ForwardsNothingFromTheFabric) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  must(attach(plan(), host(), container));
+  write_in(container, "/proc/sys/net/ipv4/ip_forward", "1");
+  for (const char* name : {"all", "dock1"}) {
+    write_in(host(), str("/proc/sys/net/ipv4/conf/", name, "/rp_filter"), "0");
+  }
+  run_ip(fabric(), "route add 172.30.1.1/32 via 10.5.200.1");
+  const Service service = serve_udp(host(), ip("172.30.1.1"));
+  EXPECT_FALSE(send_udp({fabric()}, ip("172.30.1.1"), service));
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_TRUE(send_udp({fabric()}, ip("172.30.1.1"), service));
+}
+
+TEST_F(FilterTest, LetsNoIpv6PassByTheRoceInterface) {
+  const Namespace container = make_namespace();
+  must(attach(plan(), host(), container));
+  run_ip(container, "-6 address add fd00::2/64 dev roce0 nodad");
+  run_ip(fabric(), "-6 address add fd00::1/64 dev fab0 nodad");
+  EXPECT_FALSE(reaches_ipv6(container, fabric(), "fd00::1"));
+  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_TRUE(reaches_ipv6(container, fabric(), "fd00::1"));
+}
+
+TEST_F(FilterTest, HoldsAsManyPeersAsTheLargestPartitionHas) {
+  const Namespace container = make_namespace();
+  AttachPlan large = plan();
+  for (uint16_t i = 0; i < 128; ++i) {
+    large.peers.push_back(Peer{Ipv4{ip("10.5.2.0").value + i}, static_cast<uint16_t>(8000 + i)});
+    large.peers.push_back(Peer{Ipv4{ip("10.5.2.0").value + i}, static_cast<uint16_t>(9000 + i)});
+  }
+  must(attach(large, host(), container));
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+  run_ip(fabric(), "address add 10.5.2.127/16 dev fab0");
+  const Service last = serve_tcp(fabric(), ip("10.5.2.127"), 9127);
+  EXPECT_EQ(connect_tcp({container}, ip("10.5.2.127"), last.port), 0);
+}
+
+TEST_F(FilterTest, HoldsThousandsOfGuardedAddressesAndPrefixesThatOverlap) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  const Ipv4 gateway = ip("172.30.1.1");
+  const Service on_host = serve_tcp(host(), gateway);
+  AttachPlan large = plan();
+  for (uint32_t i = 0; i < 5000; ++i) {
+    large.guarded.push_back(Ipv4Prefix{Ipv4{ip("10.96.0.0").value + i}, 32});
+  }
+  large.guarded.push_back(Ipv4Prefix{gateway, 32});
+  large.guarded.push_back(must(parse_ipv4_prefix("10.96.0.0/12")));
+  large.prohibited.push_back(must(parse_ipv4_prefix("10.5.1.0/24")));
+  must(attach(large, host(), container));
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+}
+
+TEST_F(FilterTest, KeepsTheFilterOfOneInterfaceWhenAnotherIsAttached) {
+  const Namespace container = make_namespace();
+  must(attach(plan(1), host(), container));
+  AttachPlan second = plan(2);
+  second.interface = "roce1";
+  second.peers = {Peer{other_, stranger_.port}};
+  must(attach(second, host(), container));
+  const Service service = serve_udp(fabric(), other_, 4791);
+  EXPECT_FALSE(send_udp({container, "roce0"}, other_, service));
+}
+
+// As on a kernel without nf_tables.
+void refuse_netfilter_sockets() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_NETFILTER, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{.len = std::size(program), .filter = program};
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) _exit(100);
+}
+
+TEST_F(FilterTest, IsNeverMissingWithoutAnError) {
+  const Namespace container = make_namespace();
+  const std::string before = snapshot(container);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    refuse_netfilter_sockets();
+    const auto result = attach(plan(), host(), container);
+    const bool said = !result.ok() && result.error().code() == base::Code::kUnsupported &&
+                      result.error().message().find("nf_tables") != std::string::npos;
+    _exit(said ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(snapshot(container), before);
+}
+
+TEST_F(FilterTest, IsRemovedOnce) {
+  const Namespace container = make_namespace();
+  ASSERT_TRUE(install_filter(plan(), container).ok());
+  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kWasAbsent);
+}
+
+}  // namespace
+}  // namespace netns
