@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipu-vipu-client: one request on standard input, one reply on standard output. The only program of
+// the container path that links gRPC; it is run without privileges, and knows nothing of
+// containers.
+#include <grpc/support/log.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/fs.h"
+#include "cmd/ipu-vipu-client/calls.h"
+#include "vipu/wire.h"
+
+namespace client {
+namespace {
+
+using base::Result;
+using vipu::wire::Call;
+using vipu::wire::reply_text;
+using vipu::wire::Request;
+
+std::string answer(const Request& request) {
+  Connection connection(request.controller, request.timeout);
+  const std::string& id = request.partition.id;
+  switch (request.call) {
+    case Call::kCreate:
+      return reply_text(create(connection, request.partition));
+    case Call::kList:
+      return reply_text(list(connection));
+    case Call::kStatus:
+      return reply_text(status(connection, id));
+    case Call::kConfig:
+      return reply_text(config(connection, id));
+    case Call::kRemove:
+      return reply_text(remove(connection, id));
+    case Call::kCapacity:
+      return reply_text(capacity(connection));
+    case Call::kVersion:
+      break;
+  }
+  return reply_text(version(connection));
+}
+
+Result<Request> read_request() {
+  const std::string text =
+      TRY(base::read_all(STDIN_FILENO, vipu::wire::kMaxRequest, "standard input"));
+  return vipu::wire::parse_request(text);
+}
+
+int run() {
+  gpr_set_log_function([](gpr_log_func_args*) {});  // what matters is in the reply
+  const Result<Request> request = read_request();
+  const std::string reply =
+      request.ok() ? answer(request.value()) : reply_text(Result<std::string>(request.error()));
+  return base::write_all(STDOUT_FILENO, reply, "standard output").ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace client
+
+int main() { return client::run(); }

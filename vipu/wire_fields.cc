@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vipu/wire_fields.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace vipu::wire {
+
+using base::Code;
+using base::Error;
+using base::Json;
+using base::Result;
+using base::str;
+
+Result<Fields> Fields::open(const Json& object, std::string name) {
+  if (!object.is_object()) return Error(Code::kInvalid, str(name, ": is not a JSON object"));
+  return Fields(&object, std::move(name));
+}
+
+const Json* Fields::find(const char* key) const {
+  const auto at = object_->find(key);
+  return at == object_->end() ? nullptr : &*at;
+}
+
+Error Fields::wrong(const char* key, std::string_view expected) const {
+  return Error(Code::kInvalid, str(name_, ": key '", key, "' is not ", expected));
+}
+
+Result<std::string> Fields::text(const char* key, size_t max) const {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_string()) return wrong(key, "a string");
+  const std::string& text = value->get_ref<const std::string&>();
+  if (!is_plain_text(text, max)) {
+    return wrong(key, str("at most ", max, " bytes without control characters"));
+  }
+  return text;
+}
+
+Result<uint32_t> Fields::number(const char* key, uint32_t min, uint32_t max) const {
+  const Json* value = find(key);
+  const bool fits = value != nullptr && value->is_number_unsigned() &&
+                    value->get<uint64_t>() >= min && value->get<uint64_t>() <= max;
+  if (!fits) return wrong(key, str("a whole number from ", min, " to ", max));
+  return value->get<uint32_t>();
+}
+
+Result<Flag> Fields::flag(const char* key) const {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_boolean()) return wrong(key, "true or false");
+  return value->get<bool>() ? Flag::kYes : Flag::kNo;
+}
+
+Result<size_t> Fields::choice(const char* key, const std::vector<std::string>& names) const {
+  const Json* value = find(key);
+  const auto at = value == nullptr || !value->is_string()
+                      ? names.end()
+                      : std::find(names.begin(), names.end(), value->get<std::string>());
+  if (at == names.end()) return wrong(key, str("one of ", base::join(names, ", ")));
+  return static_cast<size_t>(at - names.begin());
+}
+
+Result<const Json*> Fields::array(const char* key, size_t max) const {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_array() || value->size() > max) {
+    return wrong(key, str("an array of at most ", max, " elements"));
+  }
+  return value;
+}
+
+Result<const Json*> Fields::object(const char* key, size_t max) const {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_object() || value->size() > max) {
+    return wrong(key, str("an object of at most ", max, " members"));
+  }
+  return value;
+}
+
+bool is_plain_text(std::string_view text, size_t max) {
+  return text.size() <= max && std::none_of(text.begin(), text.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+         });
+}
+
+bool is_address(const std::string& text) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1;
+}
+
+bool is_host_address(const std::string& text) {
+  in_addr address{};
+  if (::inet_pton(AF_INET, text.c_str(), &address) != 1) return false;
+  const uint32_t block = ntohl(address.s_addr) >> 24;
+  return block != 0 && block != 127 && block < 224;
+}
+
+bool is_host_and_port(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon > 253) return false;
+  const std::string_view host = text.substr(0, colon);
+  const bool known = std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  });
+  return known && base::parse_int<uint16_t>(text.substr(colon + 1), 1, 65535).ok();
+}
+
+}  // namespace vipu::wire

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "base/text.h"
+#include "vipu/wire.h"
+#include "vipu/wire_fields.h"
+#include "vipu/wire_values.h"
+
+namespace vipu::wire {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Json;
+using base::Result;
+using base::str;
+
+constexpr size_t kMaxMessage = 4096;  // bytes of an error message
+
+// In the order of base::Code.
+const std::vector<std::string>& code_names() {
+  static const std::vector<std::string> names = {"invalid",     "not_found",   "exists",
+                                                 "denied",      "busy",        "timeout",
+                                                 "unavailable", "unsupported", "internal"};
+  return names;
+}
+
+struct Failure {
+  Code code = Code::kInternal;
+  std::string message;
+};
+
+Error malformed(const Error& why) {
+  return Error(Code::kInternal, str("ipu-vipu-client gave a malformed reply: ", why.message()));
+}
+
+// What the error member of a reply says; it is an Error either way.
+Error parse_error(const Json& json) {
+  const auto parse = [&]() -> Result<Failure> {
+    const Fields fields = TRY(Fields::open(json, "error"));
+    Failure failure;
+    failure.code = static_cast<Code>(TRY(fields.choice("code", code_names())));
+    failure.message = TRY(fields.text("message", kMaxMessage));
+    if (failure.message.empty()) return fields.wrong("message", "a text: it is empty");
+    return failure;
+  };
+  const Result<Failure> failure = parse();
+  if (!failure.ok()) return malformed(failure.error());
+  return Error(failure.value().code, failure.value().message);
+}
+
+}  // namespace
+
+template <typename T>
+std::string reply_text(const Result<T>& result) {
+  if (result.ok()) return base::to_text(Json{{"ok", to_json(result.value())}});
+  const Error& error = result.error();
+  // Cut in good time: what is not UTF-8, or was cut within a character, grows when it is written.
+  return base::to_text(Json{{"error",
+                             {{"code", code_names()[static_cast<size_t>(error.code())]},
+                              {"message", base::one_line(error.message(), kMaxMessage / 4)}}}});
+}
+
+template <typename T>
+Result<T> parse_reply(std::string_view text) {
+  const Result<Json> json = base::parse_json(text, "reply");
+  if (!json.ok()) return malformed(json.error());
+  const Result<Fields> fields = Fields::open(json.value(), "reply");
+  if (!fields.ok()) return malformed(fields.error());
+  if (json.value().size() != 1 || fields.value().has("ok") == fields.value().has("error")) {
+    return malformed(Error(Code::kInvalid, "reply: expected one of the keys 'ok' and 'error'"));
+  }
+  if (fields.value().has("error")) return parse_error(json.value()["error"]);
+  Result<T> value = from_json<T>(json.value()["ok"]);
+  if (!value.ok()) return malformed(value.error());
+  return value;
+}
+
+template std::string reply_text(const Result<Grant>&);
+template std::string reply_text(const Result<std::vector<Partition>>&);
+template std::string reply_text(const Result<PartitionStatus>&);
+template std::string reply_text(const Result<std::vector<IpuofConfig>>&);
+template std::string reply_text(const Result<base::Removed>&);
+template std::string reply_text(const Result<Capacity>&);
+template std::string reply_text(const Result<std::string>&);
+
+template Result<Grant> parse_reply(std::string_view);
+template Result<std::vector<Partition>> parse_reply(std::string_view);
+template Result<PartitionStatus> parse_reply(std::string_view);
+template Result<std::vector<IpuofConfig>> parse_reply(std::string_view);
+template Result<base::Removed> parse_reply(std::string_view);
+template Result<Capacity> parse_reply(std::string_view);
+template Result<std::string> parse_reply(std::string_view);
+
+}  // namespace vipu::wire
