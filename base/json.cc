@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -13,10 +12,13 @@
 namespace base {
 namespace {
 
-// Levels of nesting outside of strings. Parsing recurses nowhere before this is known.
-int depth_of(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
+constexpr size_t kMaxDepth = 128;
+constexpr size_t kMaxKeys = 4096;
+
+// Refuses what would take too long or too much stack to parse. Nothing recurses before this is
+// known.
+Status check_shape(std::string_view text, std::string_view what) {
+  std::vector<size_t> keys;  // of each object or list that is open here
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -26,12 +28,17 @@ int depth_of(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
+      keys.push_back(0);
+    } else if ((c == '}' || c == ']') && !keys.empty()) {
+      keys.pop_back();
+    } else if (c == ':' && !keys.empty() && ++keys.back() > kMaxKeys) {
+      return Error(Code::kInvalid, str(what, ": an object with more than ", kMaxKeys, " keys"));
+    }
+    if (keys.size() > kMaxDepth) {
+      return Error(Code::kInvalid, str(what, ": nested deeper than ", kMaxDepth, " levels"));
     }
   }
-  return deepest;
+  return {};
 }
 
 // Watches a parse for an object that has the same key twice.
@@ -60,12 +67,9 @@ Error missing(const char* key, std::string_view type, std::string_view what) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
-  constexpr int kMaxDepth = 128;
   if (trim(text).empty())
     return Error(Code::kInvalid, str(what, ": empty, expected a JSON object"));
-  if (depth_of(text) > kMaxDepth) {
-    return Error(Code::kInvalid, str(what, ": nested deeper than ", kMaxDepth, " levels"));
-  }
+  TRY(check_shape(text, what));
   try {
     DuplicateKeys duplicates;
     Json json = Json::parse(text, std::ref(duplicates));

@@ -7,7 +7,8 @@ set -uo pipefail
 
 compile() { # HEADER
   printf '#include "%s"\n' "$1" |
-    ${CXX:-g++} -std=c++20 -Wall -Wextra -Werror -I. -isystem "$generated" "${flags[@]}" -x c++ -fsyntax-only -
+    ${CXX:-g++} -std=c++20 -Wall -Wextra -Werror -DPROGRAM_DIR='""' -DTEST_DATA_DIR='""' -I. -isystem "$generated" "${flags[@]}" \
+      -x c++ -fsyntax-only -
 }
 
 generated=$(generated_folder) || exit 1

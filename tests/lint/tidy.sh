@@ -11,4 +11,5 @@ read -ra packages <<<"$(package_flags)"
 files 'base/*.cc' 'netns/*.cc' 'vipu/*.cc' 'hook/*.cc' 'cmd/*.cc' |
   xargs -r -P "$(nproc)" -I '{}' clang-tidy --quiet --warnings-as-errors='*' '{}' -- \
     -std=c++20 -DIPU_VERSION='""' -DIPU_BINDIR='""' -DIPU_LIBEXECDIR='""' -DIPU_SYSCONFDIR='""' \
-    -DIPU_STATEDIR='""' -DIPU_RUNDIR='""' "$@" -isystem "$generated" "${packages[@]}"
+    -DIPU_STATEDIR='""' -DIPU_RUNDIR='""' "$@" -isystem "$generated" "${packages[@]}" \
+    2> >(grep -vE "^[0-9]+ warnings? generated" >&2)

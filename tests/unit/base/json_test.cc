@@ -78,6 +78,17 @@ TEST(ParseJson, RefusesDeepNestingBeforeItParses) {
   EXPECT_FALSE(parse_json(std::string(1 << 20, '['), "x").ok());
 }
 
+TEST(ParseJson, RefusesAnObjectOfSoManyKeysThatItTakesLong) {
+  const auto with_keys = [](int count) {
+    std::string text = "{\"k\":\":\"";
+    for (int i = 1; i < count; ++i) text += str(",\"", i, "\":{}");
+    return text + "}";
+  };
+  EXPECT_TRUE(test::succeeds(parse_json(with_keys(4096), "x")));
+  EXPECT_TRUE(test::fails(parse_json(with_keys(4097), "x"), Code::kInvalid,
+                          "x: an object with more than 4096 keys"));
+}
+
 TEST(ParseJson, DoesNotCountBracketsInsideOfTexts) {
   EXPECT_TRUE(test::succeeds(parse_json("[\"\\\"" + std::string(200, '[') + "\"]", "x")));
 }
