@@ -16,6 +16,8 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/ipu-container-toolkit
 MANDIR ?= $(PREFIX)/share/man
+# Empty to install programs with their debugging information.
+INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
@@ -192,7 +194,7 @@ MAN_PAGES := $(wildcard man/*.[0-9])
 .PHONY: install uninstall
 install: all ## install below DESTDIR and PREFIX; configures no engine
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach b,$(BINS),install -m 0755 $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
+	$(foreach b,$(BINS),install -m 0755 $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
 uninstall: ## remove what install put there

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipu-container-runtime: in front of runc or crun. A container that asks for IPUs gets a lease and
+// an edited bundle; everything else is one execve.
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "cmd/ipu-container-runtime/report.h"
+#include "hook/config/config.h"
+#include "hook/config/paths.h"
+#include "hook/inject/bundle.h"
+#include "hook/lifecycle/create.h"
+#include "hook/lifecycle/low_level.h"
+#include "hook/oci/spec.h"
+#include "hook/request/request.h"
+
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using hook::Config;
+
+// The bundle, if it is one that may be ours: it is there, and it names one of the product's keys.
+Result<std::optional<hook::Bundle>> open_bundle(const hook::CommandLine& line) {
+  Result<hook::Bundle> bundle = hook::Bundle::open(line.bundle, line.config_name);
+  if (bundle.ok()) {
+    if (!hook::mentions_ipus(bundle.value().config())) return std::optional<hook::Bundle>();
+    return std::optional<hook::Bundle>(std::move(bundle).take());
+  }
+  // The low-level runtime has its own words for a bundle that is not there.
+  if (bundle.error().code() == Code::kNotFound) return std::optional<hook::Bundle>();
+  return std::move(bundle).error();
+}
+
+Status prepare(const hook::CommandLine& line, const Result<Config>& config, hook::Bundle& bundle) {
+  const hook::SpecView view = TRY(hook::parse_spec(bundle.config()));
+  if (!hook::asks_for_ipus(view.environment, view.annotations)) return {};
+  if (!config.ok()) return config.error();
+  const hook::PolicyConfig& policy = config.value().policy;
+  const std::optional<hook::Request> request =
+      TRY(hook::parse_request(view.environment, view.annotations, policy));
+  if (!request) return {};
+  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
+  hook::Env env = hook::product_env(ledger);
+  return hook::prepare_container(env, config.value(), *request, line.container, bundle);
+}
+
+// The low-level runtime, by the configuration; by memory while that is broken, because a container
+// without IPUs starts also then.
+Result<std::string> configured_runtime(const Result<Config>& config) {
+  if (!config.ok()) return hook::choose_runtime(hook::remembered_runtimes(hook::run_dir()));
+  std::string runtime = TRY(hook::choose_runtime(config.value().runtimes));
+  TRY(hook::remember_runtime(hook::run_dir(), runtime));
+  return runtime;
+}
+
+// Everything that comes before the low-level runtime is called; its path.
+Result<std::string> before_create(const hook::CommandLine& line) {
+  const Result<Config> config = hook::load_config(hook::config_file());
+  std::string runtime = TRY(configured_runtime(config));
+  std::optional<hook::Bundle> bundle = TRY(open_bundle(line));
+  if (bundle) TRY(prepare(line, config, *bundle));
+  return runtime;
+}
+
+Result<std::string> find_runtime(const hook::CommandLine& line) {
+  if (line.creates()) return before_create(line);
+  return hook::choose_runtime(hook::remembered_runtimes(hook::run_dir()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const hook::CommandLine line = hook::parse_command_line(args);
+  const Result<std::string> runtime = find_runtime(line);
+  if (!runtime.ok()) {
+    runtime::report(line, runtime.error());
+    return 1;
+  }
+  // The path of the runtime itself, as if it had been called: it may look itself up by this name.
+  std::string name = runtime.value();
+  char* no_args[] = {name.data(), nullptr};
+  char** new_argv = argc > 0 ? argv : no_args;
+  new_argv[0] = name.data();
+  (void)::execv(name.c_str(), new_argv);
+  runtime::report(line, Error::from_errno(errno, base::str("execute '", name, "'")));
+  return 1;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipu-container-runtime/report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace runtime {
+namespace {
+
+constexpr size_t kMaxMessage = 1000;
+
+std::string log_line(const hook::CommandLine& line, const std::string& message) {
+  const std::string time = base::rfc3339(base::unix_millis());
+  if (line.log_json) {
+    return base::to_text({{"level", "error"}, {"msg", message}, {"time", time}}) + "\n";
+  }
+  // Go quotes a logrus text message by rules that agree with JSON's for printable text.
+  return base::str("time=\"", time, "\" level=error msg=", base::to_text(message), "\n");
+}
+
+}  // namespace
+
+void report(const hook::CommandLine& line, const base::Error& error) {
+  const std::string message = base::one_line("ipu: " + error.message(), kMaxMessage);
+  (void)base::write_all(STDERR_FILENO, message + "\n", "standard error");
+  if (line.log.empty() || line.log == "/dev/stderr") return;
+  const base::Result<base::Fd> log =
+      base::open_at(AT_FDCWD, line.log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+  if (log.ok()) (void)base::write_all(log.value().get(), log_line(line, message), line.log);
+}
+
+}  // namespace runtime

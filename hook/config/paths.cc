@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/config/paths.h"
+
+namespace hook {
+
+std::string product_version() { return IPU_VERSION; }
+std::string config_file() { return IPU_SYSCONFDIR "/config.toml"; }
+std::string ledger_file() { return IPU_STATEDIR "/ledger.db"; }
+std::string run_dir() { return IPU_RUNDIR; }
+std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
+std::string client_program() { return IPU_LIBEXECDIR "/ipu-vipu-client"; }
+
+}  // namespace hook

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the product lives. Fixed when it is built: a program that runs as root in front of
+// containers takes no path from its environment.
+#pragma once
+
+#include <string>
+
+namespace hook {
+
+[[nodiscard]] std::string product_version();  // "0.1.0"
+[[nodiscard]] std::string config_file();      // /etc/ipu-container-toolkit/config.toml
+[[nodiscard]] std::string ledger_file();      // /var/lib/ipu-container-toolkit/ledger.db
+[[nodiscard]] std::string run_dir();          // /run/ipu-container-toolkit
+[[nodiscard]] std::string hook_program();     // .../bin/ipu-container-hook
+[[nodiscard]] std::string client_program();   // .../libexec/ipu-container-toolkit/ipu-vipu-client
+
+}  // namespace hook

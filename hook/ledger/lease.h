@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lease: one container's hold on a partition, its IPUs, and its addresses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/process.h"
+#include "netns/address.h"
+#include "netns/namespace.h"
+
+namespace hook {
+
+// INTENT -> ALLOCATED -> RUNNING -> RELEASING -> FREE. FAILED is FREE with a reason: a lease that
+// no container ever got. Any live state can go to RELEASING.
+enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kFree, kFailed };
+
+[[nodiscard]] std::string_view name_of(LeaseState state);  // "INTENT", ...
+// Whether a lease in this state holds anything.
+[[nodiscard]] bool is_live(LeaseState state);
+
+// One address of a lease, on one rail.
+struct RailLease {
+  std::string parent;     // the RNIC's interface in the host's namespace
+  std::string interface;  // in the container: "roce0"
+  netns::Ipv4 address;
+  netns::MacAddress mac;
+  bool operator==(const RailLease&) const = default;
+};
+
+// One IPU of the partition, by where it is reached.
+struct LeasedIpu {
+  netns::Ipv4 address;  // of its IPU-Machine
+  uint32_t device = 0;  // its number there
+  uint16_t server_port = 0;
+  uint16_t rdma_port = 0;
+  bool operator==(const LeasedIpu&) const = default;
+};
+
+struct Lease {
+  std::string id;         // 32 hexadecimal digits
+  std::string container;  // as the engine names it
+  std::string bundle;
+  std::string tenant;
+  std::string pool;
+  std::string controller;  // HOST:PORT that made the partition, and that must remove it
+  std::string partition;
+  uint32_t ipus = 0;
+  LeaseState state = LeaseState::kIntent;
+  int64_t generation = 0;  // grows with every change: a writer that read an older one loses
+  // Whose life holds the lease: the runtime while it creates, the hook while it attaches, the
+  // container's first process while it runs, whoever releases.
+  base::ProcessId owner;
+  std::string boot_id;
+  netns::Identity netns;   // of the container; zero before the hook attached
+  int32_t netns_id = -1;   // the host namespace's id of it
+  std::string error;       // why no container got it
+  std::string obstacle;    // why its release is not done yet
+  int64_t created_ms = 0;  // unix time
+  int64_t changed_ms = 0;
+  std::vector<RailLease> rails;
+  std::vector<LeasedIpu> devices;
+  std::vector<netns::Ipv4Prefix> prohibited;  // never reachable from the container
+};
+
+// The name of the partition of a lease: "c-" and the first 12 digits of its id. Far below the 36
+// characters at which Graphcore's tools break.
+[[nodiscard]] std::string partition_name(std::string_view lease_id);
+
+// The MAC of ADDRESS in POOL: locally administered, one byte of the pool's name, the address.
+// Unique on a fabric exactly as the address is.
+[[nodiscard]] netns::MacAddress mac_of(std::string_view pool, netns::Ipv4 address);
+
+// Whether TEXT has the form of a lease id.
+[[nodiscard]] bool is_lease_id(std::string_view text);
+
+}  // namespace hook

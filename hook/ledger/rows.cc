@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/rows.h"
+
+#include "base/text.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Step;
+
+constexpr std::string_view kColumns =
+    "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
+    " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
+    " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms";
+
+Result<LeaseState> parse_state(const std::string& text) {
+  for (const LeaseState state : {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
+                                 LeaseState::kReleasing, LeaseState::kFree, LeaseState::kFailed}) {
+    if (text == name_of(state)) return state;
+  }
+  return Error(Code::kInternal, str("ledger: unknown lease state ", base::quote(text)));
+}
+
+std::string to_text(const std::vector<netns::Ipv4Prefix>& prefixes) {
+  std::string text;
+  for (const netns::Ipv4Prefix& prefix : prefixes) {
+    text += str(text.empty() ? "" : ",", netns::to_string(prefix));
+  }
+  return text;
+}
+
+Result<std::vector<netns::Ipv4Prefix>> parse_prefixes(const std::string& text) {
+  std::vector<netns::Ipv4Prefix> prefixes;
+  if (text.empty()) return prefixes;
+  for (const std::string_view piece : base::split(text, ',')) {
+    prefixes.push_back(TRY(netns::parse_ipv4_prefix(piece)));
+  }
+  return prefixes;
+}
+
+// SQLite's integers are signed; identities are not. The bits are kept.
+int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
+uint64_t as_unsigned(int64_t value) { return static_cast<uint64_t>(value); }
+
+// The columns from `state` on, in the order of kColumns: those that change.
+void bind_changing(Statement& statement, const Lease& lease) {
+  statement.bind(name_of(lease.state))
+      .bind(lease.generation)
+      .bind(int64_t{lease.owner.pid})
+      .bind(as_signed(lease.owner.start_time))
+      .bind(lease.boot_id)
+      .bind(as_signed(lease.netns.device))
+      .bind(as_signed(lease.netns.inode))
+      .bind(as_signed(lease.netns.cookie))
+      .bind(int64_t{lease.netns_id})
+      .bind(to_text(lease.prohibited))
+      .bind(lease.error)
+      .bind(lease.obstacle)
+      .bind(lease.changed_ms);
+}
+
+Result<Lease> read_lease(const Statement& row) {
+  Lease lease;
+  lease.id = row.text(0);
+  lease.container = row.text(1);
+  lease.bundle = row.text(2);
+  lease.tenant = row.text(3);
+  lease.pool = row.text(4);
+  lease.controller = row.text(5);
+  lease.partition = row.text(6);
+  lease.ipus = static_cast<uint32_t>(row.integer(7));
+  lease.created_ms = row.integer(8);
+  lease.state = TRY(parse_state(row.text(9)));
+  lease.generation = row.integer(10);
+  lease.owner = {static_cast<pid_t>(row.integer(11)), as_unsigned(row.integer(12))};
+  lease.boot_id = row.text(13);
+  lease.netns = {as_unsigned(row.integer(14)), as_unsigned(row.integer(15)),
+                 as_unsigned(row.integer(16))};
+  lease.netns_id = static_cast<int32_t>(row.integer(17));
+  lease.prohibited = TRY(parse_prefixes(row.text(18)));
+  lease.error = row.text(19);
+  lease.obstacle = row.text(20);
+  lease.changed_ms = row.integer(21);
+  return lease;
+}
+
+Status load_addresses(Database& database, Lease& lease) {
+  Statement row =
+      TRY(database.prepare("SELECT parent, interface, address, mac FROM address"
+                           " WHERE lease = ? AND free_at IS NULL ORDER BY interface"));
+  row.bind(lease.id);
+  while (TRY(row.step()) == Step::kRow) {
+    const netns::Ipv4 address{static_cast<uint32_t>(row.integer(2))};
+    const netns::MacAddress mac = TRY(netns::parse_mac(row.text(3)));
+    lease.rails.push_back({row.text(0), row.text(1), address, mac});
+  }
+  return {};
+}
+
+Status load_ipus(Database& database, Lease& lease) {
+  Statement row =
+      TRY(database.prepare("SELECT address, device, server_port, rdma_port FROM ipu WHERE lease = ?"
+                           " ORDER BY address, device"));
+  row.bind(lease.id);
+  while (TRY(row.step()) == Step::kRow) {
+    lease.devices.push_back(
+        {netns::Ipv4{static_cast<uint32_t>(row.integer(0))}, static_cast<uint32_t>(row.integer(1)),
+         static_cast<uint16_t>(row.integer(2)), static_cast<uint16_t>(row.integer(3))});
+  }
+  return {};
+}
+
+}  // namespace
+
+Status insert_lease(Database& database, const Lease& lease) {
+  Statement insert = TRY(database.prepare(str(
+      "INSERT INTO lease(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
+  insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
+  insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
+  bind_changing(insert, lease);
+  return insert.run();
+}
+
+Status update_lease(Database& database, const Lease& lease, int64_t generation) {
+  Statement update = TRY(database.prepare(
+      "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
+      " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
+      " obstacle=?, changed_ms=? WHERE id = ? AND generation = ?"));
+  bind_changing(update, lease);
+  return update.bind(lease.id).bind(generation).run();
+}
+
+Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
+  Statement insert =
+      TRY(database.prepare("INSERT INTO ipu(pool, address, device, server_port, rdma_port, lease)"
+                           " VALUES(?, ?, ?, ?, ?, ?)"));
+  insert.bind(lease.pool).bind(int64_t{ipu.address.value}).bind(int64_t{ipu.device});
+  return insert.bind(int64_t{ipu.server_port}).bind(int64_t{ipu.rdma_port}).bind(lease.id).run();
+}
+
+Status delete_ipus(Database& database, const std::string& lease_id) {
+  Statement remove = TRY(database.prepare("DELETE FROM ipu WHERE lease = ?"));
+  return remove.bind(lease_id).run();
+}
+
+Status free_addresses(Database& database, const std::string& lease_id, int64_t free_at_ms) {
+  Statement update =
+      TRY(database.prepare("UPDATE address SET free_at = ? WHERE lease = ? AND free_at IS NULL"));
+  return update.bind(free_at_ms).bind(lease_id).run();
+}
+
+Status insert_event(Database& database, const Lease& lease, std::string_view event) {
+  Statement insert =
+      TRY(database.prepare("INSERT INTO event(lease, at_ms, event) VALUES(?, ?, ?)"));
+  return insert.bind(lease.id).bind(lease.changed_ms).bind(event).run();
+}
+
+Result<std::vector<Lease>> select_leases(Database& database, std::string_view condition,
+                                         std::initializer_list<std::string_view> parameters) {
+  std::vector<Lease> leases;
+  // One read transaction: the parts belong to the lease as it was read.
+  TRY(database.execute("SAVEPOINT read_leases"));
+  const auto read = [&]() -> Status {
+    Statement row = TRY(database.prepare(
+        str("SELECT ", kColumns, " FROM lease WHERE ", condition, " ORDER BY created_ms, id")));
+    for (const std::string_view parameter : parameters) row.bind(parameter);
+    while (TRY(row.step()) == Step::kRow) {
+      leases.push_back(TRY(read_lease(row)));
+      TRY(load_addresses(database, leases.back()));
+      TRY(load_ipus(database, leases.back()));
+    }
+    return {};
+  };
+  const Status done = read();
+  TRY(database.execute("RELEASE read_leases"));
+  if (!done.ok()) return done.error();
+  return leases;
+}
+
+}  // namespace hook

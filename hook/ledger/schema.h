@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger's schema, as the list of steps from one version to the next.
+#pragma once
+
+namespace hook {
+
+// Step i brings a database from user_version i to i + 1. A step that was released never changes.
+inline constexpr const char* kMigrations[] = {
+    R"sql(
+CREATE TABLE lease (
+  id TEXT PRIMARY KEY,
+  container TEXT NOT NULL,
+  bundle TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  controller TEXT NOT NULL,
+  partition TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  netns_device INTEGER NOT NULL,
+  netns_inode INTEGER NOT NULL,
+  netns_cookie INTEGER NOT NULL,
+  netns_id INTEGER NOT NULL,
+  prohibited TEXT NOT NULL,
+  error TEXT NOT NULL,
+  obstacle TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  changed_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX lease_live ON lease(pool, partition) WHERE state NOT IN ('FREE', 'FAILED');
+CREATE INDEX lease_ended ON lease(changed_ms) WHERE state IN ('FREE', 'FAILED');
+
+-- free_at NULL: held by the lease. Otherwise the unix time in ms from which it may be given again.
+CREATE TABLE address (
+  address INTEGER PRIMARY KEY,
+  mac TEXT NOT NULL UNIQUE,
+  lease TEXT NOT NULL,
+  parent TEXT NOT NULL,
+  interface TEXT NOT NULL,
+  free_at INTEGER
+) STRICT;
+CREATE INDEX address_lease ON address(lease);
+
+CREATE TABLE ipu (
+  pool TEXT NOT NULL,
+  address INTEGER NOT NULL,
+  device INTEGER NOT NULL,
+  server_port INTEGER NOT NULL,
+  rdma_port INTEGER NOT NULL,
+  lease TEXT NOT NULL,
+  PRIMARY KEY (pool, address, device)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ipu_lease ON ipu(lease);
+
+CREATE TABLE event (
+  lease TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  event TEXT NOT NULL
+) STRICT;
+CREATE INDEX event_lease ON event(lease);
+)sql",
+};
+
+}  // namespace hook

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/attach.h"
+
+#include "base/text.h"
+#include "hook/lifecycle/release.h"
+#include "hook/oci/state.h"
+#include "hook/plan/plan.h"
+#include "netns/attach.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::ProcessId;
+using base::Result;
+using base::Status;
+using base::str;
+
+Result<ProcessId> identify_init(const ContainerState& state) {
+  if (state.pid == 0) {
+    return Error(Code::kInvalid,
+                 "container state on standard input: key 'pid' is missing; this runtime"
+                 " calls the hook before the container's namespaces exist");
+  }
+  Result<ProcessId> init = base::identify_process(state.pid);
+  if (init.ok()) return init;
+  return Error(Code::kInvalid, str("container state on standard input: key 'pid' is ", state.pid,
+                                   ", and no such process runs"));
+}
+
+Status attach_rails(Env& env, Lease& lease, const ProcessId& init) {
+  const ProcessId self = TRY(base::current_process());
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
+  const int32_t netns_id = TRY(netns::ensure_id(host, target));
+  // Recorded before the interface exists, so that whatever happens next it can be found and
+  // removed.
+  TRY(env.ledger.attaching(lease, self, target.identity(), netns_id));
+  const std::vector<netns::Ipv4> guarded = TRY(netns::addresses_of(host));
+  for (const RailLease& rail : lease.rails) {
+    TRY(netns::attach(attach_plan(lease, rail, guarded), host, target));
+  }
+  // The pid may have been taken over between the look at /proc and here; a start time is not.
+  if (!base::is_running(init)) {
+    return Error(Code::kNotFound,
+                 str("process ", init.pid, " of the container ended while it was being attached"));
+  }
+  return env.ledger.running(lease, init);
+}
+
+Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text) {
+  if (!text.ok()) return text.error();
+  const ContainerState state = TRY(parse_state(text.value()));
+  const ProcessId init = TRY(identify_init(state));
+  if (lease.state == LeaseState::kRunning && lease.owner == init) return {};
+  if (lease.state != LeaseState::kAllocated) {
+    return Error(Code::kBusy, str("lease ", lease.id, " is ", name_of(lease.state),
+                                  " and cannot be attached; start the container again"));
+  }
+  return attach_rails(env, lease, init);
+}
+
+}  // namespace
+
+Status attach_container(Env& env, const std::string& lease_id, const Result<std::string>& state,
+                        const Deadline& deadline) {
+  std::optional<Lease> lease = TRY(env.ledger.find(lease_id));
+  if (!lease) {
+    return Error(Code::kNotFound, str("the ledger has no lease ", base::quote(lease_id),
+                                      "; start the container again"));
+  }
+  Status attached = attach_from_state(env, *lease, state);
+  if (attached.ok() || lease->state != LeaseState::kAllocated) return attached;
+  const std::string reason = attached.error().message();
+  (void)release(env, std::move(*lease), reason, deadline);  // what it cannot do, reconcile() does
+  return attached;
+}
+
+}  // namespace hook

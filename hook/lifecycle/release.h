@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a lease: everything that it holds outside is given back, in an order that keeps a
+// crash harmless, and only then is the lease free.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/lifecycle/env.h"
+
+namespace hook {
+
+// Whether a controller may know of the lease's partition.
+enum class PartitionFate { kMayExist, kNeverMade };
+
+// Releases LEASE: interface gone, partition removed, files removed, lease FREE (FAILED with REASON,
+// if there is one). The partition is kept while the interface cannot be removed: its IPUs must not
+// go to another container before. After a failed step the lease stays RELEASING with the obstacle
+// noted, for reconcile(). Does nothing if the lease is free already or if another process that runs
+// is releasing it.
+base::Status release(Env& env, Lease lease, const std::string& reason,
+                     const base::Deadline& deadline,
+                     PartitionFate partition = PartitionFate::kMayExist);
+
+// The poststop hook: releases the lease with this id, if there is one that is live.
+base::Status release_by_id(Env& env, const std::string& lease_id, const base::Deadline& deadline);
+
+struct Reconciled {
+  std::vector<std::string> released;   // lease ids
+  std::vector<base::Error> obstacles;  // one a lease that could not be released yet
+};
+
+// Leases whose holder is gone (the process ended, the machine was started anew), and those that
+// this process began to release and could not.
+base::Result<std::vector<Lease>> find_orphans(Env& env);
+
+// Releases the orphans. A lease whose container runs is never touched.
+base::Result<Reconciled> reconcile(Env& env, const base::Deadline& deadline);
+
+}  // namespace hook

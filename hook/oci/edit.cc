@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/oci/document.h"
+#include "hook/oci/spec.h"
+
+namespace hook {
+namespace {
+
+using base::Json;
+using base::Result;
+
+// A member of an object, made if it is absent or null.
+Json& object_in(Json& parent, const char* name) {
+  Json& member = parent[name];
+  if (member.is_null()) member = Json::object();
+  return member;
+}
+
+Json& list_in(Json& parent, const char* name) {
+  Json& member = parent[name];
+  if (member.is_null()) member = Json::array();
+  return member;
+}
+
+template <typename Predicate>
+void erase_if(Json& list, Predicate predicate) {
+  auto& items = list.get_ref<Json::array_t&>();
+  items.erase(std::remove_if(items.begin(), items.end(), predicate), items.end());
+}
+
+bool has(const Json& item, const char* key, const std::string& value) {
+  return item.is_object() && item.contains(key) && item[key] == value;
+}
+
+void add_device(Json& linux_section, const DeviceNode& device) {
+  Json& nodes = list_in(linux_section, "devices");
+  erase_if(nodes, [&](const Json& item) { return has(item, "path", device.path); });
+  nodes.push_back({{"path", device.path},
+                   {"type", "c"},
+                   {"major", device.major},
+                   {"minor", device.minor},
+                   {"fileMode", 0666},
+                   {"uid", 0},
+                   {"gid", 0}});
+  // Appended: the order counts, and the rule that denies everything stands first.
+  const Json rule = {{"allow", true},
+                     {"type", "c"},
+                     {"major", device.major},
+                     {"minor", device.minor},
+                     {"access", "rw"}};
+  Json& rules = list_in(object_in(linux_section, "resources"), "devices");
+  erase_if(rules, [&](const Json& item) { return item == rule; });
+  rules.push_back(rule);
+}
+
+void add_mount(Json& mounts, const FileMount& mount) {
+  erase_if(mounts, [&](const Json& item) { return has(item, "destination", mount.destination); });
+  mounts.push_back({{"destination", mount.destination},
+                    {"type", "bind"},
+                    {"source", mount.source},
+                    {"options", {"bind", "ro", "nosuid", "nodev", "noexec", "rprivate"}}});
+}
+
+bool matches(std::string_view variable, std::string_view pattern) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return name == pattern;
+}
+
+void edit_environment(Json& environment, const SpecEdit& edit) {
+  erase_if(environment, [&](const Json& item) {
+    const std::string variable = item.is_string() ? item.get<std::string>() : "";
+    const auto matches_it = [&](const std::string& pattern) { return matches(variable, pattern); };
+    return std::any_of(edit.forget_environment.begin(), edit.forget_environment.end(),
+                       matches_it) ||
+           edit.environment.contains(variable.substr(0, variable.find('=')));
+  });
+  for (const auto& [name, value] : edit.environment) {
+    environment.push_back(base::str(name, "=", value));
+  }
+}
+
+void set_memlock(Json& rlimits, uint64_t bytes) {
+  erase_if(rlimits, [](const Json& item) { return has(item, "type", "RLIMIT_MEMLOCK"); });
+  rlimits.push_back({{"type", "RLIMIT_MEMLOCK"}, {"hard", bytes}, {"soft", bytes}});
+}
+
+void forget_capabilities(Json& process, const std::vector<std::string>& names) {
+  const auto sets = process.find("capabilities");
+  if (sets == process.end() || !sets->is_object()) return;
+  for (auto& set : *sets) {
+    if (!set.is_array()) continue;
+    erase_if(set, [&](const Json& item) {
+      return std::find(names.begin(), names.end(), item) != names.end();
+    });
+  }
+}
+
+Json to_json(const HookEntry& entry) {
+  // Without an environment of its own a hook inherits the runtime's, or even the image's
+  // (CVE-2025-23266).
+  return {{"path", entry.path},
+          {"args", entry.args},
+          {"env", {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}},
+          {"timeout", entry.timeout_seconds}};
+}
+
+// Our entries of an earlier edit are those with our program.
+void forget_hooks(Json& list, const std::vector<HookEntry>& entries) {
+  erase_if(list, [&](const Json& item) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const HookEntry& entry) { return has(item, "path", entry.path); });
+  });
+}
+
+void edit_hooks(Json& spec, const SpecEdit& edit) {
+  if (edit.create_runtime.empty() && edit.poststop.empty()) return;
+  Json& hooks = object_in(spec, "hooks");
+  Json& create_runtime = list_in(hooks, "createRuntime");
+  forget_hooks(create_runtime, edit.create_runtime);
+  for (const HookEntry& entry : edit.create_runtime) create_runtime.push_back(to_json(entry));
+  Json& poststop = list_in(hooks, "poststop");
+  forget_hooks(poststop, edit.poststop);
+  auto position = poststop.begin();
+  for (const HookEntry& entry : edit.poststop)
+    position = poststop.insert(position, to_json(entry)) + 1;
+}
+
+}  // namespace
+
+Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
+  Json spec = TRY(parse_document(text));
+  for (const DeviceNode& device : edit.devices) add_device(object_in(spec, "linux"), device);
+  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
+  Json& process = object_in(spec, "process");
+  edit_environment(list_in(process, "env"), edit);
+  if (edit.memlock) set_memlock(list_in(process, "rlimits"), *edit.memlock);
+  forget_capabilities(process, edit.forget_capabilities);
+  edit_hooks(spec, edit);
+  for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;
+  return base::to_text(spec);
+}
+
+}  // namespace hook

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a granted lease to everything that a container gets. Pure: the same input, the same plan.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/device/rdma.h"
+#include "hook/ledger/lease.h"
+#include "hook/oci/spec.h"
+#include "netns/attach.h"
+#include "vipu/types.h"
+
+namespace hook {
+
+struct PlanInput {
+  Lease lease;
+  vipu::IpuofConfig ipuof;                      // of the GCD that the container drives
+  std::vector<std::optional<RdmaDevice>> rdma;  // one a rail
+  std::string lease_dir;                        // on the host, where the generated files go
+  std::string hook_program;
+  uint64_t memlock = 0;  // the highest RLIMIT_MEMLOCK that can be given, in bytes
+};
+
+struct Plan {
+  SpecEdit edit;
+  std::map<std::string, std::string> files;  // name in the lease's directory -> content
+};
+
+[[nodiscard]] Plan make_plan(const PlanInput& input);
+
+// The IPUs of a configuration, for the ledger. kInvalid if the controller's answer holds what is no
+// IPv4 address or port, or not COUNT devices.
+base::Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config, uint32_t count);
+
+// How RAIL of LEASE is attached. GUARDED: the host's own addresses.
+[[nodiscard]] netns::AttachPlan attach_plan(const Lease& lease, const RailLease& rail,
+                                            const std::vector<netns::Ipv4>& guarded);
+
+}  // namespace hook

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a container asks for, by its environment and its annotations.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/config/config.h"
+
+namespace hook {
+
+struct Request {
+  uint32_t ipus = 0;  // a power of two
+  bool reconfigurable = false;
+  std::chrono::milliseconds wait{0};  // for capacity, instead of failing at once
+  std::string tenant;
+  bool operator==(const Request&) const = default;
+};
+
+// Whether any key of the product is there that asks for IPUs, well-formed or not. Needs no policy.
+[[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,
+                                 const std::map<std::string, std::string>& annotations);
+
+// The request; absent if nothing asks for IPUs. An annotation wins over a variable. kInvalid names
+// the key, its value, and what is accepted; kDenied what the policy does not allow; kUnsupported a
+// key that this version does not know how to serve.
+base::Result<std::optional<Request>> parse_request(
+    const std::vector<std::string>& environment,
+    const std::map<std::string, std::string>& annotations, const PolicyConfig& policy);
+
+}  // namespace hook

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "tests/support/outcome.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::str;
+using testing::ElementsAre;
+
+constexpr const char* kPool = R"(
+[pool]
+name = "pod64"
+provider = "vipu"
+controller = "10.1.3.101:8090"
+)";
+constexpr const char* kRail = R"(
+[[network.rail]]
+parent = "ens1f0np0"
+subnet = "10.5.0.0/16"
+range = "10.5.200.10-10.5.200.99"
+)";
+
+base::Result<Config> parse(const std::string& text) { return parse_config(text, "/etc/x.toml"); }
+
+TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
+  const base::Result<Config> config = parse(str(kPool, kRail));
+  ASSERT_TRUE(test::succeeds(config));
+  EXPECT_EQ(config.value().runtimes, default_runtimes());
+  EXPECT_EQ(config.value().pool.timeout, std::chrono::seconds(120));
+  EXPECT_EQ(config.value().network.rdma, RdmaMode::kAuto);
+  EXPECT_EQ(config.value().policy.max_ipus, 64U);
+  EXPECT_TRUE(config.value().policy.allow_env);
+  EXPECT_TRUE(config.value().policy.allow_annotation);
+}
+
+TEST(Config, HasEveryKeyOfTheFile) {
+  const base::Result<Config> result = parse(str(R"(
+[runtime]
+paths = ["/usr/bin/crun", "/opt/runc"]
+[policy]
+max_ipus = 16
+sources = ["annotation"]
+[network]
+rdma = "require"
+host_network = "refuse"
+)",
+                                                kRail, kPool, "timeout = \"90s\"\n"));
+  ASSERT_TRUE(test::succeeds(result));
+  const Config& config = result.value();
+  EXPECT_THAT(config.runtimes, ElementsAre("/usr/bin/crun", "/opt/runc"));
+  EXPECT_EQ(config.pool.name, "pod64");
+  EXPECT_EQ(config.pool.provider, "vipu");
+  EXPECT_EQ(config.pool.controller, "10.1.3.101:8090");
+  EXPECT_EQ(config.pool.timeout, std::chrono::seconds(90));
+  EXPECT_EQ(config.network.rdma, RdmaMode::kRequire);
+  ASSERT_EQ(config.network.rails.size(), 1U);
+  EXPECT_EQ(config.network.rails[0].parent, "ens1f0np0");
+  EXPECT_EQ(netns::to_string(config.network.rails[0].subnet), "10.5.0.0/16");
+  EXPECT_EQ(netns::to_string(config.network.rails[0].first), "10.5.200.10");
+  EXPECT_EQ(netns::to_string(config.network.rails[0].last), "10.5.200.99");
+  EXPECT_EQ(config.policy.max_ipus, 16U);
+  EXPECT_FALSE(config.policy.allow_env);
+  EXPECT_TRUE(config.policy.allow_annotation);
+}
+
+TEST(Config, TakesARangeOfOneAddress) {
+  const std::string rail =
+      "[[network.rail]]\nparent = \"a\"\nsubnet = \"10.5.0.0/16\"\nrange = \"10.5.0.9 - "
+      "10.5.0.9\"\n";
+  EXPECT_TRUE(test::succeeds(parse(str(kPool, rail))));
+}
+
+struct Bad {
+  const char* name;
+  std::string text;
+  std::string message;  // what stands behind "/etc/x.toml" and its ": "
+};
+
+void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
+
+class BadConfigTest : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadConfigTest, IsRefusedWithFileAndKey) {
+  const base::Result<Config> config = parse(GetParam().text);
+  EXPECT_TRUE(test::fails(config, Code::kInvalid, "/etc/x.toml"));
+  EXPECT_TRUE(test::fails(config, Code::kInvalid, GetParam().message));
+}
+
+// The good file with a line of the pool or of the rail in place of the one with the same key.
+std::string with(std::string file, const std::string& line) {
+  const std::string key = line.substr(0, line.find('='));
+  const size_t at = file.find("\n" + key + "=") + 1;
+  return file.replace(at, file.find('\n', at) - at, line);
+}
+std::string with_pool(const std::string& line) { return with(str(kPool, kRail), line); }
+std::string with_rail(const std::string& line) { return with_pool(line); }
+std::string with_more(const std::string& text) { return str(kPool, kRail, text); }
+
+const Bad kBad[] = {
+    {"NameEmpty", with_pool("name = \"\""), "pool.name must be"},
+    {"NameIsANumber", with_pool("name = 7"), "pool.name must be"},
+    {"NameWithASpace", with_pool("name = \"my pod\""), "pool.name: 'my pod' is not a name"},
+    {"NameTooLong", with_pool("name = \"" + std::string(65, 'x') + "\""), "pool.name: "},
+    {"ProviderUnknown", with_pool("provider = \"magic\""), "pool.provider must be \"vipu\""},
+    {"ControllerWithoutPort", with_pool("controller = \"10.1.3.101\""), "is not HOST:PORT"},
+    {"ControllerWithoutHost", with_pool("controller = \":8090\""), "is not HOST:PORT"},
+    {"ControllerWithPort0", with_pool("controller = \"h:0\""), "pool.controller: 'h:0'"},
+    {"ControllerWithPort65536", with_pool("controller = \"h:65536\""), "pool.controller: "},
+    {"UnknownTableOfThePool", with_more("[pool.x]\n"), "'pool.x'"},
+    {"ParentEmpty", with_rail("parent = \"\""), "network.rail.parent must be"},
+    {"ParentTooLong", with_rail("parent = \"abcdefghijklmnop\""), "at most 15 characters"},
+    {"SubnetWithHostBits", with_rail("subnet = \"10.5.0.1/16\""), "network.rail.subnet: "},
+    {"SubnetWithoutLength", with_rail("subnet = \"10.5.0.0\""), "network.rail.subnet: "},
+    {"SubnetOfIpv6", with_rail("subnet = \"fd00::/64\""), "network.rail.subnet: "},
+    {"RangeWithoutEnd", with_rail("range = \"10.5.200.10\""), "is not FIRST-LAST"},
+    {"RangeBackwards", with_rail("range = \"10.5.200.9-10.5.200.8\""), "ends before it begins"},
+    {"RangeOutsideOfTheSubnet", with_rail("range = \"10.6.0.1-10.6.0.9\""),
+     "network.rail.range must be inside of the subnet 10.5.0.0/16"},
+    {"RangeHalfOutside", with_rail("range = \"10.5.255.1-10.6.0.9\""), "inside of the subnet"},
+    {"RangeOfNonsense", with_rail("range = \"a-b\""), "network.rail.range: "},
+    {"TwoRails", with_more(kRail), "network.rail must be one [[network.rail]]"},
+    {"NoRail", kPool, "network.rail must be one [[network.rail]]"},
+    {"RailIsNoList", str(kPool, "[network.rail]\nparent = \"a\"\n"), "network.rail must be one"},
+    {"NoPool", kRail, "pool.name must be set"},
+    {"NoController", str("[pool]\nname = \"a\"\nprovider = \"vipu\"\n", kRail),
+     "pool.controller must be set"},
+    {"NoSubnet", str(kPool, "[[network.rail]]\nparent = \"a\"\n"),
+     "network.rail.subnet must be set"},
+    {"Empty", "", "pool.name must be set"},
+    {"PoolIsANumber", str("pool = 3\n", kRail), "pool must be a table"},
+    {"RuntimeIsText", str("runtime = \"/usr/bin/crun\"\n", kPool, kRail),
+     "runtime must be a table"},
+    {"PolicyIsAListOfTables", with_more("[[policy]]\nmax_ipus = 4\n"), "policy must be a table"},
+    {"MaxIpus0", with_more("[policy]\nmax_ipus = 0\n"), "policy.max_ipus must be a number from 1"},
+    {"MaxIpus257", with_more("[policy]\nmax_ipus = 257\n"), "policy.max_ipus must be"},
+    {"MaxIpusIsText", with_more("[policy]\nmax_ipus = \"4\"\n"), "policy.max_ipus must be"},
+    {"SourcesIsText", with_more("[policy]\nsources = \"env\"\n"), "policy.sources must be a list"},
+    {"SourcesIsEmpty", with_more("[policy]\nsources = []\n"), "policy.sources must be a list"},
+    {"SourceUnknown", with_more("[policy]\nsources = [\"env\", \"label\"]\n"), "policy.sources"},
+    {"SourceIsANumber", with_more("[policy]\nsources = [1]\n"), "policy.sources must be a list"},
+    {"PathsIsText", with_more("[runtime]\npaths = \"/usr/bin/runc\"\n"), "runtime.paths must be"},
+    {"PathIsRelative", with_more("[runtime]\npaths = [\"runc\"]\n"), "runtime.paths must be"},
+    {"PathsIsEmpty", with_more("[runtime]\npaths = []\n"), "runtime.paths must be"},
+    {"UnknownSection", with_more("[polcy]\nmax_ipus = 4\n"),
+     "line 11: unknown key 'polcy'; accepted here: runtime, pool, network, policy"},
+    {"UnknownKeyOfThePool", str(kPool, "controler = \"x\"\n", kRail),
+     "line 6: unknown key 'pool.controler'; accepted here: name, provider, controller, timeout"},
+    {"UnknownKeyOfTheRail", str(kPool, kRail, "mtu = 1\n"),
+     "line 11: unknown key 'network.rail.mtu'; accepted here: parent, subnet, range"},
+    {"UnknownKeyOfThePolicy", with_more("[policy]\nmax = 4\n"),
+     "line 12: unknown key 'policy.max'; accepted here: max_ipus, sources"},
+    {"UnknownKeyOfTheRuntime", with_more("[runtime]\npath = 4\n"), "unknown key 'runtime.path'"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Examples, BadConfigTest, testing::ValuesIn(kBad),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(Config, RefusesWrongValuesOfTheNetwork) {
+  const auto with_network = [](const std::string& line) {
+    return parse(str("[network]\n", line, "\n", kRail, kPool));
+  };
+  EXPECT_TRUE(test::fails(with_network("rdma = \"maybe\""), Code::kInvalid,
+                          "network.rdma: 'maybe' is not one of \"auto\", \"require\", \"off\""));
+  EXPECT_TRUE(test::fails(with_network("rdma = true"), Code::kInvalid, "network.rdma must be"));
+  EXPECT_TRUE(test::fails(with_network("host_network = \"isolate\""), Code::kInvalid,
+                          "network.host_network must be \"refuse\""));
+}
+
+TEST(Config, RefusesATimeoutThatNoPartitionCanKeep) {
+  for (const char* timeout : {"\"90\"", "90", "\"0s\"", "\"\"", "\"25h\""}) {
+    EXPECT_TRUE(test::fails(parse(str(kRail, kPool, "timeout = ", timeout, "\n")), Code::kInvalid,
+                            "pool.timeout"))
+        << timeout;
+  }
+}
+
+TEST(Config, NamesTheLineOfASyntaxError) {
+  EXPECT_TRUE(
+      test::fails(parse(str(kPool, "timeout = = 3\n")), Code::kInvalid, "/etc/x.toml line 6: "));
+  EXPECT_TRUE(test::fails(parse("[pool]\nname = \"a\"\nname = \"b\"\n"), Code::kInvalid, "line 3"));
+  EXPECT_TRUE(test::fails(parse("[pool\n"), Code::kInvalid, "line 1"));
+  EXPECT_TRUE(test::fails(parse("name = \"\xff\"\n"), Code::kInvalid, "line 1"));
+}
+
+TEST(LoadConfig, ReadsTheFile) {
+  const test::TempDir dir;
+  ASSERT_TRUE(base::write_atomic(dir / "config.toml", str(kPool, kRail), {}).ok());
+  const base::Result<Config> config = load_config(dir / "config.toml");
+  ASSERT_TRUE(test::succeeds(config));
+  EXPECT_EQ(config.value().pool.name, "pod64");
+}
+
+TEST(LoadConfig, SaysWhatToWriteWhereThereIsNoFile) {
+  const base::Result<Config> config = load_config("/no/such/config.toml");
+  EXPECT_TRUE(test::fails(config, Code::kNotFound, "there is no /no/such/config.toml; write one"));
+}
+
+TEST(LoadConfig, RefusesAFileThatIsTooLong) {
+  const test::TempDir dir;
+  ASSERT_TRUE(base::write_atomic(dir / "c", std::string((1 << 20) + 1, '\n'), {}).ok());
+  EXPECT_TRUE(test::fails(load_config(dir / "c"), Code::kInvalid, "longer than 1048576 bytes"));
+}
+
+}  // namespace
+}  // namespace hook

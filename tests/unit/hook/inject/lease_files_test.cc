@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/inject/lease_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "tests/support/outcome.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+
+using base::Removed;
+
+constexpr const char* kId = "0123456789abcdef0123456789abcdef";
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST(LeaseFiles, AreReadableByAllInADirectoryThatNobodyCanList) {
+  const test::TempDir dir;
+  const std::string run_dir = dir / "run";
+  ASSERT_TRUE(test::succeeds(write_lease_files(run_dir, kId, {{"a", "1"}, {"b", "2"}})));
+  const std::string directory = lease_dir(run_dir, kId);
+  EXPECT_EQ(directory, run_dir + "/leases/" + kId);
+  EXPECT_EQ(mode_of(run_dir), 0711U);
+  EXPECT_EQ(mode_of(run_dir + "/leases"), 0711U);
+  EXPECT_EQ(mode_of(directory), 0711U);
+  EXPECT_EQ(mode_of(directory + "/a"), 0444U);
+  EXPECT_EQ(base::read_file(directory + "/b", 10).value(), "2");
+}
+
+TEST(LeaseFiles, AreRemovedWithTheirDirectory) {
+  const test::TempDir dir;
+  ASSERT_TRUE(test::succeeds(write_lease_files(dir.path(), kId, {{"a", "1"}})));
+  ASSERT_TRUE(test::succeeds(write_lease_files(dir.path(), "another", {{"a", "1"}})));
+  EXPECT_EQ(remove_lease_files(dir.path(), kId).value(), Removed::kNow);
+  EXPECT_EQ(remove_lease_files(dir.path(), kId).value(), Removed::kWasAbsent);
+  EXPECT_EQ(base::read_file(lease_dir(dir.path(), "another") + "/a", 10).value(), "1");
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/lease.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace hook {
+namespace {
+
+constexpr LeaseState kAll[] = {LeaseState::kIntent,    LeaseState::kAllocated, LeaseState::kRunning,
+                               LeaseState::kReleasing, LeaseState::kFree,      LeaseState::kFailed};
+
+TEST(LeaseState, HasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const LeaseState state : kAll) names.insert(name_of(state));
+  EXPECT_EQ(names.size(), std::size(kAll));
+  EXPECT_EQ(name_of(LeaseState::kReleasing), "RELEASING");
+}
+
+TEST(LeaseState, IsLiveUntilItIsFreeOrFailed) {
+  for (const LeaseState state : kAll) {
+    EXPECT_EQ(is_live(state), state != LeaseState::kFree && state != LeaseState::kFailed);
+  }
+}
+
+TEST(PartitionName, IsShortOfWhereGraphcoresToolsBreak) {
+  const std::string name = partition_name("0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(name, "c-0123456789ab");
+  EXPECT_LT(name.size(), 36U);
+}
+
+TEST(MacOf, IsLocallyAdministeredUnicastAndHoldsTheAddress) {
+  const netns::Ipv4 address = netns::parse_ipv4("10.5.200.10").take();
+  const netns::MacAddress mac = mac_of("pod64", address);
+  EXPECT_EQ(mac.bytes[0] & 3, 2);
+  EXPECT_EQ(netns::to_string(mac).substr(6), "0a:05:c8:0a");
+  EXPECT_EQ(mac_of("pod64", address), mac);
+  EXPECT_NE(mac_of("pod16", address), mac);
+}
+
+TEST(IsLeaseId, TakesOnly32HexadecimalDigits) {
+  EXPECT_TRUE(is_lease_id("0123456789abcdef0123456789abcdef"));
+  EXPECT_FALSE(is_lease_id(""));
+  EXPECT_FALSE(is_lease_id("0123456789abcdef0123456789abcde"));
+  EXPECT_FALSE(is_lease_id("0123456789abcdef0123456789abcdef0"));
+  EXPECT_FALSE(is_lease_id("0123456789ABCDEF0123456789ABCDEF"));
+  EXPECT_FALSE(is_lease_id("../../../../../../etc/passwd/0000"));
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The states of a lease, and who may change them.
+#include "hook/ledger/ledger.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/fs.h"
+#include "tests/unit/hook/ledger/ledger_fixture.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Status;
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+using LedgerTest = LedgerFixture;
+
+TEST_F(LedgerTest, IsReadableByItsOwnerOnly) {
+  acquire();
+  EXPECT_EQ(mode_of(dir_ / "state"), 0700U);
+  for (const char* file : {"state/ledger.db", "state/ledger.db-wal", "state/ledger.db-shm"}) {
+    EXPECT_EQ(mode_of(dir_ / file), 0600U) << file;
+  }
+}
+
+TEST_F(LedgerTest, KeepsItsLogWhenTheLastProcessClosesIt) {
+  acquire();
+  { const Ledger closed = std::move(ledger_); }
+  struct stat log {};
+  ASSERT_EQ(::stat((dir_ / "state/ledger.db-wal").c_str(), &log), 0);
+  EXPECT_GT(log.st_size, 0);
+  EXPECT_EQ(open().live().take().size(), 1U);
+}
+
+TEST_F(LedgerTest, RefusesWhatANewerVersionWrote) {
+  sqlite::Database database = sqlite::Database::open(path_, 1000).take();
+  ASSERT_TRUE(test::succeeds(database.execute("PRAGMA user_version = 99")));
+  EXPECT_TRUE(test::fails(Ledger::open(path_), Code::kUnsupported,
+                          "written by a newer version of ipu-container-toolkit (schema 99"));
+}
+
+TEST_F(LedgerTest, RefusesAFileThatIsNone) {
+  ASSERT_TRUE(base::write_atomic(dir_ / "other.db", std::string(4096, 'x'), {}).ok());
+  EXPECT_TRUE(test::fails(Ledger::open(dir_ / "other.db"), Code::kInternal, "ledger: "));
+}
+
+TEST_F(LedgerTest, BeginsALeaseWithItsIntent) {
+  const Lease lease = acquire("web");
+  EXPECT_TRUE(is_lease_id(lease.id));
+  EXPECT_EQ(lease.state, LeaseState::kIntent);
+  EXPECT_EQ(lease.container, "web");
+  EXPECT_EQ(lease.bundle, "/run/bundle");
+  EXPECT_EQ(lease.tenant, "team-a");
+  EXPECT_EQ(lease.pool, "pod64");
+  EXPECT_EQ(lease.controller, "10.1.3.101:8090");
+  EXPECT_EQ(lease.partition, partition_name(lease.id));
+  EXPECT_EQ(lease.ipus, 4U);
+  EXPECT_EQ(lease.owner, (base::ProcessId{4211, 99}));
+  EXPECT_EQ(lease.boot_id, base::boot_id().value());
+  EXPECT_EQ(lease.netns_id, -1);
+  EXPECT_EQ(lease.created_ms, now_);
+  ASSERT_EQ(lease.rails.size(), 1U);
+  EXPECT_EQ(lease.rails[0].parent, "ens1f0");
+  EXPECT_EQ(lease.rails[0].interface, "roce0");
+  EXPECT_EQ(lease.rails[0].mac, mac_of("pod64", lease.rails[0].address));
+}
+
+void expect_same(const Lease& a, const Lease& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(a.state, b.state);
+  EXPECT_EQ(a.generation, b.generation);
+  EXPECT_EQ(a.owner, b.owner);
+  EXPECT_EQ(a.netns, b.netns);
+  EXPECT_EQ(a.netns_id, b.netns_id);
+  EXPECT_EQ(a.error, b.error);
+  EXPECT_EQ(a.obstacle, b.obstacle);
+  EXPECT_EQ(a.created_ms, b.created_ms);
+  EXPECT_EQ(a.changed_ms, b.changed_ms);
+  EXPECT_EQ(a.rails, b.rails);
+  EXPECT_EQ(a.devices, b.devices);
+  EXPECT_EQ(a.prohibited, b.prohibited);
+}
+
+TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
+  Lease lease = acquire();
+  expect_same(stored(lease), lease);
+  now_ += 10;
+  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)},
+                                               {{ip("10.5.0.0"), 16}, {ip("1.2.3.4"), 32}})));
+  EXPECT_EQ(lease.state, LeaseState::kAllocated);
+  EXPECT_EQ(lease.changed_ms, now_);
+  expect_same(stored(lease), lease);
+  const netns::Identity netns{4, UINT64_MAX, 0x8000000000000001};
+  ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, {5000, UINT64_MAX}, netns, 7)));
+  EXPECT_EQ(lease.state, LeaseState::kAllocated);
+  EXPECT_EQ(lease.netns, netns);
+  expect_same(stored(lease), lease);
+  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {5001, 2})));
+  EXPECT_EQ(lease.state, LeaseState::kRunning);
+  EXPECT_EQ(lease.owner, (base::ProcessId{5001, 2}));
+  expect_same(stored(lease), lease);
+  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+  EXPECT_EQ(lease.owner, releaser_);
+  expect_same(stored(lease), lease);
+  ASSERT_TRUE(test::succeeds(ledger_.note_obstacle(lease, "the controller is down")));
+  EXPECT_EQ(stored(lease).obstacle, "the controller is down");
+  ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+  EXPECT_EQ(lease.state, LeaseState::kFree);
+  EXPECT_EQ(lease.obstacle, "");
+  EXPECT_TRUE(lease.rails.empty());
+  EXPECT_TRUE(lease.devices.empty());
+  expect_same(stored(lease), lease);
+}
+
+TEST_F(LedgerTest, EndsALeaseWithAReasonAsFailed) {
+  Lease lease = acquire();
+  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "no capacity")));
+  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "a later one")));
+  ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+  EXPECT_EQ(stored(lease).state, LeaseState::kFailed);
+  EXPECT_EQ(stored(lease).error, "no capacity");
+}
+
+TEST_F(LedgerTest, TakesAChangeOnlyFromTheStateThatItStartsFrom) {
+  struct Change {
+    const char* name;
+    std::function<Status(Lease&)> make;
+    std::vector<LeaseState> from;
+  };
+  const Change changes[] = {
+      {"allocated", [&](Lease& l) { return ledger_.allocated(l, {}, {}); }, {LeaseState::kIntent}},
+      {"attaching",
+       [&](Lease& l) { return ledger_.attaching(l, {}, {}, 1); },
+       {LeaseState::kAllocated}},
+      {"running", [&](Lease& l) { return ledger_.running(l, {}); }, {LeaseState::kAllocated}},
+      {"releasing",
+       [&](Lease& l) { return ledger_.releasing(l, {}, ""); },
+       {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning, LeaseState::kReleasing}},
+      {"released", [&](Lease& l) { return ledger_.released(l); }, {LeaseState::kReleasing}},
+      {"note_obstacle",
+       [&](Lease& l) { return ledger_.note_obstacle(l, "x"); },
+       {LeaseState::kReleasing}},
+  };
+  // Steps through all states of one lease; in each state the changes that must not be are tried.
+  const auto expect_refused = [&](Lease& lease) {
+    for (const Change& change : changes) {
+      if (std::count(change.from.begin(), change.from.end(), lease.state) > 0) continue;
+      EXPECT_TRUE(test::fails(change.make(lease), Code::kInternal, name_of(lease.state)))
+          << change.name;
+    }
+    expect_same(stored(lease), lease);
+  };
+  Lease lease = acquire();
+  for (const size_t next : {0U, 2U, 3U, 4U}) {
+    expect_refused(lease);
+    ASSERT_TRUE(test::succeeds(changes[next].make(lease)));
+  }
+  ASSERT_EQ(lease.state, LeaseState::kFree);
+  expect_refused(lease);
+}
+
+TEST_F(LedgerTest, RefusesAWriterThatReadAnOlderGeneration) {
+  Lease first = acquire();
+  Ledger other = open();
+  Lease second = other.find(first.id).take().value();
+  ASSERT_TRUE(test::succeeds(other.allocated(second, {ipu("10.5.1.1", 0)}, {})));
+  EXPECT_TRUE(test::fails(ledger_.releasing(first, releaser_, ""), Code::kBusy,
+                          "was changed by another process"));
+  EXPECT_EQ(first.state, LeaseState::kIntent);
+  expect_same(stored(second), second);
+  EXPECT_TRUE(test::fails(ledger_.allocated(first, {ipu("10.5.1.1", 1)}, {}), Code::kBusy));
+  expect_same(stored(second), second);
+}
+
+TEST_F(LedgerTest, LetsALateReleaseNotTouchANewerLeaseOfTheContainer) {
+  Lease old_lease = acquire("web");
+  release(old_lease);
+  const Lease new_lease = acquire("web");
+  EXPECT_FALSE(ledger_.releasing(old_lease, releaser_, "").ok());
+  expect_same(stored(new_lease), new_lease);
+}
+
+TEST_F(LedgerTest, GivesAnIpuToOneLeaseOnly) {
+  Lease first = acquire("a");
+  Lease second = acquire("b");
+  ASSERT_TRUE(
+      test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)}, {})));
+  EXPECT_TRUE(test::fails(ledger_.allocated(second, {ipu("10.5.1.2", 0), ipu("10.5.1.1", 1)}, {}),
+                          Code::kExists, "IPU 1 of 10.5.1.1, which another container holds"));
+  EXPECT_EQ(second.state, LeaseState::kIntent);
+  expect_same(stored(second), second);
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.2", 0)}, {})));
+}
+
+TEST_F(LedgerTest, GivesAnIpuAgainAsSoonAsItsLeaseIsFree) {
+  Lease first = acquire("a");
+  Lease second = acquire("b");
+  ASSERT_TRUE(test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0)}, {})));
+  release(first);
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.1", 0)}, {})));
+}
+
+// The limit on the size of a file stands in for a full disk.
+TEST_F(LedgerTest, LeavesTheCallersLeaseAsItIsStoredWhenTheDiskIsFull) {
+  Lease lease = acquire();
+  struct stat log {};
+  ASSERT_EQ(::stat((dir_ / "state/ledger.db-wal").c_str(), &log), 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{static_cast<rlim_t>(log.st_size), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const Status full = ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_FALSE(full.ok());
+  EXPECT_EQ(lease.state, LeaseState::kIntent);
+  expect_same(stored(lease), lease);
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {})));
+}
+
+TEST_F(LedgerTest, ListsLiveLeasesOldestFirst) {
+  const Lease first = acquire("a");
+  now_ += 1;
+  const Lease second = acquire("b");
+  now_ += 1;
+  const Lease third = acquire("c");
+  release(second);
+  const std::vector<Lease> live = ledger_.live().take();
+  ASSERT_EQ(live.size(), 2U);
+  expect_same(live[0], first);
+  expect_same(live[1], third);
+}
+
+TEST_F(LedgerTest, ForgetsLeasesThatEndedAWeekAgo) {
+  const Lease ended = acquire("ended");
+  const Lease running = acquire("running");
+  release(ended);
+  now_ += int64_t{7} * 24 * 3600 * 1000;
+  acquire("x");
+  EXPECT_TRUE(ledger_.find(ended.id).take().has_value());
+  now_ += 1;
+  acquire("y");
+  EXPECT_FALSE(ledger_.find(ended.id).take().has_value());
+  EXPECT_TRUE(ledger_.find(running.id).take().has_value());
+}
+
+TEST_F(LedgerTest, HasNoLeaseThatNobodyMade) {
+  EXPECT_FALSE(ledger_.find("0123").take().has_value());
+  EXPECT_TRUE(ledger_.live().take().empty());
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/create.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "tests/support/hook_host.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Json;
+using base::Status;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+class PrepareTest : public testing::Test {
+ protected:
+  // Starts "web", which must fail; nothing of it may be left, and its bundle is as it was.
+  Status fail_to_start(uint32_t ipus) {
+    Bundle bundle = host_.make_bundle("web");
+    const std::string before = host_.config_of("web");
+    Request request;
+    request.ipus = ipus;
+    const size_t leases = host_.live_leases();
+    Status failed = prepare_container(host_.env, host_.config, request, "web", bundle);
+    EXPECT_FALSE(failed.ok());
+    EXPECT_EQ(host_.config_of("web"), before);
+    host_.controller.set_unreachable(false);
+    EXPECT_EQ(host_.partitions().size(), leases);
+    EXPECT_EQ(host_.live_leases(), leases);
+    EXPECT_EQ(host_.lease_directories().size(), leases);
+    return failed;
+  }
+  // For a failure before anything is taken: the controller was not even asked.
+  void expect_untouched() {
+    EXPECT_THAT(host_.asked_controllers, IsEmpty());
+    EXPECT_FALSE(host_.ledger.get("web").ok());
+  }
+  test::HookHost host_;
+};
+
+TEST_F(PrepareTest, RecordsTheLeaseWithAllThatItHolds) {
+  const Lease lease = host_.start("web", 4);
+  EXPECT_EQ(lease.state, LeaseState::kAllocated);
+  EXPECT_EQ(lease.container, "web");
+  EXPECT_EQ(lease.bundle, host_.dir / "web");
+  EXPECT_EQ(lease.owner, base::current_process().value());
+  EXPECT_EQ(lease.ipus, 4U);
+  EXPECT_EQ(lease.devices.size(), 4U);
+  EXPECT_THAT(lease.prohibited, ElementsAre(netns::parse_ipv4_prefix("10.5.0.0/16").value(),
+                                            netns::parse_ipv4_prefix("10.5.1.254/32").value()));
+  EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
+}
+
+TEST_F(PrepareTest, WritesFilesThatAContainerCanReadAndNotList) {
+  const Lease lease = host_.start("web", 4);
+  const std::string directory = "run/leases/" + lease.id;
+  EXPECT_EQ(mode_of(host_.dir / "run"), 0711U);
+  EXPECT_EQ(mode_of(host_.dir / "run/leases"), 0711U);
+  EXPECT_EQ(mode_of(host_.dir / directory), 0711U);
+  EXPECT_EQ(mode_of(host_.dir / (directory + "/ipuof.conf")), 0444U);
+  EXPECT_EQ(mode_of(host_.dir / (directory + "/lease.json")), 0444U);
+}
+
+TEST_F(PrepareTest, EditsTheBundleAndKeepsItsMode) {
+  const Lease lease = host_.start("web", 4);
+  EXPECT_EQ(mode_of(host_.dir / "web/config.json"), 0600U);
+  const Json spec = base::parse_json(host_.config_of("web"), "config.json").take();
+  EXPECT_EQ(spec["annotations"]["graphcore.ai/ipu.lease"], lease.id);
+  EXPECT_EQ(spec["hooks"]["createRuntime"][0]["args"][3], lease.id);
+  EXPECT_EQ(spec["mounts"].back()["source"],
+            host_.dir / ("run/leases/" + lease.id + "/lease.json"));
+}
+
+TEST_F(PrepareTest, GivesEachContainerItsOwn) {
+  const Lease first = host_.start("a", 8);
+  const Lease second = host_.start("b", 8);
+  EXPECT_NE(first.rails[0].address, second.rails[0].address);
+  EXPECT_EQ(host_.partitions().size(), 2U);
+}
+
+TEST_F(PrepareTest, GivesTheDevicesOfTheRail) {
+  const auto write = [&](const std::string& path, const std::string& text) {
+    const std::string file = host_.env.sysfs + "/class/" + path;
+    ASSERT_TRUE(base::ensure_dir(file.substr(0, file.rfind('/')), 0755).ok());
+    ASSERT_TRUE(base::write_atomic(file, text, {}).ok());
+  };
+  write("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "lo");
+  write("infiniband_verbs/uverbs0/ibdev", "mlx5_0");
+  write("infiniband_verbs/uverbs0/dev", "231:192");
+  write("misc/rdma_cm/dev", "10:58");
+  host_.config.network.rdma = RdmaMode::kRequire;
+  host_.start("web", 4);
+  const Json spec = base::parse_json(host_.config_of("web"), "config.json").take();
+  EXPECT_EQ(spec["linux"]["devices"][1]["path"], "/dev/infiniband/uverbs0");
+  host_.config.network.rdma = RdmaMode::kOff;
+  host_.start("db", 4);
+  EXPECT_EQ(host_.config_of("db").find("uverbs0"), std::string::npos);
+}
+
+TEST_F(PrepareTest, SaysThatThePoolIsFullInTheWordsOfTheDesign) {
+  for (const char* name : {"a", "b", "c"}) host_.start(name, 4);
+  const Status full = fail_to_start(8);
+  EXPECT_EQ(full.error().code(), Code::kBusy);
+  EXPECT_EQ(full.error().message(),
+            "pool \"pod16\" has no free block of 8 IPUs (largest free: 4, held by 3 containers);"
+            " wait with IPU_WAIT=60s or see 'ipuctl ps'");
+  EXPECT_EQ(host_.lease_of("web").state, LeaseState::kFailed);
+  EXPECT_EQ(host_.lease_of("web").error, full.error().message());
+}
+
+TEST_F(PrepareTest, CountsOneHolderInTheSingular) {
+  host_.start("a", 16);
+  const Status full = fail_to_start(1);
+  EXPECT_THAT(full.error().message(),
+              testing::HasSubstr("(largest free: 0, held by 1 container);"));
+}
+
+TEST_F(PrepareTest, LeavesNothingWhenTheControllerIsDown) {
+  host_.controller.set_unreachable(true);
+  EXPECT_EQ(fail_to_start(4).error().code(), Code::kUnavailable);
+  EXPECT_TRUE(host_.is_empty());
+  EXPECT_EQ(host_.lease_of("web").state, LeaseState::kFailed);
+}
+
+TEST_F(PrepareTest, RemovesThePartitionOfAnAnswerThatWasLost) {
+  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
+                             test::FakeController::When::kAfter);
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kTimeout, "no answer"));
+  EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(PrepareTest, LeavesAPartitionOfItsNameThatSomebodyElseMade) {
+  host_.controller.fail_next(base::Error(Code::kExists, "the name is taken"),
+                             test::FakeController::When::kAfter);
+  EXPECT_TRUE(test::fails(host_.prepare("web", 4), Code::kExists, "the name is taken"));
+  EXPECT_EQ(host_.live_leases(), 0U);
+  ASSERT_EQ(host_.partitions().size(), 1U);
+  const std::string theirs = host_.partitions().front();
+  EXPECT_EQ(host_.controller.remove(theirs, test::HookHost::soon()).value(), base::Removed::kNow);
+}
+
+TEST_F(PrepareTest, RemovesAPartitionThatDoesNotBecomeActiveInTime) {
+  host_.controller.set_create_delay(std::chrono::hours(1));
+  EXPECT_EQ(fail_to_start(4).error().code(), Code::kTimeout);
+  EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(PrepareTest, LeavesToReconcileWhatItCannotUndo) {
+  int calls = 0;
+  host_.env.controller = [&](const std::string&) {
+    if (++calls == 1) {
+      host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
+                                 test::FakeController::When::kAfter);
+    }
+    host_.controller.set_unreachable(calls == 2);  // when the partition is to be removed again
+    return std::make_unique<test::LentController>(host_.controller, nullptr);
+  };
+  EXPECT_TRUE(test::fails(host_.prepare("web", 4), Code::kTimeout));
+  EXPECT_EQ(calls, 2);
+  host_.controller.set_unreachable(false);
+  const Lease lease = host_.lease_of("web");
+  EXPECT_EQ(lease.state, LeaseState::kReleasing);
+  EXPECT_THAT(lease.obstacle, testing::HasSubstr("down"));
+  EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
+  ASSERT_TRUE(test::succeeds(reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(PrepareTest, UndoesAllWhenTheBundleCannotBeReplaced) {
+  Bundle bundle = host_.make_bundle("web");
+  ASSERT_TRUE(base::remove_file(host_.dir / "web/config.json").ok());
+  ASSERT_TRUE(base::ensure_dir(host_.dir / "web/config.json", 0755).ok());
+  Request request;
+  request.ipus = 4;
+  const Status failed = prepare_container(host_.env, host_.config, request, "web", bundle);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(PrepareTest, RefusesAnIpuMachineThatNoRailReaches) {
+  host_.config.network.rails[0].subnet = netns::parse_ipv4_prefix("10.5.200.0/24").take();
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kInvalid,
+                          "IPU-Machine 10.5.1.1 of the partition is in no subnet"));
+  EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(PrepareTest, RefusesTheNetworkOfTheHostBeforeItTakesAnything) {
+  Bundle bundle = host_.make_bundle("web", R"({"linux":{"namespaces":[{"type":"pid"}]}})");
+  EXPECT_TRUE(
+      test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web", bundle),
+                  Code::kDenied, "--net=host"));
+  expect_untouched();
+}
+
+TEST_F(PrepareTest, RefusesAnAbsentRailBeforeItTakesAnything) {
+  host_.config.network.rails[0].parent = "absent0";
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kNotFound, "network.rail"));
+  EXPECT_TRUE(test::fails(host_.prepare("web", 4), Code::kNotFound, "absent0"));
+  expect_untouched();
+}
+
+TEST_F(PrepareTest, RefusesARailWithoutRdmaWhereThatIsRequired) {
+  host_.config.network.rdma = RdmaMode::kRequire;
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kUnsupported, "network.rdma is \"require\""));
+  expect_untouched();
+}
+
+TEST_F(PrepareTest, RefusesABrokenBundleBeforeItTakesAnything) {
+  Bundle bundle = host_.make_bundle("web", R"({"process":{"env":["IPU_COUNT=4")");
+  EXPECT_TRUE(
+      test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web", bundle),
+                  Code::kInvalid, "config.json"));
+  expect_untouched();
+}
+
+TEST_F(PrepareTest, SaysThatNoAddressIsLeft) {
+  host_.config.network.rails[0].last = host_.config.network.rails[0].first;
+  host_.start("a", 4);
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kBusy, "all 1 addresses of rail 'lo'"));
+}
+
+class WaitTest : public PrepareTest {
+ protected:
+  Status start_with_wait(std::chrono::milliseconds wait) {
+    Bundle bundle = host_.make_bundle("web");
+    return prepare_container(host_.env, host_.config, {8, false, wait, ""}, "web", bundle);
+  }
+  int creates_ = 0;
+};
+
+TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ == 2) (void)host_.controller.remove("of-others", test::HookHost::soon());
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.lease_of("web").state, LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
+  Lease holder = host_.start("a", 16);
+  host_.before_create = [&] {
+    if (++creates_ == 1) (void)host_.ledger.running(holder, {1 << 22, 1});  // no such process
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(host_.stored(holder).state, LeaseState::kFree);
+}
+
+TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {
+  host_.start("a", 16);
+  host_.before_create = [&] { ++creates_; };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kBusy,
+                          "pool \"pod16\" has no free block of 8 IPUs"));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.live_leases(), 1U);
+}
+
+}  // namespace
+}  // namespace hook

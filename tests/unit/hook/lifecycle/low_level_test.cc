@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/low_level.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "hook/config/config.h"
+#include "tests/support/outcome.h"
+#include "tests/support/requires.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using testing::ElementsAre;
+
+class LowLevelTest : public testing::Test {
+ protected:
+  std::string program(const std::string& name, mode_t mode = 0755) {
+    EXPECT_TRUE(test::succeeds(base::write_atomic(dir_ / name, "#!/bin/sh\n", {mode, {}, {}})));
+    return dir_ / name;
+  }
+  test::TempDir dir_;
+  const std::string run_dir_ = dir_ / "run";
+};
+
+TEST_F(LowLevelTest, IsTheFirstOneThatExists) {
+  REQUIRES_ROOT();
+  const std::string first = program("first");
+  const std::string second = program("second");
+  EXPECT_EQ(choose_runtime({dir_ / "absent", first, second}).value(), first);
+}
+
+TEST_F(LowLevelTest, IsNotFoundByTheNamesThatWereTried) {
+  EXPECT_TRUE(
+      test::fails(choose_runtime({"/no/runc", "/no/crun"}), Code::kNotFound, "/no/runc, /no/crun"));
+  EXPECT_FALSE(choose_runtime({}).ok());
+}
+
+TEST_F(LowLevelTest, MustNotBeWritableByOthers) {
+  for (const mode_t mode : {0775U, 0757U, 0777U}) {
+    EXPECT_TRUE(test::fails(choose_runtime({program("p", mode)}), Code::kDenied,
+                            "must be a file of root that nobody else can write"));
+  }
+}
+
+TEST_F(LowLevelTest, MustBeAFileOfRoot) {
+  REQUIRES_ROOT();
+  EXPECT_FALSE(choose_runtime({dir_.path()}).ok());
+  const std::string path = program("p");
+  ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(test::fails(choose_runtime({path}), Code::kDenied, "'" + path + "'"));
+}
+
+TEST_F(LowLevelTest, MustNotBeThisProgram) {
+  EXPECT_TRUE(
+      test::fails(choose_runtime({"/proc/self/exe"}), Code::kDenied, "is this program itself"));
+}
+
+TEST_F(LowLevelTest, IsRememberedForCommandsWithoutAConfiguration) {
+  EXPECT_EQ(remembered_runtimes(run_dir_), default_runtimes());
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
+  EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/runc");
+  EXPECT_EQ(remembered_runtimes(run_dir_).size(), default_runtimes().size() + 1);
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
+  EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/crun");
+  EXPECT_EQ(remembered_runtimes(run_dir_).size(), default_runtimes().size() + 1);
+}
+
+TEST_F(LowLevelTest, NeedsNoMemoryWhereItIsChosenAnyway) {
+  const base::Result<std::string> chosen = choose_runtime(default_runtimes());
+  ASSERT_TRUE(test::succeeds(chosen));
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, chosen.value())));
+  EXPECT_FALSE(std::filesystem::exists(run_dir_));
+}
+
+TEST_F(LowLevelTest, LeavesOnlyItsLinkBehind) {
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir_)) {
+    names.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, ElementsAre("runtime"));
+}
+
+TEST_F(LowLevelTest, IsNotARelativeLink) {
+  ASSERT_TRUE(base::ensure_dir(run_dir_, 0711).ok());
+  ASSERT_EQ(::symlink("runc", (run_dir_ + "/runtime").c_str()), 0);
+  EXPECT_EQ(remembered_runtimes(run_dir_), default_runtimes());
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "base/json.h"
+#include "tests/support/outcome.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+netns::Ipv4 ip(const char* text) { return netns::parse_ipv4(text).take(); }
+
+Lease lease_of_two_ipus() {
+  Lease lease;
+  lease.id = "0123456789abcdef0123456789abcdef";
+  lease.pool = "pod64";
+  lease.partition = "c-0123456789ab";
+  lease.ipus = 2;
+  lease.rails = {{"ens1f0", "roce0", ip("10.5.200.10"), mac_of("pod64", ip("10.5.200.10"))}};
+  lease.devices = {{ip("10.5.1.1"), 0, 50052, 50152}, {ip("10.5.1.2"), 3, 50055, 50155}};
+  lease.prohibited = {{ip("10.5.0.0"), 16}, {ip("10.1.3.101"), 32}};
+  return lease;
+}
+
+vipu::IpuofDevice device(const std::string& address, uint32_t number) {
+  vipu::IpuofDevice device;
+  device.ip = address;
+  device.device_id = number;
+  device.server_port = 50052 + number;
+  device.rdma_port = 50152 + number;
+  return device;
+}
+
+PlanInput input() {
+  vipu::IpuofConfig ipuof;
+  ipuof.devices = {device("10.5.1.1", 0), device("10.5.1.2", 3)};
+  ipuof.attributes = {{"GCD Id", "0"}};
+  return {lease_of_two_ipus(), ipuof,        {std::nullopt}, "/run/ipu/leases/01",
+          "/usr/bin/ipu-hook", RLIM_INFINITY};
+}
+
+RdmaDevice mlx5() {
+  return {
+      "mlx5_0", 1, {{"/dev/infiniband/uverbs0", 231, 192}, {"/dev/infiniband/rdma_cm", 10, 58}}};
+}
+
+Json lease_file(const Plan& plan) {
+  return base::parse_json(plan.files.at("lease.json"), "lease.json").take();
+}
+
+TEST(MakePlan, WritesTheTwoFilesThatItMounts) {
+  const Plan plan = make_plan(input());
+  EXPECT_THAT(plan.files, ElementsAre(Pair("ipuof.conf", vipu::to_ipuof_file(input().ipuof)),
+                                      Pair("lease.json", testing::_)));
+  EXPECT_THAT(
+      plan.edit.mounts,
+      ElementsAre(FileMount{"/run/ipu/leases/01/ipuof.conf", "/etc/ipuof.conf.d/ipuof.conf"},
+                  FileMount{"/run/ipu/leases/01/lease.json", "/run/ipu/lease.json"}));
+}
+
+TEST(MakePlan, PointsPoplarToItsFileAndAwayFromTheController) {
+  const Plan plan = make_plan(input());
+  EXPECT_THAT(plan.edit.environment,
+              ElementsAre(Pair("IPUOF_CONFIG_PATH", "/etc/ipuof.conf.d/ipuof.conf")));
+  EXPECT_THAT(plan.edit.forget_environment, ElementsAre("IPUOF_VIPU_API_*"));
+}
+
+TEST(MakePlan, TakesTheCapabilitiesThatLeadOutOfTheNetwork) {
+  EXPECT_THAT(make_plan(input()).edit.forget_capabilities,
+              ElementsAre("CAP_NET_ADMIN", "CAP_NET_RAW"));
+}
+
+TEST(MakePlan, CallsTheHookWithTheLease) {
+  const Plan plan = make_plan(input());
+  const std::string id = input().lease.id;
+  EXPECT_THAT(
+      plan.edit.create_runtime,
+      ElementsAre(HookEntry{
+          "/usr/bin/ipu-hook", {"ipu-container-hook", "createRuntime", "--lease", id}, 15}));
+  EXPECT_THAT(plan.edit.poststop,
+              ElementsAre(HookEntry{
+                  "/usr/bin/ipu-hook", {"ipu-container-hook", "poststop", "--lease", id}, 15}));
+  EXPECT_THAT(plan.edit.annotations, ElementsAre(Pair("graphcore.ai/ipu.lease", id)));
+}
+
+TEST(MakePlan, GivesNoDeviceWithoutRdmaAndSaysSo) {
+  const Plan plan = make_plan(input());
+  EXPECT_THAT(plan.edit.devices, IsEmpty());
+  const Json rail = lease_file(plan)["rails"][0];
+  EXPECT_TRUE(rail["rdma"].is_null());
+  EXPECT_EQ(rail["rdma_absent"], "interface 'ens1f0' of the host has no RDMA device");
+}
+
+TEST(MakePlan, GivesTheNodesOfTheRailsDevice) {
+  PlanInput with_rdma = input();
+  with_rdma.rdma = {mlx5()};
+  const Plan plan = make_plan(with_rdma);
+  EXPECT_EQ(plan.edit.devices, mlx5().nodes);
+  const Json rail = lease_file(plan)["rails"][0];
+  EXPECT_EQ(base::to_text(rail["rdma"]),
+            R"({"device":"mlx5_0","port":1,)"
+            R"("nodes":["/dev/infiniband/uverbs0","/dev/infiniband/rdma_cm"]})");
+  EXPECT_FALSE(rail.contains("rdma_absent"));
+}
+
+TEST(MakePlan, TellsTheContainerOfItsLease) {
+  const Json file = lease_file(make_plan(input()));
+  EXPECT_EQ(file["lease"], "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(file["pool"], "pod64");
+  EXPECT_EQ(file["partition"], "c-0123456789ab");
+  EXPECT_EQ(file["ipus"], 2);
+  EXPECT_EQ(file["rails"][0]["interface"], "roce0");
+  EXPECT_EQ(file["rails"][0]["address"], "10.5.200.10");
+  EXPECT_EQ(file["rails"][0]["mac"], netns::to_string(input().lease.rails[0].mac));
+}
+
+TEST(MakePlan, GivesTheMemoryLimitThatCanBeGiven) {
+  PlanInput limited = input();
+  EXPECT_EQ(make_plan(limited).edit.memlock, RLIM_INFINITY);
+  EXPECT_EQ(lease_file(make_plan(limited))["memlock"], "unlimited");
+  limited.memlock = 8 << 20;
+  EXPECT_EQ(make_plan(limited).edit.memlock, 8U << 20);
+  EXPECT_EQ(lease_file(make_plan(limited))["memlock"], 8 << 20);
+}
+
+TEST(MakePlan, IsTheSameForTheSameInput) {
+  EXPECT_EQ(make_plan(input()).files, make_plan(input()).files);
+}
+
+TEST(AttachPlan, NamesThePeersOfTheLeaseAndNothingElse) {
+  const Lease lease = lease_of_two_ipus();
+  const netns::AttachPlan plan = attach_plan(lease, lease.rails[0], {ip("10.5.0.9")});
+  EXPECT_EQ(plan.parent, "ens1f0");
+  EXPECT_EQ(plan.interface, "roce0");
+  EXPECT_EQ(plan.mac, lease.rails[0].mac);
+  EXPECT_EQ(plan.address, ip("10.5.200.10"));
+  EXPECT_THAT(plan.peers,
+              ElementsAre(netns::Peer{ip("10.5.1.1"), 50052}, netns::Peer{ip("10.5.1.1"), 50152},
+                          netns::Peer{ip("10.5.1.2"), 50055}, netns::Peer{ip("10.5.1.2"), 50155}));
+  EXPECT_EQ(plan.prohibited, lease.prohibited);
+  EXPECT_THAT(plan.guarded, ElementsAre(netns::Ipv4Prefix{ip("10.5.0.9"), 32}));
+}
+
+TEST(LeasedIpus, AreThoseOfTheConfiguration) {
+  const base::Result<std::vector<LeasedIpu>> ipus = leased_ipus(input().ipuof, 2);
+  ASSERT_TRUE(test::succeeds(ipus));
+  EXPECT_EQ(ipus.value(), lease_of_two_ipus().devices);
+}
+
+TEST(LeasedIpus, RefuseAnAnswerOfAnotherSize) {
+  EXPECT_TRUE(test::fails(leased_ipus(input().ipuof, 4), Code::kInvalid,
+                          "the controller granted 2 IPUs where 4 were asked for"));
+  EXPECT_FALSE(leased_ipus({}, 1).ok());
+}
+
+TEST(LeasedIpus, RefuseWhatIsNoAddressOrPort) {
+  for (const char* address : {"", "ipum-1", "fd00::1", "10.5.1", "10.5.1.1 "}) {
+    EXPECT_TRUE(test::fails(leased_ipus({{device(address, 0)}, {}}, 1), Code::kInvalid,
+                            "IPUoF configuration"))
+        << address;
+  }
+  vipu::IpuofConfig ports{{device("10.5.1.1", 0)}, {}};
+  ports.devices[0].rdma_port = 65536;
+  EXPECT_TRUE(test::fails(leased_ipus(ports, 1), Code::kInvalid, "impossible port"));
+}
+
+}  // namespace
+}  // namespace hook
