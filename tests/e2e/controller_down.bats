@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The V-IPU controller is away: a clear error in bounded time, nothing leaked, nothing else affected.
+
+load support
+
+teardown() {
+  host_signal simulator CONT 2>/dev/null || true
+  sim_stop
+  sim_start
+  host_config
+  remove_containers
+  ipuctl gc
+  assert_nothing_left
+}
+
+@test "it does not run: refused with its address, at once" {
+  sim_stop
+  local before=$SECONDS
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
+  assert_contains "$output" "ipu: "
+  assert_contains "$output" "$CONTROLLER"
+  [ $((SECONDS - before)) -le 25 ]
+}
+
+@test "it does not answer: refused with its address, at the configured time" {
+  in_host sed -i 's/^timeout = .*/timeout = "3s"/' /etc/ipu-container-toolkit/config.toml
+  host_signal simulator STOP
+  local before=$SECONDS
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
+  assert_contains "$output" "$CONTROLLER"
+  [ $((SECONDS - before)) -le 15 ]
+}
+
+@test "a container without IPUs is not affected" {
+  sim_stop
+  assert_equal "$(docker run --rm --runtime=ipu busybox echo fine)" fine
+}
+
+@test "a running container goes on and ends; its partition is removed when the controller is back" {
+  start running -e IPU_COUNT=4
+  sim_stop
+  assert_equal "$(docker exec running echo fine)" fine
+  docker rm --force running
+  sim_start
+  wait_until 10 gc_leaves_nothing
+}
+
+gc_leaves_nothing() {
+  ipuctl gc >/dev/null && nothing_is_left
+}
+
+@test "after a refusal the next start works when the controller is back" {
+  sim_stop
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=64 busybox true
+  sim_start
+  docker run --rm --runtime=ipu -e IPU_COUNT=64 busybox true
+}
+
+@test "partitions survive a restart of the controller" {
+  start running -e IPU_COUNT=4
+  sim_stop
+  sim_start
+  # shellcheck disable=SC2046
+  assert_contains "$(inside running nc -w 2 $(endpoints running | head -n 1))" "$(lease_of running .partition)"
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# ipu-container-hook with a state that no runtime should send: one line that names what is wrong, exit
+# status 1, nothing left.
+
+load support
+load bundle
+
+# The form of a lease's id, of which there is none.
+NO_LEASE=0123456789abcdef0123456789abcdef
+
+# A lease whose hook has not been called yet: the low-level runtime does nothing.
+setup() {
+  host_config
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[runtime]\npaths = ["/usr/bin/true"]'
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  runtime create --bundle "$BUNDLE" job
+  LEASE=$(ipuctl ps --output json | jq -er '.[0].lease')
+  host_config
+  # Calls other than create go to the runtime that was used last.
+  docker run --rm --runtime=ipu busybox true
+}
+
+teardown() {
+  remove_containers
+  remove_bundle
+  assert_nothing_left
+}
+
+hook() { # STAGE LEASE: the state is standard input
+  host_run timeout "$LIMIT" ipu-container-hook "$1" --lease "$2"
+}
+
+assert_hook_refuses() { # TEXT...: the state is standard input
+  assert_hook_refuses_lease "$LEASE" "$@"
+}
+
+assert_hook_refuses_lease() { # LEASE TEXT...: the state is standard input
+  local text lease=$1
+  shift
+  run -1 --separate-stderr hook createRuntime "$lease"
+  assert_equal "$output" ''
+  # shellcheck disable=SC2154
+  assert_equal "$(wc -l <<<"$stderr")" 1
+  for text in "$@"; do
+    assert_contains "$stderr" "$text"
+  done
+}
+
+@test "an empty state" { assert_hook_refuses 'standard input' </dev/null; }
+
+@test "a truncated state" { assert_hook_refuses 'standard input' <<<'{"ociVersion": "1.0.2", "id": "a", "pi'; }
+
+@test "a state of 2 MB" {
+  jq -nc '{id: "a", bundle: "/b", pid: 1, x: ("x" * 2097152)}' >"$BATS_TEST_TMPDIR/state"
+  assert_hook_refuses 'standard input' '1048576' <"$BATS_TEST_TMPDIR/state"
+}
+
+@test "a state without pid" { assert_hook_refuses "'pid'" <<<'{"id": "a", "bundle": "/b"}'; }
+
+@test "a state with a pid that is no number" { assert_hook_refuses "'pid'" <<<'{"id": "a", "bundle": "/b", "pid": "1"}'; }
+
+@test "a state with a negative pid" { assert_hook_refuses "'pid'" <<<'{"id": "a", "bundle": "/b", "pid": -1}'; }
+
+@test "a state with the pid of a process that has ended" {
+  local pid
+  pid=$(in_host sh -c 'echo $$')
+  assert_hook_refuses "'pid'" "$pid" <<<"{\"id\": \"a\", \"bundle\": \"/b\", \"pid\": $pid}"
+}
+
+@test "the host's network namespace" {
+  assert_hook_refuses network <<<'{"id": "a", "bundle": "/b", "pid": 1}'
+}
+
+@test "a lease that does not exist" {
+  ipuctl gc
+  assert_hook_refuses_lease "$NO_LEASE" "$NO_LEASE" <<<'{"id": "a", "bundle": "/b", "pid": 1}'
+}
+
+@test "an id that has not the form of a lease's" {
+  ipuctl gc
+  assert_hook_refuses_lease ../../etc '32 hexadecimal digits' <<<'{"id": "a", "bundle": "/b", "pid": 1}'
+}
+
+@test "poststop of a lease that is gone is fine, and silent" {
+  ipuctl gc
+  run -0 hook poststop "$NO_LEASE" <<<'{"id": "a", "bundle": "/b", "status": "stopped"}'
+  assert_equal "$output" ''
+}
+
+@test "poststop gives the lease back, and twice is fine" {
+  run -0 hook poststop "$LEASE" <<<'{"id": "job", "bundle": "/b", "status": "stopped"}'
+  assert_equal "$output" ''
+  run -0 hook poststop "$LEASE" <<<'{"id": "job", "bundle": "/b", "status": "stopped"}'
+  assert_equal "$output" ''
+}

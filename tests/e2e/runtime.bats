@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# ipu-container-runtime called as engines call it, with good and with hostile bundles.
+
+load support
+load bundle
+
+teardown() {
+  remove_bundle
+  assert_nothing_left
+}
+
+@test "a good bundle: create, start, kill and delete print nothing" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  run -0 create good
+  assert_equal "$output" ''
+  run -0 runtime start good
+  assert_equal "$output" ''
+  assert_equal "$(ipuctl ps --output json | jq length)" 1
+  run -0 runtime kill good KILL
+  assert_equal "$output" ''
+  run -0 runtime delete --force good
+  assert_equal "$output" ''
+}
+
+@test "delete twice is harmless" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  create good
+  runtime delete --force good
+  runtime delete --force good
+}
+
+@test "a refused value" {
+  make_bundle '.process.env += ["IPU_COUNT=3"]'
+  assert_create_refused "IPU_COUNT='3'" 'a power of two from 1 to 64'
+}
+
+@test "IPU_COUNT twice" {
+  make_bundle '.process.env += ["IPU_COUNT=4", "IPU_COUNT=8"]'
+  assert_create_refused 'IPU_COUNT' 'twice'
+}
+
+@test "an unknown annotation of ours" {
+  make_bundle '.annotations = {"graphcore.ai/ipu.cuont": "4"}'
+  assert_create_refused 'graphcore.ai/ipu.cuont'
+}
+
+@test "an annotation asks, and wins over the variable" {
+  make_bundle '.annotations = {"graphcore.ai/ipu.count": "2"} | .process.env += ["IPU_COUNT=4"]'
+  create good
+  assert_equal "$(ipuctl ps --output json | jq '.[0].ipus')" 2
+}
+
+@test "config.json that is no JSON" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  in_host sed -i '1s/{/{{/' "$BUNDLE/config.json"
+  assert_create_refused config.json
+}
+
+@test "config.json that ends in the middle" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  in_host truncate -s -20 "$BUNDLE/config.json"
+  assert_create_refused config.json
+}
+
+@test "config.json with process twice" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  in_host sed -i '1s/{/{"process": {"env": []},/' "$BUNDLE/config.json"
+  assert_create_refused config.json process
+}
+
+@test "config.json with hooks twice" {
+  make_bundle '.process.env += ["IPU_COUNT=4"] | .hooks = {}'
+  in_host sed -i '1s/{/{"hooks": {},/' "$BUNDLE/config.json"
+  assert_create_refused config.json hooks
+}
+
+@test "config.json with Process beside process" {
+  make_bundle '.process.env += ["IPU_COUNT=4"] | .Process = .process'
+  assert_create_refused config.json "'Process'" "'process'"
+}
+
+@test "config.json whose environment is no list" {
+  make_bundle '.process.env = {"IPU_COUNT": "4"}'
+  assert_create_refused config.json process.env
+}
+
+@test "5 MB of environment" {
+  make_bundle '.process.env += ["IPU_COUNT=4"] + [range(50000) | "V\(.)=" + "x" * 95]'
+  assert_create_refused process.env
+}
+
+@test "no network namespace, as with --net=host" {
+  make_bundle '.process.env += ["IPU_COUNT=4"] | .linux.namespaces |= map(select(.type != "network"))'
+  assert_create_refused network
+}
+
+@test "the host's network namespace by its path" {
+  make_bundle '.process.env += ["IPU_COUNT=4"] |
+    .linux.namespaces |= map(if .type == "network" then .path = "/proc/1/ns/net" else . end)'
+  assert_create_refused network
+}
+
+@test "a bundle without config.json" {
+  make_bundle .
+  in_host rm "$BUNDLE/config.json"
+  run -1 create refused
+}
+
+@test "large numbers, unknown members and their order stay as they are" {
+  make_bundle '.process.env += ["IPU_COUNT=1"] | .linux.resources.unknown = {"z": "BIG", "a": -0.5}'
+  # jq itself would round it.
+  in_host sed -i 's/"BIG"/18446744073709551615/' "$BUNDLE/config.json"
+  create good
+  assert_contains "$(in_host cat "$BUNDLE/config.json" | tr -d ' \n')" \
+    '"unknown":{"z":18446744073709551615,"a":-0.5}'
+}

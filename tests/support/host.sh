@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A throw-away host, for sourcing: the product is installed, configured and used at its real paths by a
+# real dockerd, and nothing of this machine is touched. It is one tree of processes in namespaces of its
+# own (mount, network, pid, ipc, uts) over an overlay of the root file system; what it writes goes to
+# memory. When its pid 1 dies, all of it is gone; that happens in host_down, and by itself when the
+# shell that called host_up dies, by whatever signal. Only empty cgroups can stay behind then: the next
+# host_up removes them. Several hosts may exist at once.
+#
+#   host                                      network namespace "pod"
+#   rnic0  10.5.200.1/16, MTU 9000   ------   fab0: all IPU-Machines, 10.5.1.0/24
+#   mgmt0  10.1.3.1/24               ------   ctl0: the V-IPU controller, 10.1.3.101
+#   docker0, lo
+
+HOST_SUPPORT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# Where the build put the programs, and where they are installed in the host.
+O=${O:-build/${FLAVOR:-release}}
+BINDIR=${BINDIR:-${PREFIX:-/usr/local}/bin}
+HOST_PATH=/usr/sbin:/usr/bin:/sbin:/bin:$BINDIR
+CONTROLLER=10.1.3.101:8090
+
+# Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
+wait_until() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || return 1
+    sleep 0.05
+  done
+}
+
+# Makes the host, without docker, product and simulator. Sets HOST_PID (its pid 1) and HOST_CGROUP;
+# a child process that inherits these can use the host too.
+host_up() {
+  host_sweep
+  local ready
+  # setpriv: the end of this shell is the end of the host. setsid: Ctrl-C is for this shell alone.
+  exec {ready}< <(exec setsid setpriv --pdeathsig KILL \
+    unshare --mount --net --pid --ipc --uts --propagation private --fork --kill-child \
+    bash "$HOST_SUPPORT/host_init.sh" 3>&- 4>&-)
+  HOST_SHELL_CHILD=$!
+  if ! read -r -t 30 HOST_PID HOST_CGROUP <&"$ready"; then
+    kill -KILL "$HOST_SHELL_CHILD" 2>/dev/null || true
+    echo 'host_up: the throw-away host did not start' >&2
+    return 1
+  fi
+  exec {ready}<&-
+  export HOST_PID HOST_CGROUP
+}
+
+# Runs a command in the host, with a clean environment.
+host_run() {
+  nsenter --target "$HOST_PID" --mount --net --pid --ipc --uts --root --wd \
+    env -i PATH="$HOST_PATH" HOME=/root LC_ALL=C.UTF-8 "$@"
+}
+
+# The RLIMIT_MEMLOCK, in bytes, that the host can give to a container: "unlimited", unless root has no
+# CAP_SYS_RESOURCE here, as in some sandboxes.
+highest_memlock() {
+  if host_run prlimit --memlock=unlimited:unlimited true 2>/dev/null; then
+    echo unlimited
+  else
+    host_run prlimit --memlock --raw --noheadings --output HARD
+  fi
+}
+
+# Starts a command in the host's background; its output goes to the host's /run/service/NAME.log.
+host_spawn() { # NAME COMMAND...
+  # shellcheck disable=SC2016
+  host_run setsid sh -c 'log=/run/service/$1.log; pid=/run/service/$1.pid; shift; mkdir -p /run/service
+    "$@" >"$log" 2>&1 </dev/null & echo $! >"$pid"' sh "$@"
+}
+
+host_signal() { # NAME SIGNAL
+  # shellcheck disable=SC2016
+  host_run sh -c 'kill "-$2" "$(cat "/run/service/$1.pid")"' sh "$@"
+}
+
+# Ends what host_spawn started: SIGTERM, and SIGKILL after 10 s. Nothing if it does not run.
+host_stop() { # NAME
+  # shellcheck disable=SC2016
+  host_run bash -c '
+    pid=$(cat "/run/service/$1.pid" 2>/dev/null) || exit 0
+    rm -f "/run/service/$1.pid"
+    kill "$pid" 2>/dev/null || exit 0
+    for _ in {1..200}; do [ -e "/proc/$pid" ] || exit 0; sleep 0.05; done
+    kill -KILL "$pid"' bash "$1"
+}
+
+# Ends the host, if there is one. Returns when its processes and cgroups are gone.
+host_down() {
+  [ -n "${HOST_PID:-}" ] || return 0
+  kill -TERM "$HOST_PID" 2>/dev/null || true
+  wait_until 5 host_is_gone || kill -KILL "$HOST_PID" 2>/dev/null || true
+  wait_until 15 host_is_gone || echo "host_down: pid 1 of the host, $HOST_PID, does not end" >&2
+  wait "${HOST_SHELL_CHILD:-}" 2>/dev/null || true
+  remove_cgroups "$HOST_CGROUP"
+  unset HOST_PID HOST_CGROUP HOST_SHELL_CHILD
+}
+
+host_is_gone() { ! is_host_alive "$HOST_CGROUP"; }
+
+# The name of a host's cgroup says which process is its pid 1: ipu-host-PID-STARTTIME.
+is_host_alive() { # CGROUP
+  local stat pid=${1#ipu-host-}
+  stat=$(cat "/proc/${pid%-*}/stat" 2>/dev/null) || return 1
+  stat=${stat##*) }
+  # Without "pid (comm) ", field 1 is the state and field 20 the start time.
+  read -ra stat <<<"$stat"
+  [ "${stat[0]}" != Z ] && [ "${stat[19]}" = "${pid#*-}" ]
+}
+
+# Removes the cgroups of hosts that died without host_down.
+host_sweep() {
+  local path
+  for path in /sys/fs/cgroup/ipu-host-* /sys/fs/cgroup/*/ipu-host-*; do
+    [ -d "$path" ] || continue
+    is_host_alive "${path##*/}" || remove_cgroups "${path##*/}"
+  done
+}
+
+remove_cgroups() { # CGROUP
+  local path
+  for path in "/sys/fs/cgroup/$1" /sys/fs/cgroup/*/"$1"; do
+    [ ! -d "$path" ] || wait_until 5 remove_cgroup "$path" || echo "cannot remove $path" >&2
+  done
+}
+
+# A cgroup whose last process has just died may be busy for a moment.
+remove_cgroup() {
+  find "$1" -depth -type d -exec rmdir {} + 2>/dev/null
+  [ ! -d "$1" ]
+}
+
+# Installs the built product in the host. Run it in the project's folder.
+host_install() {
+  make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
+    PREFIX="${PREFIX:-/usr/local}" install >/dev/null
+}
+
+# Configures the product: one pool on the simulator, one rail.
+host_config() {
+  host_run mkdir -p /etc/ipu-container-toolkit
+  host_run tee /etc/ipu-container-toolkit/config.toml >/dev/null <<END
+[pool]
+name = "pod64"
+provider = "vipu"
+controller = "$CONTROLLER"
+timeout = "20s"
+
+[[network.rail]]
+parent = "rnic0"
+subnet = "10.5.0.0/16"
+range = "10.5.200.10-10.5.200.200"
+END
+}
+
+# Starts the V-IPU controller and the IPU-Machines of a POD64; returns when the controller answers.
+sim_start() {
+  host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod pod64 \
+    --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --endpoints --fabric 10.5.1.0/24
+  wait_until 10 host_run busybox nc -w 1 "${CONTROLLER%:*}" "${CONTROLLER#*:}" </dev/null >/dev/null 2>&1 && return
+  echo 'sim_start: vipu-simulator does not answer' >&2
+  host_run cat /run/service/simulator.log >&2
+  return 1
+}
+
+sim_stop() { host_stop simulator; }
+
+# Starts dockerd with the runtime "ipu" and one image, "busybox"; returns when it answers.
+docker_start() {
+  host_spawn docker dockerd --data-root /var/lib/docker --exec-root /run/docker \
+    -H unix:///run/docker.sock --pidfile /run/docker.pid --storage-driver overlay2 \
+    --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$HOST_CGROUP" \
+    --add-runtime "ipu=$BINDIR/ipu-container-runtime"
+  if ! wait_until 30 docker_answers; then
+    echo 'docker_start: dockerd does not answer' >&2
+    host_run tail -n 20 /run/service/docker.log >&2
+    return 1
+  fi
+  host_run docker image inspect busybox >/dev/null 2>&1 || import_busybox
+}
+
+docker_stop() { host_stop docker; }
+
+docker_answers() { host_run timeout 5 docker version >/dev/null 2>&1; }
+
+# An image that holds /bin/busybox and a link to it for each of its commands.
+import_busybox() {
+  # shellcheck disable=SC2016
+  host_run sh -c '
+    set -e
+    mkdir -p /run/busybox/bin /run/busybox/tmp
+    cp "$(command -v busybox)" /run/busybox/bin/busybox
+    for command in $(busybox --list | grep -vx busybox); do
+      ln -s busybox "/run/busybox/bin/$command"
+    done
+    tar -C /run/busybox -c . | docker import -c "ENV PATH=/bin" - busybox >/dev/null'
+}

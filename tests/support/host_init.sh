@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Pid 1 of a throw-away host (see host.sh). It is started in its new namespaces, prepares file systems
+# and network, writes "PID CGROUP" and then reaps what is left to it until SIGTERM; with it ends all that
+# runs in the host.
+set -euo pipefail
+
+# This is still the outer /proc: field 1 is the pid there, field 22 the start time.
+read -ra stat </proc/self/stat
+identity="${stat[0]} ipu-host-${stat[0]}-${stat[21]}"
+
+# /mnt is only the place for it: this mount namespace is private.
+scratch=/mnt
+mount -t tmpfs -o mode=0755 ipu-host "$scratch"
+mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
+mount -t overlay -o "lowerdir=/,upperdir=$scratch/upper,workdir=$scratch/work" ipu-host "$scratch/root"
+cd "$scratch/root"
+
+mount -t proc proc proc
+# A new sysfs shows the interfaces of the new network namespace; securityfs is left out, so that dockerd
+# loads no AppArmor profile into the machine's kernel.
+mount -t sysfs sysfs sys
+mount --rbind /sys/fs/cgroup sys/fs/cgroup
+
+mount -t tmpfs -o mode=0755 tmpfs dev
+for device in null zero full random urandom tty; do
+  cp -a "/dev/$device" dev/
+done
+mkdir dev/pts dev/shm
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts dev/pts
+mount -t tmpfs -o mode=1777 tmpfs dev/shm
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+ln -s /proc/self/fd/0 dev/stdin
+ln -s /proc/self/fd/1 dev/stdout
+ln -s /proc/self/fd/2 dev/stderr
+
+# What this machine has of docker's and of ours is not part of the host. An overlay cannot be the upper
+# layer of another one: dockerd needs a real file system.
+mkdir -p var/lib/docker
+for place in run tmp var/tmp var/lib/docker var/lib/containerd usr/local etc/docker etc/vipu \
+  etc/ipuof.conf.d etc/ipu-container-toolkit var/lib/ipu-container-toolkit; do
+  [ ! -d "$place" ] || mount -t tmpfs -o "mode=$(stat -c %a "$place")" tmpfs "$place"
+done
+
+mkdir run/machine
+pivot_root . run/machine
+umount -l /run/machine
+rmdir /run/machine
+cd /
+hostname ipu-host
+
+ip link set lo up
+ip netns add pod
+ip link add rnic0 mtu 9000 type veth peer name fab0 mtu 9000 netns pod
+ip link add mgmt0 type veth peer name ctl0 netns pod
+ip address add 10.5.200.1/16 dev rnic0
+ip address add 10.1.3.1/24 dev mgmt0
+ip link set rnic0 up
+ip link set mgmt0 up
+ip -n pod address add 10.1.3.101/24 dev ctl0
+for link in lo fab0 ctl0; do
+  ip -n pod link set "$link" up
+done
+# Each address of the IPU-Machines is pod's own, without 256 lines of `ip address`.
+ip -n pod route add local 10.5.1.0/24 dev lo
+ip -n pod route add 10.5.0.0/16 dev fab0
+
+exec 2>/run/init.log
+echo "$identity"
+exec >/dev/null </dev/null
+trap 'exit 0' TERM
+# bash collects every child that dies while it waits, adopted ones too.
+while :; do
+  sleep infinity &
+  wait $! || true
+done
