@@ -94,3 +94,25 @@ assert_hook_refuses_lease() { # LEASE TEXT...: the state is standard input
   run -0 hook poststop "$LEASE" <<<'{"id": "job", "bundle": "/b", "status": "stopped"}'
   assert_equal "$output" ''
 }
+
+is_in_own_network() { # PID
+  # shellcheck disable=SC2016
+  in_host sh -c '[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]' sh "$1"
+}
+
+@test "prestart attaches as createRuntime does, and createRuntime after it does nothing" {
+  local pid state link
+  pid=$(in_host sh -c 'unshare --net sleep 60 >/dev/null 2>&1 & echo $!')
+  wait_until 5 is_in_own_network "$pid"
+  state="{\"id\": \"job\", \"bundle\": \"/b\", \"pid\": $pid}"
+  run -0 hook prestart "$LEASE" <<<"$state"
+  assert_equal "$output" ''
+  link=$(in_host nsenter "--net=/proc/$pid/ns/net" ip -o link show roce0)
+  assert_equal "$(ipuctl lease show "$LEASE" --output json | jq -r .state)" RUNNING
+  run -0 hook createRuntime "$LEASE" <<<"$state"
+  assert_equal "$(in_host nsenter "--net=/proc/$pid/ns/net" ip -o link show roce0)" "$link"
+  in_host kill "$pid"
+  # No poststop: whoever comes next finds that the process has ended.
+  wait_until 5 in_host sh -c "[ ! -e /proc/$pid ]"
+  assert_contains "$(ipuctl gc)" "released lease $LEASE"
+}
