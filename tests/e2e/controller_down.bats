@@ -64,3 +64,21 @@ gc_leaves_nothing() {
   # shellcheck disable=SC2046
   assert_contains "$(inside running nc -w 2 $(endpoints running | head -n 1))" "$(lease_of running .partition)"
 }
+
+has_intent() { [ "$(ipuctl ps --output json | jq -r '.[0].state')" = INTENT ]; }
+
+@test "SIGKILL to the runtime while the controller makes the partition: gc takes both back" {
+  sim_stop
+  SIM_CREATE_DELAY=30s sim_start
+  docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true >"$BATS_TEST_TMPDIR/out" 2>&1 &
+  local start=$!
+  wait_until 10 has_intent
+  in_host kill -KILL "$(ipuctl ps --output json | jq -r '.[0].pid')"
+  run ! wait "$start"
+  assert_equal "$(ipuctl partition list --output json | jq length)" 1
+  assert_contains "$(ipuctl gc --dry-run)" 'would release lease'
+  assert_contains "$(ipuctl gc)" 'released lease'
+  assert_equal "$(ipuctl partition list --output json | jq length)" 0
+  assert_equal "$(ipuctl ps --output json | jq length)" 0
+  assert_contains "$(ipuctl gc)" 'nothing to release'
+}
