@@ -166,6 +166,7 @@ check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TES
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel
 check-e2e: all ## real dockerd, containerd and runc on a throw-away host (root)
+	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
 .PHONY: test-programs
 test-programs: all $(TESTS:%=$(O)/bin/%)
@@ -209,4 +210,4 @@ endef
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done

@@ -35,6 +35,13 @@ Message control(int type) {
   return message;
 }
 
+void put_key(Message& message, const std::vector<uint8_t>& key) {
+  message.nest(NFTA_LIST_ELEM, [&] {
+    message.nest(NFTA_SET_ELEM_KEY,
+                 [&] { message.put_bytes(NFTA_DATA_VALUE, key.data(), key.size()); });
+  });
+}
+
 }  // namespace
 
 Message request(int type, int flags, std::string what, size_t capacity) {
@@ -111,12 +118,7 @@ void Batch::add_keys(const Set& set, std::span<const std::vector<uint8_t>> keys)
   message.put_text(NFTA_SET_ELEM_LIST_SET, set.name);
   message.put_be32(NFTA_SET_ELEM_LIST_SET_ID, set.id);
   message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
-    for (const std::vector<uint8_t>& key : keys) {
-      message.nest(NFTA_LIST_ELEM, [&] {
-        message.nest(NFTA_SET_ELEM_KEY,
-                     [&] { message.put_bytes(NFTA_DATA_VALUE, key.data(), key.size()); });
-      });
-    }
+    for (const std::vector<uint8_t>& key : keys) put_key(message, key);
   });
   messages_.push_back(std::move(message));
 }

@@ -82,7 +82,7 @@ env
 umask
 pwd
 ls -l /proc/self/fd 2>/dev/null | sed 's/.* \([0-9]* ->\)/\1/; /proc/d; s/pipe:.*/pipe/'
-grep Sig /proc/$$/status
+grep -E '^Sig(Pnd|Blk|Ign|Cgt)' /proc/$$/status
 END
   in_host chmod 0755 /run/show
   # shellcheck disable=SC2016
