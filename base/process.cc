@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +49,14 @@ Result<Stat> read_stat(pid_t pid) {
   }
   const uint32_t threads = TRY(parse_int<uint32_t>(fields[kThreads], 0, UINT32_MAX));
   const uint64_t start = TRY(parse_int<uint64_t>(fields[kStartTime], 0, UINT64_MAX));
-  return Stat{fields[kState][0], threads, {pid, start}};
+  return Stat{fields[kState][0], threads, {pid, start, 0}};
+}
+
+Result<uint64_t> own_pid_namespace() {
+  struct stat status {};
+  constexpr const char* kPath = "/proc/self/ns/pid";
+  if (::stat(kPath, &status) != 0) return Error::from_errno(errno, str("look at ", quote(kPath)));
+  return status.st_ino;
 }
 
 // Everything that the child needs, laid out before fork: no allocation happens after it.
@@ -145,17 +153,20 @@ int reap(pid_t pid) {
 }  // namespace
 
 Result<ProcessId> identify_process(pid_t pid) {
-  const Stat stat = TRY(read_stat(pid));
+  Stat stat = TRY(read_stat(pid));
   // A process whose first thread alone has ended looks like a zombie, and runs.
   if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1) {
     return Error(Code::kNotFound, str("process ", pid, " has ended"));
   }
+  stat.id.pid_namespace = TRY(own_pid_namespace());
   return stat.id;
 }
 
 Result<ProcessId> current_process() { return identify_process(::getpid()); }
 
 bool is_running(const ProcessId& process) {
+  const Result<uint64_t> here = own_pid_namespace();
+  if (!here.ok() || here.value() != process.pid_namespace) return true;
   const Result<ProcessId> now = identify_process(process.pid);
   if (!now.ok()) return now.error().code() != Code::kNotFound;
   return now.value() == process;

@@ -17,15 +17,16 @@ namespace base {
 // A process that cannot be mistaken for a later one with the same pid.
 struct ProcessId {
   pid_t pid = 0;
-  uint64_t start_time = 0;  // clock ticks since boot: field 22 of /proc/PID/stat
+  uint64_t start_time = 0;     // clock ticks since boot: field 22 of /proc/PID/stat
+  uint64_t pid_namespace = 0;  // in which the pid counts: inode of /proc/self/ns/pid
   bool operator==(const ProcessId&) const = default;
 };
 
 // The process that has PID now; kNotFound if there is none, or only a zombie.
 Result<ProcessId> identify_process(pid_t pid);
 Result<ProcessId> current_process();
-// Whether that very process runs. A zombie does not. A process that cannot be looked at does: what
-// it holds must not be taken away.
+// Whether that very process runs. A zombie does not. A process that cannot be looked at, or that
+// belongs to another pid namespace than ours, does: what it holds must not be taken away.
 [[nodiscard]] bool is_running(const ProcessId& process);
 
 // Who a program runs as. Its capabilities are gone with the change of user.

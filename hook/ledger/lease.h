@@ -54,11 +54,12 @@ struct Lease {
   // container's first process while it runs, whoever releases.
   base::ProcessId owner;
   std::string boot_id;
-  netns::Identity netns;   // of the container; zero before the hook attached
-  int32_t netns_id = -1;   // the host namespace's id of it
-  std::string error;       // why no container got it
-  std::string obstacle;    // why its release is not done yet
-  int64_t created_ms = 0;  // unix time
+  netns::Identity netns;           // of the container; zero before the hook attached
+  int32_t netns_id = -1;           // the host namespace's id of it
+  uint64_t host_netns_cookie = 0;  // of the host namespace in which that id counts
+  std::string error;               // why no container got it
+  std::string obstacle;            // why its release is not done yet
+  int64_t created_ms = 0;          // unix time
   int64_t changed_ms = 0;
   std::vector<RailLease> rails;
   std::vector<LeasedIpu> devices;

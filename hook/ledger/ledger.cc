@@ -189,14 +189,15 @@ Status Ledger::allocated(Lease& lease, std::vector<LeasedIpu> devices,
   return commit(transaction, lease, std::move(after), "ALLOCATED");
 }
 
-Status Ledger::attaching(Lease& lease, const base::ProcessId& owner, const netns::Identity& netns,
-                         int32_t netns_id) {
+Status Ledger::attaching(Lease& lease, const base::ProcessId& owner,
+                         const AttachedNamespace& netns) {
   TRY(expect(lease, {LeaseState::kAllocated}));
   Transaction transaction = TRY(Transaction::begin(database_));
   Lease after = lease;
   after.owner = owner;
-  after.netns = netns;
-  after.netns_id = netns_id;
+  after.netns = netns.identity;
+  after.netns_id = netns.id;
+  after.host_netns_cookie = netns.host_cookie;
   return commit(transaction, lease, std::move(after), str("attaching, as process ", owner.pid));
 }
 

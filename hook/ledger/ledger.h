@@ -32,6 +32,13 @@ struct Intent {
 // Milliseconds since 1970.
 using WallClock = std::function<int64_t()>;
 
+// The network namespace that a lease is attached in.
+struct AttachedNamespace {
+  netns::Identity identity;
+  int32_t id = -1;           // by which the host's namespace knows it
+  uint64_t host_cookie = 0;  // of the host's namespace
+};
+
 // Every change is one durable transaction, and either wholly done or not at all. The database
 // itself refuses a partition, an IPU, an address or a MAC that another live lease holds (kExists).
 class Ledger {
@@ -51,8 +58,8 @@ class Ledger {
   base::Status allocated(Lease& lease, std::vector<LeasedIpu> devices,
                          std::vector<netns::Ipv4Prefix> prohibited);
   // Still ALLOCATED, but held by OWNER, which is about to attach the container's namespace.
-  base::Status attaching(Lease& lease, const base::ProcessId& owner, const netns::Identity& netns,
-                         int32_t netns_id);
+  base::Status attaching(Lease& lease, const base::ProcessId& owner,
+                         const AttachedNamespace& netns);
   // ALLOCATED -> RUNNING: the container's first process holds the lease.
   base::Status running(Lease& lease, const base::ProcessId& init);
   // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran.

@@ -18,7 +18,8 @@ using sqlite::Step;
 constexpr std::string_view kColumns =
     "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
-    " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms";
+    " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
+    " host_netns_cookie";
 
 Result<LeaseState> parse_state(const std::string& text) {
   for (const LeaseState state : {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
@@ -63,7 +64,9 @@ void bind_changing(Statement& statement, const Lease& lease) {
       .bind(to_text(lease.prohibited))
       .bind(lease.error)
       .bind(lease.obstacle)
-      .bind(lease.changed_ms);
+      .bind(lease.changed_ms)
+      .bind(as_signed(lease.owner.pid_namespace))
+      .bind(as_signed(lease.host_netns_cookie));
 }
 
 Result<Lease> read_lease(const Statement& row) {
@@ -79,7 +82,8 @@ Result<Lease> read_lease(const Statement& row) {
   lease.created_ms = row.integer(8);
   lease.state = TRY(parse_state(row.text(9)));
   lease.generation = row.integer(10);
-  lease.owner = {static_cast<pid_t>(row.integer(11)), as_unsigned(row.integer(12))};
+  lease.owner = {static_cast<pid_t>(row.integer(11)), as_unsigned(row.integer(12)),
+                 as_unsigned(row.integer(22))};
   lease.boot_id = row.text(13);
   lease.netns = {as_unsigned(row.integer(14)), as_unsigned(row.integer(15)),
                  as_unsigned(row.integer(16))};
@@ -88,6 +92,7 @@ Result<Lease> read_lease(const Statement& row) {
   lease.error = row.text(19);
   lease.obstacle = row.text(20);
   lease.changed_ms = row.integer(21);
+  lease.host_netns_cookie = as_unsigned(row.integer(23));
   return lease;
 }
 
@@ -120,8 +125,9 @@ Status load_ipus(Database& database, Lease& lease) {
 }  // namespace
 
 Status insert_lease(Database& database, const Lease& lease) {
-  Statement insert = TRY(database.prepare(str(
-      "INSERT INTO lease(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  Statement insert =
+      TRY(database.prepare(str("INSERT INTO lease(", kColumns,
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
@@ -133,7 +139,8 @@ Status update_lease(Database& database, const Lease& lease, int64_t generation) 
   Statement update = TRY(database.prepare(
       "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
       " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
-      " obstacle=?, changed_ms=? WHERE id = ? AND generation = ?"));
+      " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?"
+      " WHERE id = ? AND generation = ?"));
   bind_changing(update, lease);
   return update.bind(lease.id).bind(generation).run();
 }

@@ -37,7 +37,7 @@ Status attach_rails(Env& env, Lease& lease, const ProcessId& init) {
   const int32_t netns_id = TRY(netns::ensure_id(host, target));
   // Recorded before the interface exists, so that whatever happens next it can be found and
   // removed.
-  TRY(env.ledger.attaching(lease, self, target.identity(), netns_id));
+  TRY(env.ledger.attaching(lease, self, {target.identity(), netns_id, host.identity().cookie}));
   const std::vector<netns::Ipv4> guarded = TRY(netns::addresses_of(host));
   for (const RailLease& rail : lease.rails) {
     TRY(netns::attach(attach_plan(lease, rail, guarded), host, target));

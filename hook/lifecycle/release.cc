@@ -19,6 +19,11 @@ Status detach_rails(const Lease& lease) {
   const bool never_attached = lease.netns_id < 0;
   if (never_attached || lease.boot_id != boot) return {};  // namespaces do not outlive the kernel
   const netns::Namespace host = TRY(netns::Namespace::current());
+  if (host.identity().cookie != lease.host_netns_cookie) {
+    return Error(base::Code::kUnsupported,
+                 "the container was attached from another network namespace than this one; call"
+                 " 'ipuctl gc' in the host's");
+  }
   for (const RailLease& rail : lease.rails) {
     TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
   }

@@ -82,3 +82,14 @@ has_intent() { [ "$(ipuctl ps --output json | jq -r '.[0].state')" = INTENT ]; }
   assert_equal "$(ipuctl ps --output json | jq length)" 0
   assert_contains "$(ipuctl gc)" 'nothing to release'
 }
+
+@test "gc in another network namespace does not free what it cannot see" {
+  start job -e IPU_COUNT=4
+  sim_stop
+  docker kill job
+  sim_start
+  run ! in_host unshare --net ipuctl gc
+  assert_contains "$output" 'another network namespace'
+  assert_equal "$(ipuctl ps --output json | jq -r '.[0].state')" RELEASING
+  assert_contains "$(ipuctl gc)" 'released lease'
+}

@@ -116,3 +116,10 @@ has_restarted_five_times() {
 }
 
 one_lease_is_left() { [ "$(ipuctl ps --output json | jq length)" = 1 ]; }
+
+@test "gc in another pid namespace does not take a running container for an ended one" {
+  start job -e IPU_COUNT=4
+  assert_contains "$(in_host unshare --pid --fork --mount-proc ipuctl gc)" 'nothing to release'
+  assert_equal "$(ipuctl ps --output json | jq -r '.[0].state')" RUNNING
+  docker rm --force job
+}

@@ -58,6 +58,13 @@ class LentController final : public vipu::Controller {
   std::function<void()> before_create_;
 };
 
+// A process of our pid namespace that does not run: its pid is above the largest one.
+inline base::ProcessId dead_process() {
+  base::ProcessId dead = base::current_process().take();
+  dead.pid = 1 << 22;
+  return dead;
+}
+
 class HookHost {
  public:
   // The pool has this many IPUs; the rail's parent is this interface of the host.

@@ -92,8 +92,19 @@ TEST(ProcessId, WithAnotherStartTimeIsOfAnotherProcess) {
 }
 
 TEST(ProcessId, OfNoProcessDoesNotRun) {
-  EXPECT_FALSE(is_running({}));
-  EXPECT_FALSE(is_running({-1, 0}));
+  ProcessId nobody = current_process().value();
+  for (const pid_t pid : {0, -1}) {
+    nobody.pid = pid;
+    EXPECT_FALSE(is_running(nobody));
+  }
+}
+
+TEST(ProcessId, OfAnotherPidNamespaceCountsAsRunning) {
+  ProcessId foreign = current_process().value();
+  foreign.pid_namespace += 1;
+  EXPECT_TRUE(is_running(foreign));
+  foreign.start_time -= 1;
+  EXPECT_TRUE(is_running(foreign));
 }
 
 TEST(ProcessId, IsReadBehindANameThatLooksLikeTheRest) {

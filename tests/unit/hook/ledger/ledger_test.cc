@@ -65,7 +65,7 @@ TEST_F(LedgerTest, BeginsALeaseWithItsIntent) {
   EXPECT_EQ(lease.controller, "10.1.3.101:8090");
   EXPECT_EQ(lease.partition, partition_name(lease.id));
   EXPECT_EQ(lease.ipus, 4U);
-  EXPECT_EQ(lease.owner, (base::ProcessId{4211, 99}));
+  EXPECT_EQ(lease.owner, (base::ProcessId{4211, 99, 0}));
   EXPECT_EQ(lease.boot_id, base::boot_id().value());
   EXPECT_EQ(lease.netns_id, -1);
   EXPECT_EQ(lease.created_ms, now_);
@@ -82,6 +82,7 @@ void expect_same(const Lease& a, const Lease& b) {
   EXPECT_EQ(a.owner, b.owner);
   EXPECT_EQ(a.netns, b.netns);
   EXPECT_EQ(a.netns_id, b.netns_id);
+  EXPECT_EQ(a.host_netns_cookie, b.host_netns_cookie);
   EXPECT_EQ(a.error, b.error);
   EXPECT_EQ(a.obstacle, b.obstacle);
   EXPECT_EQ(a.created_ms, b.created_ms);
@@ -101,13 +102,14 @@ TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
   EXPECT_EQ(lease.changed_ms, now_);
   expect_same(stored(lease), lease);
   const netns::Identity netns{4, UINT64_MAX, 0x8000000000000001};
-  ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, {5000, UINT64_MAX}, netns, 7)));
+  ASSERT_TRUE(
+      test::succeeds(ledger_.attaching(lease, {5000, UINT64_MAX, 1}, {netns, 7, UINT64_MAX})));
   EXPECT_EQ(lease.state, LeaseState::kAllocated);
   EXPECT_EQ(lease.netns, netns);
   expect_same(stored(lease), lease);
-  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {5001, 2})));
+  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {5001, 2, 3})));
   EXPECT_EQ(lease.state, LeaseState::kRunning);
-  EXPECT_EQ(lease.owner, (base::ProcessId{5001, 2}));
+  EXPECT_EQ(lease.owner, (base::ProcessId{5001, 2, 3}));
   expect_same(stored(lease), lease);
   ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
   EXPECT_EQ(lease.owner, releaser_);
@@ -140,7 +142,7 @@ TEST_F(LedgerTest, TakesAChangeOnlyFromTheStateThatItStartsFrom) {
   const Change changes[] = {
       {"allocated", [&](Lease& l) { return ledger_.allocated(l, {}, {}); }, {LeaseState::kIntent}},
       {"attaching",
-       [&](Lease& l) { return ledger_.attaching(l, {}, {}, 1); },
+       [&](Lease& l) { return ledger_.attaching(l, {}, {}); },
        {LeaseState::kAllocated}},
       {"running", [&](Lease& l) { return ledger_.running(l, {}); }, {LeaseState::kAllocated}},
       {"releasing",

@@ -253,7 +253,7 @@ TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
 TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
   Lease holder = host_.start("a", 16);
   host_.before_create = [&] {
-    if (++creates_ == 1) (void)host_.ledger.running(holder, {1 << 22, 1});  // no such process
+    if (++creates_ == 1) (void)host_.ledger.running(holder, test::dead_process());
   };
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
   EXPECT_EQ(host_.stored(holder).state, LeaseState::kFree);

@@ -17,8 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr base::ProcessId kDead{1 << 22, 1};  // above the largest pid
-
 class ReleaseTest : public testing::Test {
  protected:
   Status released(const Lease& lease) { return release_by_id(host_.env, lease.id, soon()); }
@@ -116,7 +114,7 @@ TEST_F(ReleaseTest, RefusesALeaseThatChangedMeanwhile) {
 }
 
 TEST_F(ReconcileTest, ReleasesTheLeaseOfADeadContainer) {
-  const Lease lease = run("web", kDead);
+  const Lease lease = run("web", test::dead_process());
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
   EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
   EXPECT_TRUE(host_.is_empty());
@@ -138,7 +136,8 @@ TEST_F(ReconcileTest, LeavesAContainerAloneThatStarts) {
 
 TEST_F(ReconcileTest, EndsAStartThatWasCutShortAsFailed) {
   // The owner of an intent is the runtime; it dies between the intent and the grant.
-  const Intent intent{"web", "/b", "", host_.config.pool, host_.config.network.rails, 4, kDead};
+  const Intent intent{
+      "web", "/b", "", host_.config.pool, host_.config.network.rails, 4, test::dead_process()};
   const Lease lease = host_.ledger.acquire(intent).take();
   ASSERT_TRUE(host_.controller.create({lease.partition, 4, false, ""}, soon()).ok());
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
@@ -149,7 +148,7 @@ TEST_F(ReconcileTest, EndsAStartThatWasCutShortAsFailed) {
 
 TEST_F(ReconcileTest, ContinuesAReleaseThatWasCutShort) {
   Lease lease = run("web", other_);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, kDead, "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, test::dead_process(), "")));
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
   EXPECT_TRUE(host_.is_empty());
 }
@@ -164,8 +163,8 @@ TEST_F(ReconcileTest, ReleasesWhatWasHeldBeforeTheMachineWasStartedAnew) {
 TEST_F(ReconcileTest, GoesOnAfterALeaseThatItCannotRelease) {
   Lease first = host_.start("a", 4);
   Lease second = host_.start("b", 4);
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(first, kDead)));
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(second, kDead)));
+  ASSERT_TRUE(test::succeeds(host_.ledger.running(first, test::dead_process())));
+  ASSERT_TRUE(test::succeeds(host_.ledger.running(second, test::dead_process())));
   host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
   const Reconciled done = reconciled();
   EXPECT_EQ(done.released.size(), 1U);
@@ -178,7 +177,7 @@ TEST_F(ReconcileTest, GoesOnAfterALeaseThatItCannotRelease) {
 
 TEST_F(ReconcileTest, DoesNotTouchPartitionsOfOthers) {
   ASSERT_TRUE(host_.controller.create({"of-others", 4, false, ""}, soon()).ok());
-  run("web", kDead);
+  run("web", test::dead_process());
   reconciled();
   EXPECT_THAT(host_.partitions(), ElementsAre("of-others"));
 }
