@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Runs inside the throw-away host: measure.sh WRAPPER CGROUP ROUNDS. Every round runs each variant once,
-# so that a busy moment of the machine hits all of them.
+# so that a busy moment of the machine hits all of them, and in another order, because the kernel still
+# takes the last one's namespace apart while the next one starts.
 set -euo pipefail
 wrapper=$1 cgroup=$2 rounds=$3
 cd /run/bench
@@ -48,9 +49,13 @@ for ((round = 0; round < rounds; ++round)); do
     measure version-direct "$runc" --version
     measure version-wrapped "$wrapper" --version
   done
-  measure run-direct run "$runc" plain
-  measure run-wrapped run "$wrapper" plain
-  measure run-ipus run "$wrapper" ipus
+  for variant in $(shuf -e run-direct run-wrapped run-ipus); do
+    case $variant in
+      run-direct) measure "$variant" run "$runc" plain ;;
+      run-wrapped) measure "$variant" run "$wrapper" plain ;;
+      run-ipus) measure "$variant" run "$wrapper" ipus ;;
+    esac
+  done
 done
 
 echo "medians of $rounds rounds; ratio and difference to runc alone"
