@@ -17,6 +17,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/capabilities.h"
 #include "base/fd.h"
 #include "base/fs.h"
 #include "base/scope.h"
@@ -75,9 +76,12 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
+// The bounding set first, while that is still allowed. The other sets explicitly: a change of user
+// keeps the inheritable one, and with the securebits of some callers all of them.
 bool drop_to(const Credentials& who) {
-  return ::setgroups(0, nullptr) == 0 && ::setresgid(who.gid, who.gid, who.gid) == 0 &&
-         ::setresuid(who.uid, who.uid, who.uid) == 0;
+  return clear_bounding_set() && ::setgroups(0, nullptr) == 0 &&
+         ::setresgid(who.gid, who.gid, who.gid) == 0 &&
+         ::setresuid(who.uid, who.uid, who.uid) == 0 && clear_capabilities();
 }
 
 // Raw system calls only: this runs in the child of a fork.
@@ -90,6 +94,8 @@ bool drop_to(const Credentials& who) {
   sigset_t none;
   sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // No controlling terminal, and no directory of the caller's that it would keep in use.
+  if (::setsid() < 0 || ::chdir("/") != 0) fail();
   const rlimit no_core{0, 0};
   (void)::setrlimit(RLIMIT_CORE, &no_core);
   // Out of the way first: they are 0, 1 or 2 themselves where the caller has closed its own.

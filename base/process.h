@@ -29,7 +29,7 @@ Result<ProcessId> current_process();
 // belongs to another pid namespace than ours, does: what it holds must not be taken away.
 [[nodiscard]] bool is_running(const ProcessId& process);
 
-// Who a program runs as. Its capabilities are gone with the change of user.
+// Who a program runs as: with no other group and with no capability, not even in its bounding set.
 struct Credentials {
   uid_t uid;
   gid_t gid;
@@ -51,9 +51,11 @@ struct Output {
 };
 
 // Runs the program to its end and collects what it wrote. It gets /dev/null as standard error, no
-// other descriptor, no_new_privs, and SIGKILL when this thread ends, at DEADLINE, or 200 ms after
-// it closed both ends of its standard input and output. It is reaped before the call returns.
-// kTimeout at the deadline; kNotFound if the program is not there.
+// other descriptor, a session of its own, "/" as its working directory, no_new_privs, and SIGKILL
+// when this thread ends, at DEADLINE, or 200 ms after it closed both ends of its standard input and
+// output. It is reaped before the call returns.
+// kTimeout at the deadline; kNotFound if the program is not there; kDenied if CREDENTIALS cannot be
+// taken on: that needs CAP_SETUID, CAP_SETGID and CAP_SETPCAP.
 Result<Output> run(const Command& command, const Deadline& deadline);
 
 }  // namespace base

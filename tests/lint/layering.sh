@@ -16,11 +16,12 @@ declare -A may_include=(
 # Pairs of regular expressions: a header, and the files that may include it.
 libraries=(
   '^<netlink/' '^netns/.*\.cc$|^netns/internal/nl\.h$|^tests/.*\.cc$'
-  '^<grpc|\.pb\.h[">]$' '^cmd/(ipu-vipu-client|vipu-simulator)/|^tests/unit/vipu/proto_test\.cc$'
+  '^<grpc|\.pb\.h[">]$' '^cmd/(ipu-vipu-client|vipu-simulator)/|^tests/unit/vipu/(client|proto|raw|scripted|simulator)_.*\.(cc|h)$'
   '^<nlohmann/' '^base/json\.h$|\.cc$'
   '^<CLI/' '^cmd/'
   '^<sqlite3\.h>' '^hook/ledger/|^tests/.*\.cc$'
   '^<toml' '^hook/config/.*\.cc$'
+  '^<seccomp\.h>' '^base/confine_filter\.cc$'
 )
 
 check_folder() { # FILE LINE PATH

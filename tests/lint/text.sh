@@ -6,7 +6,7 @@ set -uo pipefail
 . "$(dirname "$0")/files.sh"
 
 # Documents, data and one-line files carry no licence line.
-mapfile -t licensed < <(files '*.cc' '*.h' '*.proto' '*.sh' '*.bash' '*.bats' '*.pl' '*.mk' '*.toml' \
+mapfile -t licensed < <(files '*.cc' '*.h' '*.proto' '*.sh' '*.bash' '*.bats' '*.pl' '*.mk' '*.toml' '*.conf' \
   Makefile .ci/run .clang-tidy 'man/*.[0-9]')
 for file in "${licensed[@]}"; do
   head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0$' ||

@@ -2,12 +2,16 @@
 // base::run with another user, which takes root, and the end of a program with its caller.
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/securebits.h>
+#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
+#include <type_traits>
 
 #include "base/fs.h"
 #include "base/process.h"
@@ -57,9 +61,30 @@ TEST_F(RunAsNobodyTest, HasNoneOfTheCallersGroups) {
 }
 
 TEST_F(RunAsNobodyTest, HasNoCapabilities) {
-  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
     EXPECT_EQ(status_field(set), "0000000000000000") << set;
   }
+}
+
+TEST_F(RunAsNobodyTest, HasNoCapabilitiesOfACallerThatPassesItsOwnOn) {
+  const pid_t caller = ::fork();
+  ASSERT_GE(caller, 0);
+  if (caller == 0) {
+    const std::unique_ptr<std::remove_pointer_t<cap_t>, decltype(&cap_free)> passed(cap_get_proc(),
+                                                                                    &cap_free);
+    constexpr cap_value_t kKill = CAP_KILL;
+    const bool ready = cap_set_flag(passed.get(), CAP_INHERITABLE, 1, &kKill, CAP_SET) == 0 &&
+                       cap_set_proc(passed.get()) == 0 && cap_set_ambient(kKill, CAP_SET) == 0 &&
+                       ::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) == 0;
+    if (!ready) ::_exit(1);
+    for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+      if (status_field(set) != "0000000000000000") ::_exit(2);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(caller, &status, 0), caller);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(RunAsNobodyTest, CannotReadWhatOnlyRootMay) {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -155,6 +156,18 @@ TEST_F(RunTest, LetsTheProgramGainNoPrivileges) {
 }
 
 TEST_F(RunTest, LetsTheProgramDumpNoCore) { EXPECT_EQ(output_of(shell("ulimit -c")), "0\n"); }
+
+TEST_F(RunTest, GivesTheProgramASessionOfItsOwn) {
+  // Fields 1, 5 and 6 of stat: the process, its group, its session.
+  EXPECT_EQ(output_of(shell("read -r p n s pp g sid rest </proc/self/stat; "
+                            "[ $p = $$ ] && [ $g = $$ ] && [ $sid = $$ ] && echo own")),
+            "own\n");
+}
+
+TEST_F(RunTest, StartsTheProgramInTheRootDirectory) {
+  ASSERT_NE(std::filesystem::current_path(), "/");
+  EXPECT_EQ(output_of(shell("readlink /proc/self/cwd")), "/\n");
+}
 
 TEST_F(RunTest, GivesTheProgramNoBlockedSignals) {
   sigset_t blocked;
