@@ -16,9 +16,11 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/ipu-container-toolkit
 MANDIR ?= $(PREFIX)/share/man
+SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 # Empty to install programs with their debugging information.
 INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
@@ -61,6 +63,7 @@ ALL_LDFLAGS = -Wl,-z,relro,-z,now $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
 LIBS :=
 BINS :=
 TESTS :=
+BENCHES :=
 include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
 
 ifeq ($(V),1)
@@ -114,7 +117,7 @@ endef
 ALL_OBJS :=
 $(foreach l,$(LIBS),$(eval LIB_$(l)_DEPS ?=)$(eval LIB_$(l)_PKGS ?=)$(eval LIB_$(l)_PROTOS ?=))
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
-$(foreach b,$(BINS) $(TESTS),$(eval $(call program,$(b))))
+$(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
 # Every object depends on the flags, which change only when the command line or the version does.
@@ -134,7 +137,7 @@ $(O)/lib%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
-$(foreach b,$(BINS) $(TESTS),$(O)/bin/$(b)):
+$(foreach b,$(BINS) $(TESTS) $(BENCHES),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(PKGS)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
 , := ,
@@ -181,7 +184,7 @@ format: ## reformat all C++
 tidy: ## clang-tidy over all C++
 	@packaging/deps.sh lint
 	@tests/lint/tidy.sh $(ALL_CPPFLAGS) -isystem $(GEN)
-bench: all ## measure the start path, as ratios side by side in one run (root)
+bench: all $(BENCHES:%=$(O)/bin/%) ## placement policies side by side, and the start path as ratios (root)
 	@packaging/deps.sh e2e
 	@tests/bench/bench.sh
 demo: ## install what is missing, build, run the main job on the embedded simulator (root)
@@ -192,15 +195,20 @@ deps: ## install the Debian packages that building and testing need (root)
 	@packaging/deps.sh build e2e lint
 
 MAN_PAGES := $(wildcard man/*.[0-9])
+UNITS := $(wildcard packaging/systemd/*)
+unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 .PHONY: install uninstall
-install: all ## install below DESTDIR and PREFIX; configures no engine
+install: all ## install below DESTDIR and PREFIX; configures no engine, enables no unit, makes no user
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach b,$(BINS),install -m 0755 $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
+	install -d '$(DESTDIR)$(SYSTEMDUNITDIR)'
+	$(foreach u,$(UNITS),$(unit_paths) $(u) | install -m 0644 /dev/stdin '$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
+	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 uninstall: ## remove what install put there
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
-	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example'
+	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 define nl
 
 

@@ -19,7 +19,7 @@ BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)
 
 BIN_ipu-vipu-client_SRCS := $(wildcard cmd/ipu-vipu-client/*.cc)
-BIN_ipu-vipu-client_DEPS := vipu vipu_proto
+BIN_ipu-vipu-client_DEPS := vipu vipu_proto confine
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
 
 BIN_vipu-simulator_SRCS := $(wildcard cmd/vipu-simulator/*.cc)

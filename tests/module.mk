@@ -15,3 +15,12 @@ endef
 $(foreach t,$(UNIT_TESTS) $(KERNEL_TESTS),$(eval $(call test_program,$(word 1,$(subst -, ,$(t))),$(word 2,$(subst -, ,$(t))))))
 # The model of the simulator is tested without its program; the messages against bytes.
 BIN_unit-vipu_DEPS := vipu_simulator vipu vipu_proto
+BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
+# Starts of whole containers against a simulated POD, by many processes.
+BIN_kernel-storm_DEPS := hook
+BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
+
+# Programs that `make bench` runs; they are not installed.
+BENCHES += fragmentation
+BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
+BIN_fragmentation_DEPS := vipu

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 LIBS += vipu vipu_proto vipu_simulator
-LIB_vipu_SRCS := $(wildcard vipu/*.cc)
+LIB_vipu_SRCS := $(wildcard vipu/*.cc vipu/local/*.cc)
 LIB_vipu_DEPS := base
 
 # The V-IPU protocol. gRPC is for ipu-vipu-client and vipu-simulator only.

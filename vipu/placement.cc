@@ -4,67 +4,96 @@
 #include <algorithm>
 #include <bit>
 
+#include "vipu/candidates.h"
+
 namespace vipu {
 namespace {
 
-// Whether the block exists, as a whole, and nothing of it is taken.
-bool is_free(const Occupied& occupied, size_t first, size_t size) {
-  if (first + size > occupied.size()) return false;
-  const auto begin = occupied.begin() + static_cast<Occupied::difference_type>(first);
-  return std::none_of(begin, begin + static_cast<Occupied::difference_type>(size),
-                      [](bool taken) { return taken; });
+// The free buddy blocks of a pool. Equal blocks side by side merge, first in each domain; the
+// largest blocks of equally large domains then merge further, domain by domain.
+struct FreeBlocks {
+  std::vector<uint32_t> sizes;    // by IPU: of the block around it in its domain; 0: it is not free
+  std::vector<uint32_t> domains;  // by domain: over how many its largest block, if free, extends
+};
+
+// How many LEAVES have merged with each one: aligned powers of two that are equal and not 0.
+std::vector<uint32_t> merge(const std::vector<uint32_t>& leaves) {
+  const auto count = static_cast<uint32_t>(leaves.size());
+  std::vector<uint32_t> merged(count, 1);
+  for (uint32_t width = 1; width <= count / 2; width *= 2) {
+    for (uint32_t buddy = width; buddy + width <= count; buddy += 2 * width) {
+      const uint32_t first = buddy - width;
+      if (leaves[first] == 0 || leaves[first] != leaves[buddy]) continue;
+      if (merged[first] != width || merged[buddy] != width) continue;
+      std::fill_n(merged.begin() + first, 2 * width, 2 * width);
+    }
+  }
+  return merged;
 }
 
-// The size of the largest free aligned block around the free one at FIRST.
-size_t buddy_size(const Occupied& occupied, size_t first, size_t size) {
-  while (is_free(occupied, first / (2 * size) * (2 * size), 2 * size)) size *= 2;
-  return size;
+FreeBlocks free_blocks(const Occupancy& occupancy) {
+  const Topology& topology = occupancy.topology();
+  FreeBlocks blocks;
+  std::vector<uint32_t> whole(topology.domains());
+  for (uint32_t domain = 0; domain < topology.domains(); ++domain) {
+    const uint32_t first = topology.first_of(domain);
+    std::vector<uint32_t> leaves(topology.size_of(domain));
+    for (uint32_t i = 0; i < leaves.size(); ++i) leaves[i] = occupancy.is_free(first + i) ? 1 : 0;
+    const std::vector<uint32_t> merged = merge(leaves);
+    for (uint32_t i = 0; i < leaves.size(); ++i) blocks.sizes.push_back(leaves[i] * merged[i]);
+    const uint32_t largest = std::bit_floor(topology.size_of(domain));
+    if (largest > 0 && blocks.sizes[first] == largest) whole[domain] = largest;
+  }
+  blocks.domains = merge(whole);
+  return blocks;
+}
+
+// How many IPUs the free blocks have, all together, that SHAPE is cut from at this place; nothing
+// if the place is not free.
+std::optional<uint32_t> cut_from(const Topology& topology, const FreeBlocks& blocks,
+                                 const Shape& shape, const IpuPlace& place) {
+  uint32_t total = 0;
+  for (uint32_t segment = 0; segment < shape.segments;) {
+    const uint32_t domain = place.domain + segment;
+    const uint32_t size = blocks.sizes[topology.first_of(domain) + place.ipu];
+    if (size < shape.each) return std::nullopt;
+    const bool whole = size == std::bit_floor(topology.size_of(domain));
+    const uint32_t extent = whole ? blocks.domains[domain] : 1;
+    total += size * extent;
+    segment += extent;
+  }
+  return total;
+}
+
+std::optional<std::vector<Block>> place_in(const Topology& topology, const FreeBlocks& blocks,
+                                           const Wanted& wanted) {
+  const base::Result<Shape> shape = shape_of(topology, wanted);
+  if (!shape.ok()) return std::nullopt;
+  std::optional<IpuPlace> best;
+  uint32_t least = 0;
+  for (const IpuPlace& candidate : candidates(topology, shape.value())) {
+    const std::optional<uint32_t> total = cut_from(topology, blocks, shape.value(), candidate);
+    if (!total.has_value() || (best.has_value() && *total >= least)) continue;
+    best = candidate;
+    least = *total;
+  }
+  if (!best.has_value()) return std::nullopt;
+  return blocks_at(topology, shape.value(), *best);
 }
 
 }  // namespace
 
-std::optional<uint32_t> find_block(const Occupied& occupied, uint32_t size) {
-  if (!std::has_single_bit(size)) return std::nullopt;
-  std::optional<uint32_t> best;
-  size_t best_buddy = 0;
-  for (size_t first = 0; first + size <= occupied.size(); first += size) {
-    if (!is_free(occupied, first, size)) continue;
-    const size_t buddy = buddy_size(occupied, first, size);
-    if (best.has_value() && buddy >= best_buddy) continue;
-    best = static_cast<uint32_t>(first);
-    best_buddy = buddy;
-  }
-  return best;
+std::optional<std::vector<Block>> place(const Occupancy& occupancy, const Wanted& wanted) {
+  return place_in(occupancy.topology(), free_blocks(occupancy), wanted);
 }
 
-uint32_t largest_free_block(const Occupied& occupied) {
-  for (size_t size = std::bit_floor(occupied.size()); size > 0; size /= 2) {
-    for (size_t first = 0; first + size <= occupied.size(); first += size) {
-      if (is_free(occupied, first, size)) return static_cast<uint32_t>(size);
-    }
+uint32_t largest_free(const Occupancy& occupancy) {
+  const Topology& topology = occupancy.topology();
+  const FreeBlocks blocks = free_blocks(occupancy);
+  for (uint32_t size = std::bit_floor(topology.ipus()); size > 0; size /= 2) {
+    if (place_in(topology, blocks, {.size = size, .segments = 0}).has_value()) return size;
   }
   return 0;
-}
-
-Capacity capacity_of(uint32_t total, const std::vector<Partition>& partitions) {
-  Capacity capacity{total, 0, 0};
-  Occupied pod(total);
-  for (const Partition& partition : partitions) {
-    capacity.used += static_cast<uint32_t>(partition.ipus.size());
-    for (const IpuPlace& place : partition.ipus) {
-      const uint64_t index = uint64_t{place.domain} * kIpusPerDomain + place.ipu;
-      if (place.ipu < kIpusPerDomain && index < total) pod[index] = true;
-    }
-  }
-  capacity.used = std::min(capacity.used, total);
-  for (uint32_t first = 0; first < total; first += kIpusPerDomain) {
-    const uint32_t end = std::min(total, first + kIpusPerDomain);
-    const Occupied domain(pod.begin() + first, pod.begin() + end);
-    capacity.largest_free = std::max(capacity.largest_free, largest_free_block(domain));
-  }
-  const uint32_t free = capacity.total - capacity.used;
-  capacity.largest_free = std::min(capacity.largest_free, std::bit_floor(free));
-  return capacity;
 }
 
 }  // namespace vipu

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "vipu/access.h"
 #include "vipu/wire.h"
 
 namespace vipu {
@@ -15,6 +16,7 @@ using base::Code;
 using base::Deadline;
 using base::Error;
 using base::Result;
+using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
@@ -28,9 +30,9 @@ milliseconds client_time(const Deadline& deadline) {
 }
 
 // A failure to run the client says nothing about the partition: only a timeout keeps its code.
-Error not_run(const Error& error) {
-  const Code code = error.code() == Code::kTimeout ? Code::kTimeout : Code::kInternal;
-  return {code, error.message()};
+Error not_run(const Error& error, milliseconds time) {
+  if (error.code() != Code::kTimeout) return {Code::kInternal, error.message()};
+  return {Code::kTimeout, str("ipu-vipu-client gave no answer within ", time.count(), " ms")};
 }
 
 class ProcessController final : public Controller {
@@ -38,51 +40,111 @@ class ProcessController final : public Controller {
   explicit ProcessController(ClientOptions options) : options_(std::move(options)) {}
 
   Result<Grant> create(const PartitionRequest& request, const Deadline& deadline) override {
-    const Grant grant = TRY(ask<Grant>(wire::Call::kCreate, request, deadline));
-    size_t devices = 0;
-    for (const IpuofConfig& gcd : grant.gcds) devices += gcd.devices.size();
-    if (devices == request.size) return grant;
-    return Error(Code::kInternal, str(describe(wire::Call::kCreate, request.id), ": it was given ",
-                                      devices, " devices for ", request.size, " IPUs"));
+    const wire::Request asked = TRY(making(wire::Call::kCreate, request));
+    const Grant grant = TRY(ask<Grant>(asked, deadline));
+    TRY_CTX(describe(asked), check(grant, request));
+    return grant;
+  }
+  Status submit(const PartitionRequest& request, const Deadline& deadline) override {
+    const wire::Request asked = TRY(making(wire::Call::kSubmit, request));
+    return done(ask<wire::Done>(asked, deadline));
+  }
+  Result<Grant> wait(const std::string& id, const Deadline& deadline) override {
+    return ask<Grant>(about(wire::Call::kWait, id), deadline);
   }
   Result<std::vector<Partition>> list(const Deadline& deadline) override {
-    return ask<std::vector<Partition>>(wire::Call::kList, {}, deadline);
+    return ask<std::vector<Partition>>(about(wire::Call::kList), deadline);
   }
   Result<PartitionStatus> status(const std::string& id, const Deadline& deadline) override {
-    return ask<PartitionStatus>(wire::Call::kStatus, named(id), deadline);
+    return ask<PartitionStatus>(about(wire::Call::kStatus, id), deadline);
   }
-  Result<std::vector<IpuofConfig>> config(const std::string& id,
-                                          const Deadline& deadline) override {
-    return ask<std::vector<IpuofConfig>>(wire::Call::kConfig, named(id), deadline);
+  Result<Grant> config(const std::string& id, std::optional<uint32_t> gcd,
+                       const Deadline& deadline) override {
+    wire::Request asked = about(wire::Call::kConfig, id);
+    asked.gcd = gcd;
+    const Grant grant = TRY(ask<Grant>(asked, deadline));
+    if (!gcd || grant.gcds.size() == 1) return grant;
+    return Error(Code::kInternal, str(describe(asked), ": it was given ", grant.gcds.size(),
+                                      " GCDs for GCD ", *gcd));
   }
-  Result<base::Removed> remove(const std::string& id, const Deadline& deadline) override {
-    return ask<base::Removed>(wire::Call::kRemove, named(id), deadline);
+  Status reset(const std::string& id, Relocate relocate, const Deadline& deadline) override {
+    wire::Request asked = about(wire::Call::kReset, id);
+    asked.relocate = relocate;
+    return done(ask<wire::Done>(asked, deadline));
   }
-  Result<Capacity> capacity(const Deadline& deadline) override {
-    return ask<Capacity>(wire::Call::kCapacity, {}, deadline);
+  Result<base::Removed> remove(const std::string& id, Force force,
+                               const Deadline& deadline) override {
+    wire::Request asked = about(wire::Call::kRemove, id);
+    asked.force = force;
+    return ask<base::Removed>(asked, deadline);
+  }
+  Result<Survey> survey(const Deadline& deadline) override {
+    return ask<Survey>(about(wire::Call::kSurvey), deadline);
+  }
+  Result<std::vector<IpuAttributes>> attributes(const std::vector<std::string>& agents,
+                                                const Deadline& deadline) override {
+    wire::Request asked = about(wire::Call::kAttributes);
+    asked.agents = agents;
+    return ask<std::vector<IpuAttributes>>(asked, deadline);
   }
   Result<std::string> version(const Deadline& deadline) override {
-    return ask<std::string>(wire::Call::kVersion, {}, deadline);
+    return ask<std::string>(about(wire::Call::kVersion), deadline);
   }
 
  private:
-  static PartitionRequest named(const std::string& id) {
-    PartitionRequest request;
-    request.id = id;
-    return request;
+  static wire::Request about(wire::Call call, const std::string& id = "") {
+    wire::Request asked;
+    asked.call = call;
+    asked.partition.id = id;
+    return asked;
   }
 
-  std::string describe(wire::Call call, const std::string& id) const {
-    const std::string of = id.empty() ? "" : " " + base::quote(id);
-    return str("V-IPU controller ", options_.controller, ": ", wire::name_of(call), of);
+  Result<wire::Request> making(wire::Call call, const PartitionRequest& request) const {
+    wire::Request asked = about(call, request.id);
+    if (!is_partition_name(request.id)) {
+      return Error(Code::kInvalid, str(describe(asked), ": a partition's name is 1 to ",
+                                       kMaxPartitionName, " characters of A-Z, a-z, 0-9, - and _"));
+    }
+    asked.partition = request;
+    return asked;
+  }
+
+  // What was granted is what was asked for.
+  static Status check(const Grant& grant, const PartitionRequest& request) {
+    size_t devices = 0;
+    for (const IpuofConfig& gcd : grant.gcds) devices += gcd.devices.size();
+    if (devices != request.size) {
+      return Error(Code::kInternal,
+                   str("it was given ", devices, " devices for ", request.size, " IPUs"));
+    }
+    if (request.gcds != 0 && grant.gcds.size() != request.gcds) {
+      return Error(Code::kInternal,
+                   str("it was given ", grant.gcds.size(), " GCDs and not ", request.gcds));
+    }
+    return {};
+  }
+
+  static Status done(Result<wire::Done> result) {
+    if (!result.ok()) return std::move(result).error();
+    return {};
+  }
+
+  std::string describe(const wire::Request& asked) const {
+    const std::string& id = asked.partition.id;
+    return str("V-IPU controller ", options_.endpoint.address, ": ", wire::name_of(asked.call),
+               id.empty() ? "" : " ", id.empty() ? "" : base::quote(id));
   }
 
   template <typename T>
-  Result<T> ask(wire::Call call, const PartitionRequest& partition, const Deadline& deadline) {
-    const wire::Request request{options_.controller, client_time(deadline), call, partition};
-    const std::string what = describe(call, partition.id);
+  Result<T> ask(wire::Request request, const Deadline& deadline) {
+    const std::string what = describe(request);
+    request.access = TRY_CTX(what, read_access(options_.endpoint));
+    request.timeout = client_time(deadline);
     const std::string reply = TRY_CTX(what, run_client(wire::to_text(request), deadline));
-    return TRY_CTX(what, wire::parse_reply<T>(reply));
+    const Result<T> parsed = wire::parse_reply<T>(reply);
+    if (parsed.ok()) return parsed;
+    return Error(parsed.error().code(),
+                 str(what, ": ", without_secrets(parsed.error().message(), request.access)));
   }
 
   Result<std::string> run_client(std::string input, const Deadline& deadline) {
@@ -95,7 +157,7 @@ class ProcessController final : public Controller {
     command.max_output = wire::kMaxReply;
     command.credentials = options_.credentials;
     const Result<base::Output> output = base::run(command, deadline);
-    if (!output.ok()) return not_run(output.error());
+    if (!output.ok()) return not_run(output.error(), time);
     // -1: it was reaped by another party, so only its reply can tell.
     const int status = output.value().exit_status;
     if (status != 0 && status != -1) {

@@ -8,16 +8,19 @@
 
 #include "base/process.h"
 #include "vipu/controller.h"
+#include "vipu/endpoint.h"
 
 namespace vipu {
 
 struct ClientOptions {
-  std::string program;     // absolute path of ipu-vipu-client
-  std::string controller;  // HOST:PORT of the V-IPU controller; Graphcore's default port is 8090
-  std::optional<base::Credentials> credentials;  // whom the client runs as; unset: the caller
+  std::string program;  // absolute path of ipu-vipu-client
+  Endpoint endpoint;
+  std::optional<base::Credentials> credentials = {};  // whom it runs as; unset: the caller
 };
 
-// Each call runs the program once: one JSON request on its input, one JSON reply on its output.
+// Each call runs the program once: one JSON request on its input, one JSON reply on its output. The
+// files of the endpoint are read anew for each, with the rights of the caller. No error has a
+// secret of theirs in it, whatever the program says.
 std::unique_ptr<Controller> make_process_controller(ClientOptions options);
 
 }  // namespace vipu

@@ -78,6 +78,18 @@ Result<const Json*> Fields::object(const char* key, size_t max) const {
   return value;
 }
 
+Result<std::vector<std::string>> Fields::texts(const char* key, size_t max, size_t max_text) const {
+  const Json* values = TRY(array(key, max));
+  std::vector<std::string> texts;
+  for (const Json& value : *values) {
+    if (!value.is_string() || !is_plain_text(value.get_ref<const std::string&>(), max_text)) {
+      return wrong(key, str("an array of texts of at most ", max_text, " bytes"));
+    }
+    texts.push_back(value.get<std::string>());
+  }
+  return texts;
+}
+
 bool is_plain_text(std::string_view text, size_t max) {
   return text.size() <= max && std::none_of(text.begin(), text.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;

@@ -27,6 +27,8 @@ class Fields {
   base::Result<size_t> choice(const char* key, const std::vector<std::string>& names) const;
   base::Result<const base::Json*> array(const char* key, size_t max) const;
   base::Result<const base::Json*> object(const char* key, size_t max) const;
+  // An array of at most MAX texts, each of at most MAX_TEXT bytes without control characters.
+  base::Result<std::vector<std::string>> texts(const char* key, size_t max, size_t max_text) const;
 
   [[nodiscard]] bool has(const char* key) const { return object_->contains(key); }
   base::Error wrong(const char* key, std::string_view expected) const;

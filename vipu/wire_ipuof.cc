@@ -78,32 +78,19 @@ Json to_json(const IpuofConfig& config) {
   return {{"devices", std::move(devices)}, {"attributes", std::move(attributes)}};
 }
 
-Json to_json(const std::vector<IpuofConfig>& configs) {
-  Json json = Json::array();
-  for (const IpuofConfig& config : configs) json.push_back(to_json(config));
-  return json;
-}
-
 Json to_json(const Grant& grant) {
-  return {{"gcds", to_json(grant.gcds)}, {"controller_address", grant.controller_address}};
-}
-
-template <>
-Result<std::vector<IpuofConfig>> from_json(const Json& json) {
-  if (!json.is_array() || json.empty() || json.size() > kMaxGcds) {
-    return Error(Code::kInvalid, "GCDs: is not an array, empty, or too long");
-  }
-  std::vector<IpuofConfig> configs;
-  for (const Json& config : json) configs.push_back(TRY(parse_config(config)));
-  return configs;
+  Json gcds = Json::array();
+  for (const IpuofConfig& config : grant.gcds) gcds.push_back(to_json(config));
+  return {{"gcds", std::move(gcds)}, {"controller_address", grant.controller_address}};
 }
 
 template <>
 Result<Grant> from_json(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "grant"));
   const Json* gcds = TRY(fields.array("gcds", kMaxGcds));
+  if (gcds->empty()) return fields.wrong("gcds", "a list of configurations: it is empty");
   Grant grant;
-  grant.gcds = TRY(from_json<std::vector<IpuofConfig>>(*gcds));
+  for (const Json& config : *gcds) grant.gcds.push_back(TRY(parse_config(config)));
   grant.controller_address = TRY(fields.text("controller_address", kMaxText));
   if (!grant.controller_address.empty() && !is_address(grant.controller_address)) {
     return fields.wrong("controller_address", "an IPv4 address");

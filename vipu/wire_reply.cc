@@ -77,19 +77,21 @@ Result<T> parse_reply(std::string_view text) {
 }
 
 template std::string reply_text(const Result<Grant>&);
+template std::string reply_text(const Result<Done>&);
 template std::string reply_text(const Result<std::vector<Partition>>&);
 template std::string reply_text(const Result<PartitionStatus>&);
-template std::string reply_text(const Result<std::vector<IpuofConfig>>&);
 template std::string reply_text(const Result<base::Removed>&);
-template std::string reply_text(const Result<Capacity>&);
+template std::string reply_text(const Result<Survey>&);
+template std::string reply_text(const Result<std::vector<IpuAttributes>>&);
 template std::string reply_text(const Result<std::string>&);
 
 template Result<Grant> parse_reply(std::string_view);
+template Result<Done> parse_reply(std::string_view);
 template Result<std::vector<Partition>> parse_reply(std::string_view);
 template Result<PartitionStatus> parse_reply(std::string_view);
-template Result<std::vector<IpuofConfig>> parse_reply(std::string_view);
 template Result<base::Removed> parse_reply(std::string_view);
-template Result<Capacity> parse_reply(std::string_view);
+template Result<Survey> parse_reply(std::string_view);
+template Result<std::vector<IpuAttributes>> parse_reply(std::string_view);
 template Result<std::string> parse_reply(std::string_view);
 
 }  // namespace vipu::wire

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vipu/wire_values.h"
 
-#include <bit>
-
 #include "vipu/wire_fields.h"
+#include "vipu/wire_names.h"
 
 namespace vipu::wire {
 namespace {
@@ -19,19 +18,7 @@ constexpr uint32_t kMaxIpus = 65536;
 constexpr size_t kMaxPartitions = 4096;
 constexpr size_t kMaxErrors = 64;
 constexpr size_t kMaxErrorText = 4096;
-
-// In the order of ReadyState and of OperationState.
-const std::vector<std::string>& ready_names() {
-  static const std::vector<std::string> names = {
-      name_of(ReadyState::kUndefined), name_of(ReadyState::kPending), name_of(ReadyState::kActive),
-      name_of(ReadyState::kRemoved), name_of(ReadyState::kError)};
-  return names;
-}
-const std::vector<std::string>& operation_names() {
-  static const std::vector<std::string> names = {"UNDEFINED", "IDLE",      "CREATING",
-                                                 "REMOVING",  "RESETTING", "FAILED"};
-  return names;
-}
+constexpr int64_t kMaxTime = int64_t{1} << 40;  // seconds since 1970
 
 Json partition_to_json(const Partition& partition) {
   Json ipus = Json::array();
@@ -46,7 +33,10 @@ Json partition_to_json(const Partition& partition) {
           {"replicas", partition.replicas},
           {"segments", partition.segments},
           {"reconfigurable", partition.reconfigurable},
-          {"ready", name_of(partition.ready)}};
+          {"ready", name_of(partition.ready)},
+          {"link_routing", name_of(partition.link_routing)},
+          {"gateway_routing", name_of(partition.gateway_routing)},
+          {"sync", name_of(partition.sync)}};
 }
 
 Result<IpuPlace> parse_place(const Json& json) {
@@ -69,11 +59,16 @@ Result<Partition> parse_partition(const Json& json) {
   partition.replicas = TRY(fields.number("replicas", 0, UINT32_MAX));
   partition.segments = TRY(fields.number("segments", 0, kMaxIpus));
   partition.reconfigurable = TRY(fields.flag("reconfigurable")) == Flag::kYes;
-  partition.ready = static_cast<ReadyState>(TRY(fields.choice("ready", ready_names())));
+  partition.ready = TRY(parse_choice<ReadyState>(fields, "ready"));
+  partition.link_routing = TRY(parse_choice<LinkRouting>(fields, "link_routing"));
+  partition.gateway_routing = TRY(parse_choice<GatewayRouting>(fields, "gateway_routing"));
+  partition.sync = TRY(parse_choice<SyncType>(fields, "sync"));
   return partition;
 }
 
 }  // namespace
+
+Json to_json(const Done& /*done*/) { return true; }
 
 Json to_json(const std::vector<Partition>& partitions) {
   Json json = Json::array();
@@ -82,16 +77,12 @@ Json to_json(const std::vector<Partition>& partitions) {
 }
 
 Json to_json(const PartitionStatus& status) {
-  Json errors = Json::array();
-  for (const std::string& error : status.errors) errors.push_back(error);
   return {{"ready", name_of(status.ready)},
-          {"operation", operation_names()[static_cast<size_t>(status.operation)]},
-          {"errors", std::move(errors)}};
-}
-
-Json to_json(const Capacity& capacity) {
-  return {
-      {"total", capacity.total}, {"used", capacity.used}, {"largest_free", capacity.largest_free}};
+          {"operation", name_of(status.operation)},
+          {"errors", status.errors},
+          {"auto_resets", status.auto_resets},
+          {"max_auto_resets", status.max_auto_resets},
+          {"last_auto_reset", status.last_auto_reset}};
 }
 
 Json to_json(base::Removed removed) {
@@ -99,6 +90,12 @@ Json to_json(base::Removed removed) {
 }
 
 Json to_json(const std::string& version) { return version; }
+
+template <>
+Result<Done> from_json(const Json& json) {
+  if (json == true) return Done{};
+  return Error(Code::kInvalid, "it is not true");
+}
 
 template <>
 Result<std::vector<Partition>> from_json(const Json& json) {
@@ -114,31 +111,16 @@ template <>
 Result<PartitionStatus> from_json(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "status"));
   PartitionStatus status;
-  status.ready = static_cast<ReadyState>(TRY(fields.choice("ready", ready_names())));
-  status.operation =
-      static_cast<OperationState>(TRY(fields.choice("operation", operation_names())));
-  const Json* errors = TRY(fields.array("errors", kMaxErrors));
-  for (const Json& error : *errors) {
-    if (!error.is_string() || !is_plain_text(error.get<std::string>(), kMaxErrorText)) {
-      return fields.wrong("errors", "an array of short texts");
-    }
-    status.errors.push_back(error.get<std::string>());
+  status.ready = TRY(parse_choice<ReadyState>(fields, "ready"));
+  status.operation = TRY(parse_choice<OperationState>(fields, "operation"));
+  status.errors = TRY(fields.texts("errors", kMaxErrors, kMaxErrorText));
+  status.auto_resets = TRY(fields.number("auto_resets", 0, UINT32_MAX));
+  status.max_auto_resets = TRY(fields.number("max_auto_resets", 0, UINT32_MAX));
+  status.last_auto_reset = TRY(base::get_int(json, "last_auto_reset", "status"));
+  if (status.last_auto_reset < 0 || status.last_auto_reset > kMaxTime) {
+    return fields.wrong("last_auto_reset", "a time in seconds since 1970");
   }
   return status;
-}
-
-template <>
-Result<Capacity> from_json(const Json& json) {
-  const Fields fields = TRY(Fields::open(json, "capacity"));
-  Capacity capacity;
-  capacity.total = TRY(fields.number("total", 0, kMaxIpus));
-  capacity.used = TRY(fields.number("used", 0, capacity.total));
-  const uint32_t free = capacity.total - capacity.used;
-  capacity.largest_free = TRY(fields.number("largest_free", 0, free));
-  if (std::popcount(capacity.largest_free) > 1) {
-    return fields.wrong("largest_free", "a power of two");
-  }
-  return capacity;
 }
 
 template <>
@@ -150,7 +132,7 @@ Result<base::Removed> from_json(const Json& json) {
 
 template <>
 Result<std::string> from_json(const Json& json) {
-  if (!json.is_string() || !is_plain_text(json.get<std::string>(), kMaxText)) {
+  if (!json.is_string() || !is_plain_text(json.get_ref<const std::string&>(), kMaxText)) {
     return Error(Code::kInvalid, "version: is not a short text");
   }
   return json.get<std::string>();

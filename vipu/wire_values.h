@@ -8,15 +8,18 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "vipu/types.h"
+#include "vipu/wire.h"
 
 namespace vipu::wire {
 
 base::Json to_json(const IpuofConfig& config);  // also what an IPUoF file holds
-base::Json to_json(const std::vector<IpuofConfig>& configs);
+// Without its cards: a V-IPU controller has none, and must not name device nodes of this host.
 base::Json to_json(const Grant& grant);
+base::Json to_json(const Done& done);
 base::Json to_json(const std::vector<Partition>& partitions);
 base::Json to_json(const PartitionStatus& status);
-base::Json to_json(const Capacity& capacity);
+base::Json to_json(const Survey& survey);
+base::Json to_json(const std::vector<IpuAttributes>& ipus);
 base::Json to_json(base::Removed removed);
 base::Json to_json(const std::string& version);
 
@@ -26,15 +29,17 @@ base::Json to_json(const std::string& version);
 template <typename T>
 base::Result<T> from_json(const base::Json& json);
 template <>
-base::Result<std::vector<IpuofConfig>> from_json(const base::Json& json);
-template <>
 base::Result<Grant> from_json(const base::Json& json);
+template <>
+base::Result<Done> from_json(const base::Json& json);
 template <>
 base::Result<std::vector<Partition>> from_json(const base::Json& json);
 template <>
 base::Result<PartitionStatus> from_json(const base::Json& json);
 template <>
-base::Result<Capacity> from_json(const base::Json& json);
+base::Result<Survey> from_json(const base::Json& json);
+template <>
+base::Result<std::vector<IpuAttributes>> from_json(const base::Json& json);
 template <>
 base::Result<base::Removed> from_json(const base::Json& json);
 template <>

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backoff: the pauses between two looks at something that takes its time.
+// Backoff: the pauses between two looks at something that takes its time, or two attempts.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <random>
 
 #include "base/clock.h"
 
 namespace client {
 
-// 5 ms at first, because a simulated or an idle controller is that quick; then twice as long each
-// time, to 200 ms, because a real one takes seconds.
+// Twice as long each time. Each pause is drawn from its upper half, so that many clients that
+// started together do not come together again.
 class Backoff {
  public:
+  using milliseconds = std::chrono::milliseconds;
+
+  Backoff(milliseconds first, milliseconds longest) : pause_(first), longest_(longest) {}
+
   void sleep(const base::Deadline& deadline) {
-    base::sleep_for(pause_, deadline);
-    pause_ = std::min(2 * pause_, std::chrono::milliseconds(200));
+    std::uniform_int_distribution<int64_t> upper_half((pause_.count() + 1) / 2, pause_.count());
+    base::sleep_for(milliseconds(upper_half(random_)), deadline);
+    pause_ = std::min(2 * pause_, longest_);
   }
 
  private:
-  std::chrono::milliseconds pause_{5};
+  milliseconds pause_;
+  milliseconds longest_;
+  // Not for secrets: the clock differs enough between clients.
+  std::minstd_rand random_{static_cast<std::minstd_rand::result_type>(
+      std::chrono::steady_clock::now().time_since_epoch().count())};
 };
+
+// Between two looks at a partition: a simulated or an idle controller is done within milliseconds,
+// a real one takes seconds.
+inline Backoff polling() { return {std::chrono::milliseconds(5), std::chrono::milliseconds(200)}; }
 
 }  // namespace client

@@ -3,87 +3,103 @@
 
 #include <grpc/support/time.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "vipu/wire.h"
 
 namespace client {
 namespace {
 
-using base::Code;
+using base::Deadline;
 using base::str;
+using grpc::StatusCode;
+using std::chrono::milliseconds;
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& controller) {
+// An attempt that is cut off earlier finds no controller but an idle one.
+constexpr milliseconds kShortestAttempt(500);
+// Between two attempts to connect, in ms: gRPC's own second is longer than callers wait for a
+// controller that is down.
+constexpr int kFirstReconnect = 50;
+constexpr int kLongestReconnect = 500;
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const vipu::Access& access) {
+  if (!access.tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = access.tls->ca;
+  options.pem_private_key = access.tls->key;
+  options.pem_cert_chain = access.tls->certificate;
+  return grpc::SslCredentials(options);
+}
+
+std::shared_ptr<grpc::Channel> open_channel(const vipu::Access& access) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(vipu::wire::kMaxReply));
   // Only the controller that was named: no proxy, no service configuration from DNS.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // "dns:///" so that nothing in the name is taken for another scheme, such as unix:.
-  return grpc::CreateCustomChannel("dns:///" + controller, grpc::InsecureChannelCredentials(),
-                                   arguments);
-}
-
-struct Meaning {
-  Code code;
-  const char* words;
-};
-
-Meaning meaning_of(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return {Code::kBusy, "no capacity"};
-    case grpc::StatusCode::FAILED_PRECONDITION:
-      return {Code::kBusy, "not possible in its present state"};
-    case grpc::StatusCode::INVALID_ARGUMENT:
-    case grpc::StatusCode::OUT_OF_RANGE:
-      return {Code::kInvalid, "refused as invalid"};
-    case grpc::StatusCode::ALREADY_EXISTS:
-      return {Code::kExists, "exists already"};
-    case grpc::StatusCode::NOT_FOUND:
-      return {Code::kNotFound, "not found"};
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNAUTHENTICATED:
-      return {Code::kDenied, "not allowed"};
-    case grpc::StatusCode::UNIMPLEMENTED:
-      return {Code::kUnsupported, "not supported by this controller"};
-    case grpc::StatusCode::UNAVAILABLE:
-      return {Code::kUnavailable, "cannot be reached"};
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return {Code::kTimeout, "no answer"};
-    default:
-      return {Code::kInternal, "failed"};
+  // What is tried again, and how often, is said in retry.h.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnect);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnect);
+  if (access.tls && !access.tls->server_name.empty()) {
+    arguments.SetSslTargetNameOverride(access.tls->server_name);
   }
+  // "dns:///" so that nothing in the name is taken for another scheme, such as unix:.
+  return grpc::CreateCustomChannel("dns:///" + access.address, credentials_of(access), arguments);
 }
 
 }  // namespace
 
-Connection::Connection(const std::string& controller, std::chrono::milliseconds timeout)
+Connection::Connection(const vipu::Access& access, milliseconds timeout)
     : timeout_(timeout),
-      deadline_(base::Deadline::after(timeout)),
-      channel_(open_channel(controller)),
+      deadline_(Deadline::after(timeout)),
+      metadata_(access.credentials),
+      tls_(access.tls ? Tls::kYes : Tls::kNo),
+      channel_(open_channel(access)),
       users_(virmgrpc::UserService::NewStub(channel_)),
       versions_(virmgrpc::VersionService::NewStub(channel_)) {}
 
 std::string Connection::within() const { return str("within ", timeout_.count(), " ms"); }
 
-void Connection::prepare(grpc::ClientContext& context) const {
-  const gpr_timespec left = gpr_time_from_millis(deadline_.left().count(), GPR_TIMESPAN);
+Deadline Connection::attempt_limit(int share) const {
+  return deadline_.capped(std::max(deadline_.left() / share, kShortestAttempt));
+}
+
+void Connection::prepare(grpc::ClientContext& context, const Deadline& deadline) const {
+  const gpr_timespec left = gpr_time_from_millis(deadline.left().count(), GPR_TIMESPAN);
   context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), left));
   context.set_wait_for_ready(false);
+  for (const auto& [name, value] : metadata_) context.AddMetadata(name, value);
+}
+
+// gRPC gives a message that it cannot parse the status of a call that the server does not have, and
+// one that is too long the status of a server without capacity.
+grpc::Status Connection::status_of(const grpc::Status& status) {
+  const std::string& text = status.error_message();
+  const bool garbage = status.error_code() == StatusCode::UNIMPLEMENTED &&
+                       text == "No message returned for unary request";
+  if (garbage) return {StatusCode::INTERNAL, "its answer cannot be parsed"};
+  const bool too_long = status.error_code() == StatusCode::RESOURCE_EXHAUSTED &&
+                        text.find("eceived message larger than max") != std::string::npos;
+  if (too_long) return {StatusCode::INTERNAL, "its answer is too long"};
+  return status;
+}
+
+bool Connection::is_answer(const grpc::Status& status) {
+  return status.error_code() != StatusCode::UNAVAILABLE &&
+         status.error_code() != StatusCode::DEADLINE_EXCEEDED;
 }
 
 // gRPC writes an IPv4 peer as "ipv4:10.1.3.101:8090".
-void Connection::remember_peer(const std::string& peer) {
+void Connection::remember(const std::string& peer) {
+  reached_ = Reached::kYes;
   const std::vector<std::string_view> parts = base::split(peer, ':');
   if (parts.size() == 3 && parts[0] == "ipv4") controller_address_ = std::string(parts[1]);
 }
 
 base::Error Connection::to_error(const grpc::Status& status) const {
-  const Meaning meaning = meaning_of(status.error_code());
-  const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  // gRPC's own text for a passed deadline says no more than that.
-  const std::string detail = late ? within() : status.error_message();
-  return {meaning.code, str(meaning.words, late ? " " : ": ", base::one_line(detail, 400))};
+  return client::to_error(status, {timeout_ - deadline_.left(), reached_, tls_});
 }
 
 }  // namespace client

@@ -5,11 +5,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cmd/ipu-vipu-client/retry.h"
+#include "cmd/ipu-vipu-client/status.h"
+#include "vipu/access.h"
 #include "vipu/proto/virm.grpc.pb.h"
 
 namespace client {
@@ -18,46 +23,70 @@ class Connection {
  public:
   using Users = virmgrpc::UserService::Stub;
   using Versions = virmgrpc::VersionService::Stub;
+  template <typename Stub, typename Request, typename Reply>
+  using Rpc = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
-  // Connects when the first RPC is made. CONTROLLER is HOST:PORT.
-  Connection(const std::string& controller, std::chrono::milliseconds timeout);
+  // Connects when the first RPC is made.
+  Connection(const vipu::Access& access, std::chrono::milliseconds timeout);
 
-  // One unary RPC, e.g. call(&Users::CreatePartition, request). A refused connection fails at once.
-  template <typename Request, typename Reply>
-  base::Result<Reply> call(grpc::Status (Users::*rpc)(grpc::ClientContext*, const Request&, Reply*),
-                           const Request& request) {
-    return invoke<Reply>(*users_, rpc, request);
+  // One attempt at an RPC that changes something, e.g. attempt(&Users::CreatePartition, request,
+  // reply). Where it gets no answer there is time left to find out what became of it.
+  template <typename Stub, typename Request, typename Reply>
+  grpc::Status attempt(Rpc<Stub, Request, Reply> rpc, const Request& request, Reply& reply) {
+    return invoke(rpc, request, reply, attempt_limit(2));
   }
-  template <typename Request, typename Reply>
-  base::Result<Reply> call(grpc::Status (Versions::*rpc)(grpc::ClientContext*, const Request&,
-                                                         Reply*),
-                           const Request& request) {
-    return invoke<Reply>(*versions_, rpc, request);
+
+  // An RPC that changes nothing: tried again where that may help.
+  template <typename Stub, typename Request, typename Reply>
+  base::Result<Reply> read(Rpc<Stub, Request, Reply> rpc, const Request& request) {
+    for (Retry retry(deadline_);;) {
+      Reply reply;
+      const grpc::Status status = invoke(rpc, request, reply, attempt_limit(4));
+      if (status.ok()) return reply;
+      if (!retry.again(status, reached_)) return to_error(status);
+    }
   }
+
+  // STATUS, after the time that has passed since the connection was made.
+  [[nodiscard]] base::Error to_error(const grpc::Status& status) const;
 
   [[nodiscard]] const base::Deadline& deadline() const { return deadline_; }
   // "within 4750 ms": the whole time that this request has, for messages.
   [[nodiscard]] std::string within() const;
+  // Whether the controller has answered an RPC of this connection.
+  [[nodiscard]] Reached reached() const { return reached_; }
   // The IPv4 address of the controller that answered last; empty if none did over IPv4.
   [[nodiscard]] const std::string& controller_address() const { return controller_address_; }
 
  private:
-  template <typename Reply, typename Stub, typename Rpc, typename Request>
-  base::Result<Reply> invoke(Stub& stub, Rpc rpc, const Request& request) {
+  template <typename Stub, typename Request, typename Reply>
+  grpc::Status invoke(Rpc<Stub, Request, Reply> rpc, const Request& request, Reply& reply,
+                      const base::Deadline& deadline) {
     grpc::ClientContext context;
-    prepare(context);
-    Reply reply;
-    const grpc::Status status = (stub.*rpc)(&context, request, &reply);
-    if (!status.ok()) return to_error(status);
-    remember_peer(context.peer());
-    return reply;
+    prepare(context, deadline);
+    grpc::Status status;
+    if constexpr (std::is_same_v<Stub, Users>) {
+      status = (*users_.*rpc)(&context, request, &reply);
+    } else {
+      status = (*versions_.*rpc)(&context, request, &reply);
+    }
+    if (is_answer(status)) remember(context.peer());
+    return status.ok() ? status : status_of(status);
   }
-  void prepare(grpc::ClientContext& context) const;
-  void remember_peer(const std::string& peer);
-  base::Error to_error(const grpc::Status& status) const;
+  // A SHARE-th of the time that is left, and not too little.
+  [[nodiscard]] base::Deadline attempt_limit(int share) const;
+  void prepare(grpc::ClientContext& context, const base::Deadline& deadline) const;
+  // Whether STATUS is the controller's own.
+  static bool is_answer(const grpc::Status& status);
+  // STATUS, with another code where gRPC blames the controller for what this side found wrong.
+  static grpc::Status status_of(const grpc::Status& status);
+  void remember(const std::string& peer);
 
   std::chrono::milliseconds timeout_;
   base::Deadline deadline_;
+  std::map<std::string, std::string> metadata_;
+  Tls tls_;
+  Reached reached_ = Reached::kNo;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<Users> users_;
   std::unique_ptr<Versions> versions_;

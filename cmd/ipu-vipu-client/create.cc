@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Making a partition, also where answers are lost: the name says whether it is there, and a name is
+// made only once.
+#include <algorithm>
+#include <optional>
+
 #include "base/text.h"
-#include "cmd/ipu-vipu-client/backoff.h"
 #include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/values.h"
 
 namespace client {
 namespace {
@@ -11,60 +16,97 @@ using base::Error;
 using base::Result;
 using base::Status;
 using base::str;
+using vipu::Partition;
+using vipu::PartitionRequest;
 
-Status request_partition(Connection& connection, const vipu::PartitionRequest& request) {
-  virmgrpc::CreatePartitionRequest message;
-  virmgrpc::PartitionRequirements* wanted = message.mutable_requirements();
-  wanted->set_id(request.id);
-  wanted->set_size(request.size);
-  wanted->set_reconfigurable(request.reconfigurable);
-  wanted->set_allocation_id(request.allocation);
-  const virmgrpc::CreatePartitionReply reply =
-      TRY(connection.call(&Connection::Users::CreatePartition, message));
-  if (reply.partition_id().empty() || reply.partition_id() == request.id) return {};
-  return Error(Code::kInternal,
-               str("the controller made ", base::quote(reply.partition_id()), " instead"));
+Result<std::optional<Partition>> find_partition(Connection& connection, const std::string& id) {
+  const std::vector<Partition> partitions = TRY(list(connection));
+  const auto at = std::find_if(partitions.begin(), partitions.end(), [&](const Partition& p) {
+    return p.id == id && p.ready != vipu::ReadyState::kRemoved;
+  });
+  if (at == partitions.end()) return std::optional<Partition>();
+  return std::optional<Partition>(*at);
 }
 
-Error failed(const vipu::PartitionStatus& status) {
-  const std::string errors = base::join(status.errors, "; ");
-  return {Code::kInternal, str("the controller could not make it: ",
-                               errors.empty() ? "it gives no reason" : errors)};
+// The controller is reached by a call that makes nothing, because kUnavailable promises that
+// nothing was made. That nobody has the name now is why a partition of that name is ours later.
+Status check_name_is_free(Connection& connection, const std::string& id) {
+  const Result<vipu::PartitionStatus> there = status(connection, id);
+  if (!there.ok() && there.error().code() == Code::kNotFound) return {};
+  if (!there.ok()) return there.error();
+  if (there.value().ready == vipu::ReadyState::kRemoved) return {};
+  return Error(Code::kExists, str("exists already, and is ", vipu::name_of(there.value().ready)));
 }
 
-Status wait_until_active(Connection& connection, const std::string& id) {
-  Backoff backoff;
-  for (;;) {
-    const vipu::PartitionStatus now = TRY(status(connection, id));
-    if (now.ready == vipu::ReadyState::kActive) return {};
-    if (now.ready == vipu::ReadyState::kError) return failed(now);
-    backoff.sleep(connection.deadline());
-    if (connection.deadline().passed()) {
-      return Error(Code::kTimeout,
-                   str("still ", vipu::name_of(now.ready), ", not ACTIVE ", connection.within()));
+// Whether PARTITION is what REQUEST asks for; what was left to the controller may be anything.
+bool fits(const Partition& partition, const PartitionRequest& request) {
+  return partition.ipus.size() == request.size &&
+         partition.reconfigurable == request.reconfigurable &&
+         (request.gcds == 0 || partition.gcds == request.gcds) &&
+         (request.allocation.empty() || partition.allocation == request.allocation);
+}
+
+// What became of a request whose answer was lost.
+Result<std::optional<Partition>> look_up(Connection& connection, const PartitionRequest& request) {
+  const std::optional<Partition> found =
+      TRY_CTX("look for it after its answer was lost", find_partition(connection, request.id));
+  if (!found || fits(*found, request)) return found;
+  return Error(Code::kExists, str("exists already, with ", found->ipus.size(), " IPUs in ",
+                                  found->gcds, " GCDs, and is not ours"));
+}
+
+// A partition that nobody asked for is not left behind.
+Error give_back(Connection& connection, const std::string& id) {
+  const Result<base::Removed> removed = remove(connection, id, vipu::Force::kYes);
+  return {Code::kInternal, str("the controller made ", base::quote(id), " instead",
+                               removed.ok() ? ", which was removed" : ", which cannot be removed: ",
+                               removed.ok() ? "" : removed.error().message())};
+}
+
+// An error after the request may have been carried out: no code may say that nothing was made,
+// unless the name turned out to be somebody else's.
+Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
+  if (!vipu::made_nothing(error) || error.code() == Code::kExists) return error;
+  return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
+}
+
+Status request_partition(Connection& connection, const PartitionRequest& request) {
+  const virmgrpc::CreatePartitionRequest message = to_message(request);
+  bool in_doubt = false;  // an earlier attempt may have been carried out, or may be yet
+  for (Retry retry(connection.deadline());;) {
+    virmgrpc::CreatePartitionReply reply;
+    const grpc::Status status =
+        connection.attempt(&Connection::Users::CreatePartition, message, reply);
+    if (status.ok()) {
+      if (reply.partition_id().empty() || reply.partition_id() == request.id) return {};
+      return give_back(connection, reply.partition_id());
     }
+    in_doubt = in_doubt || fate_of(status) == Fate::kUnknown;
+    const bool exists = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
+    if (in_doubt && (exists || fate_of(status) == Fate::kUnknown)) {
+      const Result<std::optional<Partition>> ours = look_up(connection, request);
+      if (!ours.ok()) return in_doubt_about(ours.error(), connection.deadline());
+      if (ours.value()) return {};
+      if (exists) return Error(Code::kInternal, "its name is taken, and it is not listed");
+    }
+    if (retry.again(status, connection.reached())) continue;
+    const Error error = connection.to_error(status);
+    return in_doubt ? in_doubt_about(error, connection.deadline()) : error;
   }
-}
-
-Result<vipu::Grant> make(Connection& connection, const vipu::PartitionRequest& request) {
-  TRY(request_partition(connection, request));
-  TRY_CTX("wait until ACTIVE", wait_until_active(connection, request.id));
-  vipu::Grant grant;
-  grant.gcds = TRY_CTX("read it back", config(connection, request.id));
-  grant.controller_address = connection.controller_address();
-  return grant;
 }
 
 }  // namespace
 
-Result<vipu::Grant> create(Connection& connection, const vipu::PartitionRequest& request) {
-  // kUnavailable promises that no partition was made. So the controller is reached first by a call
-  // that makes none; when it is lost after that, nobody knows what it did.
-  const Result<std::string> reached = version(connection);
-  if (!reached.ok() && reached.error().code() == Code::kUnavailable) return reached.error();
-  Result<vipu::Grant> made = make(connection, request);
-  if (made.ok() || made.error().code() != Code::kUnavailable) return made;
-  return Error(Code::kInternal, str("the controller was lost: ", made.error().message()));
+Status submit(Connection& connection, const PartitionRequest& request) {
+  TRY(check_name_is_free(connection, request.id));
+  return request_partition(connection, request);
+}
+
+Result<vipu::Grant> create(Connection& connection, const PartitionRequest& request) {
+  TRY(submit(connection, request));
+  Result<vipu::Grant> grant = wait(connection, request.id);
+  if (!grant.ok()) return in_doubt_about(grant.error(), connection.deadline());
+  return grant;
 }
 
 }  // namespace client

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-vipu-client: one request on standard input, one reply on standard output. The only program of
-// the container path that links gRPC; it is run without privileges, and knows nothing of
-// containers.
+// the container path that links gRPC; it is run without privileges, confines itself, and knows
+// nothing of containers.
 #include <grpc/support/log.h>
 #include <unistd.h>
 
 #include <string>
 
+#include "base/confine.h"
 #include "base/fs.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "vipu/wire.h"
@@ -15,33 +16,50 @@ namespace client {
 namespace {
 
 using base::Result;
+using base::Status;
 using vipu::wire::Call;
+using vipu::wire::Done;
 using vipu::wire::reply_text;
 using vipu::wire::Request;
 
+Result<Done> done(Status status) {
+  if (!status.ok()) return std::move(status).error();
+  return Done{};
+}
+
 std::string answer(const Request& request) {
-  Connection connection(request.controller, request.timeout);
+  Connection connection(request.access, request.timeout);
   const std::string& id = request.partition.id;
   switch (request.call) {
     case Call::kCreate:
       return reply_text(create(connection, request.partition));
+    case Call::kSubmit:
+      return reply_text(done(submit(connection, request.partition)));
+    case Call::kWait:
+      return reply_text(wait(connection, id));
     case Call::kList:
       return reply_text(list(connection));
     case Call::kStatus:
       return reply_text(status(connection, id));
     case Call::kConfig:
-      return reply_text(config(connection, id));
+      return reply_text(config(connection, id, request.gcd));
+    case Call::kReset:
+      return reply_text(done(reset(connection, id, request.relocate)));
     case Call::kRemove:
-      return reply_text(remove(connection, id));
-    case Call::kCapacity:
-      return reply_text(capacity(connection));
+      return reply_text(remove(connection, id, request.force));
+    case Call::kSurvey:
+      return reply_text(survey(connection));
+    case Call::kAttributes:
+      return reply_text(attributes(connection, request.agents));
     case Call::kVersion:
       break;
   }
   return reply_text(version(connection));
 }
 
+// Confined before the first byte is read; what cannot be confined reads nothing.
 Result<Request> read_request() {
+  TRY(base::confine());
   const std::string text =
       TRY(base::read_all(STDIN_FILENO, vipu::wire::kMaxRequest, "standard input"));
   return vipu::wire::parse_request(text);

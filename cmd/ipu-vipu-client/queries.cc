@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that change nothing.
+#include <algorithm>
+
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "cmd/ipu-vipu-client/values.h"
 #include "vipu/placement.h"
 
 namespace client {
+namespace {
 
 using base::Code;
 using base::Error;
 using base::Result;
 using base::str;
 
+// A configuration that is not there: of a partition that is not ACTIVE yet, or of a GCD that it
+// does not have.
+Error absent(const Error& error, std::optional<uint32_t> gcd) {
+  const bool no_such_gcd = gcd.has_value() && error.code() == Code::kInvalid;
+  if (error.code() != Code::kBusy && !no_such_gcd) return error;
+  return {Code::kNotFound, error.message()};
+}
+
+}  // namespace
+
 Result<std::vector<vipu::Partition>> list(Connection& connection) {
   const virmgrpc::ListPartitionsRequest message;
   const virmgrpc::ListPartitionsReply reply =
-      TRY(connection.call(&Connection::Users::ListPartitions, message));
+      TRY(connection.read(&Connection::Users::ListPartitions, message));
   std::vector<vipu::Partition> partitions;
   for (const virmgrpc::Partition& partition : reply.partitions()) {
     partitions.push_back(to_value(partition));
@@ -27,41 +40,56 @@ Result<vipu::PartitionStatus> status(Connection& connection, const std::string& 
   virmgrpc::GetPartitionStatusRequest message;
   message.set_partition_id(id);
   const virmgrpc::GetPartitionStatusReply reply =
-      TRY(connection.call(&Connection::Users::GetPartitionStatus, message));
-  return to_value(reply.status());
+      TRY(connection.read(&Connection::Users::GetPartitionStatus, message));
+  const std::string& told = reply.status().partition_id();
+  if (told.empty() || told == id) return to_value(reply.status());
+  return Error(Code::kInternal, str("the controller told the status of ", base::quote(told)));
 }
 
-Result<std::vector<vipu::IpuofConfig>> config(Connection& connection, const std::string& id) {
+Result<vipu::Grant> config(Connection& connection, const std::string& id,
+                           std::optional<uint32_t> gcd) {
   virmgrpc::GetPartitionIpuofConfigRequest message;
   message.set_partition_id(id);
-  const auto reply = connection.call(&Connection::Users::GetPartitionIpuofConfig, message);
-  // There is such a partition, but not yet an ACTIVE one.
-  if (!reply.ok() && reply.error().code() == Code::kBusy) {
-    return Error(Code::kNotFound, reply.error().message());
+  if (gcd) message.mutable_gcd_id()->set_id(*gcd);
+  const auto reply = connection.read(&Connection::Users::GetPartitionIpuofConfig, message);
+  if (!reply.ok()) return absent(reply.error(), gcd);
+  vipu::Grant grant;
+  for (const auto& of_gcd : reply.value().ipuof_config().gcd_configs()) {
+    grant.gcds.push_back(to_value(of_gcd));
   }
-  const virmgrpc::GetPartitionIpuofConfigReply configuration = TRY(reply);
-  std::vector<vipu::IpuofConfig> gcds;
-  for (const auto& gcd : configuration.ipuof_config().gcd_configs()) gcds.push_back(to_value(gcd));
-  if (gcds.empty()) return Error(Code::kInternal, "the controller gave a configuration of no GCD");
-  return gcds;
+  if (grant.gcds.empty()) {
+    return Error(Code::kNotFound, "the controller gave a configuration of no GCD");
+  }
+  grant.controller_address = connection.controller_address();
+  return grant;
 }
 
-Result<vipu::Capacity> capacity(Connection& connection) {
-  constexpr size_t kMaxIpus = 65536;
-  const virmgrpc::ListIPUAttributesRequest message;
+Result<std::vector<vipu::IpuAttributes>> attributes(Connection& connection,
+                                                    const std::vector<std::string>& agents) {
+  virmgrpc::ListIPUAttributesRequest message;
+  for (const std::string& agent : agents) message.add_agents(agent);
   const virmgrpc::ListIPUAttributesReply reply =
-      TRY(connection.call(&Connection::Users::ListIPUAttributes, message));
-  size_t total = 0;
-  for (const auto& entry : reply.entries()) total += entry.ipu_attributes().size();
-  if (total > kMaxIpus) return Error(Code::kInternal, str("it lists ", total, " IPUs"));
-  const std::vector<vipu::Partition> partitions = TRY(list(connection));
-  return vipu::capacity_of(static_cast<uint32_t>(total), partitions);
+      TRY(connection.read(&Connection::Users::ListIPUAttributes, message));
+  return to_values(reply);
+}
+
+Result<vipu::Survey> survey(Connection& connection) {
+  const std::vector<vipu::IpuAttributes> ipus = TRY(attributes(connection, {}));
+  vipu::Survey survey;
+  // The controller tells how many IPUs there are, and not how they are linked: as in every POD.
+  for (size_t left = ipus.size(); left > 0;) {
+    const size_t domain = std::min<size_t>(left, vipu::kIpusPerDomain);
+    survey.domains.push_back(static_cast<uint32_t>(domain));
+    left -= domain;
+  }
+  survey.partitions = TRY(list(connection));
+  return survey;
 }
 
 Result<std::string> version(Connection& connection) {
   const virmgrpc::VersionRequest message;
   const virmgrpc::VersionReply reply =
-      TRY(connection.call(&Connection::Versions::GetVersion, message));
+      TRY(connection.read(&Connection::Versions::GetVersion, message));
   return base::one_line(reply.version(), 200);
 }
 

@@ -14,33 +14,64 @@ using base::Removed;
 using base::Result;
 using base::Status;
 using base::str;
+using grpc::StatusCode;
+using vipu::Force;
 
-enum class Force : bool { kNo, kYes };
+// Whether another try, by force, may do what the ones before did not.
+bool may_be_forced(const grpc::Status& status) {
+  return status.error_code() != StatusCode::UNAVAILABLE &&
+         status.error_code() != StatusCode::DEADLINE_EXCEEDED &&
+         status.error_code() != StatusCode::PERMISSION_DENIED &&
+         status.error_code() != StatusCode::UNAUTHENTICATED;
+}
+
+enum class Listed : bool { kNo, kYes };
+
+Result<Listed> look_up(Connection& connection, const std::string& id) {
+  const std::vector<vipu::Partition> partitions = TRY(list(connection));
+  const bool there = std::any_of(partitions.begin(), partitions.end(), [&](const auto& p) {
+    return p.id == id && p.ready != vipu::ReadyState::kRemoved;
+  });
+  return there ? Listed::kYes : Listed::kNo;
+}
+
+// Whether an attempt whose answer was lost did it nevertheless. A controller that was never there
+// did nothing.
+bool was_carried_out(Connection& connection, const std::string& id, const grpc::Status& status) {
+  if (fate_of(status) != Fate::kUnknown) return false;
+  if (status.error_code() == StatusCode::UNAVAILABLE && connection.reached() == Reached::kNo) {
+    return false;
+  }
+  const Result<Listed> listed = look_up(connection, id);
+  return listed.ok() && listed.value() == Listed::kNo;
+}
 
 Result<Removed> request_removal(Connection& connection, const std::string& id, Force force) {
   virmgrpc::RemovePartitionRequest message;
   message.set_partition_id(id);
-  message.set_force(force == Force::kYes);
-  const auto reply = connection.call(&Connection::Users::RemovePartition, message);
-  if (reply.ok()) return Removed::kNow;
-  if (reply.error().code() == Code::kNotFound) return Removed::kWasAbsent;
-  return reply.error();
-}
-
-// Whether a second try, by force, may do what the first did not.
-bool may_be_forced(const Error& error) {
-  return error.code() != Code::kUnavailable && error.code() != Code::kTimeout &&
-         error.code() != Code::kDenied;
+  bool in_doubt = false;  // an earlier attempt may have been carried out
+  for (Retry retry(connection.deadline());;) {
+    virmgrpc::RemovePartitionReply reply;
+    const grpc::Status status =
+        connection.attempt(&Connection::Users::RemovePartition, message, reply);
+    if (status.ok()) return Removed::kNow;
+    if (status.error_code() == StatusCode::NOT_FOUND) {
+      return in_doubt ? Removed::kNow : Removed::kWasAbsent;
+    }
+    if (was_carried_out(connection, id, status)) return Removed::kNow;
+    in_doubt = in_doubt || fate_of(status) == Fate::kUnknown;
+    if (retry.again(status, connection.reached())) continue;
+    const bool by_force = force == Force::kYes && !message.force() && may_be_forced(status);
+    if (!by_force) return connection.to_error(status);
+    message.set_force(true);
+    retry = Retry(connection.deadline());
+  }
 }
 
 Status wait_until_gone(Connection& connection, const std::string& id) {
-  Backoff backoff;
-  for (;;) {
-    const std::vector<vipu::Partition> partitions = TRY(list(connection));
-    const bool there = std::any_of(partitions.begin(), partitions.end(), [&](const auto& p) {
-      return p.id == id && p.ready != vipu::ReadyState::kRemoved;
-    });
-    if (!there) return {};
+  for (Backoff backoff = polling();;) {
+    const Listed listed = TRY(look_up(connection, id));
+    if (listed == Listed::kNo) return {};
     backoff.sleep(connection.deadline());
     if (connection.deadline().passed()) {
       return Error(Code::kTimeout, str("it is still listed ", connection.within()));
@@ -50,16 +81,10 @@ Status wait_until_gone(Connection& connection, const std::string& id) {
 
 }  // namespace
 
-Result<Removed> remove(Connection& connection, const std::string& id) {
-  const Result<Removed> gently = request_removal(connection, id, Force::kNo);
-  if (!gently.ok()) {
-    if (!may_be_forced(gently.error())) return gently.error();
-    (void)TRY_CTX("by force", request_removal(connection, id, Force::kYes));
-  } else if (gently.value() == Removed::kWasAbsent) {
-    return Removed::kWasAbsent;
-  }
-  TRY_CTX("wait until gone", wait_until_gone(connection, id));
-  return Removed::kNow;
+Result<Removed> remove(Connection& connection, const std::string& id, Force force) {
+  const Removed removed = TRY(request_removal(connection, id, force));
+  if (removed == Removed::kNow) TRY_CTX("wait until gone", wait_until_gone(connection, id));
+  return removed;
 }
 
 }  // namespace client

@@ -2,27 +2,28 @@
 // How ipuctl shows things: tables for people, JSON for programs.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "hook/ledger/lease.h"
-#include "hook/lifecycle/release.h"
-#include "vipu/types.h"
 
 namespace ipuctl {
 
 enum class Output { kTable, kJson };
 
-// Rows of cells below a heading, in columns as wide as they need.
-[[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows);
+using Rows = std::vector<std::vector<std::string>>;
 
-[[nodiscard]] std::string version_text(Output output);
-[[nodiscard]] std::string leases_text(const std::vector<hook::Lease>& leases, Output output);
-[[nodiscard]] std::string lease_text(const hook::Lease& lease, Output output);
-// LEASES tell which container holds which partition.
-[[nodiscard]] std::string partitions_text(const std::vector<vipu::Partition>& partitions,
-                                          const std::vector<hook::Lease>& leases, Output output);
-[[nodiscard]] std::string orphans_text(const std::vector<hook::Lease>& orphans, Output output);
-[[nodiscard]] std::string reconciled_text(const hook::Reconciled& reconciled, Output output);
+// Rows of cells below a heading, in columns as wide as they need.
+[[nodiscard]] std::string table(const Rows& rows);
+// The same as Graphcore's vipu prints it: cells between bars, a dashed line below the heading.
+[[nodiscard]] std::string vipu_table(const Rows& rows);
+
+// "90s", "5m", "3h" or "2d": of TIME_MS the part that people look at. Nothing is less than 0s.
+[[nodiscard]] std::string short_time(int64_t time_ms);
+// The same of the time since the unix time SINCE_MS.
+[[nodiscard]] std::string age(int64_t since_ms);
+
+// As docker cuts ids.
+[[nodiscard]] std::string short_id(std::string_view id);
 
 }  // namespace ipuctl

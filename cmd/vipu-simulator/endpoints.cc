@@ -138,7 +138,8 @@ void EndpointServer::answer(const Endpoint& endpoint, const HolderOf& holder_of)
     if (full) base::sleep_for(milliseconds(10), base::Deadline::after(milliseconds(10)));
     return;
   }
-  const std::string line = endpoint.prefix + holder_of(endpoint.ipu) + "\n";
+  const std::string holder = holder_of(endpoint.ipu);
+  const std::string line = str(endpoint.prefix, holder.empty() ? "none" : holder, "\n");
   // A new connection takes a line at once; one that does not gets none.
   (void)::send(peer.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -13,7 +13,7 @@
 
 namespace simulator {
 
-// The partition that holds an IPU, by the number of the IPU in the POD; "none" if it is free.
+// The partition that holds an IPU, by the number of the IPU in the POD; empty if it is free.
 using HolderOf = std::function<std::string(uint32_t ipu)>;
 
 // Listens on both ports of every IPU and answers each connection with one line, e.g.

@@ -2,35 +2,40 @@
 // vipu-simulator: a V-IPU controller that speaks Graphcore's gRPC API over a model of an IPU-POD.
 #include <grpc/support/log.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
+#include "base/fs.h"
+#include "base/scope.h"
 #include "base/text.h"
+#include "cmd/vipu-simulator/control.h"
 #include "cmd/vipu-simulator/endpoints.h"
+#include "cmd/vipu-simulator/listen.h"
+#include "cmd/vipu-simulator/metrics.h"
 #include "cmd/vipu-simulator/options.h"
+#include "cmd/vipu-simulator/request_server.h"
+#include "cmd/vipu-simulator/server.h"
 #include "cmd/vipu-simulator/service.h"
 #include "cmd/vipu-simulator/store.h"
 
 namespace simulator {
 namespace {
 
-using base::Code;
 using base::Error;
+using base::Fd;
 using base::Result;
 using base::Status;
 using base::str;
+using vipu::simulator::FaultPlan;
 using vipu::simulator::Model;
+using vipu::simulator::Users;
 
-// How long open RPCs may go on after a signal.
-constexpr std::chrono::milliseconds kShutdownTime(200);
-
-std::string holder_of(const Store& store, uint32_t ipu) {
-  const auto holder = store.read([&](const Model& model) { return model.holder_of(ipu); });
-  return holder.value_or("none");
-}
+constexpr size_t kMaxFile = size_t{1} << 20;
 
 // Before any thread is made, so that all inherit it.
 sigset_t block_end_signals() {
@@ -42,41 +47,109 @@ sigset_t block_end_signals() {
   return signals;
 }
 
-// Serves until a signal of END comes.
-Status serve(const Options& options, Store& store, const sigset_t& end) {
-  UserService users(store);
-  VersionService version;
-  int port = 0;
-  grpc::ServerBuilder builder;
-  // A second simulator on the same port must fail, not take half of the connections.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort(str(options.host, ":", options.port), grpc::InsecureServerCredentials(),
-                           &port);
-  builder.RegisterService(&users);
-  builder.RegisterService(&version);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
-    return Error(Code::kBusy, str("cannot listen on ", options.host, ":", options.port));
+// A POD256 has 512 endpoints, and each client is a descriptor as well.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<FaultPlan> open_faults(const std::string& path) {
+  if (path.empty()) return FaultPlan();
+  const std::string text = TRY(base::read_file(path, kMaxFile));
+  return TRY_CTX(str("--faults ", base::quote(path)), FaultPlan::parse(text));
+}
+
+Result<std::optional<Users>> open_users(const Options& options) {
+  if (options.users_file.empty()) return std::optional<Users>();
+  const std::string text = TRY(base::read_file(options.users_file, kMaxFile));
+  return std::optional<Users>(
+      TRY_CTX(str("--secure ", base::quote(options.users_file)), Users::parse(text, options.pod)));
+}
+
+Result<std::optional<EndpointServer>> open_endpoints(const Options& options) {
+  if (options.endpoints == Endpoints::kNo) return std::optional<EndpointServer>();
+  return std::optional<EndpointServer>(TRY(EndpointServer::open(options.pod, options.netns)));
+}
+
+// The sockets beside gRPC's; not valid where there is none.
+struct Listeners {
+  Fd control;
+  Fd metrics;
+};
+
+Result<Listeners> open_listeners(const Options& options) {
+  Listeners listeners;
+  if (options.metrics.has_value()) {
+    listeners.metrics =
+        TRY_CTX("--metrics", listen_tcp(options.metrics->host, options.metrics->port));
   }
-  std::printf("vipu-simulator: listening on %s:%d, %s, %u IPUs\n", options.host.c_str(), port,
-              options.pod.name.c_str(), options.pod.ipus());
+  if (!options.control_path.empty()) {
+    listeners.control = TRY_CTX("--control", listen_unix(options.control_path));
+  }
+  return listeners;
+}
+
+Status say_ready(const Options& options, const Server& server, const Listeners& listeners) {
+  std::string line = str("vipu-simulator: listening on ", options.listen.host, ":", server.port(),
+                         ", ", options.pod.name, ", ", options.pod.ipus(), " IPUs");
+  if (listeners.metrics.valid()) {
+    const uint16_t port = TRY(port_of(listeners.metrics));
+    line += str(", metrics on ", options.metrics->host, ":", port);
+  }
+  std::printf("%s\n", line.c_str());
   (void)std::fflush(stdout);
+  return {};
+}
+
+// Serves until a signal of END comes.
+Status serve(const Options& options, Shared& shared, Listeners listeners, const sigset_t& end) {
+  const std::unique_ptr<Server> server = TRY(Server::open(options, shared));
+  TRY(say_ready(options, *server, listeners));
+  Control control(shared.store, shared.log, shared.faults, *server);
+  std::optional<RequestServer> commands;
+  if (listeners.control.valid()) {
+    commands.emplace(std::move(listeners.control), RequestServer::Limits{"\n", Control::kMaxLine},
+                     [&](std::string_view line) { return control.answer(line); });
+  }
+  std::optional<RequestServer> metrics;
+  if (listeners.metrics.valid()) {
+    constexpr size_t kMaxRequest = 8192;
+    metrics.emplace(std::move(listeners.metrics), RequestServer::Limits{"\r\n\r\n", kMaxRequest},
+                    [&](std::string_view request) {
+                      return metrics_response(request, shared.store, shared.log);
+                    });
+  }
   int signal = 0;
   (void)::sigwait(&end, &signal);
-  server->Shutdown(std::chrono::system_clock::now() + kShutdownTime);
+  server->stop();
   return {};
 }
 
 Status run(const Options& options) {
   const sigset_t end = block_end_signals();
-  const std::unique_ptr<Store> store = TRY(Store::open(
-      Model(options.pod, options.create_delay, options.create_error), options.state_file));
-  std::optional<EndpointServer> endpoints;
-  if (options.endpoints == Endpoints::kYes) {
-    endpoints.emplace(TRY(EndpointServer::open(options.pod, options.netns)));
-    endpoints->start([&](uint32_t ipu) { return holder_of(*store, ipu); });
+  raise_descriptor_limit();
+  Faults faults;
+  faults.replace(TRY(open_faults(options.faults_file)));
+  std::optional<Users> users = TRY(open_users(options));
+  const std::unique_ptr<CallLog> log = TRY(CallLog::open(options.log_file));
+  const std::unique_ptr<Store> store =
+      TRY(Store::open(Model(options.pod, options.settings), options.state_file,
+                      [&](const vipu::simulator::Event& event) { log->add(event); }));
+  std::optional<EndpointServer> endpoints = TRY(open_endpoints(options));
+  Listeners listeners = TRY(open_listeners(options));
+  const base::ScopeExit remove_socket([&] {
+    if (!options.control_path.empty()) (void)base::remove_file(options.control_path);
+  });
+  if (endpoints.has_value()) {
+    endpoints->start([&](uint32_t ipu) {
+      return store->read([&](const Model& model) { return model.holder_of(ipu); });
+    });
   }
-  return serve(options, *store, end);
+  Shared shared{
+      *store, *log, faults, std::move(users), {options.user_metadata, options.key_metadata}};
+  return serve(options, shared, std::move(listeners), end);
 }
 
 int fail(const Error& error, int exit_status) {
@@ -87,6 +160,7 @@ int fail(const Error& error, int exit_status) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "control") return run_control(argc - 1, argv + 1);
   gpr_set_log_function([](gpr_log_func_args*) {});  // failures are reported here, in one line
   const Result<std::optional<Options>> options = parse_options(argc, argv);
   if (!options.ok()) return fail(options.error(), 2);

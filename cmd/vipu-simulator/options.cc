@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/text.h"
 
@@ -15,59 +16,182 @@ using base::Error;
 using base::Result;
 using base::Status;
 using base::str;
+using vipu::simulator::Settings;
 
 // As typed, with the defaults.
 struct Arguments {
   std::string listen = "127.0.0.1:8090";
-  std::string pod = "pod64";
+  vipu::simulator::PodText pod;
   std::string create_delay = "50ms";
-  std::string fail_create;
-  std::string state;
-  std::string fabric = "10.5.1.0/24";
+  std::string reset_delay;
+  std::string auto_reset_delay = "5s";
+  std::string metrics;
   std::string netns;
   bool endpoints = false;
+  Options options;  // what is taken as it is typed
 };
 
-void declare(CLI::App& app, Arguments& arguments) {
-  app.add_option("--listen", arguments.listen, "IPv4 ADDRESS:PORT for gRPC; port 0 is any free one")
-      ->capture_default_str();
-  app.add_option("--pod", arguments.pod, "pod16 or pod64")->capture_default_str();
-  app.add_option("--create-delay", arguments.create_delay, "time until a partition is ACTIVE")
-      ->capture_default_str();
-  app.add_option("--fail-create", arguments.fail_create,
-                 "let every new partition end in PS_ERROR with this text");
-  app.add_option("--state", arguments.state, "file that keeps the partitions over a restart");
-  app.add_option("--fabric", arguments.fabric,
+void declare_pod(CLI::App& app, Arguments& arguments) {
+  const char* const group = "The POD";
+  app.add_option("--pod", arguments.pod.name, "pod4, pod16, pod64, pod128 or pod256")
+      ->capture_default_str()
+      ->type_name("POD")
+      ->group(group);
+  app.add_option("--cluster", arguments.pod.cluster, "name of its cluster (default: c-POD)")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--allocation", arguments.pod.allocations,
+                 "an allocation, NAME=ag1-ag4,ag7; may be repeated (default: alloc-1, of all)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=AGENTS")
+      ->group(group);
+  app.add_option("--fabric", arguments.pod.fabric,
                  "network of the IPU-Machines; machine m (from 1) has its address m")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("NETWORK")
+      ->group(group);
   app.add_flag("--endpoints", arguments.endpoints,
-               "answer TCP on every address and port that is handed out");
+               "answer TCP on every address and port that is handed out")
+      ->group(group);
   app.add_option("--netns", arguments.netns,
-                 "network namespace of the endpoints: a path, or a name in /run/netns");
+                 "network namespace of the endpoints: a path, or a name in /run/netns")
+      ->type_name("NAMESPACE")
+      ->group(group);
 }
 
-Status parse_listen(std::string_view text, Options& options) {
-  const Error wrong(Code::kInvalid, str("--listen: ", base::quote(text),
+void declare_controller(CLI::App& app, Arguments& arguments) {
+  const char* const group = "The controller";
+  app.add_option("--listen", arguments.listen, "IPv4 ADDRESS:PORT for gRPC; port 0 is any free one")
+      ->capture_default_str()
+      ->type_name("ADDRESS:PORT")
+      ->group(group);
+  app.add_option("--state", arguments.options.state_file,
+                 "file that keeps the partitions over a restart")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--create-delay", arguments.create_delay, "time until a partition is ACTIVE")
+      ->capture_default_str()
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--reset-delay", arguments.reset_delay,
+                 "the same after a reset (default: --create-delay)")
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--auto-reset-delay", arguments.auto_reset_delay,
+                 "time until a partition that failed is reset")
+      ->capture_default_str()
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--max-auto-resets", arguments.options.settings.max_auto_resets,
+                 "after which a partition stays in PS_ERROR; 0: none at all")
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(group);
+}
+
+void declare_security(CLI::App& app, Options& options) {
+  const char* const group = "Who may call";
+  app.add_option("--secure", options.users_file, "file of users, keys and their allocations")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--user-metadata", options.user_metadata, "gRPC metadata with the user")
+      ->default_val("vipu-user-id")
+      ->type_name("KEY")
+      ->group(group);
+  app.add_option("--key-metadata", options.key_metadata, "gRPC metadata with the access key")
+      ->default_val("vipu-access-key")
+      ->type_name("KEY")
+      ->group(group);
+  app.add_option("--tls-cert", options.tls.certificate, "certificate chain, PEM: use TLS")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-key", options.tls.key, "its private key, PEM")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-client-ca", options.tls.client_ca,
+                 "authority, PEM, of which clients must show a certificate")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void declare_trouble(CLI::App& app, Arguments& arguments) {
+  Options& options = arguments.options;
+  app.add_option("--faults", options.faults_file, "fault plan: which calls go wrong, and how")
+      ->type_name("FILE")
+      ->group("Trouble");
+  app.add_option("--fail-create", options.settings.create_error,
+                 "let every new partition end in PS_ERROR with this text")
+      ->type_name("TEXT")
+      ->group("Trouble");
+  app.add_option("--control", options.control_path,
+                 "unix socket for commands; see vipu-simulator control --help")
+      ->type_name("PATH")
+      ->group("Trouble");
+  app.add_option("--log", options.log_file, "file for a line of JSON on each call and each IPU")
+      ->type_name("FILE")
+      ->group("What goes on");
+  app.add_option("--metrics", arguments.metrics, "IPv4 ADDRESS:PORT for OpenMetrics over HTTP")
+      ->type_name("ADDRESS:PORT")
+      ->group("What goes on");
+}
+
+Result<Address> parse_address(std::string_view option, std::string_view text) {
+  const Error wrong(Code::kInvalid, str(option, ": ", base::quote(text),
                                         " is not ADDRESS:PORT, such as 127.0.0.1:8090"));
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return wrong;
-  options.host = std::string(text.substr(0, colon));
   in_addr address{};
-  if (::inet_pton(AF_INET, options.host.c_str(), &address) != 1) return wrong;
+  const std::string host(text.substr(0, colon));
+  if (::inet_pton(AF_INET, host.c_str(), &address) != 1) return wrong;
   const Result<uint16_t> port = base::parse_int<uint16_t>(text.substr(colon + 1), 0, 65535);
   if (!port.ok()) return wrong;
-  options.port = port.value();
+  return Address{host, port.value()};
+}
+
+Result<Settings> settings_of(const Arguments& arguments) {
+  Settings settings = arguments.options.settings;
+  settings.create_delay = TRY_CTX("--create-delay", base::parse_duration(arguments.create_delay));
+  settings.reset_delay = settings.create_delay;
+  if (!arguments.reset_delay.empty()) {
+    settings.reset_delay = TRY_CTX("--reset-delay", base::parse_duration(arguments.reset_delay));
+  }
+  settings.auto_reset_delay =
+      TRY_CTX("--auto-reset-delay", base::parse_duration(arguments.auto_reset_delay));
+  return settings;
+}
+
+// gRPC takes no other; "-bin" at the end would mean base64.
+Status check_metadata(std::string_view option, const std::string& key) {
+  const bool is_plain = std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+  if (is_plain && !key.empty() && !key.ends_with("-bin")) return {};
+  return Error(Code::kInvalid,
+               str(option, ": ", base::quote(key), " is no name of a-z, 0-9, -, _ and ."));
+}
+
+Status check_security(const Options& options) {
+  TRY(check_metadata("--user-metadata", options.user_metadata));
+  TRY(check_metadata("--key-metadata", options.key_metadata));
+  if (options.tls.certificate.empty() != options.tls.key.empty()) {
+    return Error(Code::kInvalid, "--tls-cert and --tls-key: give both");
+  }
+  if (!options.tls.client_ca.empty() && options.tls.certificate.empty()) {
+    return Error(Code::kInvalid, "--tls-client-ca: give --tls-cert and --tls-key as well");
+  }
   return {};
 }
 
 Result<Options> checked(const Arguments& arguments) {
-  Options options;
-  TRY(parse_listen(arguments.listen, options));
-  options.pod =
-      TRY_CTX("--pod, --fabric", vipu::simulator::parse_pod(arguments.pod, arguments.fabric));
-  options.create_delay = TRY_CTX("--create-delay", base::parse_duration(arguments.create_delay));
-  options.create_error = arguments.fail_create;
-  options.state_file = arguments.state;
+  Options options = arguments.options;
+  options.listen = TRY(parse_address("--listen", arguments.listen));
+  if (!arguments.metrics.empty()) {
+    options.metrics = TRY(parse_address("--metrics", arguments.metrics));
+  }
+  options.pod = TRY_CTX("--pod, --cluster, --allocation, --fabric",
+                        vipu::simulator::parse_pod(arguments.pod));
+  options.settings = TRY(settings_of(arguments));
+  TRY(check_security(options));
   options.endpoints = arguments.endpoints ? Endpoints::kYes : Endpoints::kNo;
   if (!arguments.netns.empty() && !arguments.endpoints) {
     return Error(Code::kInvalid, "--netns: is for the endpoints; give --endpoints as well");
@@ -83,8 +207,14 @@ Result<Options> checked(const Arguments& arguments) {
 Result<std::optional<Options>> parse_options(int argc, char** argv) {
   CLI::App app("A V-IPU controller over a model of an IPU-POD, for work without the hardware.",
                "vipu-simulator");
+  app.footer(
+      "To a running one with --control PATH:  vipu-simulator control PATH COMMAND [ARGUMENT]\n"
+      "Times are like 50ms, 2s or 1m. Fault plans, users and the log: man vipu-simulator.");
   Arguments arguments;
-  declare(app, arguments);
+  declare_pod(app, arguments);
+  declare_controller(app, arguments);
+  declare_security(app, arguments.options);
+  declare_trouble(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

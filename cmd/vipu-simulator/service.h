@@ -1,43 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC services of a V-IPU controller over the model.
+// The one entry for all RPCs: who calls, what goes wrong, the call itself, and its line in the log.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
+#include <grpcpp/generic/async_generic_service.h>
 
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cmd/vipu-simulator/call_log.h"
 #include "cmd/vipu-simulator/store.h"
-#include "vipu/proto/virm.grpc.pb.h"
+#include "vipu/simulator/faults.h"
+#include "vipu/simulator/users.h"
 
 namespace simulator {
 
-class UserService final : public virmgrpc::UserService::Service {
+// The plan in force, shared between threads.
+class Faults {
  public:
-  explicit UserService(Store& store) : store_(store) {}
-
-  grpc::Status ListPartitions(grpc::ServerContext*, const virmgrpc::ListPartitionsRequest*,
-                              virmgrpc::ListPartitionsReply*) override;
-  grpc::Status ListIPUAttributes(grpc::ServerContext*, const virmgrpc::ListIPUAttributesRequest*,
-                                 virmgrpc::ListIPUAttributesReply*) override;
-  // One IPU-Link segment, IPUs of the model's choice: UNIMPLEMENTED for anything else.
-  grpc::Status CreatePartition(grpc::ServerContext*, const virmgrpc::CreatePartitionRequest*,
-                               virmgrpc::CreatePartitionReply*) override;
-  grpc::Status RemovePartition(grpc::ServerContext*, const virmgrpc::RemovePartitionRequest*,
-                               virmgrpc::RemovePartitionReply*) override;
-  grpc::Status ResetPartition(grpc::ServerContext*, const virmgrpc::ResetPartitionRequest*,
-                              virmgrpc::ResetPartitionReply*) override;
-  grpc::Status GetPartitionIpuofConfig(grpc::ServerContext*,
-                                       const virmgrpc::GetPartitionIpuofConfigRequest*,
-                                       virmgrpc::GetPartitionIpuofConfigReply*) override;
-  grpc::Status GetPartitionStatus(grpc::ServerContext*, const virmgrpc::GetPartitionStatusRequest*,
-                                  virmgrpc::GetPartitionStatusReply*) override;
+  void replace(vipu::simulator::FaultPlan plan);
+  std::optional<vipu::simulator::Fault> hit(std::string_view call, std::string_view partition);
 
  private:
-  Store& store_;
+  std::mutex mutex_;
+  vipu::simulator::FaultPlan plan_;
 };
 
-class VersionService final : public virmgrpc::VersionService::Service {
+// Names of the gRPC metadata that carry user and access key.
+struct Credentials {
+  std::string user_metadata;
+  std::string key_metadata;
+};
+
+// What all calls share, over restarts of the gRPC server.
+struct Shared {
+  Store& store;
+  CallLog& log;
+  Faults& faults;
+  std::optional<vipu::simulator::Users> users;  // unset: everybody may do everything
+  Credentials credentials;
+  std::atomic<int> calls{0};  // that are going on
+};
+
+class Service final : public grpc::CallbackGenericService {
  public:
-  grpc::Status GetVersion(grpc::ServerContext*, const virmgrpc::VersionRequest*,
-                          virmgrpc::VersionReply*) override;
+  explicit Service(Shared& shared) : shared_(shared) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override;
+
+ private:
+  Shared& shared_;
 };
 
 }  // namespace simulator

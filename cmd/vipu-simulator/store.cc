@@ -9,24 +9,48 @@ namespace simulator {
 using base::Result;
 using base::Status;
 using vipu::simulator::Model;
+using vipu::simulator::Time;
 
-Result<std::unique_ptr<Store>> Store::open(Model empty, std::string file) {
-  constexpr size_t kMaxState = size_t{1} << 20;
-  if (!file.empty()) {
-    const std::optional<std::string> text = TRY(base::read_file_if_exists(file, kMaxState));
+Result<std::unique_ptr<Store>> Store::open(Model empty, std::string file, Listener listener) {
+  constexpr size_t kMaxState = size_t{4} << 20;
+  std::unique_ptr<Store> store(new Store(std::move(empty), std::move(file), std::move(listener)));
+  store->model_.advance_to(store->now());
+  if (!store->file_.empty()) {
+    const std::optional<std::string> text = TRY(base::read_file_if_exists(store->file_, kMaxState));
     if (text.has_value()) {
-      TRY_CTX(base::str("load ", base::quote(file)), empty.load_state(*text));
+      TRY_CTX(base::str("load ", base::quote(store->file_)), store->model_.load_state(*text));
     }
   }
-  return std::unique_ptr<Store>(new Store(std::move(empty), std::move(file)));
+  store->report();
+  return store;
+}
+
+// The wall clock of the start, moved on by a clock that does not jump.
+Time Store::now() const {
+  const auto elapsed = std::chrono::steady_clock::now() - start_;
+  return std::chrono::duration_cast<Time>(wall_start_.time_since_epoch()) +
+         std::chrono::duration_cast<Time>(elapsed);
+}
+
+void Store::advance() {
+  const uint64_t before = model_.revision();
+  model_.advance_to(now());
+  if (model_.revision() != before) (void)store(model_);
+  report();
+}
+
+void Store::report() {
+  for (const vipu::simulator::Event& event : model_.take_events()) listener_(event);
 }
 
 Status Store::change(const std::function<Status(Model&)>& change) {
   const std::lock_guard lock(mutex_);
+  advance();
   Model next = model_;
   TRY(change(next));
-  TRY(store(next));
+  if (next.revision() != model_.revision()) TRY(store(next));
   model_ = std::move(next);
+  report();
   return {};
 }
 

@@ -2,6 +2,7 @@
 // Store: the model of the POD, shared between threads and kept in a file.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,29 +15,41 @@ namespace simulator {
 
 class Store {
  public:
+  // Told of each event, in the order in which they happened.
+  using Listener = std::function<void(const vipu::simulator::Event&)>;
+
   // Starts from what FILE holds; from no partition if it is absent or FILE is empty (then nothing
   // is kept). A file that cannot be used is an error: it is never overwritten.
-  static base::Result<std::unique_ptr<Store>> open(vipu::simulator::Model empty, std::string file);
+  static base::Result<std::unique_ptr<Store>> open(vipu::simulator::Model empty, std::string file,
+                                                   Listener listener);
 
-  // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed.
+  // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed. What time
+  // alone changes is stored with the next change at the latest.
   base::Status change(const std::function<base::Status(vipu::simulator::Model&)>& change);
 
   // What READ gives for the model as it is now.
   template <typename Read>
-  auto read(const Read& read) const {
+  auto read(const Read& read) {
     const std::lock_guard lock(mutex_);
-    return read(model_);
+    advance();
+    return read(std::as_const(model_));
   }
 
  private:
-  Store(vipu::simulator::Model model, std::string file)
-      : model_(std::move(model)), file_(std::move(file)) {}
+  Store(vipu::simulator::Model model, std::string file, Listener listener)
+      : model_(std::move(model)), file_(std::move(file)), listener_(std::move(listener)) {}
 
+  [[nodiscard]] vipu::simulator::Time now() const;
+  void advance();
+  void report();
   base::Status store(const vipu::simulator::Model& model) const;
 
-  mutable std::mutex mutex_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::chrono::system_clock::time_point wall_start_ = std::chrono::system_clock::now();
+  std::mutex mutex_;
   vipu::simulator::Model model_;
   std::string file_;
+  Listener listener_;
 };
 
 }  // namespace simulator

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +15,47 @@
 
 namespace hook {
 
-// A source of IPUs. The provider is "vipu": a V-IPU controller.
+enum class Provider {
+  kVipu,   // a V-IPU controller makes the partitions
+  kIpuof,  // slices of one partition that was made ahead, by its IPUoF file
+  kPcie,   // cards in PCIe slots of this host
+};
+[[nodiscard]] std::string_view name_of(Provider provider);  // "vipu", ...
+
+// How a V-IPU controller is spoken to. Files are read by root when a call is made; what is in them
+// goes to ipu-vipu-client over a pipe and nowhere else.
+struct ControllerSecurity {
+  bool tls = false;
+  std::string ca;  // PEM files; the certificate and its key are empty where none is asked for
+  std::string certificate;
+  std::string key;
+  std::string server_name;            // as the certificate says it; empty: the host name
+  std::string credentials;            // file of gRPC metadata; empty: none
+  bool insecure_credentials = false;  // send them without TLS to another host as well
+  bool operator==(const ControllerSecurity&) const = default;
+};
+
+// A source of IPUs.
 struct PoolConfig {
   std::string name;
-  std::string provider;
-  std::string controller;                      // HOST:PORT
+  Provider provider = Provider::kVipu;
+  std::string controller = {};                 // vipu: HOST:PORT
   std::chrono::milliseconds timeout{120'000};  // for a partition to become ACTIVE; poprun's default
+  std::string allocation = {};                 // vipu: of the partitions that are made; empty: any
+  std::string cluster = {};
+  ControllerSecurity security = {};
+  std::string file = {};                           // ipuof: the IPUoF file
+  std::vector<std::vector<uint32_t>> groups = {};  // pcie: linked cards; empty: all are
+  std::vector<uint32_t> taints = {};               // ipuof, pcie: IPUs never given away
+  std::map<uint32_t, uint32_t> warm = {};          // size -> partitions of it that are kept ready
 };
+
+// Where the partitions of POOL come from, in one line that the ledger keeps: "10.1.3.101:8090",
+// "ipuof:/etc/ipuof.conf.d/p64.conf", "pcie:".
+[[nodiscard]] std::string source_of(const PoolConfig& pool);
+
+// Whether partitions of this provider are reached over the network.
+[[nodiscard]] bool uses_network(Provider provider);
 
 // A RoCE network: the RNIC that containers share, and the addresses that this host may give away.
 struct RailConfig {
@@ -37,7 +73,7 @@ enum class RdmaMode {
 
 struct NetworkConfig {
   RdmaMode rdma = RdmaMode::kAuto;
-  std::vector<RailConfig> rails;  // exactly one
+  std::vector<RailConfig> rails;  // one; none if no pool uses the network
 };
 
 struct PolicyConfig {
@@ -48,20 +84,38 @@ struct PolicyConfig {
 
 struct Config {
   std::vector<std::string> runtimes;  // absolute paths; the first that exists is used
-  PoolConfig pool;
+  std::vector<PoolConfig> pools;      // at least one; the first is the default
   NetworkConfig network;
   PolicyConfig policy;
+};
+
+// What a host tells without a configuration.
+struct HostFacts {
+  std::vector<std::string> environment;  // for VIPU_CLI_API_HOST and VIPU_CLI_API_PORT
+  std::string vipu_cli_file = "/etc/vipu/vipu-cli.hcl";
+  std::string dev = "/dev";
+  std::string ipuof_dir = "/etc/ipuof.conf.d";
 };
 
 // Low-level runtimes that are looked for when nothing is configured.
 [[nodiscard]] std::vector<std::string> default_runtimes();
 
 // TEXT as a configuration; FILE names it in errors, which say line or key and what is accepted. An
-// unknown key is an error. runtimes has its default where the file says nothing; pool and
-// network.rail must be there.
-base::Result<Config> parse_config(std::string_view text, const std::string& file);
+// unknown key is an error. Where the file says nothing there are defaults; a "vipu" pool without a
+// controller, and a configuration without a pool, take theirs from the host: the environment
+// before vipu-cli.hcl before cards in /dev before the one file in ipuof.conf.d.
+base::Result<Config> parse_config(std::string_view text, const std::string& file,
+                                  const HostFacts& host = {});
 
-// The file, parsed. kNotFound, with the path and what to do, if there is none.
+// The file, parsed, with this process's environment. kNotFound, with the path and what to do, if
+// there is none; a host with PCIe cards needs none.
 base::Result<Config> load_config(const std::string& file);
+
+// How the controller of the pool NAME is spoken to, by FILE; the defaults if it does not say. For
+// giving back what a pool made: nothing else of the file need be right.
+[[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
+
+// The pool NAME, or the first one if NAME is empty. kInvalid, with the names there are, otherwise.
+base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);
 
 }  // namespace hook

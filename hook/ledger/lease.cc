@@ -36,6 +36,18 @@ std::string_view name_of(LeaseState state) {
   return "?";
 }
 
+std::string_view name_of(Origin origin) {
+  switch (origin) {
+    case Origin::kNamed:
+      return "NAMED";
+    case Origin::kShared:
+      return "SHARED";
+    case Origin::kOwn:
+      break;
+  }
+  return "OWN";
+}
+
 bool is_live(LeaseState state) {
   return state != LeaseState::kFree && state != LeaseState::kFailed;
 }

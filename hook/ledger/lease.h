@@ -17,7 +17,15 @@ namespace hook {
 // no container ever got. Any live state can go to RELEASING.
 enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kFree, kFailed };
 
+// Where the partition of a lease comes from, and so what becomes of it at the end.
+enum class Origin {
+  kOwn,     // made, or taken from the warm ones, for this lease: removed with it
+  kNamed,   // made ahead by an operator; this lease alone has its GCD
+  kShared,  // made ahead by an operator; others may have the same GCD
+};
+
 [[nodiscard]] std::string_view name_of(LeaseState state);  // "INTENT", ...
+[[nodiscard]] std::string_view name_of(Origin origin);     // "OWN", ...
 // Whether a lease in this state holds anything.
 [[nodiscard]] bool is_live(LeaseState state);
 
@@ -45,9 +53,11 @@ struct Lease {
   std::string bundle;
   std::string tenant;
   std::string pool;
-  std::string controller;  // HOST:PORT that made the partition, and that must remove it
+  std::string controller;  // the source of the partition, which must remove it: see source_of()
   std::string partition;
-  uint32_t ipus = 0;
+  uint32_t gcd = 0;  // of the partition
+  Origin origin = Origin::kOwn;
+  uint32_t ipus = 0;  // of that GCD; 0: not known before it is ALLOCATED
   LeaseState state = LeaseState::kIntent;
   int64_t generation = 0;  // grows with every change: a writer that read an older one loses
   // Whose life holds the lease: the runtime while it creates, the hook while it attaches, the

@@ -3,7 +3,7 @@
 // local disk, opened by each process for itself.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +14,18 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/ledger/lease.h"
+#include "hook/ledger/partitions.h"
+#include "hook/ledger/queue.h"
 #include "hook/ledger/sqlite.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
+
+// A partition that was made ahead, by its name. Without a GCD its only one is meant.
+struct NamedPartition {
+  std::string name;
+  std::optional<uint32_t> gcd;
+};
 
 // What a new lease starts from.
 struct Intent {
@@ -25,12 +34,10 @@ struct Intent {
   std::string tenant;
   PoolConfig pool;
   std::vector<RailConfig> rails;
-  uint32_t ipus = 0;
+  uint32_t ipus = 0;  // of a new partition; of a named one its record says it
   base::ProcessId owner;
+  std::optional<NamedPartition> named = {};  // unset: a new partition
 };
-
-// Milliseconds since 1970.
-using WallClock = std::function<int64_t()>;
 
 // The network namespace that a lease is attached in.
 struct AttachedNamespace {
@@ -47,13 +54,19 @@ class Ledger {
   // of the product wrote it.
   static base::Result<Ledger> open(const std::string& path, WallClock now = base::unix_millis);
 
-  // A new lease in state INTENT with one address a rail. kBusy when a rail has no free address.
+  // A new lease in state INTENT with one address a rail. kBusy when a rail has no free address, or
+  // when another lease has the GCD of the named partition; kNotFound if there is no such partition;
+  // kInvalid if it has no such GCD.
   base::Result<Lease> acquire(const Intent& intent);
 
   // The changes below take the lease as it was read last and bring it up to date on success. kBusy
   // if somebody changed it since: read it again and decide anew. kInternal if its state is not the
   // one that the change starts from.
 
+  // Still INTENT, but with a warm partition of its size instead of the one that it was to make, if
+  // there is one. The partition is the lease's own from here on.
+  enum class Taken { kYes, kNone };
+  base::Result<Taken> take_warm(Lease& lease);
   // INTENT -> ALLOCATED with the IPUs that the controller granted.
   base::Status allocated(Lease& lease, std::vector<LeasedIpu> devices,
                          std::vector<netns::Ipv4Prefix> prohibited);
@@ -78,9 +91,13 @@ class Ledger {
   // All leases that hold something, oldest first.
   base::Result<std::vector<Lease>> live();
 
+  [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
+  [[nodiscard]] Queue queue() { return Queue(*store_); }
+  // A number that differs from the last one if another process wrote to the ledger in between.
+  base::Result<int64_t> data_version();
+
  private:
-  Ledger(sqlite::Database database, WallClock now)
-      : database_(std::move(database)), now_(std::move(now)) {}
+  explicit Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
   base::Status migrate();
   base::Result<netns::Ipv4> choose_address(const RailConfig& rail);
   base::Result<RailLease> reserve_address(const Lease& lease, const RailConfig& rail);
@@ -89,8 +106,10 @@ class Ledger {
                       std::string_view event);
   base::Status forget_history(int64_t before_ms);
 
-  sqlite::Database database_;
-  WallClock now_;
+  base::Status choose_partition(const Intent& intent, Lease& lease);
+  base::Error taken(const Lease& lease);
+
+  std::unique_ptr<Store> store_;
 };
 
 }  // namespace hook

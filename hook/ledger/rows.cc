@@ -19,7 +19,7 @@ constexpr std::string_view kColumns =
     "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
-    " host_netns_cookie";
+    " host_netns_cookie, gcd, origin";
 
 Result<LeaseState> parse_state(const std::string& text) {
   for (const LeaseState state : {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
@@ -27,6 +27,13 @@ Result<LeaseState> parse_state(const std::string& text) {
     if (text == name_of(state)) return state;
   }
   return Error(Code::kInternal, str("ledger: unknown lease state ", base::quote(text)));
+}
+
+Result<Origin> parse_origin(const std::string& text) {
+  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared}) {
+    if (text == name_of(origin)) return origin;
+  }
+  return Error(Code::kInternal, str("ledger: unknown origin ", base::quote(text)));
 }
 
 std::string to_text(const std::vector<netns::Ipv4Prefix>& prefixes) {
@@ -93,6 +100,8 @@ Result<Lease> read_lease(const Statement& row) {
   lease.obstacle = row.text(20);
   lease.changed_ms = row.integer(21);
   lease.host_netns_cookie = as_unsigned(row.integer(23));
+  lease.gcd = static_cast<uint32_t>(row.integer(24));
+  lease.origin = TRY(parse_origin(row.text(25)));
   return lease;
 }
 
@@ -127,30 +136,51 @@ Status load_ipus(Database& database, Lease& lease) {
 Status insert_lease(Database& database, const Lease& lease) {
   Statement insert =
       TRY(database.prepare(str("INSERT INTO lease(", kColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
   bind_changing(insert, lease);
-  return insert.run();
+  return insert.bind(int64_t{lease.gcd}).bind(name_of(lease.origin)).run();
 }
 
 Status update_lease(Database& database, const Lease& lease, int64_t generation) {
   Statement update = TRY(database.prepare(
       "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
       " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
-      " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?"
+      " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?, partition=?,"
+      " ipus=?"
       " WHERE id = ? AND generation = ?"));
   bind_changing(update, lease);
+  update.bind(lease.partition).bind(int64_t{lease.ipus});
   return update.bind(lease.id).bind(generation).run();
 }
 
 Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
-  Statement insert =
-      TRY(database.prepare("INSERT INTO ipu(pool, address, device, server_port, rdma_port, lease)"
-                           " VALUES(?, ?, ?, ?, ?, ?)"));
+  // The index refuses two that do not share. This refuses one that shares beside one that does not,
+  // and two that share different partitions.
+  Statement insert = TRY(database.prepare(
+      "INSERT INTO ipu(pool, address, device, server_port, rdma_port, lease, shared)"
+      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM ipu JOIN lease ON"
+      " lease.id = ipu.lease WHERE ipu.pool = ?1 AND address = ?2 AND device = ?3"
+      " AND NOT (?7 AND ipu.shared AND lease.partition = ?8))"));
   insert.bind(lease.pool).bind(int64_t{ipu.address.value}).bind(int64_t{ipu.device});
-  return insert.bind(int64_t{ipu.server_port}).bind(int64_t{ipu.rdma_port}).bind(lease.id).run();
+  insert.bind(int64_t{ipu.server_port}).bind(int64_t{ipu.rdma_port}).bind(lease.id);
+  insert.bind(int64_t{lease.origin == Origin::kShared}).bind(lease.partition);
+  TRY(insert.run());
+  if (database.changes() == 1) return {};
+  return Error(Code::kExists, "ledger: the IPU is held");
+}
+
+Status mark_used(Database& database, const Lease& lease) {
+  Statement update =
+      TRY(database.prepare("UPDATE partition SET dirty = 1 WHERE pool = ? AND name = ?"));
+  return update.bind(lease.pool).bind(lease.partition).run();
+}
+
+Status forget_resetter(Database& database, const Lease& lease) {
+  Statement update = TRY(database.prepare("UPDATE partition SET resetter = '' WHERE resetter = ?"));
+  return update.bind(lease.id).run();
 }
 
 Status delete_ipus(Database& database, const std::string& lease_id) {

@@ -15,6 +15,8 @@ CREATE TABLE lease (
   pool TEXT NOT NULL,
   controller TEXT NOT NULL,
   partition TEXT NOT NULL,
+  gcd INTEGER NOT NULL,
+  origin TEXT NOT NULL,
   ipus INTEGER NOT NULL,
   state TEXT NOT NULL,
   generation INTEGER NOT NULL,
@@ -33,7 +35,8 @@ CREATE TABLE lease (
   created_ms INTEGER NOT NULL,
   changed_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX lease_live ON lease(pool, partition) WHERE state NOT IN ('FREE', 'FAILED');
+CREATE UNIQUE INDEX lease_live ON lease(pool, partition, gcd)
+  WHERE state NOT IN ('FREE', 'FAILED') AND origin <> 'SHARED';
 CREATE INDEX lease_ended ON lease(changed_ms) WHERE state IN ('FREE', 'FAILED');
 
 -- free_at NULL: held by the lease. Otherwise the unix time in ms from which it may be given again.
@@ -54,8 +57,10 @@ CREATE TABLE ipu (
   server_port INTEGER NOT NULL,
   rdma_port INTEGER NOT NULL,
   lease TEXT NOT NULL,
-  PRIMARY KEY (pool, address, device)
+  shared INTEGER NOT NULL,
+  PRIMARY KEY (pool, address, device, lease)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX ipu_held ON ipu(pool, address, device) WHERE shared = 0;
 CREATE INDEX ipu_lease ON ipu(lease);
 
 CREATE TABLE event (
@@ -64,6 +69,41 @@ CREATE TABLE event (
   event TEXT NOT NULL
 ) STRICT;
 CREATE INDEX event_lease ON event(lease);
+
+-- Partitions of ours that no lease made: kind NAMED by an operator, WARM in advance for a container.
+CREATE TABLE partition (
+  pool TEXT NOT NULL,
+  name TEXT NOT NULL,
+  source TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  gcds INTEGER NOT NULL,
+  shared INTEGER NOT NULL,
+  reconfigurable INTEGER NOT NULL,
+  dirty INTEGER NOT NULL,
+  resetter TEXT NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  PRIMARY KEY (pool, name)
+) STRICT, WITHOUT ROWID;
+
+-- Who waits for what, in order of arrival: the ticket, which is never given twice.
+CREATE TABLE waiter (
+  ticket INTEGER PRIMARY KEY AUTOINCREMENT,
+  resource TEXT NOT NULL,
+  container TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  since_ms INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
 )sql",
 };
 

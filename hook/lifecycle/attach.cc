@@ -31,6 +31,7 @@ Result<ProcessId> identify_init(const ContainerState& state) {
 }
 
 Status attach_rails(Env& env, Lease& lease, const ProcessId& init) {
+  if (lease.rails.empty()) return env.ledger.running(lease, init);  // cards need no network
   const ProcessId self = TRY(base::current_process());
   const netns::Namespace host = TRY(netns::Namespace::current());
   const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));

@@ -6,7 +6,9 @@
 #include "base/rlimit.h"
 #include "base/text.h"
 #include "hook/inject/lease_files.h"
+#include "hook/lifecycle/grant.h"
 #include "hook/lifecycle/release.h"
+#include "hook/lifecycle/turn.h"
 #include "hook/oci/spec.h"
 #include "hook/plan/plan.h"
 #include "netns/attach.h"
@@ -22,9 +24,19 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReleaseTime{5000};   // for orphans, and to undo a start that failed
-constexpr milliseconds kCapacityTime{2000};  // to say how much is free
-constexpr milliseconds kRetryTime{250};      // between two looks for capacity
+constexpr milliseconds kReleaseTime{5000};  // for orphans, and to undo a start that failed
+constexpr milliseconds kRetryTime{1000};    // between two looks at what a lease needs
+
+// One start: what is asked of whom, and what was seen of the host.
+struct Start {
+  const Config& config;
+  const PoolConfig& pool;
+  const Request& request;
+  std::string container;
+  std::string bundle;
+  std::vector<RailConfig> rails;
+  std::vector<std::optional<RdmaDevice>> rdma;  // one a rail
+};
 
 // The container must have a network namespace that is not the host's.
 Status check_network(const NetworkNamespace& network) {
@@ -61,43 +73,11 @@ Result<std::vector<std::optional<RdmaDevice>>> inspect_rails(const Env& env,
   return devices;
 }
 
-// The line that a user sees when a POD is full.
-Error no_capacity(Env& env, const Config& config, const Request& request, const Error& cause) {
-  const auto deadline = Deadline::after(kCapacityTime);
-  const Result<vipu::Capacity> capacity =
-      env.controller(config.pool.controller)->capacity(deadline);
-  const Result<std::vector<Lease>> live = env.ledger.live();
-  if (!capacity.ok() || !live.ok()) return cause;
-  const auto holders =
-      std::count_if(live.value().begin(), live.value().end(), [&](const Lease& lease) {
-        return lease.pool == config.pool.name && lease.state != LeaseState::kIntent;
-      });
-  return Error(Code::kBusy,
-               str("pool \"", config.pool.name, "\" has no free block of ", request.ipus,
-                   " IPUs (largest free: ", capacity.value().largest_free, ", held by ", holders,
-                   holders == 1 ? " container" : " containers",
-                   "); wait with IPU_WAIT=60s or see 'ipuctl ps'"));
-}
-
-// Creates the partition; while the POD is full, again and again until request.wait is over.
-Result<vipu::Grant> create_partition(Env& env, const Config& config, const Request& request,
-                                     const Lease& lease) {
-  const auto patience = Deadline::after(request.wait);
-  const vipu::PartitionRequest partition{lease.partition, request.ipus, request.reconfigurable, ""};
-  for (;;) {
-    const auto deadline = Deadline::after(config.pool.timeout);
-    Result<vipu::Grant> grant = env.controller(lease.controller)->create(partition, deadline);
-    if (grant.ok() || grant.error().code() != Code::kBusy) return grant;
-    if (patience.passed()) return no_capacity(env, config, request, grant.error());
-    base::sleep_for(kRetryTime, patience);
-    (void)reconcile(env, Deadline::after(kReleaseTime));  // a holder may have died meanwhile
-  }
-}
-
 // All that the container must never reach: the fabric but for its own peers, and the controller.
 Result<std::vector<netns::Ipv4Prefix>> prohibited(const Config& config, const vipu::Grant& grant) {
   std::vector<netns::Ipv4Prefix> prefixes;
   for (const RailConfig& rail : config.network.rails) prefixes.push_back(rail.subnet);
+  if (grant.controller_address.empty()) return prefixes;  // an IPUoF file has no controller
   const netns::Ipv4 controller =
       TRY_CTX("address of the controller, from which containers are kept away",
               netns::parse_ipv4(grant.controller_address));
@@ -117,26 +97,62 @@ Status check_peers(const Config& config, const std::vector<LeasedIpu>& ipus) {
   return {};
 }
 
-Status fill_lease(Env& env, const Config& config, const vipu::Grant& grant,
-                  const std::vector<std::optional<RdmaDevice>>& rdma, Lease& lease,
+// The IPUs of a grant, checked, and what the container is kept away from.
+struct Granted {
+  std::vector<LeasedIpu> ipus;
+  std::vector<netns::Ipv4Prefix> prohibited;
+};
+
+Result<Granted> check_grant(const Start& start, const vipu::Grant& grant, const Lease& lease) {
+  Granted granted;
+  const size_t size = grant.cards.empty() ? lease.ipus : grant.cards.size();
+  if (size > start.config.policy.max_ipus) {
+    return Error(Code::kDenied, str("it is ", size,
+                                    " IPUs for one container, and policy.max_ipus"
+                                    " allows ",
+                                    start.config.policy.max_ipus));
+  }
+  if (!uses_network(start.pool.provider)) {
+    granted.ipus = leased_cards(grant.cards);
+    return granted;
+  }
+  if (start.pool.provider == Provider::kVipu && grant.controller_address.empty()) {
+    return Error(Code::kInvalid,
+                 "the controller's IPv4 address, from which containers are kept away, is unknown");
+  }
+  if (grant.gcds.size() != 1) {
+    return Error(Code::kInternal, str("the controller granted ", grant.gcds.size(), " GCDs"));
+  }
+  granted.ipus = TRY(leased_ipus(grant.gcds.front(), lease.ipus));
+  TRY(check_peers(start.config, granted.ipus));
+  granted.prohibited = TRY(prohibited(start.config, grant));
+  return granted;
+}
+
+Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease& lease,
                   Bundle& bundle) {
-  if (grant.gcds.empty()) return Error(Code::kInternal, "the controller granted no GCD");
-  std::vector<LeasedIpu> ipus = TRY(leased_ipus(grant.gcds.front(), lease.ipus));
-  TRY(check_peers(config, ipus));
-  std::vector<netns::Ipv4Prefix> prefixes = TRY(prohibited(config, grant));
-  TRY(env.ledger.allocated(lease, std::move(ipus), std::move(prefixes)));
-  const uint64_t memlock = TRY(base::highest_memlock());
-  const Plan plan = make_plan({lease, grant.gcds.front(), rdma, lease_dir(env.run_dir, lease.id),
-                               env.hook_program, memlock});
+  Granted granted = TRY(check_grant(start, grant, lease));
+  TRY(env.ledger.allocated(lease, std::move(granted.ipus), std::move(granted.prohibited)));
+  PlanInput input;
+  input.lease = lease;
+  if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
+  input.cards = grant.cards;
+  input.rdma = start.rdma;
+  input.lease_dir = lease_dir(env.run_dir, lease.id);
+  input.hook_program = env.hook_program;
+  input.memlock = TRY(base::highest_memlock());
+  const Plan plan = make_plan(input);
   TRY(write_lease_files(env.run_dir, lease.id, plan.files));
   const std::string edited = TRY(edit_spec(bundle.config(), plan.edit));
   return bundle.replace_config(edited);
 }
 
-// What a failed create leaves. A name that was taken belongs to a partition that is not ours.
-PartitionFate fate_after(const Error& error) {
-  const bool never_made = error.code() == Code::kUnavailable || error.code() == Code::kExists;
-  return never_made ? PartitionFate::kNeverMade : PartitionFate::kMayExist;
+// What a failed create leaves. A name that was taken belongs to a partition that is not ours; a
+// warm partition was there before.
+PartitionFate fate_after(const Lease& lease, const Error& error) {
+  return vipu::made_nothing(error) && lease.partition == partition_name(lease.id)
+             ? PartitionFate::kNeverMade
+             : PartitionFate::kMayExist;
 }
 
 // Gives back what the lease holds and returns the error that ended it. What cannot be given back
@@ -146,22 +162,86 @@ Status abandon(Env& env, Lease lease, const Error& error, PartitionFate partitio
   return error;
 }
 
+// What a pool cannot give, whatever it has left.
+Status check_request(const PoolConfig& pool, const Request& request) {
+  const auto refused = [&](std::string_view what) {
+    return Error(Code::kInvalid, str("pool '", pool.name, "' is of provider \"",
+                                     name_of(pool.provider), "\": ", what));
+  };
+  if (pool.provider == Provider::kPcie) return {};
+  if (!request.cards.empty() || request.all_cards) {
+    return refused("its IPUs are not asked for with IPU_VISIBLE_DEVICES; ask with IPU_COUNT=N");
+  }
+  if (!request.network) {
+    return refused("its IPUs are reached over the network; leave IPU_NETWORK=none out");
+  }
+  return {};
+}
+
+// What the container needs of the host beside IPUs, looked at before anything is taken.
+Status look_at_host(const Env& env, const SpecView& view, Start& start) {
+  if (!uses_network(start.pool.provider)) return {};
+  TRY(check_network(view.network));
+  start.rails = start.config.network.rails;
+  start.rdma = TRY(inspect_rails(env, start.config.network));
+  return {};
+}
+
+Intent intent_of(const Start& start, const base::ProcessId& owner) {
+  Intent intent{
+      start.container, start.bundle, start.request.tenant, start.pool, start.rails, 0, owner};
+  intent.ipus = ipus_of(start.request);
+  if (!start.request.partition.empty()) {
+    intent.named = NamedPartition{start.request.partition, start.request.gcd};
+  }
+  return intent;
+}
+
+// A lease; while its partition or all addresses are taken, again until PATIENCE.
+Result<Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& patience) {
+  const base::ProcessId self = TRY(base::current_process());
+  const Intent intent = intent_of(start, self);
+  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  for (;;) {
+    Result<Lease> lease = env.ledger.acquire(intent);
+    const bool may_come = !lease.ok() && lease.error().code() == Code::kBusy && !patience.passed();
+    if (!may_come) return lease;
+    TRY(turn.join(patience));
+    TRY(watch.wait(kRetryTime, patience));
+    TRY(reconcile(env, Deadline::after(kReleaseTime)));
+  }
+}
+
+WaitFor wait_for(const Start& start) {
+  const Request& request = start.request;
+  const std::string& partition = request.partition;
+  return {partition.empty() ? start.pool.name : str(start.pool.name, "/", partition),
+          start.container, ipus_of(request), request.wait};
+}
+
 }  // namespace
 
 Status prepare_container(Env& env, const Config& config, const Request& request,
                          const std::string& container, Bundle& bundle) {
+  const PoolConfig pool = TRY(find_pool(config, request.pool));
+  TRY(check_request(pool, request));
   const SpecView view = TRY(parse_spec(bundle.config()));
-  TRY(check_network(view.network));
-  const std::vector<std::optional<RdmaDevice>> rdma = TRY(inspect_rails(env, config.network));
+  Start start{config, pool, request, container, bundle.path(), {}, {}};
+  TRY(look_at_host(env, view, start));
   // What could not be released stays noted in the ledger; it must not keep this container from
   // starting.
   TRY(reconcile(env, Deadline::after(kReleaseTime)));
-  const base::ProcessId self = TRY(base::current_process());
-  Lease lease = TRY(env.ledger.acquire({container, bundle.path(), request.tenant, config.pool,
-                                        config.network.rails, request.ipus, self}));
-  const Result<vipu::Grant> grant = create_partition(env, config, request, lease);
-  if (!grant.ok()) return abandon(env, std::move(lease), grant.error(), fate_after(grant.error()));
-  const Status filled = fill_lease(env, config, grant.value(), rdma, lease, bundle);
+  const auto patience = Deadline::after(request.wait);
+  Turn turn = TRY(Turn::await(env, wait_for(start), patience));
+  Lease lease = TRY(acquire(env, start, turn, patience));
+  const Result<vipu::Grant> grant =
+      obtain_grant(env, {config, pool, request, turn}, lease, patience);
+  turn.end();
+  if (!grant.ok()) {
+    const PartitionFate fate = fate_after(lease, grant.error());
+    return abandon(env, std::move(lease), grant.error(), fate);
+  }
+  const Status filled = fill_lease(env, start, grant.value(), lease, bundle);
   if (filled.ok()) return {};
   return abandon(env, std::move(lease), filled.error(), PartitionFate::kMayExist);
 }

@@ -1,23 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/env.h"
 
+#include "base/detached.h"
+#include "base/text.h"
+#include "base/users.h"
 #include "hook/config/paths.h"
+#include "vipu/local/ipuof.h"
+#include "vipu/local/pcie.h"
 #include "vipu/process_controller.h"
 
 namespace hook {
 namespace {
 
-// Debian's `nobody` and `nogroup`: the user that owns nothing. By number, because a static program
-// cannot ask the name service.
+using base::str;
+
+constexpr const char* kClientUser = "ipu-vipu-client";
+// Debian's `nobody` and `nogroup`: the user that owns nothing, where the client has none of its
+// own.
 constexpr base::Credentials kNobody{65534, 65534};
+
+base::Credentials client_credentials() {
+  const base::Result<std::optional<base::Credentials>> own = base::find_user(kClientUser);
+  return own.ok() && own.value() && own.value()->uid != 0 ? *own.value() : kNobody;
+}
+
+vipu::Endpoint endpoint_of(const PoolConfig& pool) {
+  vipu::Endpoint endpoint;
+  endpoint.address = pool.controller;
+  const ControllerSecurity& security = pool.security;
+  endpoint.credentials_file = security.credentials;
+  endpoint.allow_insecure_credentials = security.insecure_credentials;
+  if (security.tls) {
+    endpoint.tls = {security.ca, security.certificate, security.key, security.server_name};
+  }
+  return endpoint;
+}
+
+std::unique_ptr<vipu::Controller> make_controller(const PoolConfig& pool) {
+  const std::string state = str(state_dir(), "/pools/", pool.name, ".json");
+  switch (pool.provider) {
+    case Provider::kIpuof:
+      return vipu::make_ipuof_controller({pool.name, pool.file, state, pool.taints});
+    case Provider::kPcie:
+      return vipu::make_pcie_controller(
+          {pool.name, state, "/sys", "/dev", pool.groups, pool.taints});
+    case Provider::kVipu:
+      break;
+  }
+  return vipu::make_process_controller({client_program(), endpoint_of(pool), client_credentials()});
+}
+
+void refill_in_background(const std::string& pool) {
+  // Where this fails the timer and the next start try again.
+  (void)base::start_detached(control_program(), {"ipuctl", "pool", "refill", "--pool", pool});
+}
 
 }  // namespace
 
 Env product_env(Ledger& ledger) {
-  const auto controller = [](const std::string& address) {
-    return vipu::make_process_controller({client_program(), address, kNobody});
-  };
-  return Env{ledger, controller, run_dir(), hook_program()};
+  const auto security = [](const std::string& pool) { return load_security(config_file(), pool); };
+  return Env{ledger, make_controller, security, refill_in_background, run_dir(), hook_program()};
+}
+
+std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std::string& pool,
+                                                      const std::string& source) {
+  constexpr std::string_view kIpuof = "ipuof:";
+  constexpr std::string_view kPcie = "pcie:";
+  PoolConfig recorded;
+  recorded.name = pool;
+  if (source.starts_with(kIpuof)) {
+    recorded.provider = Provider::kIpuof;
+    recorded.file = source.substr(kIpuof.size());
+  } else if (source.starts_with(kPcie)) {
+    recorded.provider = Provider::kPcie;
+  } else {
+    recorded.controller = source;
+    recorded.security = env.security(pool);
+  }
+  return env.controller(recorded);
 }
 
 }  // namespace hook

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "hook/inject/lease_files.h"
+#include "hook/lifecycle/partitions.h"
 #include "netns/attach.h"
 
 namespace hook {
@@ -36,9 +37,11 @@ std::vector<Error> undo_effects(Env& env, const Lease& lease, const Deadline& de
   std::vector<Error> obstacles;
   Status detached = detach_rails(lease);
   if (!detached.ok()) obstacles.push_back(detached.error());
-  if (detached.ok() && partition == PartitionFate::kMayExist) {
-    const std::unique_ptr<vipu::Controller> controller = env.controller(lease.controller);
-    Result<base::Removed> removed = controller->remove(lease.partition, deadline);
+  if (detached.ok() && partition == PartitionFate::kMayExist && lease.origin == Origin::kOwn) {
+    const std::unique_ptr<vipu::Controller> controller =
+        recorded_controller(env, lease.pool, lease.controller);
+    Result<base::Removed> removed =
+        controller->remove(lease.partition, vipu::Force::kYes, deadline);
     if (!removed.ok()) obstacles.push_back(std::move(removed).error());
   }
   Result<base::Removed> files = remove_lease_files(env.run_dir, lease.id);
@@ -107,6 +110,7 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline) {
       done.obstacles.push_back(std::move(released).error());
     }
   }
+  done.partitions = TRY(reconcile_partitions(env, deadline, done.obstacles));
   return done;
 }
 

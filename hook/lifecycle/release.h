@@ -28,8 +28,9 @@ base::Status release(Env& env, Lease lease, const std::string& reason,
 base::Status release_by_id(Env& env, const std::string& lease_id, const base::Deadline& deadline);
 
 struct Reconciled {
-  std::vector<std::string> released;   // lease ids
-  std::vector<base::Error> obstacles;  // one a lease that could not be released yet
+  std::vector<std::string> released;    // lease ids
+  std::vector<std::string> partitions;  // names: see find_leftovers()
+  std::vector<base::Error> obstacles;   // one for each that could not be given back yet
 };
 
 // Leases whose holder is gone (the process ended, the machine was started anew), and those that

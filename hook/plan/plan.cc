@@ -34,13 +34,22 @@ Json memlock_json(uint64_t bytes) {
   return bytes;
 }
 
+Json card_json(const vipu::Card& card) {
+  Json json = {{"number", card.number},
+               {"pci", card.pci},
+               {"numa_node", card.numa_node},
+               {"nodes", Json::array()}};
+  for (const vipu::CardNode& node : card.nodes) json["nodes"].push_back(node.path);
+  return json;
+}
+
 // What the container may know of its lease. Nothing in it is a secret.
 std::string lease_json(const PlanInput& input) {
   Json json = {{"version", 1},
                {"lease", input.lease.id},
                {"pool", input.lease.pool},
                {"partition", input.lease.partition},
-               {"gcd", 0},
+               {"gcd", input.lease.gcd},
                {"ipus", input.lease.ipus},
                {"memlock", memlock_json(input.memlock)},
                {"rails", Json::array()}};
@@ -55,6 +64,7 @@ std::string lease_json(const PlanInput& input) {
     }
     json["rails"].push_back(std::move(entry));
   }
+  for (const vipu::Card& card : input.cards) json["cards"].push_back(card_json(card));
   return base::to_pretty_text(json);
 }
 
@@ -64,28 +74,53 @@ HookEntry hook_entry(const PlanInput& input, const char* stage) {
           kHookTimeoutSeconds};
 }
 
-}  // namespace
-
-Plan make_plan(const PlanInput& input) {
-  Plan plan;
-  plan.files = {{"ipuof.conf", vipu::to_ipuof_file(input.ipuof)},
-                {"lease.json", lease_json(input)}};
+void add_fabric(const PlanInput& input, Plan& plan) {
+  plan.files["ipuof.conf"] = vipu::to_ipuof_file(input.ipuof);
   for (const std::optional<RdmaDevice>& device : input.rdma) {
     if (!device) continue;
     plan.edit.devices.insert(plan.edit.devices.end(), device->nodes.begin(), device->nodes.end());
   }
-  plan.edit.mounts = {{str(input.lease_dir, "/ipuof.conf"), kIpuofFile},
-                      {str(input.lease_dir, "/lease.json"), kLeaseFile}};
+  plan.edit.mounts.insert(plan.edit.mounts.begin(),
+                          {str(input.lease_dir, "/ipuof.conf"), kIpuofFile});
   plan.edit.environment = {{"IPUOF_CONFIG_PATH", kIpuofFile}};
-  plan.edit.forget_environment = {"IPUOF_VIPU_API_*"};
   // With these a tenant would change its own address, leave its macvlan's private mode, or send raw
   // packets by RDMA.
   plan.edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};
+}
+
+void add_cards(const PlanInput& input, Plan& plan) {
+  // An image's configuration of IPUs over the fabric would hide the cards from Poplar.
+  plan.edit.forget_environment.emplace_back("IPUOF_CONFIG_PATH");
+  for (const vipu::Card& card : input.cards) {
+    for (const vipu::CardNode& node : card.nodes) {
+      plan.edit.devices.push_back({node.path, node.major, node.minor});
+    }
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const PlanInput& input) {
+  Plan plan;
+  plan.files["lease.json"] = lease_json(input);
+  plan.edit.mounts = {{str(input.lease_dir, "/lease.json"), kLeaseFile}};
+  plan.edit.forget_environment = {"IPUOF_VIPU_API_*"};
   plan.edit.memlock = input.memlock;
   plan.edit.create_runtime = {hook_entry(input, "createRuntime")};
   plan.edit.poststop = {hook_entry(input, "poststop")};
   plan.edit.annotations = {{"graphcore.ai/ipu.lease", input.lease.id}};
+  if (input.cards.empty()) {
+    add_fabric(input, plan);
+  } else {
+    add_cards(input, plan);
+  }
   return plan;
+}
+
+std::vector<LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards) {
+  std::vector<LeasedIpu> ipus;
+  for (const vipu::Card& card : cards) ipus.push_back({{}, card.number, 0, 0});
+  return ipus;
 }
 
 Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config, uint32_t count) {

@@ -18,7 +18,8 @@ namespace hook {
 
 struct PlanInput {
   Lease lease;
-  vipu::IpuofConfig ipuof;                      // of the GCD that the container drives
+  vipu::IpuofConfig ipuof;                      // of the GCD that the container drives; or
+  std::vector<vipu::Card> cards;                // the cards that it gets
   std::vector<std::optional<RdmaDevice>> rdma;  // one a rail
   std::string lease_dir;                        // on the host, where the generated files go
   std::string hook_program;
@@ -35,6 +36,9 @@ struct Plan {
 // The IPUs of a configuration, for the ledger. kInvalid if the controller's answer holds what is no
 // IPv4 address or port, or not COUNT devices.
 base::Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config, uint32_t count);
+
+// Cards of this host, for the ledger: they have no address.
+[[nodiscard]] std::vector<LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards);
 
 // How RAIL of LEASE is attached. GUARDED: the host's own addresses.
 [[nodiscard]] netns::AttachPlan attach_plan(const Lease& lease, const RailLease& rail,

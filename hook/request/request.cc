@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "vipu/types.h"
 
 namespace hook {
 namespace {
@@ -17,7 +18,17 @@ using base::Result;
 using base::Status;
 using base::str;
 
-enum class Key { kCount, kPartition, kGcd, kDevices, kWait, kNetwork, kReconfigurable, kTenant };
+enum class Key {
+  kCount,
+  kPartition,
+  kGcd,
+  kDevices,
+  kWait,
+  kNetwork,
+  kReconfigurable,
+  kPool,
+  kTenant
+};
 
 struct KeyName {
   Key key;
@@ -29,7 +40,7 @@ constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
 constexpr std::string_view kLeaseAnnotation =
     "graphcore.ai/ipu.lease";  // ours, from an earlier edit
 
-constexpr std::array<KeyName, 8> kKeys = {{
+constexpr std::array<KeyName, 9> kKeys = {{
     {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
     {Key::kPartition, "IPU_PARTITION", "graphcore.ai/ipu.partition"},
     {Key::kGcd, "IPU_GCD", "graphcore.ai/ipu.gcd"},
@@ -37,6 +48,7 @@ constexpr std::array<KeyName, 8> kKeys = {{
     {Key::kWait, "IPU_WAIT", "graphcore.ai/ipu.wait"},
     {Key::kNetwork, "IPU_NETWORK", "graphcore.ai/ipu.network"},
     {Key::kReconfigurable, "IPU_RECONFIGURABLE", "graphcore.ai/ipu.reconfigurable"},
+    {Key::kPool, "IPU_POOL", "graphcore.ai/ipu.pool"},
     {Key::kTenant, "", "graphcore.ai/ipu.tenant"},
 }};
 
@@ -95,20 +107,6 @@ Result<uint32_t> parse_count(const Given& given, const PolicyConfig& policy) {
   return refused(given, str("give a power of two from 1 to ", std::bit_floor(policy.max_ipus)));
 }
 
-Status check_unserved(const Givens& givens) {
-  for (const Key key : {Key::kPartition, Key::kGcd, Key::kDevices}) {
-    if (!givens.contains(key)) continue;
-    return Error(Code::kUnsupported,
-                 str(givens.at(key).name, " is not served by this version; ask with IPU_COUNT=N"));
-  }
-  if (const auto network = givens.find(Key::kNetwork);
-      network != givens.end() && network->second.value != "roce") {
-    return refused(network->second,
-                   "a partition is reached over the network, give 'roce' or leave it out");
-  }
-  return {};
-}
-
 Status check_policy(const Givens& givens, const PolicyConfig& policy) {
   for (const auto& [key, given] : givens) {
     const bool allowed =
@@ -117,6 +115,131 @@ Status check_policy(const Givens& givens, const PolicyConfig& policy) {
     return Error(Code::kDenied,
                  str(given.name, " may not ask for IPUs on this host: policy.sources allows only ",
                      policy.allow_env ? "environment variables" : "annotations"));
+  }
+  return {};
+}
+
+// Keys that say what the container gets: one of them.
+constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kDevices};
+
+// Forgets the variable KEY if the selector that it belongs to was overruled.
+void forget_variable(Givens& givens, Key key, Key selector) {
+  const auto given = givens.find(key);
+  if (given == givens.end() || givens.contains(selector)) return;
+  if (given->second.source == Source::kVariable) givens.erase(given);
+}
+
+// Leaves one selector in GIVENS. An annotation wins over a variable here as well: what an image
+// asks for in its own way does not contradict what an orchestrator says.
+Status choose_selector(Givens& givens) {
+  std::vector<Key> annotated;
+  std::vector<Key> all;
+  for (const Key key : kSelectors) {
+    const auto given = givens.find(key);
+    if (given == givens.end()) continue;
+    all.push_back(key);
+    if (given->second.source == Source::kAnnotation) annotated.push_back(key);
+  }
+  if (annotated.size() == 1) {
+    for (const Key key : all) {
+      if (key != annotated.front()) givens.erase(key);
+    }
+    forget_variable(givens, Key::kGcd, Key::kPartition);
+    forget_variable(givens, Key::kReconfigurable, Key::kCount);
+    return {};
+  }
+  if (all.empty()) {
+    return Error(Code::kInvalid, str(givens.begin()->second.name,
+                                     " is set, but nothing says how many IPUs; give IPU_COUNT=N"));
+  }
+  if (all.size() == 1) return {};
+  return Error(Code::kInvalid, str(givens.at(all[0]).name, " and ", givens.at(all[1]).name,
+                                   " contradict each other: give only one of them"));
+}
+
+// Keys that mean something only beside a certain selector.
+Status check_companions(const Givens& givens) {
+  const auto gcd = givens.find(Key::kGcd);
+  if (gcd != givens.end() && !givens.contains(Key::kPartition)) {
+    return refused(gcd->second, "a GCD is one of a partition made ahead, give IPU_PARTITION too");
+  }
+  const auto reconfigurable = givens.find(Key::kReconfigurable);
+  if (reconfigurable != givens.end() && !givens.contains(Key::kCount)) {
+    return refused(reconfigurable->second, "it is for new partitions, give it with IPU_COUNT=N");
+  }
+  return {};
+}
+
+constexpr uint32_t kMaxCard = 4095;
+
+// "0,2-3" as 0, 2, 3. Each card once.
+Result<std::vector<uint32_t>> parse_cards(const Given& given) {
+  const Error wrong =
+      refused(given, "give card numbers such as 0,2-3 (each once), 'all' or 'none'");
+  std::vector<uint32_t> cards;
+  for (const std::string_view piece : base::split(given.value, ',')) {
+    const size_t dash = piece.find('-');
+    const Result<uint32_t> first = base::parse_int<uint32_t>(piece.substr(0, dash), 0, kMaxCard);
+    if (!first.ok()) return wrong;
+    const Result<uint32_t> last =
+        dash == std::string_view::npos
+            ? first
+            : base::parse_int<uint32_t>(piece.substr(dash + 1), first.value(), kMaxCard);
+    if (!last.ok()) return wrong;
+    for (uint32_t card = first.value(); card <= last.value(); ++card) cards.push_back(card);
+  }
+  std::sort(cards.begin(), cards.end());
+  if (std::adjacent_find(cards.begin(), cards.end()) != cards.end()) return wrong;
+  return cards;
+}
+
+Status read_selector(const Givens& givens, const PolicyConfig& policy, Request& request) {
+  if (const auto count = givens.find(Key::kCount); count != givens.end()) {
+    request.ipus = TRY(parse_count(count->second, policy));
+  }
+  if (const auto partition = givens.find(Key::kPartition); partition != givens.end()) {
+    if (!vipu::is_partition_name(partition->second.value)) {
+      return refused(partition->second,
+                     "a partition has a name of 1 to 36 letters, digits, '-' and '_'");
+    }
+    request.partition = partition->second.value;
+  }
+  if (const auto gcd = givens.find(Key::kGcd); gcd != givens.end()) {
+    constexpr uint32_t kMaxGcd = 255;
+    const Result<uint32_t> number = base::parse_int<uint32_t>(gcd->second.value, 0, kMaxGcd);
+    if (!number.ok()) return refused(gcd->second, "give the number of a GCD, from 0");
+    request.gcd = number.value();
+  }
+  if (const auto devices = givens.find(Key::kDevices); devices != givens.end()) {
+    request.all_cards = devices->second.value == "all";
+    if (!request.all_cards) request.cards = TRY(parse_cards(devices->second));
+  }
+  return {};
+}
+
+Status read_options(const Givens& givens, Request& request) {
+  if (const auto wait = givens.find(Key::kWait); wait != givens.end()) {
+    const Result<std::chrono::milliseconds> time = base::parse_duration(wait->second.value);
+    if (!time.ok())
+      return refused(wait->second, "give a duration such as 90s, 5m or 1h (at most 24h)");
+    request.wait = time.value();
+  }
+  if (const auto network = givens.find(Key::kNetwork); network != givens.end()) {
+    if (network->second.value != "roce" && network->second.value != "none")
+      return refused(network->second, "give 'roce', or 'none' for cards");
+    request.network = network->second.value == "roce";
+  }
+  if (const auto flag = givens.find(Key::kReconfigurable); flag != givens.end()) {
+    if (flag->second.value != "0" && flag->second.value != "1")
+      return refused(flag->second, "give 0 or 1");
+    request.reconfigurable = flag->second.value == "1";
+  }
+  if (const auto pool = givens.find(Key::kPool); pool != givens.end()) {
+    if (pool->second.value.empty()) return refused(pool->second, "give the name of a pool");
+    request.pool = pool->second.value;
+  }
+  if (const auto tenant = givens.find(Key::kTenant); tenant != givens.end()) {
+    request.tenant = base::one_line(tenant->second.value, 64);
   }
   return {};
 }
@@ -156,28 +279,11 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
     givens.erase(devices);  // it was overruled
   }
   TRY(check_policy(givens, policy));
-  TRY(check_unserved(givens));
-  const auto count = givens.find(Key::kCount);
-  if (count == givens.end()) {
-    return Error(Code::kInvalid, str(givens.begin()->second.name,
-                                     " is set, but nothing says how many IPUs; give IPU_COUNT=N"));
-  }
+  TRY(choose_selector(givens));
+  TRY(check_companions(givens));
   Request request;
-  request.ipus = TRY(parse_count(count->second, policy));
-  if (const auto wait = givens.find(Key::kWait); wait != givens.end()) {
-    const Result<std::chrono::milliseconds> time = base::parse_duration(wait->second.value);
-    if (!time.ok())
-      return refused(wait->second, "give a duration such as 90s, 5m or 1h (at most 24h)");
-    request.wait = time.value();
-  }
-  if (const auto flag = givens.find(Key::kReconfigurable); flag != givens.end()) {
-    if (flag->second.value != "0" && flag->second.value != "1")
-      return refused(flag->second, "give 0 or 1");
-    request.reconfigurable = flag->second.value == "1";
-  }
-  if (const auto tenant = givens.find(Key::kTenant); tenant != givens.end()) {
-    request.tenant = base::one_line(tenant->second.value, 64);
-  }
+  TRY(read_selector(givens, policy, request));
+  TRY(read_options(givens, request));
   return std::optional<Request>(std::move(request));
 }
 

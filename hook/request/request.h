@@ -14,11 +14,19 @@
 
 namespace hook {
 
+// What the IPUs of a container are: exactly one of a new partition of so many IPUs, a GCD of a
+// partition that was made ahead, and cards by their numbers.
 struct Request {
-  uint32_t ipus = 0;  // a power of two
+  uint32_t ipus = 0;  // a power of two; 0: not a new partition by size
   bool reconfigurable = false;
   std::chrono::milliseconds wait{0};  // for capacity, instead of failing at once
-  std::string tenant;
+  std::string tenant = {};
+  std::string pool = {};             // empty: the first one
+  std::string partition = {};        // made ahead; empty: none
+  std::optional<uint32_t> gcd = {};  // of that partition
+  std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
+  bool all_cards = false;
+  bool network = true;  // false: it asked for none
   bool operator==(const Request&) const = default;
 };
 

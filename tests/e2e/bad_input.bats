@@ -9,21 +9,6 @@ teardown() {
   assert_nothing_left
 }
 
-assert_refused() { # DOCKER-OPTION... -- TEXT...
-  local options=()
-  while [ "$1" != -- ]; do
-    options+=("$1")
-    shift
-  done
-  shift
-  run -125 docker run --rm --runtime=ipu "${options[@]}" busybox true
-  assert_equal "$(grep -c 'ipu: ' <<<"$output")" 1
-  local text
-  for text in "$@"; do
-    assert_contains "$output" "$text"
-  done
-}
-
 ACCEPTED='a power of two from 1 to 64'
 
 @test "IPU_COUNT=3" { assert_refused -e IPU_COUNT=3 -- 'IPU_COUNT' "'3'" "$ACCEPTED"; }
@@ -41,6 +26,6 @@ ACCEPTED='a power of two from 1 to 64'
 }
 
 @test "--net=host" { assert_refused --net=host -e IPU_COUNT=4 -- 'network'; }
-@test "IPU_NETWORK=none" { assert_refused -e IPU_COUNT=4 -e IPU_NETWORK=none -- 'IPU_NETWORK' "'none'"; }
+@test "IPU_NETWORK=none" { assert_refused -e IPU_COUNT=4 -e IPU_NETWORK=none -- 'IPU_NETWORK=none'; }
 @test "IPU_WAIT=soon" { assert_refused -e IPU_COUNT=4 -e IPU_WAIT=soon -- 'IPU_WAIT' "'soon'" '90s'; }
 @test "IPU_WAIT without a count" { assert_refused -e IPU_WAIT=90s -- 'IPU_WAIT' 'IPU_COUNT'; }

@@ -20,33 +20,6 @@ teardown_file() {
 # The addresses of the host, each with a server on port 9999.
 HOST_ADDRESSES='10.5.200.1 10.1.3.1 172.17.0.1'
 
-address_in() { lease_of "$1" '.rails[0].address'; }
-
-first_endpoint() { # NAME
-  local all
-  all=$(endpoints "$1")
-  echo "${all%%$'\n'*}"
-}
-
-# Fails if the target answers NAME: as programs connect, from roce0's address, and bound to roce0, which
-# passes by the routing tables.
-assert_unreachable() { # NAME ADDRESS PORT
-  local name=$1 source
-  shift
-  source=$(address_in "$name")
-  assert_no_answer "$name" nc -w 2 "$@"
-  assert_no_answer "$name" dial "$@" "$source"
-  assert_no_answer "$name" dial "$@" "$source" roce0
-  assert_no_answer "$name" dial "$@" 0.0.0.0 roce0
-}
-
-assert_no_answer() { # NAME COMMAND...
-  local answer
-  if answer=$(inside "$@" 2>/dev/null) || [ -n "$answer" ]; then
-    fail "'${*:2}' in $1 got an answer: $answer"
-  fi
-}
-
 @test "each target answers a container without IPUs" {
   local endpoint host
   for endpoint in "$(first_endpoint bridged)" "$(first_endpoint alone)"; do

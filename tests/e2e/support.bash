@@ -30,9 +30,38 @@ endpoints() { # NAME
   inside "$1" cat /etc/ipuof.conf.d/ipuof.conf | jq -r '.devices[] | "\(.ip) \(.server_port)"'
 }
 
+container_id() { docker inspect -f '{{.Id}}' "$1" | cut -c 1-12; }
+
 # The part of a running container's lease.json that the jq FILTER selects.
 lease_of() { # NAME FILTER
   inside "$1" cat /run/ipu/lease.json | jq -er "$2"
+}
+
+address_in() { lease_of "$1" '.rails[0].address'; }
+
+first_endpoint() { # NAME
+  local all
+  all=$(endpoints "$1")
+  echo "${all%%$'\n'*}"
+}
+
+# Fails if the target answers NAME: as programs connect, from roce0's address, and bound to roce0, which
+# passes by the routing tables.
+assert_unreachable() { # NAME ADDRESS PORT
+  local name=$1 source
+  shift
+  source=$(address_in "$name")
+  assert_no_answer "$name" nc -w 2 "$@"
+  assert_no_answer "$name" dial "$@" "$source"
+  assert_no_answer "$name" dial "$@" "$source" roce0
+  assert_no_answer "$name" dial "$@" 0.0.0.0 roce0
+}
+
+assert_no_answer() { # NAME COMMAND...
+  local answer
+  if answer=$(inside "$@" 2>/dev/null) || [ -n "$answer" ]; then
+    fail "'${*:2}' in $1 got an answer: $answer"
+  fi
 }
 
 fail() {
@@ -46,6 +75,47 @@ assert_equal() { # ACTUAL EXPECTED
 
 assert_contains() { # TEXT PART
   [[ $1 == *"$2"* ]] || fail "text: $1" "does not contain: $2"
+}
+
+# A container does not start, and the error that docker shows has each TEXT in it.
+assert_refused() { # DOCKER-OPTION... -- TEXT...
+  local options=() text
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  run -125 docker run --rm --runtime=ipu "${options[@]}" busybox true
+  # shellcheck disable=SC2154
+  assert_equal "$(grep -c 'ipu: ' <<<"$output")" 1
+  for text in "$@"; do
+    assert_contains "$output" "$text"
+  done
+}
+
+# Runs jq with the ARGUMENTS on the simulator's log, all lines as one array.
+sim_log() { # ARGUMENT...
+  in_host cat "$SIM_LOG" | jq --slurp --raw-output "$@"
+}
+
+restart_sim() {
+  sim_stop
+  sim_start
+}
+
+has_waiters() { [ "$(ipuctl queue -o json | jq length)" = "$1" ]; }
+has_leases() { [ "$(ipuctl ps -o json | jq length)" = "$1" ]; }
+
+# Adds a pool "slices" of an IPUoF file.
+configure_slices() { # FILE
+  in_host sed -i 's/^\[pool\]/[[pool]]/' /etc/ipu-container-toolkit/config.toml
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<END
+
+[[pool]]
+name = "slices"
+provider = "ipuof"
+file = "$1"
+END
 }
 
 # What of the product is still there, one line each.
@@ -66,9 +136,22 @@ nothing_is_left() {
   left=$(set -e -o pipefail; leftovers 2>&1) && [ -z "$left" ]
 }
 
-# docker reports the end of a container before its last hook has run.
+# docker reports the end of a container before its last hook has run. In a teardown this comes last:
+# bats takes its last status alone.
 assert_nothing_left() {
   wait_until 10 nothing_is_left || fail 'still there:' "$(leftovers 2>&1)"
+}
+
+gc_leaves_nothing() {
+  ipuctl gc >/dev/null && nothing_is_left
+}
+
+# Those that `ipuctl partition create` made.
+remove_partitions() {
+  local name
+  for name in $(ipuctl partition list --output json | jq -r '.[] | select(.kind == "NAMED").partition'); do
+    ipuctl partition remove "$name" --force >/dev/null
+  done
 }
 
 remove_containers() {

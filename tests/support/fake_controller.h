@@ -3,7 +3,6 @@
 // be told to fail. It never waits.
 #pragma once
 
-#include <bit>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/fake_pool.h"
 #include "vipu/controller.h"
-#include "vipu/placement.h"
 
 namespace test {
 
@@ -21,7 +20,7 @@ class FakeController final : public vipu::Controller {
  public:
   enum class When { kBefore, kAfter };
 
-  explicit FakeController(uint32_t ipus = 16) : ipus_(ipus) {}
+  explicit FakeController(uint32_t ipus = 16) : pool_(ipus) {}
 
   // The next call fails with ERROR: before it has any effect, or after all of it.
   void fail_next(base::Error error, When when = When::kBefore) {
@@ -29,50 +28,108 @@ class FakeController final : public vipu::Controller {
   }
   // From now on every call fails with kUnavailable, until it is reachable again.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
-  // How long a partition takes. One that takes longer than its caller waits stays PENDING.
+  // How long a partition takes, also to be reset. One that takes longer than its caller waits
+  // stays PENDING; one that takes no time is ACTIVE when it is submitted.
   void set_create_delay(std::chrono::milliseconds delay) { create_delay_ = delay; }
+  // The partition is in state ERROR for this reason, until it is reset. Only force removes it.
+  void tear(const std::string& id, const std::string& reason) {
+    pool_.partitions.at(id).ready = vipu::ReadyState::kError;
+    reasons_[id] = reason;
+  }
+  // The IPU is not given away any more.
+  void taint(const vipu::IpuPlace& place, const std::string& reason) {
+    pool_.tainted.push_back({place, reason});
+  }
+  // How often partitions of this name were reset, also one that is gone.
+  [[nodiscard]] uint32_t resets(const std::string& id) const {
+    const auto at = resets_.find(id);
+    return at == resets_.end() ? 0 : at->second;
+  }
+  // What the last partition was made of.
+  [[nodiscard]] const vipu::PartitionRequest& last_request() const { return last_request_; }
 
   base::Result<vipu::Grant> create(const vipu::PartitionRequest& request,
                                    const base::Deadline& deadline) override {
-    return run<vipu::Grant>("create", [&] { return do_create(request, deadline); });
+    return run<vipu::Grant>("create", deadline, [&]() -> base::Result<vipu::Grant> {
+      TRY(add(request));
+      return become_active(request.id, deadline);
+    });
   }
 
-  base::Result<std::vector<vipu::Partition>> list(const base::Deadline&) override {
-    return run<std::vector<vipu::Partition>>("list", [&] { return all(); });
+  base::Status submit(const vipu::PartitionRequest& request,
+                      const base::Deadline& deadline) override {
+    return run<void>("submit", deadline, [&] { return add(request); });
+  }
+
+  base::Result<vipu::Grant> wait(const std::string& id, const base::Deadline& deadline) override {
+    return run<vipu::Grant>("wait", deadline, [&] { return become_active(id, deadline); });
+  }
+
+  base::Result<std::vector<vipu::Partition>> list(const base::Deadline& deadline) override {
+    return run<std::vector<vipu::Partition>>("list", deadline,
+                                             [&] { return pool_.survey().partitions; });
   }
 
   base::Result<vipu::PartitionStatus> status(const std::string& id,
-                                             const base::Deadline&) override {
-    return run<vipu::PartitionStatus>("status", [&]() -> base::Result<vipu::PartitionStatus> {
-      const auto at = partitions_.find(id);
-      if (at == partitions_.end()) return not_found(id);
-      const bool active = at->second.ready == vipu::ReadyState::kActive;
-      return vipu::PartitionStatus{
-          at->second.ready,
-          active ? vipu::OperationState::kIdle : vipu::OperationState::kCreating,
-          {}};
+                                             const base::Deadline& deadline) override {
+    return run<vipu::PartitionStatus>(
+        "status", deadline, [&]() -> base::Result<vipu::PartitionStatus> {
+          const vipu::ReadyState ready = TRY(pool_.get(id))->ready;
+          vipu::PartitionStatus status{ready, vipu::OperationState::kIdle};
+          if (ready == vipu::ReadyState::kPending) {
+            status.operation = vipu::OperationState::kCreating;
+          }
+          if (ready == vipu::ReadyState::kError) status.errors = {reasons_[id]};
+          return status;
+        });
+  }
+
+  base::Result<vipu::Grant> config(const std::string& id, std::optional<uint32_t> gcd,
+                                   const base::Deadline& deadline) override {
+    return run<vipu::Grant>("config", deadline, [&]() -> base::Result<vipu::Grant> {
+      const vipu::Partition* const partition = TRY(pool_.get(id));
+      if (partition->ready != vipu::ReadyState::kActive || gcd.value_or(0) >= partition->gcds) {
+        return base::Error(base::Code::kNotFound, base::str("no such GCD of ", base::quote(id)));
+      }
+      return pool_.grant_of(*partition, gcd);
     });
   }
 
-  base::Result<std::vector<vipu::IpuofConfig>> config(const std::string& id,
-                                                      const base::Deadline&) override {
-    return run<std::vector<vipu::IpuofConfig>>("config", [&] { return config_of(id); });
-  }
-
-  base::Result<base::Removed> remove(const std::string& id, const base::Deadline&) override {
-    return run<base::Removed>("remove", [&]() -> base::Result<base::Removed> {
-      return partitions_.erase(id) > 0 ? base::Removed::kNow : base::Removed::kWasAbsent;
+  base::Status reset(const std::string& id, vipu::Relocate,
+                     const base::Deadline& deadline) override {
+    return run<void>("reset", deadline, [&]() -> base::Status {
+      TRY(pool_.get(id))->ready = vipu::ReadyState::kPending;
+      ++resets_[id];
+      TRY(become_active(id, deadline));
+      return {};
     });
   }
 
-  base::Result<vipu::Capacity> capacity(const base::Deadline&) override {
-    return run<vipu::Capacity>("capacity", [&]() -> base::Result<vipu::Capacity> {
-      return vipu::capacity_of(ipus_, all());
+  base::Result<base::Removed> remove(const std::string& id, vipu::Force force,
+                                     const base::Deadline& deadline) override {
+    return run<base::Removed>("remove", deadline, [&]() -> base::Result<base::Removed> {
+      const auto at = pool_.partitions.find(id);
+      if (at == pool_.partitions.end()) return base::Removed::kWasAbsent;
+      if (at->second.ready == vipu::ReadyState::kError && force == vipu::Force::kNo) {
+        return base::Error(base::Code::kBusy, base::str(base::quote(id), " is in state ERROR"));
+      }
+      pool_.partitions.erase(at);
+      return base::Removed::kNow;
     });
   }
 
-  base::Result<std::string> version(const base::Deadline&) override {
-    return run<std::string>("version",
+  base::Result<vipu::Survey> survey(const base::Deadline& deadline) override {
+    return run<vipu::Survey>("survey", deadline, [&] { return pool_.survey(); });
+  }
+
+  base::Result<std::vector<vipu::IpuAttributes>> attributes(
+      const std::vector<std::string>& agents, const base::Deadline& deadline) override {
+    return run<std::vector<vipu::IpuAttributes>>("attributes", deadline,
+                                                 [&] { return pool_.attributes_of(agents); });
+  }
+
+  base::Result<std::string> version(const base::Deadline& deadline) override {
+    return run<std::string>("version", deadline,
                             []() -> base::Result<std::string> { return std::string("fake"); });
   }
 
@@ -83,77 +140,42 @@ class FakeController final : public vipu::Controller {
   };
 
   template <typename T, typename Call>
-  base::Result<T> run(const char* name, const Call& call) {
+  base::Result<T> run(const char* name, const base::Deadline& deadline, const Call& call) {
+    const std::string context = base::str("fake controller: ", name);
     const std::optional<Failure> failure = std::exchange(failure_, std::nullopt);
-    if (unreachable_) {
-      return base::Error(base::Code::kUnavailable, base::str("fake controller: ", name, ": down"));
-    }
+    if (unreachable_) return base::Error(base::Code::kUnavailable, context + ": down");
+    if (deadline.passed()) return base::Error(base::Code::kTimeout, context + ": no time is left");
     if (failure.has_value() && failure->when == When::kBefore) return failure->error;
     base::Result<T> result = call();
     if (failure.has_value()) return failure->error;
     if (result.ok()) return result;
-    return std::move(result).error().wrap(base::str("fake controller: ", name));
+    return std::move(result).error().wrap(context);
   }
 
-  base::Result<vipu::Grant> do_create(const vipu::PartitionRequest& request,
-                                      const base::Deadline& deadline) {
-    if (!std::has_single_bit(request.size) || request.size > ipus_) {
-      return base::Error(base::Code::kInvalid, base::str("no partition has size ", request.size));
-    }
-    if (partitions_.contains(request.id)) return base::Error(base::Code::kExists, request.id);
-    vipu::Occupied taken(ipus_);
-    for (const vipu::Partition& partition : all()) {
-      for (const vipu::IpuPlace& place : partition.ipus) taken[place.ipu] = true;
-    }
-    const std::optional<uint32_t> first = vipu::find_block(taken, request.size);
-    if (!first.has_value()) {
-      return base::Error(base::Code::kBusy, base::str("no free block of ", request.size, " IPUs"));
-    }
-    vipu::Partition& made = partitions_[request.id];
-    made.id = request.id;
-    made.allocation = request.allocation;
-    made.reconfigurable = request.reconfigurable;
-    made.ready = vipu::ReadyState::kPending;
-    for (uint32_t i = 0; i < request.size; ++i) made.ipus.push_back({0, *first + i});
-    if (create_delay_ >= deadline.left()) {
-      return base::Error(base::Code::kTimeout, base::str(request.id, " is still PENDING"));
-    }
-    made.ready = vipu::ReadyState::kActive;
-    return vipu::Grant{config_of(request.id).take(), "10.5.1.254"};
+  base::Status add(const vipu::PartitionRequest& request) {
+    vipu::Partition* const made = TRY(pool_.add(request));
+    last_request_ = request;
+    const bool at_once = create_delay_.count() == 0;
+    made->ready = at_once ? vipu::ReadyState::kActive : vipu::ReadyState::kPending;
+    return {};
   }
 
-  base::Result<std::vector<vipu::IpuofConfig>> config_of(const std::string& id) const {
-    const auto at = partitions_.find(id);
-    if (at == partitions_.end() || at->second.ready != vipu::ReadyState::kActive) {
-      return not_found(id);
+  base::Result<vipu::Grant> become_active(const std::string& id, const base::Deadline& deadline) {
+    vipu::Partition* const partition = TRY(pool_.get(id));
+    if (partition->ready == vipu::ReadyState::kError) {
+      return base::Error(base::Code::kInternal, base::str(base::quote(id), ": ", reasons_[id]));
     }
-    vipu::IpuofConfig config;
-    for (const vipu::IpuPlace& place : at->second.ipus) {
-      vipu::IpuofDevice device;
-      device.ip = base::str("10.5.1.", place.ipu / 4 + 1);
-      device.server_port = 50052 + place.ipu % 4;
-      device.rdma_port = 50152 + place.ipu % 4;
-      device.device_id = place.ipu % 4;
-      device.routing_id = place.ipu - at->second.ipus.front().ipu;
-      device.ipu_id = place.ipu;
-      config.devices.push_back(device);
+    if (partition->ready == vipu::ReadyState::kPending && create_delay_ >= deadline.left()) {
+      return base::Error(base::Code::kTimeout, base::str(base::quote(id), " is still PENDING"));
     }
-    config.attributes["GCD Id"] = "0";
-    return std::vector<vipu::IpuofConfig>{config};
+    partition->ready = vipu::ReadyState::kActive;
+    return pool_.grant_of(*partition, std::nullopt);
   }
 
-  std::vector<vipu::Partition> all() const {
-    std::vector<vipu::Partition> partitions;
-    for (const auto& [id, partition] : partitions_) partitions.push_back(partition);
-    return partitions;
-  }
-
-  static base::Error not_found(const std::string& id) {
-    return {base::Code::kNotFound, base::str("no partition ", base::quote(id))};
-  }
-
-  uint32_t ipus_;
-  std::map<std::string, vipu::Partition> partitions_;
+  FakePool pool_;
+  std::map<std::string, std::string> reasons_;  // of state ERROR
+  std::map<std::string, uint32_t> resets_;
+  vipu::PartitionRequest last_request_;
   std::chrono::milliseconds create_delay_{0};
   std::optional<Failure> failure_;
   bool unreachable_ = false;

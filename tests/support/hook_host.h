@@ -31,6 +31,14 @@ class LentController final : public vipu::Controller {
     if (before_create_) before_create_();
     return fake_.create(request, deadline);
   }
+  base::Status submit(const vipu::PartitionRequest& request,
+                      const base::Deadline& deadline) override {
+    if (before_create_) before_create_();
+    return fake_.submit(request, deadline);
+  }
+  base::Result<vipu::Grant> wait(const std::string& id, const base::Deadline& deadline) override {
+    return fake_.wait(id, deadline);
+  }
   base::Result<std::vector<vipu::Partition>> list(const base::Deadline& deadline) override {
     return fake_.list(deadline);
   }
@@ -38,16 +46,24 @@ class LentController final : public vipu::Controller {
                                              const base::Deadline& deadline) override {
     return fake_.status(id, deadline);
   }
-  base::Result<std::vector<vipu::IpuofConfig>> config(const std::string& id,
-                                                      const base::Deadline& deadline) override {
-    return fake_.config(id, deadline);
+  base::Result<vipu::Grant> config(const std::string& id, std::optional<uint32_t> gcd,
+                                   const base::Deadline& deadline) override {
+    return fake_.config(id, gcd, deadline);
   }
-  base::Result<base::Removed> remove(const std::string& id,
+  base::Status reset(const std::string& id, vipu::Relocate relocate,
+                     const base::Deadline& deadline) override {
+    return fake_.reset(id, relocate, deadline);
+  }
+  base::Result<base::Removed> remove(const std::string& id, vipu::Force force,
                                      const base::Deadline& deadline) override {
-    return fake_.remove(id, deadline);
+    return fake_.remove(id, force, deadline);
   }
-  base::Result<vipu::Capacity> capacity(const base::Deadline& deadline) override {
-    return fake_.capacity(deadline);
+  base::Result<vipu::Survey> survey(const base::Deadline& deadline) override {
+    return fake_.survey(deadline);
+  }
+  base::Result<std::vector<vipu::IpuAttributes>> attributes(
+      const std::vector<std::string>& agents, const base::Deadline& deadline) override {
+    return fake_.attributes(agents, deadline);
   }
   base::Result<std::string> version(const base::Deadline& deadline) override {
     return fake_.version(deadline);
@@ -70,7 +86,11 @@ class HookHost {
   // The pool has this many IPUs; the rail's parent is this interface of the host.
   explicit HookHost(uint32_t ipus = 16, const std::string& parent = "lo") : controller(ipus) {
     config.runtimes = hook::default_runtimes();
-    config.pool = {"pod16", "vipu", "10.5.1.254:8090", std::chrono::seconds(30)};
+    hook::PoolConfig pool;
+    pool.name = "pod16";
+    pool.controller = "10.5.1.254:8090";
+    pool.timeout = std::chrono::seconds(30);
+    config.pools = {pool};
     config.network.rails = {{parent, netns::parse_ipv4_prefix("10.5.0.0/16").take(),
                              netns::parse_ipv4("10.5.200.10").take(),
                              netns::parse_ipv4("10.5.200.99").take()}};
@@ -94,9 +114,12 @@ class HookHost {
 
   // Starts the container NAME in a bundle of the same name.
   base::Status prepare(const std::string& name, uint32_t ipus) {
-    hook::Bundle bundle = make_bundle(name);
     hook::Request request;
     request.ipus = ipus;
+    return prepare(name, request);
+  }
+  base::Status prepare(const std::string& name, const hook::Request& request) {
+    hook::Bundle bundle = make_bundle(name);
     return hook::prepare_container(env, config, request, name, bundle);
   }
   // The same, which must succeed; its lease.
@@ -140,12 +163,16 @@ class HookHost {
   std::vector<std::string> asked_controllers;  // their addresses, one a call
   hook::Ledger ledger = hook::Ledger::open(dir / "state/ledger.db").take();
   hook::Config config;
+  std::vector<std::string> refills;  // pools whose refill was started
   hook::Env env{ledger,
-                [this](const std::string& address) {
-                  asked_controllers.push_back(address);
+                [this](const hook::PoolConfig& pool) {
+                  asked_controllers.push_back(hook::source_of(pool));
                   return std::make_unique<LentController>(controller, before_create);
                 },
-                dir / "run", "/usr/local/bin/ipu-container-hook"};
+                [](const std::string&) { return hook::ControllerSecurity(); },
+                [this](const std::string& pool) { refills.push_back(pool); },
+                dir / "run",
+                "/usr/local/bin/ipu-container-hook"};
 };
 
 }  // namespace test

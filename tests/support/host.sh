@@ -18,6 +18,8 @@ O=${O:-build/${FLAVOR:-release}}
 BINDIR=${BINDIR:-${PREFIX:-/usr/local}/bin}
 HOST_PATH=/usr/sbin:/usr/bin:/sbin:/bin:$BINDIR
 CONTROLLER=10.1.3.101:8090
+SIM_LOG=/run/service/simulator.jsonl
+SIM_OPTIONS=()
 
 # Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
 wait_until() {
@@ -155,10 +157,13 @@ range = "10.5.200.10-10.5.200.200"
 END
 }
 
-# Starts the V-IPU controller and the IPU-Machines of a POD64; returns when the controller answers.
+# Starts the V-IPU controller and the IPU-Machines of a POD64, with the options in SIM_OPTIONS; returns
+# when the controller answers. What happens is in its log, $SIM_LOG in the host, which starts anew.
 sim_start() {
+  host_run rm -f "$SIM_LOG"
   host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod pod64 \
-    --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --endpoints --fabric 10.5.1.0/24
+    --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --log "$SIM_LOG" \
+    --endpoints --fabric 10.5.1.0/24 "${SIM_OPTIONS[@]}"
   wait_until 10 host_run busybox nc -w 1 "${CONTROLLER%:*}" "${CONTROLLER#*:}" </dev/null >/dev/null 2>&1 && return
   echo 'sim_start: vipu-simulator does not answer' >&2
   host_run cat /run/service/simulator.log >&2

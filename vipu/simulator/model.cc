@@ -2,7 +2,6 @@
 #include "vipu/simulator/model.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/text.h"
 
@@ -16,170 +15,157 @@ using base::str;
 
 namespace {
 
-// Longer names break Graphcore's own tools.
-constexpr size_t kMaxName = 36;
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxName &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_';
-         });
-}
-
 Error not_found(const std::string& id) {
   return {Code::kNotFound, str("no partition ", base::quote(id))};
 }
 
-Requirements completed(Requirements wanted) {
-  wanted.gcds = std::max(1U, wanted.gcds);
-  wanted.replicas = wanted.replicas == 0 ? wanted.gcds : wanted.replicas;
-  wanted.allocation = kAllocation;
-  return wanted;
-}
-
 }  // namespace
 
-Status Model::check(const Requirements& wanted) const {
-  if (!is_name(wanted.id)) {
-    return Error(Code::kInvalid, str("partition name ", base::quote(wanted.id), " is not 1 to ",
-                                     kMaxName, " of A-Z, a-z, 0-9, - and _"));
-  }
-  if (!std::has_single_bit(wanted.size) || wanted.size > pod_.ipus()) {
-    return Error(Code::kInvalid, str("size ", wanted.size, " is not a power of two from 1 to ",
-                                     pod_.ipus(), ", the IPUs of ", pod_.name));
-  }
-  const uint32_t gcds = std::max(1U, wanted.gcds);
-  if (!std::has_single_bit(gcds) || gcds > wanted.size) {
-    return Error(Code::kInvalid, str(gcds, " GCDs cannot share ", wanted.size, " IPUs evenly"));
-  }
-  if (!wanted.allocation.empty() && wanted.allocation != kAllocation) {
-    return Error(Code::kInvalid, str("no allocation ", base::quote(wanted.allocation),
-                                     ": there is one, '", kAllocation, "'"));
-  }
-  return {};
-}
-
-Status Model::create(const Requirements& wanted, Time now) {
-  TRY(check(wanted));
-  if (entries_.contains(wanted.id)) {
+Status Model::create(PartitionRequest wanted, const Access& access, const Outcome& outcome) {
+  TRY(check(wanted, access));
+  if (records_.contains(wanted.id)) {
     return Error(Code::kExists, str("there is a partition ", base::quote(wanted.id)));
   }
-  const Occupied taken = occupied();
-  const std::optional<uint32_t> first = find_block(taken, wanted.size);
-  if (!first.has_value()) {
-    return Error(Code::kBusy, str("no free block of ", wanted.size,
-                                  " IPUs (largest free: ", largest_free_block(taken), ")"));
+  Placed placed = TRY(wanted.ipus.empty() ? find_room(wanted, access) : find_named(wanted, access));
+  wanted.allocation = std::move(placed.allocation);
+  Record record{completed(std::move(wanted)), std::move(placed.ipus)};
+  Outcome ends_in = outcome;
+  if (ends_in.errors.empty() && !settings_.create_error.empty()) {
+    ends_in.errors = {settings_.create_error};
+    ends_in.lasting = true;
   }
-  entries_[wanted.id] = {completed(wanted), *first, now + create_delay_, OperationState::kCreating,
-                         create_error_};
+  const std::string id = record.wanted.id;
+  begin(record, OperationState::kCreating, settings_.create_delay, ends_in);
+  hold(id, record);
+  records_.emplace(id, std::move(record));
+  advance_to(now_);
   return {};
 }
 
-Status Model::remove(const std::string& id, Force force, Time now) {
-  const auto at = entries_.find(id);
-  if (at == entries_.end()) return not_found(id);
-  if (force == Force::kNo && ready_of(at->second, now) == ReadyState::kError) {
+Status Model::remove(const std::string& id, Force force) {
+  const Record* record = TRY(find(id));
+  if (force == Force::kNo && record->ready == ReadyState::kError) {
     return Error(Code::kBusy, str("partition ", base::quote(id), " failed: it takes force"));
   }
-  entries_.erase(at);
+  release(id, *record);
+  records_.erase(id);
   return {};
 }
 
-Status Model::reset(const std::string& id, Time now) {
-  const auto at = entries_.find(id);
-  if (at == entries_.end()) return not_found(id);
-  at->second.active_at = now + create_delay_;
-  at->second.operation = OperationState::kResetting;
-  at->second.error.clear();
+Status Model::reset(const std::string& id, Relocate by_call, const Outcome& outcome) {
+  Record* record = TRY(find(id));
+  if (by_call == Relocate::kYes || record->wanted.relocatable) relocate(id, *record);
+  record->auto_resets = 0;
+  record->last_auto_reset = Time(0);
+  begin(*record, OperationState::kResetting, settings_.reset_delay, outcome);
+  advance_to(now_);
   return {};
 }
 
-ReadyState Model::ready_of(const Entry& entry, Time now) {
-  if (now < entry.active_at) return ReadyState::kPending;
-  return entry.error.empty() ? ReadyState::kActive : ReadyState::kError;
+Status Model::set_error(const std::string& id, const std::vector<std::string>& errors) {
+  Record* record = TRY(find(id));
+  fail(*record, Cause::kFault, errors);
+  return {};
 }
 
-std::vector<Partition> Model::list(Time now) const {
-  std::vector<Partition> partitions;
-  for (const auto& [id, entry] : entries_) {
-    Partition partition;
-    partition.id = id;
-    partition.cluster = pod_.name;
-    partition.allocation = entry.wanted.allocation;
-    for (uint32_t i = 0; i < entry.wanted.size; ++i) partition.ipus.push_back({0, entry.first + i});
-    partition.gcds = entry.wanted.gcds;
-    partition.replicas = entry.wanted.replicas;
-    partition.reconfigurable = entry.wanted.reconfigurable;
-    partition.ready = ready_of(entry, now);
-    partitions.push_back(std::move(partition));
+Status Model::take_agent_down(std::string_view agent) {
+  const uint32_t machine = TRY(machine_of_agent(pod_, agent));
+  down_[machine] = str("agent ", agent, " is down");
+  for (auto& [id, record] : records_) {
+    const std::optional<std::string> down = down_agent_of(record);
+    // What is PENDING finds out when its operation ends.
+    if (down.has_value() && record.ready == ReadyState::kActive)
+      fail(record, Cause::kAgent, {*down});
   }
-  return partitions;
+  return {};
 }
 
-Result<const Model::Entry*> Model::find(const std::string& id) const {
-  const auto at = entries_.find(id);
-  if (at == entries_.end()) return not_found(id);
+Status Model::bring_agent_up(std::string_view agent) {
+  const uint32_t machine = TRY(machine_of_agent(pod_, agent));
+  down_.erase(machine);
+  return {};
+}
+
+Result<uint32_t> Model::check_ipu(uint32_t ipu) const {
+  if (ipu < pod_.ipus()) return ipu;
+  return Error(Code::kInvalid, str("no IPU ", ipu, ": they are 0 to ", pod_.ipus() - 1));
+}
+
+Status Model::taint(uint32_t ipu, const std::string& reason) {
+  taints_[TRY(check_ipu(ipu))] = reason;
+  return {};
+}
+
+Status Model::untaint(uint32_t ipu) {
+  taints_.erase(TRY(check_ipu(ipu)));
+  return {};
+}
+
+Result<Record*> Model::find(const std::string& id) {
+  const auto at = records_.find(id);
+  if (at == records_.end()) return not_found(id);
   return &at->second;
 }
 
-Result<PartitionStatus> Model::status(const std::string& id, Time now) const {
-  const Entry* entry = TRY(find(id));
-  switch (ready_of(*entry, now)) {
-    case ReadyState::kActive:
-      return PartitionStatus{ReadyState::kActive, OperationState::kIdle, {}};
-    case ReadyState::kError:
-      return PartitionStatus{ReadyState::kError, OperationState::kFailed, {entry->error}};
-    default:
-      return PartitionStatus{ReadyState::kPending, entry->operation, {}};
-  }
+Result<const Record*> Model::find(const std::string& id) const {
+  const auto at = records_.find(id);
+  if (at == records_.end()) return not_found(id);
+  return &at->second;
 }
 
-Result<std::vector<IpuofConfig>> Model::config(const std::string& id, Time now) const {
-  const Entry* entry = TRY(find(id));
-  if (ready_of(*entry, now) != ReadyState::kActive) {
-    return Error(Code::kBusy, str("partition ", base::quote(id), " is not ACTIVE"));
+Result<std::vector<IpuofConfig>> Model::config(const std::string& id) const {
+  const Record* record = TRY(find(id));
+  if (record->ready != ReadyState::kActive) {
+    return Error(Code::kBusy, str("partition ", base::quote(id), " is ", name_of(record->ready),
+                                  " and not ACTIVE"));
   }
-  std::vector<IpuofConfig> gcds(entry->wanted.gcds);
-  const uint32_t per_gcd = entry->wanted.size / entry->wanted.gcds;
-  for (uint32_t i = 0; i < entry->wanted.size; ++i) {
-    gcds[i / per_gcd].devices.push_back(device_of(pod_, entry->first + i, i));
+  std::vector<IpuofConfig> gcds(record->wanted.gcds);
+  const size_t per_gcd = record->ipus.size() / gcds.size();
+  const std::vector<uint32_t> numbers = numbers_of(record->ipus);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const ChosenIpu& ipu = record->ipus[i];
+    gcds[i / per_gcd].devices.push_back(
+        device_of(pod_, numbers[i], ipu.domain_routing_id, ipu.routing_id));
   }
   // The two attributes that are known by name.
   for (size_t gcd = 0; gcd < gcds.size(); ++gcd) {
     gcds[gcd].attributes["GCD Id"] = std::to_string(gcd);
-    gcds[gcd].attributes["Fabric Reconfigurable"] = entry->wanted.reconfigurable ? "true" : "false";
+    gcds[gcd].attributes["Fabric Reconfigurable"] =
+        record->wanted.reconfigurable ? "true" : "false";
   }
   return gcds;
 }
 
-std::optional<std::string> Model::holder_of(uint32_t ipu) const {
-  for (const auto& [id, entry] : entries_) {
-    if (ipu >= entry.first && ipu - entry.first < entry.wanted.size) return id;
-  }
-  return std::nullopt;
+std::vector<uint32_t> Model::numbers_of(const std::vector<ChosenIpu>& ipus) const {
+  const Topology topology = pod_.topology();
+  std::vector<uint32_t> numbers;
+  for (const ChosenIpu& ipu : ipus) numbers.push_back(topology.number_of(ipu.place).value_or(0));
+  return numbers;
 }
 
-Occupied Model::occupied() const {
-  Occupied occupied(pod_.ipus());
-  for (const auto& [id, entry] : entries_) {
-    for (uint32_t i = 0; i < entry.wanted.size; ++i) occupied[entry.first + i] = true;
-  }
-  return occupied;
+void Model::hold(const std::string& id, const Record& record) {
+  events_.push_back({Event::Kind::kHold, id, numbers_of(record.ipus)});
+  ++revision_;
 }
 
-Status Model::put_back(const Requirements& wanted, uint32_t first) {
-  TRY(check(wanted));
-  const Occupied taken = occupied();
-  const bool fits = first % wanted.size == 0 && first + wanted.size <= pod_.ipus() &&
-                    std::none_of(taken.begin() + first, taken.begin() + first + wanted.size,
-                                 [](bool ipu) { return ipu; });
-  if (!fits || entries_.contains(wanted.id)) {
-    return Error(Code::kInvalid, str("partition ", base::quote(wanted.id), " at IPU ", first,
-                                     " is out of place, or in the place of another"));
+void Model::release(const std::string& id, const Record& record) {
+  events_.push_back({Event::Kind::kFree, id, numbers_of(record.ipus)});
+  ++revision_;
+}
+
+std::string Model::holder_of(uint32_t ipu) const {
+  for (const auto& [id, record] : records_) {
+    const std::vector<uint32_t> numbers = numbers_of(record.ipus);
+    if (std::find(numbers.begin(), numbers.end(), ipu) != numbers.end()) return id;
   }
-  entries_[wanted.id] = {completed(wanted), first, Time::min(), OperationState::kIdle, ""};
-  return {};
+  return "";
+}
+
+std::string Model::ailment_of(uint32_t ipu) const {
+  const auto down = down_.find(machine_of(ipu));
+  if (down != down_.end()) return down->second;
+  const auto taint = taints_.find(ipu);
+  return taint == taints_.end() ? "" : taint->second;
 }
 
 }  // namespace vipu::simulator

@@ -2,7 +2,6 @@
 // Model: what a V-IPU controller knows and decides, without network, clock or files.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,77 +9,123 @@
 #include <vector>
 
 #include "base/result.h"
+#include "vipu/controller.h"
 #include "vipu/placement.h"
 #include "vipu/simulator/pod.h"
+#include "vipu/simulator/record.h"
+#include "vipu/simulator/users.h"
 #include "vipu/types.h"
 
 namespace vipu::simulator {
 
-// Time since any fixed moment; whoever calls has the clock.
-using Time = std::chrono::milliseconds;
-
-inline constexpr const char* kAllocation = "alloc-1";  // the one allocation, of the whole POD
-
-struct Requirements {
-  std::string id;
-  uint32_t size = 0;
-  uint32_t gcds = 0;      // 0: 1
-  uint32_t replicas = 0;  // 0: one a GCD
-  bool reconfigurable = false;
-  std::string allocation;  // empty: any
+struct Settings {
+  Time create_delay{0};      // from PENDING to ACTIVE
+  Time reset_delay{0};       // the same, of a reset
+  Time auto_reset_delay{0};  // from ERROR to an auto-reset
+  uint32_t max_auto_resets = 3;
+  std::string create_error = {};  // what every new partition fails with; empty: none does
 };
 
-enum class Force : bool { kNo, kYes };
+// IPUs that a partition took or gave back.
+struct Event {
+  enum class Kind { kHold, kFree } kind = Kind::kHold;
+  std::string partition;
+  std::vector<uint32_t> ipus;
+  bool operator==(const Event&) const = default;
+};
 
 // Partitions of one POD. A partition takes its IPUs at once and is ACTIVE when the delay has
-// passed. A copy is another POD: change the copy, store it, then keep it.
+// passed. Everything is as of the last advance_to. A copy is another POD: change the copy, store
+// it, then keep it.
 class Model {
  public:
-  // CREATE_ERROR: what every new partition fails with after the delay; empty: none does.
-  Model(Pod pod, Time create_delay, std::string create_error = "")
-      : pod_(std::move(pod)), create_delay_(create_delay), create_error_(std::move(create_error)) {}
+  Model(Pod pod, Settings settings) : pod_(std::move(pod)), settings_(std::move(settings)) {}
 
-  // kInvalid for a size or a name that no partition can have, kExists, kBusy without a free block.
-  base::Status create(const Requirements& wanted, Time now);
+  // Does what was due up to NOW: operations end, auto-resets start. A NOW that has passed is fine.
+  void advance_to(Time now);
+
+  // kInvalid for what no partition can be, or a cluster or allocation that is not there; kDenied
+  // for one that ACCESS does not cover; kExists; kBusy without room, with the reason.
+  base::Status create(PartitionRequest wanted, const Access& access, const Outcome& outcome = {});
   // kNotFound if there is none, as in all that follow. kBusy if it failed, unless by force.
-  base::Status remove(const std::string& id, Force force, Time now);
-  // The partition is PENDING again, for as long as making it took; then ACTIVE, also if it had
-  // failed.
-  base::Status reset(const std::string& id, Time now);
+  base::Status remove(const std::string& id, Force force);
+  // The partition is PENDING again, then ACTIVE, also if it had failed. If IPUs of it are tainted
+  // or gone and it, or this call, is relocatable, it gets others if there is room.
+  base::Status reset(const std::string& id, Relocate relocate, const Outcome& outcome = {});
 
-  [[nodiscard]] std::vector<Partition> list(Time now) const;  // ordered by id
-  base::Result<PartitionStatus> status(const std::string& id, Time now) const;
-  // One for each GCD; kBusy while it is not ACTIVE.
-  base::Result<std::vector<IpuofConfig>> config(const std::string& id, Time now) const;
+  // Lets an ACTIVE or PENDING partition fail now, as a fault of the hardware does.
+  base::Status set_error(const std::string& id, const std::vector<std::string>& errors);
+  // The partitions of an agent that goes down fail, and no new one gets its IPUs until it is up.
+  base::Status take_agent_down(std::string_view agent);
+  base::Status bring_agent_up(std::string_view agent);
+  // An IPU that is tainted is given to no new partition; who has it keeps it.
+  base::Status taint(uint32_t ipu, const std::string& reason);
+  base::Status untaint(uint32_t ipu);
 
-  // The partition that holds an IPU, also while it is PENDING.
-  [[nodiscard]] std::optional<std::string> holder_of(uint32_t ipu) const;
+  [[nodiscard]] const std::map<std::string, Record>& records() const { return records_; }
+  base::Result<const Record*> find(const std::string& id) const;
+  // The devices of each GCD; kBusy while the partition is not ACTIVE.
+  base::Result<std::vector<IpuofConfig>> config(const std::string& id) const;
+  // The partition that holds an IPU, also while it is PENDING; empty: none.
+  [[nodiscard]] std::string holder_of(uint32_t ipu) const;
+  // Why an IPU cannot be given away, other than that it is held; empty: it can.
+  [[nodiscard]] std::string ailment_of(uint32_t ipu) const;
+  [[nodiscard]] Occupancy occupancy() const;
+  // All that contradicts the rules: an IPU that is held twice, a block that is none.
+  [[nodiscard]] std::vector<std::string> violations() const;
 
   [[nodiscard]] const Pod& pod() const { return pod_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  // Goes up with each change that a state file keeps.
+  [[nodiscard]] uint64_t revision() const { return revision_; }
+  // What happened to IPUs since the last call, in order.
+  std::vector<Event> take_events() { return std::exchange(events_, {}); }
 
-  // Partitions as JSON, and put back. Partitions of a file are ACTIVE: what was PENDING has had its
-  // time. kInvalid with the reason if TEXT is not what to_state wrote for such a POD.
+  // Partitions as JSON, and put back. What was PENDING is ACTIVE, having had its time, unless it
+  // was stuck; agents and IPUs are well. kInvalid with the reason if TEXT is not what to_state
+  // wrote for such a POD.
   [[nodiscard]] std::string to_state() const;
   base::Status load_state(std::string_view text);
 
  private:
-  struct Entry {
-    Requirements wanted;  // complete: no field is left open
-    uint32_t first = 0;   // of wanted.size IPUs
-    Time active_at{0};
-    OperationState operation = OperationState::kIdle;  // until active_at
-    std::string error;                                 // from then on; empty: it is ACTIVE
+  struct Placed {
+    std::string allocation;
+    std::vector<ChosenIpu> ipus;
   };
-  static ReadyState ready_of(const Entry& entry, Time now);
-  base::Status check(const Requirements& wanted) const;
-  base::Result<const Entry*> find(const std::string& id) const;
-  [[nodiscard]] Occupied occupied() const;
-  base::Status put_back(const Requirements& wanted, uint32_t first);
+  // model_check.cc
+  base::Status check_places(const std::vector<ChosenIpu>& ipus) const;
+  base::Status check(const PartitionRequest& wanted, const Access& access) const;
+  [[nodiscard]] PartitionRequest completed(PartitionRequest wanted) const;
+  // model_place.cc
+  [[nodiscard]] std::vector<const Allocation*> candidates(const std::string& name,
+                                                          const Access& access) const;
+  [[nodiscard]] Occupancy within(const Allocation& allocation) const;
+  base::Result<Placed> find_room(const PartitionRequest& wanted, const Access& access) const;
+  base::Result<Placed> find_named(const PartitionRequest& wanted, const Access& access) const;
+  void relocate(const std::string& id, Record& record);
+  // model.cc
+  base::Result<Record*> find(const std::string& id);
+  base::Result<uint32_t> check_ipu(uint32_t ipu) const;
+  [[nodiscard]] std::vector<uint32_t> numbers_of(const std::vector<ChosenIpu>& ipus) const;
+  void hold(const std::string& id, const Record& record);
+  void release(const std::string& id, const Record& record);
+  // model_time.cc
+  void begin(Record& record, OperationState operation, Time delay, const Outcome& outcome);
+  void fail(Record& record, Cause cause, std::vector<std::string> errors);
+  void finish(Record& record);
+  void auto_reset(const std::string& id, Record& record);
+  [[nodiscard]] std::optional<std::string> down_agent_of(const Record& record) const;
+  // model_state.cc
+  base::Status put_back(Record record);
 
   Pod pod_;
-  Time create_delay_;
-  std::string create_error_;
-  std::map<std::string, Entry> entries_;
+  Settings settings_;
+  Time now_{0};
+  std::map<std::string, Record> records_;
+  std::map<uint32_t, std::string> taints_;
+  std::map<uint32_t, std::string> down_;  // agents by machine
+  std::vector<Event> events_;
+  uint64_t revision_ = 0;
 };
 
 }  // namespace vipu::simulator

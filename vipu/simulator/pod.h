@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware that is simulated: an IPU-POD of IPU-Machines with four IPUs each, in one IPU-Link
-// domain, and how a host reaches them over the fabric.
+// The hardware that is simulated: an IPU-POD of IPU-Machines with four IPUs each, in IPU-Link
+// domains of 64, how its machines are allotted, and how a host reaches them over the fabric.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "vipu/placement.h"
 #include "vipu/types.h"
 
 namespace vipu::simulator {
-
-inline constexpr uint32_t kIpusPerMachine = 4;
 
 // Graphcore's IPUoF server was seen on port 50052 of an IPU-Machine, for all of its IPUs; its RDMA
 // port is not public. Here each IPU has two ports of its own, so that an endpoint can tell which
@@ -20,24 +21,50 @@ inline constexpr uint32_t kIpusPerMachine = 4;
 inline constexpr uint32_t kServerPort = 50052;  // of IPU 0 of a machine; IPU n is n above
 inline constexpr uint32_t kRdmaPort = 50152;
 
-struct Pod {
-  std::string name;             // "pod16" or "pod64"
-  uint32_t machines = 0;        // numbered from 1
-  uint32_t fabric_network = 0;  // in host byte order; machine m has this address plus m
+// What a partition is made from: it never spans two of them.
+struct Allocation {
+  std::string name;
+  std::vector<bool> machines;  // whether it has a machine, by its number less one
 
-  [[nodiscard]] uint32_t ipus() const { return machines * kIpusPerMachine; }
+  [[nodiscard]] bool has_ipu(uint32_t ipu) const { return machines[ipu / kIpusPerMachine]; }
 };
 
-// NAME is "pod16" or "pod64"; FABRIC an IPv4 network such as "10.5.1.0/24", with room for the
-// machines.
-base::Result<Pod> parse_pod(std::string_view name, std::string_view fabric);
+struct Pod {
+  std::string name;             // "pod64"
+  uint32_t machines = 0;        // numbered from 1; machine m is agent "ag<m>"
+  uint32_t fabric_network = 0;  // in host byte order; machine m has this address plus m
+  std::string cluster;
+  std::vector<Allocation> allocations;  // at least one
+
+  [[nodiscard]] uint32_t ipus() const { return machines * kIpusPerMachine; }
+  [[nodiscard]] Topology topology() const { return Topology::of_pod(ipus()); }
+};
+
+// As a command line gives it.
+struct PodText {
+  std::string name = "pod64";                 // pod4, pod16, pod64, pod128 or pod256
+  std::string fabric = "10.5.1.0/24";         // an IPv4 network with room for the machines
+  std::string cluster = {};                   // empty: "c-" and the name
+  std::vector<std::string> allocations = {};  // "NAME=ag1-ag4,ag7"; none: alloc-1, of all machines
+};
+
+// kInvalid with what is wrong. Allocations may share machines.
+base::Result<Pod> parse_pod(const PodText& text);
 
 // One IPU by its number in the POD, from 0.
 [[nodiscard]] uint32_t machine_of(uint32_t ipu);         // from 1
 [[nodiscard]] uint32_t number_in_machine(uint32_t ipu);  // from 0
+[[nodiscard]] std::string agent_of(uint32_t machine);
+// The machine of the agent with that name.
+base::Result<uint32_t> machine_of_agent(const Pod& pod, std::string_view agent);
 [[nodiscard]] std::string address_of(const Pod& pod, uint32_t machine);
 
-// IPU as an IPUoF device, with the number ROUTING_ID in its partition.
-[[nodiscard]] IpuofDevice device_of(const Pod& pod, uint32_t ipu, uint32_t routing_id);
+// IPU as an IPUoF device, with the number ROUTING_ID in the segment SEGMENT of its partition.
+[[nodiscard]] IpuofDevice device_of(const Pod& pod, uint32_t ipu, uint32_t segment,
+                                    uint32_t routing_id);
+
+// The attributes of IPU, with the keys of `vipu list ipu-attrs`. ERROR: what ails it; empty if
+// nothing does. Serial numbers and versions say that they are simulated.
+[[nodiscard]] IpuAttributes attributes_of(uint32_t ipu, const std::string& error);
 
 }  // namespace vipu::simulator

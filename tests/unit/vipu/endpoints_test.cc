@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,18 +20,13 @@
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
-#include "tests/unit/vipu/simulator_process.h"
-#include "vipu/process_controller.h"
+#include "tests/support/simulator_process.h"
+#include "tests/unit/vipu/simulator_client.h"
 
-namespace vipu {
 namespace {
 
-using base::Deadline;
 using base::Fd;
 using base::str;
-using std::chrono::milliseconds;
-
-Deadline soon() { return Deadline::after(milliseconds(10'000)); }
 
 sockaddr ipv4(const std::string& address, uint32_t port) {
   sockaddr_in name{};
@@ -95,25 +91,28 @@ class EndpointsTest : public testing::Test {
         std::vector<std::string>{"--listen", "127.0.0.1:0", "--pod", "pod16", "--create-delay",
                                  "1ms", "--endpoints", "--netns",
                                  str("/proc/", ::getpid(), "/fd/", netns_.get())});
-    controller_ = make_process_controller(
-        {PROGRAM_DIR "/ipu-vipu-client", simulator_->wait_until_ready(), std::nullopt});
+    client_ = std::make_unique<test::SimulatorClient>(simulator_->wait_until_ready());
+  }
+  void create(const std::string& id, uint32_t size) {
+    ASSERT_TRUE(client_->create(id, size).status.ok());
+    ASSERT_TRUE(client_->reaches(id, virmgrpc::PS_ACTIVE));
   }
 
   Fd netns_;
   std::unique_ptr<test::SimulatorProcess> simulator_;
-  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<test::SimulatorClient> client_;
 };
 
 TEST_F(EndpointsTest, EachPortOfAPartitionNamesItsMachineItsIpuAndThePartition) {
   in_namespace(netns_, use_fabric);  // later than the simulator started
-  const base::Result<Grant> grant = controller_->create({"p0", 8, false, ""}, soon());
-  ASSERT_TRUE(test::succeeds(grant));
+  create("p0", 8);
+  const auto config = client_->config("p0");
   in_namespace(netns_, [&] {
-    for (const IpuofDevice& device : grant.value().gcds[0].devices) {
+    for (const auto& device : config.reply.ipuof_config().gcd_configs(0).devices()) {
       const std::string line =
-          str("ipu-machine ", device.ip, " ipu ", device.device_id, " partition p0\n");
-      EXPECT_EQ(said_by(device.ip, device.server_port), line);
-      EXPECT_EQ(said_by(device.ip, device.rdma_port), line);
+          str("ipu-machine ", device.ip(), " ipu ", device.device_id(), " partition p0\n");
+      EXPECT_EQ(said_by(device.ip(), device.server_port()), line);
+      EXPECT_EQ(said_by(device.ip(), device.rdma_port()), line);
     }
     EXPECT_EQ(said_by("10.5.1.4", 50055), "ipu-machine 10.5.1.4 ipu 3 partition none\n");
   });
@@ -121,8 +120,8 @@ TEST_F(EndpointsTest, EachPortOfAPartitionNamesItsMachineItsIpuAndThePartition) 
 
 TEST_F(EndpointsTest, AnEndpointForgetsAPartitionThatIsGone) {
   in_namespace(netns_, use_fabric);
-  ASSERT_TRUE(test::succeeds(controller_->create({"p0", 4, false, ""}, soon())));
-  ASSERT_TRUE(test::succeeds(controller_->remove("p0", soon())));
+  create("p0", 4);
+  ASSERT_TRUE(client_->remove("p0").status.ok());
   in_namespace(netns_, [] {
     EXPECT_EQ(said_by("10.5.1.1", 50052), "ipu-machine 10.5.1.1 ipu 0 partition none\n");
   });
@@ -154,5 +153,17 @@ TEST_F(EndpointsTest, ManyConnectionsThatReadNothingDoNotStopIt) {
   EXPECT_EQ(simulator_->end(SIGTERM), 0);
 }
 
+TEST_F(EndpointsTest, APod256HasMoreEndpointsThanTheUsualLimitOfDescriptors) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit low{256, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  test::SimulatorProcess large(
+      PROGRAM_DIR "/vipu-simulator",
+      {"--listen", "127.0.0.1:0", "--pod", "pod256", "--endpoints", "--netns",
+       str("/proc/", ::getpid(), "/fd/", netns_.get()), "--fabric", "10.5.2.0/24"});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_NE(large.wait_until_ready(), "") << large.output();
+}
+
 }  // namespace
-}  // namespace vipu

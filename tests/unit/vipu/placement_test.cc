@@ -3,191 +3,292 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
-#include <set>
+#include <utility>
+
+#include "tests/support/outcome.h"
 
 namespace vipu {
 namespace {
 
-Occupied pod(const std::string& ipus) {
-  Occupied occupied;
-  for (const char c : ipus) {
-    if (c != ' ') occupied.push_back(c == 'x');
+using Blocks = std::vector<Block>;
+
+// A pool in pictures, one text a domain: '.' is free, '!' tainted, a letter holds it.
+Occupancy pool(const std::vector<std::string>& domains) {
+  std::vector<uint32_t> sizes;
+  for (const std::string& domain : domains) sizes.push_back(static_cast<uint32_t>(domain.size()));
+  Occupancy occupancy{Topology(sizes)};
+  uint32_t number = 0;
+  for (const std::string& domain : domains) {
+    for (const char c : domain) {
+      if (c == '!') occupancy.taint(number, "bad");
+      if (c >= 'a' && c <= 'z') occupancy.hold(number, std::string(1, c));
+      ++number;
+    }
   }
-  return occupied;
+  return occupancy;
 }
 
-TEST(PlacementTest, TakesTheLowestBlockOfAnEmptyPod) {
-  for (const uint32_t size : {1U, 2U, 4U, 8U, 16U}) EXPECT_EQ(find_block(Occupied(16), size), 0U);
+TEST(TopologyTest, NumbersTheIpusOfOneDomainAfterTheOther) {
+  const Topology topology({2, 0, 3});
+  EXPECT_EQ(topology.ipus(), 5U);
+  EXPECT_EQ(topology.domains(), 3U);
+  const std::vector<IpuPlace> places = {{0, 0}, {0, 1}, {2, 0}, {2, 1}, {2, 2}};
+  for (uint32_t number = 0; number < places.size(); ++number) {
+    EXPECT_EQ(topology.place_of(number), places[number]);
+    EXPECT_EQ(topology.number_of(places[number]), number);
+  }
+}
+
+TEST(TopologyTest, HasNoNumberForAPlaceOutside) {
+  const Topology topology({2, 0, 3});
+  for (const IpuPlace& place :
+       std::vector<IpuPlace>{{0, 2}, {1, 0}, {2, 3}, {3, 0}, {UINT32_MAX, 0}, {0, UINT32_MAX}}) {
+    EXPECT_EQ(topology.number_of(place), std::nullopt) << place.domain << " " << place.ipu;
+  }
+}
+
+TEST(TopologyTest, OfAPodHasDomainsOfSixtyFourAndTheRestInASmallerOne) {
+  EXPECT_EQ(Topology::of_pod(0).domains(), 0U);
+  EXPECT_EQ(Topology::of_pod(16).domains(), 1U);
+  EXPECT_EQ(Topology::of_pod(256).domains(), 4U);
+  const Topology odd = Topology::of_pod(80);
+  EXPECT_EQ(odd.domains(), 2U);
+  EXPECT_EQ(odd.size_of(1), 16U);
+  EXPECT_EQ(odd.ipus(), 80U);
+}
+
+TEST(OccupancyTest, ShowsWhatASurveySays) {
+  Survey survey;
+  survey.domains = {2, 2};
+  survey.partitions.resize(1);
+  survey.partitions[0].id = "p";
+  survey.partitions[0].ipus = {{1, 0}, {1, 2}, {7, 0}};
+  survey.tainted = {{{0, 1}, "hot"}, {{2, 0}, "not there"}};
+  const Occupancy occupancy = Occupancy::of(survey);
+  EXPECT_EQ(occupancy.holder_of(2), "p");
+  EXPECT_EQ(occupancy.taint_of(1), "hot");
+  EXPECT_TRUE(occupancy.is_free(0));
+  EXPECT_FALSE(occupancy.is_free(1));
+  EXPECT_FALSE(occupancy.is_free(2));
+  EXPECT_EQ(occupancy.free_ipus(), 2U);
+}
+
+TEST(OccupancyTest, NeverTakesAnIpuForFreeBecauseANameIsEmpty) {
+  Occupancy occupancy{Topology({2})};
+  occupancy.hold(0, "");
+  occupancy.taint(1, "");
+  EXPECT_EQ(occupancy.free_ipus(), 0U);
+  EXPECT_EQ(place(occupancy, {1, 0}), std::nullopt);
+}
+
+TEST(PlacementTest, TakesTheLowestBlockOfAnEmptyPool) {
+  for (const uint32_t size : {1U, 2U, 4U, 8U, 16U}) {
+    EXPECT_EQ(place(pool({"................"}), {size, 0}), Blocks({{0, size}}));
+  }
 }
 
 TEST(PlacementTest, TakesTheSmallestBlockThatFitsSoThatLargeOnesStayWhole) {
-  EXPECT_EQ(find_block(pod(".... .... xxxx xx.."), 2), 14U);
-  EXPECT_EQ(find_block(pod(".... xxxx .... ...."), 4), 0U);
-  EXPECT_EQ(find_block(pod("xxxx x... .... ...."), 1), 5U);
+  EXPECT_EQ(place(pool({"........xxxxxx.."}), {2, 0}), Blocks({{14, 2}}));
+  EXPECT_EQ(place(pool({"....xxxx........"}), {4, 0}), Blocks({{0, 4}}));
+  EXPECT_EQ(place(pool({"xxxxx..........."}), {1, 0}), Blocks({{5, 1}}));
 }
 
 TEST(PlacementTest, StartsOnlyAtMultiplesOfTheSize) {
-  EXPECT_EQ(find_block(pod("x..x"), 2), std::nullopt);
-  EXPECT_EQ(find_block(pod("xx.. ..xx"), 4), std::nullopt);
+  EXPECT_EQ(place(pool({"x..x"}), {2, 0}), std::nullopt);
+  EXPECT_EQ(place(pool({"xx....xx"}), {4, 0}), std::nullopt);
 }
 
-TEST(PlacementTest, FindsNothingForASizeThatIsNoPowerOfTwo) {
-  for (const uint32_t size : {0U, 3U, 5U, 12U, UINT32_MAX}) {
-    EXPECT_EQ(find_block(Occupied(16), size), std::nullopt) << size;
+TEST(PlacementTest, NeverLeavesADomain) {
+  EXPECT_EQ(place(pool({"..", "..", ".."}), {4, 1}), std::nullopt);
+  EXPECT_EQ(place(pool({"xx..", "..xx"}), {4, 0}), std::nullopt);
+  EXPECT_EQ(place(pool({"xxx...", "...."}), {4, 0}), Blocks({{6, 4}}));
+}
+
+TEST(PlacementTest, CountsFromTheStartOfTheDomain) {
+  EXPECT_EQ(place(pool({"x..", "...."}), {4, 0}), Blocks({{3, 4}}));
+  EXPECT_EQ(place(pool({"xxx", "x..."}), {2, 0}), Blocks({{5, 2}}));
+}
+
+TEST(PlacementTest, UsesTheRestOfADomainThatIsNoPowerOfTwoFirst) {
+  EXPECT_EQ(place(pool({"............"}), {4, 0}), Blocks({{8, 4}}));
+  EXPECT_EQ(place(pool({"............"}), {8, 0}), Blocks({{0, 8}}));
+}
+
+TEST(PlacementTest, TakesFromADomainWithoutAFreeBuddySoThatPairsStayWhole) {
+  EXPECT_EQ(place(pool({"..", "..", "..", "xx"}), {1, 0}), Blocks({{4, 1}}));
+  EXPECT_EQ(place(pool({"..", "..", "..", "xx"}), {2, 0}), Blocks({{4, 2}}));
+  EXPECT_EQ(place(pool({"..", "..", ".."}), {2, 0}), Blocks({{4, 2}}));
+}
+
+TEST(PlacementTest, GivesASizeAboveTheLargestDomainWholeDomainsSideBySide) {
+  const Occupancy pod(Topology::of_pod(256));
+  EXPECT_EQ(place(pod, {128, 0}), Blocks({{0, 64}, {64, 64}}));
+  EXPECT_EQ(place(pod, {256, 0})->size(), 4U);
+  EXPECT_EQ(place(pool({"..", "x.", "..", ".."}), {4, 0}), Blocks({{4, 2}, {6, 2}}));
+  EXPECT_EQ(place(pool({"x.", "..", "..", "x."}), {4, 0}), std::nullopt) << "not aligned";
+}
+
+TEST(PlacementTest, PutsSegmentsAtTheSamePlaceOfConsecutiveDomains) {
+  EXPECT_EQ(place(pool({"....", "...."}), {4, 2}), Blocks({{0, 2}, {4, 2}}));
+  EXPECT_EQ(place(pool({"x...", "...."}), {4, 2}), Blocks({{2, 2}, {6, 2}}));
+  EXPECT_EQ(place(pool({"xx..", "..xx"}), {4, 2}), std::nullopt);
+  EXPECT_EQ(place(pool({"..", "...."}), {4, 2}), Blocks({{0, 2}, {2, 2}}));
+}
+
+TEST(PlacementTest, CutsSegmentsFromTheSmallestBlocksInAll) {
+  EXPECT_EQ(place(pool({"....", "....", "xx..", "xx.."}), {4, 2}), Blocks({{10, 2}, {14, 2}}));
+  EXPECT_EQ(place(pool({"....", "....", "....", "xx.."}), {4, 2}), Blocks({{10, 2}, {14, 2}}));
+}
+
+TEST(PlacementTest, NeverGivesATaintedIpu) {
+  EXPECT_EQ(place(pool({"!..."}), {4, 0}), std::nullopt);
+  EXPECT_EQ(place(pool({"!..."}), {2, 0}), Blocks({{2, 2}}));
+  EXPECT_EQ(largest_free(pool({"!..!"})), 1U);
+}
+
+TEST(PlacementTest, FindsNothingForWhatNoPoolCouldHave) {
+  const Occupancy pod(Topology::of_pod(256));
+  for (const uint32_t size : {0U, 3U, 5U, 96U, 512U, 1U << 31, UINT32_MAX}) {
+    EXPECT_EQ(place(pod, {size, 0}), std::nullopt) << size;
+    EXPECT_EQ(place(pod, {size, 1U << 31}), std::nullopt) << size;
+  }
+  for (const uint32_t segments : {3U, 8U, 16U, 1U << 31, UINT32_MAX}) {
+    EXPECT_EQ(place(pod, {8, segments}), std::nullopt) << segments;
   }
 }
 
-TEST(PlacementTest, FindsNothingThatIsLargerThanThePod) {
-  EXPECT_EQ(find_block(Occupied(16), 32), std::nullopt);
-  EXPECT_EQ(find_block(Occupied(16), 1U << 31), std::nullopt);
-  EXPECT_EQ(find_block(Occupied(), 1), std::nullopt);
+TEST(PlacementTest, FindsNothingInAPoolWithoutIpus) {
+  for (const Topology& topology : {Topology({}), Topology({0, 0})}) {
+    const Occupancy nothing(topology);
+    EXPECT_EQ(place(nothing, {1, 0}), std::nullopt);
+    EXPECT_EQ(place(nothing, {1U << 31, 0}), std::nullopt);
+    EXPECT_EQ(largest_free(nothing), 0U);
+    EXPECT_TRUE(test::fails(check_wanted(topology, {1, 0}), base::Code::kInvalid));
+    EXPECT_TRUE(why_not(nothing, {1, 0}).blockers.empty());
+  }
 }
 
-TEST(PlacementTest, LargestFreeBlockIsAlignedAndAPowerOfTwo) {
-  EXPECT_EQ(largest_free_block(pod(".... ....")), 8U);
-  EXPECT_EQ(largest_free_block(pod("x... ....")), 4U);
-  EXPECT_EQ(largest_free_block(pod("x..x x..x")), 1U);
-  EXPECT_EQ(largest_free_block(pod("xxxx")), 0U);
-  EXPECT_EQ(largest_free_block(Occupied()), 0U);
-  EXPECT_EQ(largest_free_block(Occupied(12)), 8U);
+TEST(PlacementTest, RefusesWhatTheTopologyCouldNeverHold) {
+  const Topology pod = Topology::of_pod(192);
+  const auto refuses = [&](const Wanted& wanted, const char* text) {
+    return test::fails(check_wanted(pod, wanted), base::Code::kInvalid, text);
+  };
+  EXPECT_TRUE(refuses({0, 0}, "a partition of 0 IPUs: the number must be a power of two"));
+  EXPECT_TRUE(refuses({3, 0}, "power of two"));
+  EXPECT_TRUE(refuses({UINT32_MAX, 0}, "power of two"));
+  EXPECT_TRUE(refuses({8, 3}, "8 IPUs in 3 segments"));
+  EXPECT_TRUE(refuses({2, 4}, "2 IPUs in 4 segments"));
+  EXPECT_TRUE(refuses({128, 1}, "128 IPUs in 1 segment do not fit"));
+  EXPECT_TRUE(refuses({256, 0},
+                      "256 IPUs in 4 segments do not fit into a pool of 3 IPU-Link "
+                      "domains of up to 64 IPUs"));
+  EXPECT_TRUE(refuses({1U << 31, 0}, "do not fit"));
+  EXPECT_TRUE(refuses({4, 4}, "do not fit"));
 }
 
-// The textbook allocator with its lists of free blocks, which must agree with the search in a
-// bitmap.
-class Buddies {
+TEST(PlacementTest, AllowsWhatTheTopologyCouldHold) {
+  for (const Wanted& wanted : std::vector<Wanted>{{1, 0}, {64, 0}, {64, 1}, {128, 0}, {2, 2}}) {
+    EXPECT_TRUE(test::succeeds(check_wanted(Topology::of_pod(192), wanted))) << wanted.size;
+  }
+  EXPECT_TRUE(test::succeeds(check_wanted(Topology({2, 12}), {8, 0})));
+  EXPECT_TRUE(test::fails(check_wanted(Topology({2, 12}), {16, 0}), base::Code::kInvalid));
+}
+
+// A pool that partitions come to and leave at random.
+class History {
  public:
-  explicit Buddies(uint32_t size) { free_[size].insert(0); }
-
-  std::optional<uint32_t> take(uint32_t size) {
-    auto level = free_.lower_bound(size);
-    while (level != free_.end() && level->second.empty()) ++level;
-    if (level == free_.end()) return std::nullopt;
-    uint32_t have = level->first;
-    const uint32_t first = *level->second.begin();
-    level->second.erase(first);
-    while (have > size) {
-      have /= 2;
-      free_[have].insert(first + have);
+  History(std::vector<uint32_t> domains, uint32_t seed) : random_(seed) {
+    survey_.domains = std::move(domains);
+    const Topology topology(survey_.domains);
+    for (uint32_t i = 0; i < topology.ipus() / 16; ++i) {
+      survey_.tainted.push_back({topology.place_of(below(topology.ipus())), "bad"});
     }
-    return first;
   }
 
-  void give(uint32_t first, uint32_t size) {
-    while (free_[size].erase(first ^ size) > 0) {
-      first &= ~size;
-      size *= 2;
-    }
-    free_[size].insert(first);
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  [[nodiscard]] Occupancy occupancy() const { return Occupancy::of(survey_); }
+  [[nodiscard]] uint32_t taken() const { return taken_; }
+  [[nodiscard]] bool empty() const { return survey_.partitions.empty(); }
+
+  void give_back_any() {
+    std::swap(survey_.partitions[below(count())], survey_.partitions.back());
+    survey_.partitions.pop_back();
   }
 
-  uint32_t largest() const {
-    for (auto level = free_.rbegin(); level != free_.rend(); ++level) {
-      if (!level->second.empty()) return level->first;
+  // Takes what place() gives, and checks that it may be given.
+  void take(const Wanted& wanted) {
+    const Occupancy before = occupancy();
+    const std::optional<Blocks> blocks = place(before, wanted);
+    if (!blocks.has_value()) return;
+    uint32_t size = 0;
+    Partition partition;
+    partition.id = "p" + std::to_string(taken_++);
+    const IpuPlace start = before.topology().place_of(blocks->front().first);
+    ASSERT_EQ(start.domain % blocks->size(), 0U);
+    for (const Block& block : *blocks) {
+      const IpuPlace first = before.topology().place_of(block.first);
+      ASSERT_EQ(first.domain, start.domain + static_cast<uint32_t>(&block - blocks->data()));
+      ASSERT_EQ(first.ipu, start.ipu);
+      ASSERT_EQ(first.ipu % block.size, 0U);
+      ASSERT_LE(first.ipu + block.size, before.topology().size_of(first.domain));
+      for (uint32_t i = 0; i < block.size; ++i) {
+        ASSERT_TRUE(before.is_free(block.first + i)) << "overlaps, or is tainted";
+        partition.ipus.push_back({first.domain, first.ipu + i});
+      }
+      size += block.size;
     }
-    return 0;
+    ASSERT_EQ(size, wanted.size);
+    survey_.partitions.push_back(partition);
   }
 
  private:
-  std::map<uint32_t, std::set<uint32_t>> free_;
+  [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(survey_.partitions.size()); }
+
+  std::mt19937 random_;
+  Survey survey_;
+  uint32_t taken_ = 0;  // in all
 };
 
-struct Block {
-  uint32_t first;
-  uint32_t size;
-};
-
-// Sets or clears a block, and counts how many of its IPUs were set before.
-uint32_t mark(Occupied& occupied, const Block& block, bool taken) {
-  uint32_t before = 0;
-  for (uint32_t i = block.first; i < block.first + block.size; ++i) {
-    before += occupied[i] ? 1U : 0U;
-    occupied[i] = taken;
+// What place() says to everything that one could want.
+std::vector<std::optional<Blocks>> answers(const Occupancy& occupancy) {
+  std::vector<std::optional<Blocks>> answers;
+  for (uint32_t size = 1; size <= occupancy.topology().ipus(); size *= 2) {
+    for (const uint32_t segments : {0U, 1U, 2U, 4U}) {
+      answers.push_back(place(occupancy, {size, segments}));
+    }
   }
-  return before;
+  return answers;
 }
 
-TEST(PlacementTest, AgreesWithABuddyAllocatorOverRandomHistories) {
-  constexpr uint32_t kIpus = 64;
-  for (uint32_t seed = 0; seed < 50; ++seed) {
-    std::mt19937 random(seed);
-    Occupied occupied(kIpus);
-    Buddies reference(kIpus);
-    std::vector<Block> held;
-    for (int step = 0; step < 400; ++step) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
-      if (!held.empty() && random() % 2 == 0) {
-        std::swap(held[random() % held.size()], held.back());
-        ASSERT_EQ(mark(occupied, held.back(), false), held.back().size);
-        reference.give(held.back().first, held.back().size);
-        held.pop_back();
+class PlacementHistoryTest : public testing::TestWithParam<std::vector<uint32_t>> {};
+
+TEST_P(PlacementHistoryTest, GivesFreeAlignedBlocksAndMergesWhatComesBackInAnyOrder) {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    History history(GetParam(), seed);
+    const auto before = answers(history.occupancy());
+    for (int step = 0; step < 200; ++step) {
+      if (!history.empty() && history.below(3) == 0) {
+        history.give_back_any();
       } else {
-        const uint32_t size = 1U << (random() % 7);
-        const std::optional<uint32_t> first = find_block(occupied, size);
-        ASSERT_EQ(first, reference.take(size));
-        if (first.has_value()) {
-          ASSERT_EQ(*first % size, 0U);
-          ASSERT_EQ(mark(occupied, {*first, size}, true), 0U) << "overlaps";
-          held.push_back({*first, size});
-        }
+        const uint32_t segments[] = {0, 0, 0, 1, 2};
+        history.take({1U << history.below(8), segments[history.below(5)]});
+        ASSERT_FALSE(HasFatalFailure());
       }
-      ASSERT_EQ(largest_free_block(occupied), reference.largest());
     }
+    EXPECT_GE(history.taken(), 20U);
+    while (!history.empty()) history.give_back_any();
+    EXPECT_EQ(answers(history.occupancy()), before);
   }
 }
 
-TEST(PlacementTest, FindsABlockExactlyWhenThereIsOneInEveryPodOfEight) {
-  for (uint32_t bits = 0; bits < 256; ++bits) {
-    Occupied occupied;
-    for (uint32_t i = 0; i < 8; ++i) occupied.push_back((bits >> i & 1) != 0);
-    for (const uint32_t size : {1U, 2U, 4U, 8U}) {
-      const std::optional<uint32_t> first = find_block(occupied, size);
-      EXPECT_EQ(first.has_value(), size <= largest_free_block(occupied)) << bits << " " << size;
-      if (first.has_value()) {
-        EXPECT_EQ(mark(occupied, {*first, size}, false), 0U) << bits << " " << size;
-      }
-    }
-  }
-}
-
-Partition partition_of(uint32_t domain, uint32_t first, uint32_t size) {
-  Partition partition;
-  for (uint32_t i = 0; i < size; ++i) partition.ipus.push_back({domain, first + i});
-  return partition;
-}
-
-TEST(CapacityTest, OfAnEmptyPodIsTheWholePod) {
-  const Capacity capacity = capacity_of(16, {});
-  EXPECT_EQ(capacity.total, 16U);
-  EXPECT_EQ(capacity.used, 0U);
-  EXPECT_EQ(capacity.largest_free, 16U);
-}
-
-TEST(CapacityTest, CountsFragmentation) {
-  const Capacity capacity = capacity_of(16, {partition_of(0, 4, 1), partition_of(0, 8, 1)});
-  EXPECT_EQ(capacity.used, 2U);
-  EXPECT_EQ(capacity.largest_free, 4U);
-}
-
-TEST(CapacityTest, NoBlockSpansTwoDomains) {
-  EXPECT_EQ(capacity_of(128, {}).largest_free, 64U);
-  EXPECT_EQ(capacity_of(128, {partition_of(0, 0, 64)}).largest_free, 64U);
-  EXPECT_EQ(capacity_of(128, {partition_of(1, 0, 1), partition_of(0, 0, 1)}).largest_free, 32U);
-}
-
-TEST(CapacityTest, SurvivesPlacesOutsideOfThePod) {
-  const Capacity capacity =
-      capacity_of(16, {partition_of(UINT32_MAX, 0, 4), partition_of(0, UINT32_MAX - 4, 4)});
-  EXPECT_EQ(capacity.used, 8U);
-  EXPECT_EQ(capacity.largest_free, 8U) << "never more than what is free by count";
-}
-
-TEST(CapacityTest, NeverUsesMoreThanThereIs) {
-  const Capacity capacity = capacity_of(4, {partition_of(0, 0, 8)});
-  EXPECT_EQ(capacity.used, 4U);
-  EXPECT_EQ(capacity.largest_free, 0U);
-}
+INSTANTIATE_TEST_SUITE_P(Topologies, PlacementHistoryTest,
+                         testing::Values(std::vector<uint32_t>{64}, std::vector<uint32_t>{64, 64},
+                                         std::vector<uint32_t>{64, 64, 64, 64},
+                                         std::vector<uint32_t>{64, 64, 16},
+                                         std::vector<uint32_t>{2, 2, 2, 2},
+                                         std::vector<uint32_t>{12, 8, 24, 3, 40, 1}));
 
 }  // namespace
 }  // namespace vipu

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "tests/support/outcome.h"
@@ -31,7 +32,7 @@ class ProcessControllerTest : public testing::Test {
     const base::FileAttributes executable{0755, std::nullopt, std::nullopt};
     EXPECT_TRUE(
         test::succeeds(base::write_atomic(path, "#!/bin/sh\n" + script + "\n", executable)));
-    return make_process_controller({path, "10.1.3.101:8090", std::nullopt});
+    return make_process_controller({path, endpoint_});
   }
 
   base::Result<std::vector<Partition>> list(const std::string& script,
@@ -39,6 +40,23 @@ class ProcessControllerTest : public testing::Test {
     return with_client(script)->list(Deadline::after(time));
   }
 
+  void write(const std::string& name, const std::string& text) {
+    const base::FileAttributes secret{0600, std::nullopt, std::nullopt};
+    ASSERT_TRUE(test::succeeds(base::write_atomic(directory_ + "/" + name, text, secret)));
+  }
+  // Credentials, and a key, in files that the endpoint names.
+  void use_secrets() {
+    write("credentials", "user: alice-the-first\naccess-key: 685X_K4uCzN\n");
+    write("pem", "-----BEGIN X-----\nc2VjcmV0LWtleQ==\n-----END X-----\n");
+    endpoint_.tls = TlsFiles{directory_ + "/pem", directory_ + "/pem", directory_ + "/pem"};
+    endpoint_.credentials_file = directory_ + "/credentials";
+  }
+  static bool has_secret(const std::string& text) {
+    return text.find("685X_K4uCzN") != std::string::npos ||
+           text.find("c2VjcmV0LWtleQ==") != std::string::npos;
+  }
+
+  Endpoint endpoint_{"10.1.3.101:8090"};
   std::string directory_;
 };
 
@@ -65,8 +83,7 @@ TEST_F(ProcessControllerTest, TheClientHasLessTimeThanItsCaller) {
 }
 
 TEST_F(ProcessControllerTest, AnAbsentClientIsNotAnAbsentPartition) {
-  const auto controller =
-      make_process_controller({directory_ + "/none", "10.1.3.101:8090", std::nullopt});
+  const auto controller = make_process_controller({directory_ + "/none", endpoint_});
   EXPECT_TRUE(test::fails(controller->status("p0", Deadline::after(milliseconds(10'000))),
                           Code::kInternal, "/none'"));
 }
@@ -91,9 +108,83 @@ TEST_F(ProcessControllerTest, AGrantOfAnotherSizeIsRefused) {
 "ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"","ipum_sw_version":""}]}]}}
 END)");
   const Deadline deadline = Deadline::after(milliseconds(10'000));
-  EXPECT_TRUE(test::succeeds(controller->create({"p0", 1, false, ""}, deadline)));
-  EXPECT_TRUE(test::fails(controller->create({"p0", 2, false, ""}, deadline), Code::kInternal,
+  EXPECT_TRUE(test::succeeds(controller->create({.id = "p0", .size = 1}, deadline)));
+  EXPECT_TRUE(test::fails(controller->create({.id = "p0", .size = 2}, deadline), Code::kInternal,
                           "create 'p0': it was given 1 devices for 2 IPUs"));
+  EXPECT_TRUE(test::fails(controller->create({.id = "p0", .size = 1, .gcds = 2}, deadline),
+                          Code::kInternal, "create 'p0': it was given 1 GCDs and not 2"));
+}
+
+TEST_F(ProcessControllerTest, OneGcdIsGivenWhereOneIsAskedFor) {
+  const auto controller = with_client(R"(cat <<'END'
+{"ok":{"controller_address":"","gcds":[
+{"attributes":{},"devices":[{"ip":"10.5.1.1","server_port":1,"rdma_port":1,"device_id":0,
+"ipulink_segment_id":0,"routing_id":0,"ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"",
+"ipum_sw_version":""}]},
+{"attributes":{},"devices":[{"ip":"10.5.1.1","server_port":1,"rdma_port":1,"device_id":1,
+"ipulink_segment_id":0,"routing_id":1,"ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"",
+"ipum_sw_version":""}]}]}}
+END)");
+  const Deadline deadline = Deadline::after(milliseconds(10'000));
+  EXPECT_TRUE(test::succeeds(controller->config("p0", std::nullopt, deadline)));
+  EXPECT_TRUE(test::fails(controller->config("p0", 1, deadline), Code::kInternal,
+                          "config 'p0': it was given 2 GCDs for GCD 1"));
+}
+
+TEST_F(ProcessControllerTest, ANameThatNoPartitionCanHaveIsNotAskedFor) {
+  const auto controller = with_client(R"(echo '{"ok":true}')");
+  const Deadline deadline = Deadline::after(milliseconds(10'000));
+  EXPECT_TRUE(test::succeeds(controller->submit({.id = "p0", .size = 1}, deadline)));
+  for (const std::string& bad : {std::string(), std::string("a/b"), std::string(37, 'x')}) {
+    EXPECT_TRUE(test::fails(controller->submit({.id = bad, .size = 1}, deadline), Code::kInvalid,
+                            "1 to 36 characters"));
+    EXPECT_TRUE(test::fails(controller->create({.id = bad, .size = 1}, deadline), Code::kInvalid,
+                            "1 to 36 characters"));
+  }
+}
+
+TEST_F(ProcessControllerTest, SecretsGoThroughThePipeAndNowhereElse) {
+  use_secrets();
+  // What it finds in its request, in its arguments and in its environment.
+  const auto version =
+      with_client(
+          "request=$(cat); found=; case $request in *685X_K4uCzN*) found=request;; esac; "
+          "grep -qa 685X /proc/$$/cmdline /proc/$$/environ && found=$found+process; "
+          R"(printf '{"ok":"%s"}' "$found")")
+          ->version(Deadline::after(milliseconds(10'000)));
+  ASSERT_TRUE(test::succeeds(version));
+  EXPECT_EQ(version.value(), "request");
+}
+
+TEST_F(ProcessControllerTest, NoErrorHasASecretThatTheClientRepeats) {
+  use_secrets();
+  const char* const clients[] = {
+      "cat",              // the whole request, which is no reply
+      "cat; exit 3",      // and with a failure
+      "cat | tr -d '{'",  // no JSON, with the secret where the parser stops
+      R"(cat >/dev/null; echo '685X_K4uCzN')",
+      R"(cat >/dev/null; echo '{"685X_K4uCzN":1}')",
+      R"(cat >/dev/null; echo '{"error":{"code":"denied","message":"key 685X_K4uCzN is bad"}}')",
+      R"(cat >/dev/null; echo '{"error":{"code":"685X_K4uCzN","message":"x"}}')",
+      R"(cat >/dev/null; echo '{"error":{"code":"busy","message":"c2VjcmV0LWtleQ=="}}')",
+      R"(cat >/dev/null; echo '{"error":{"c2VjcmV0LWtleQ==":1,"c2VjcmV0LWtleQ==":2}}')"};
+  for (const char* client : clients) {
+    const auto failed = list(client);
+    ASSERT_FALSE(failed.ok()) << client;
+    EXPECT_FALSE(has_secret(failed.error().message())) << failed.error().message();
+  }
+}
+
+TEST_F(ProcessControllerTest, TheFilesAreReadAnewForEachCall) {
+  use_secrets();
+  const auto controller = with_client(R"sh(sed 's/.*"access-key":"\([^"]*\)".*/{"ok":"\1"}/')sh");
+  const auto key = [&] { return controller->version(Deadline::after(milliseconds(10'000))); };
+  EXPECT_EQ(key().take(), "685X_K4uCzN");
+  write("credentials", "access-key: another\n");
+  EXPECT_EQ(key().take(), "another");
+  ASSERT_EQ(::unlink((directory_ + "/credentials").c_str()), 0);
+  EXPECT_TRUE(
+      test::fails(key(), Code::kInvalid, "V-IPU controller 10.1.3.101:8090: version: open"));
 }
 
 TEST_F(ProcessControllerTest, MoreThanAReplyCanBeIsRefused) {
@@ -101,7 +192,8 @@ TEST_F(ProcessControllerTest, MoreThanAReplyCanBeIsRefused) {
 }
 
 TEST_F(ProcessControllerTest, AClientThatHangsEndsAtTheDeadline) {
-  EXPECT_TRUE(test::fails(list("exec sleep 60", milliseconds(100)), Code::kTimeout));
+  EXPECT_TRUE(
+      test::fails(list("exec sleep 60", milliseconds(100)), Code::kTimeout, "no answer within"));
   EXPECT_TRUE(test::fails(list("exit 0", milliseconds(0)), Code::kTimeout, "no time left"));
 }
 

@@ -16,6 +16,46 @@ TEST(TypesTest, ReadyStatesHaveTheNamesOfTheVipuTool) {
   EXPECT_STREQ(name_of(ReadyState::kError), "ERROR");
 }
 
+TEST(TypesTest, OperationStatesHaveTheNamesOfTheApi) {
+  EXPECT_STREQ(name_of(OperationState::kUndefined), "UNDEFINED");
+  EXPECT_STREQ(name_of(OperationState::kIdle), "IDLE");
+  EXPECT_STREQ(name_of(OperationState::kCreating), "CREATING");
+  EXPECT_STREQ(name_of(OperationState::kRemoving), "REMOVING");
+  EXPECT_STREQ(name_of(OperationState::kResetting), "RESETTING");
+  EXPECT_STREQ(name_of(OperationState::kFailed), "FAILED");
+}
+
+TEST(TypesTest, RoutingsAndSyncTypesAreParsedByTheirNames) {
+  EXPECT_EQ(parse_link_routing("DEFAULT"), LinkRouting::kUndefined);
+  EXPECT_EQ(parse_link_routing("DNC"), LinkRouting::kDnc);
+  EXPECT_EQ(parse_link_routing("SWNC"), LinkRouting::kSwnc);
+  EXPECT_EQ(parse_link_routing("BTNC"), LinkRouting::kBtnc);
+  EXPECT_EQ(parse_link_routing("RINGSWNC"), LinkRouting::kRingSwnc);
+  EXPECT_EQ(parse_gateway_routing("RING"), GatewayRouting::kRing);
+  EXPECT_EQ(parse_gateway_routing("SWRING"), GatewayRouting::kSwRing);
+  EXPECT_EQ(parse_sync_type("ST_GS2_DEFAULT"), SyncType::kGs2Default);
+  EXPECT_EQ(parse_sync_type("ST_GS2_INDEPENDENT_RAILS"), SyncType::kGs2IndependentRails);
+  EXPECT_EQ(parse_sync_type("ST_POD_NATIVE_DEFAULT"), SyncType::kPodNativeDefault);
+  EXPECT_EQ(parse_sync_type("ST_POD_NATIVE_REPLICATED_PIPELINE"),
+            SyncType::kPodNativeReplicatedPipeline);
+  for (const char* bad : {"", "dnc", "DNC ", "IRT_DNC", "PS_ACTIVE"}) {
+    EXPECT_FALSE(parse_link_routing(bad).has_value()) << bad;
+    EXPECT_FALSE(parse_gateway_routing(bad).has_value()) << bad;
+    EXPECT_FALSE(parse_sync_type(bad).has_value()) << bad;
+  }
+}
+
+TEST(TypesTest, APartitionNameIsOfAtMost36LettersDigitsDashesAndUnderscores) {
+  EXPECT_TRUE(is_partition_name("p"));
+  EXPECT_TRUE(is_partition_name("c-0123456789ab"));
+  EXPECT_TRUE(is_partition_name("AZaz09-_"));
+  EXPECT_TRUE(is_partition_name(std::string(36, 'x')));
+  EXPECT_FALSE(is_partition_name(std::string(37, 'x')));
+  for (const char* bad : {"", "a b", "a.b", "a/b", "a\nb", "p\xC3\xA9", "a:b"}) {
+    EXPECT_FALSE(is_partition_name(bad)) << bad;
+  }
+}
+
 TEST(IpuofFileTest, HasTheFieldNamesOfTheApi) {
   const IpuofDevice device{"10.5.1.3", 50054, 50154, 2, 1, 7, 2, 10, "chip", "gw", "ipum"};
   EXPECT_EQ(to_ipuof_file({{device}, {{"GCD Id", "0"}}}), R"({

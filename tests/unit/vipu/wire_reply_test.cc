@@ -34,8 +34,18 @@ TEST(WireReplyTest, GrantComesBackAsItWas) {
 
 TEST(WireReplyTest, PartitionsComeBackAsTheyWere) {
   std::vector<Partition> partitions(2);
-  partitions[0] = {"p0", "c64_1-16", "alloc-1", {{0, 4}, {0, 5}},   2,
-                   2,    1,          true,      ReadyState::kActive};
+  partitions[0] = {"p0",
+                   "c64_1-16",
+                   "alloc-1",
+                   {{0, 4}, {0, 5}},
+                   2,
+                   4,
+                   3,
+                   true,
+                   ReadyState::kActive,
+                   LinkRouting::kRingSwnc,
+                   GatewayRouting::kSwRing,
+                   SyncType::kPodNativeDefault};
   partitions[1].id = "p1";
   partitions[1].ready = ReadyState::kError;
   const Result<std::vector<Partition>> reply = carried(partitions);
@@ -44,40 +54,57 @@ TEST(WireReplyTest, PartitionsComeBackAsTheyWere) {
 }
 
 TEST(WireReplyTest, StatusComesBackAsItWas) {
-  const auto reply =
-      carried(PartitionStatus{ReadyState::kError, OperationState::kFailed, {"link 3 is down"}});
+  const PartitionStatus status{
+      ReadyState::kError, OperationState::kFailed, {"link 3 is down", "e2"}, 2, 3, 1'600'000'000};
+  const auto reply = carried(status);
   ASSERT_TRUE(test::succeeds(reply));
-  EXPECT_EQ(reply.value().ready, ReadyState::kError);
-  EXPECT_EQ(reply.value().operation, OperationState::kFailed);
-  EXPECT_EQ(reply.value().errors, std::vector<std::string>{"link 3 is down"});
+  EXPECT_EQ(reply.value(), status);
+}
+
+TEST(WireReplyTest, SurveyComesBackAsItWas) {
+  Survey survey{{64, 64, 16}, std::vector<Partition>(1), {{{1, 5}, "link 3 is down"}}};
+  survey.partitions[0].id = "p0";
+  const auto reply = carried(survey);
+  ASSERT_TRUE(test::succeeds(reply));
+  EXPECT_EQ(reply.value(), survey);
+}
+
+TEST(WireReplyTest, AttributesComeBackAsTheyWere) {
+  const std::vector<IpuAttributes> ipus = {{"ag0", 0, {{"clock", "1330MHz"}}}, {"ag0", 1, {}}};
+  const auto reply = carried(ipus);
+  ASSERT_TRUE(test::succeeds(reply));
+  EXPECT_EQ(reply.value(), ipus);
 }
 
 TEST(WireReplyTest, SmallRepliesComeBackAsTheyWere) {
-  const Result<Capacity> capacity = carried(Capacity{64, 12, 32});
-  ASSERT_TRUE(test::succeeds(capacity));
-  EXPECT_EQ(capacity.value().total, 64U);
-  EXPECT_EQ(capacity.value().used, 12U);
-  EXPECT_EQ(capacity.value().largest_free, 32U);
   EXPECT_EQ(carried(base::Removed::kNow).value(), base::Removed::kNow);
   EXPECT_EQ(carried(base::Removed::kWasAbsent).value(), base::Removed::kWasAbsent);
   EXPECT_EQ(carried(std::string("1.18.0")).value(), "1.18.0");
-  EXPECT_EQ(carried(grant().gcds).value(), grant().gcds);
+  EXPECT_TRUE(test::succeeds(carried(Done{})));
+}
+
+TEST(WireReplyTest, AGrantNamesNoDeviceNodesOfThisHost) {
+  Grant with_cards = grant();
+  with_cards.cards = {{0, "0000:35:00.0", 0, {{"/dev/ipu0", 240, 0}}}};
+  const Result<Grant> reply = carried(with_cards);
+  ASSERT_TRUE(test::succeeds(reply));
+  EXPECT_TRUE(reply.value().cards.empty());
 }
 
 TEST(WireReplyTest, EveryErrorCodeComesBackAsItWas) {
   for (const Code code :
        {Code::kInvalid, Code::kNotFound, Code::kExists, Code::kDenied, Code::kBusy, Code::kTimeout,
         Code::kUnavailable, Code::kUnsupported, Code::kInternal}) {
-    const std::string text = reply_text(Result<Capacity>(Error(code, "no block of 8")));
-    EXPECT_TRUE(test::fails(parse_reply<Capacity>(text), code, "no block of 8")) << text;
+    const std::string text = reply_text(Result<Survey>(Error(code, "no block of 8")));
+    EXPECT_TRUE(test::fails(parse_reply<Survey>(text), code, "no block of 8")) << text;
   }
 }
 
 TEST(WireReplyTest, ALongOrBrokenErrorMessageIsStillAReply) {
   for (const std::string& message : {std::string(100'000, 'x'), std::string(5000, '\xFF'),
                                      std::string("line 1\nline 2\x01"), std::string("\0", 1)}) {
-    const std::string text = reply_text(Result<Capacity>(Error(Code::kBusy, message)));
-    EXPECT_TRUE(test::fails(parse_reply<Capacity>(text), Code::kBusy));
+    const std::string text = reply_text(Result<Survey>(Error(Code::kBusy, message)));
+    EXPECT_TRUE(test::fails(parse_reply<Survey>(text), Code::kBusy));
   }
 }
 
@@ -108,10 +135,11 @@ TEST(HostileReplyTest, AnAnswerToAnotherCallIsRefused) {
   EXPECT_TRUE(test::fails(parse_reply<std::vector<Partition>>(version), Code::kInternal));
   EXPECT_TRUE(test::fails(parse_reply<PartitionStatus>(version), Code::kInternal));
   EXPECT_TRUE(test::fails(parse_reply<base::Removed>(version), Code::kInternal));
-  EXPECT_TRUE(test::fails(parse_reply<Capacity>(version), Code::kInternal));
+  EXPECT_TRUE(test::fails(parse_reply<Survey>(version), Code::kInternal));
   const std::string granted = reply_text(Result<Grant>(grant()));
   EXPECT_TRUE(test::fails(parse_reply<std::string>(granted), Code::kInternal));
-  EXPECT_TRUE(test::fails(parse_reply<std::vector<IpuofConfig>>(granted), Code::kInternal));
+  EXPECT_TRUE(test::fails(parse_reply<std::vector<IpuAttributes>>(granted), Code::kInternal));
+  EXPECT_TRUE(test::fails(parse_reply<Done>(granted), Code::kInternal));
 }
 
 TEST(HostileReplyTest, ADeviceAddressIsThatOfAHost) {
@@ -155,7 +183,7 @@ TEST(HostileReplyTest, TextsAreShortAndPlain) {
 
 TEST(HostileReplyTest, AGrantHasAtLeastOneDeviceInEveryGcd) {
   const std::string no_gcd = spoilt([](Json&, Json& ok) { ok["gcds"] = Json::array(); });
-  EXPECT_TRUE(test::fails(parse_reply<Grant>(no_gcd), Code::kInternal, "GCDs"));
+  EXPECT_TRUE(test::fails(parse_reply<Grant>(no_gcd), Code::kInternal, "gcds"));
   const std::string none =
       spoilt([](Json&, Json& ok) { ok["gcds"][0]["devices"] = Json::array(); });
   EXPECT_TRUE(test::fails(parse_reply<Grant>(none), Code::kInternal, "devices"));
@@ -200,13 +228,33 @@ TEST(HostileReplyTest, AMutatedGrantIsRefusedOrStillWithinBounds) {
   EXPECT_LT(refused, 20'000);
 }
 
-TEST(HostileReplyTest, CapacityIsConsistent) {
-  for (const char* text : {R"({"ok":{"total":64,"used":65,"largest_free":0}})",
-                           R"({"ok":{"total":64,"used":60,"largest_free":8}})",
-                           R"({"ok":{"total":64,"used":0,"largest_free":3}})",
-                           R"({"ok":{"total":4294967295,"used":0,"largest_free":1}})",
-                           R"({"ok":{"total":64,"used":0}})"}) {
-    EXPECT_TRUE(test::fails(parse_reply<Capacity>(text), Code::kInternal)) << text;
+TEST(HostileReplyTest, APoolIsBounded) {
+  for (const char* text :
+       {R"({"ok":{"domains":[65537],"partitions":[],"tainted":[]}})",
+        R"({"ok":{"domains":[65536,1],"partitions":[],"tainted":[]}})",
+        R"({"ok":{"domains":[-1],"partitions":[],"tainted":[]}})",
+        R"({"ok":{"domains":[64],"partitions":[7],"tainted":[]}})",
+        R"({"ok":{"domains":[64],"partitions":[],"tainted":[{"domain":0,"ipu":0,"reason":"\n"}]}})",
+        R"({"ok":{"domains":[64],"partitions":[]}})"}) {
+    EXPECT_TRUE(test::fails(parse_reply<Survey>(text), Code::kInternal)) << text;
+  }
+  for (const char* text : {R"({"ok":[{"agent":"a","ipu":-1,"attributes":{}}]})",
+                           R"({"ok":[{"agent":"a","ipu":0,"attributes":{"k":1}}]})",
+                           R"({"ok":[{"agent":"a","ipu":0,"attributes":{"k":"\u0007"}}]})",
+                           R"({"ok":[{"agent":"a\n","ipu":0,"attributes":{}}]})", R"({"ok":{}})"}) {
+    EXPECT_TRUE(test::fails(parse_reply<std::vector<IpuAttributes>>(text), Code::kInternal))
+        << text;
+  }
+}
+
+TEST(HostileReplyTest, AStatusIsBounded) {
+  const std::string rest = R"("ready":"ERROR","operation":"FAILED","errors":[],"auto_resets":)";
+  for (const char* bad : {R"(-1,"max_auto_resets":0,"last_auto_reset":0)",
+                          R"(0,"max_auto_resets":4294967296,"last_auto_reset":0)",
+                          R"(0,"max_auto_resets":0,"last_auto_reset":-1)",
+                          R"(0,"max_auto_resets":0,"last_auto_reset":9223372036854775807)"}) {
+    const std::string text = R"({"ok":{)" + rest + bad + "}}";
+    EXPECT_TRUE(test::fails(parse_reply<PartitionStatus>(text), Code::kInternal)) << text;
   }
 }
 

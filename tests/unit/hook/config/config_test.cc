@@ -29,13 +29,18 @@ subnet = "10.5.0.0/16"
 range = "10.5.200.10-10.5.200.99"
 )";
 
-base::Result<Config> parse(const std::string& text) { return parse_config(text, "/etc/x.toml"); }
+// A host with nothing of Graphcore's.
+HostFacts bare_host() { return {{}, "/no/vipu-cli.hcl", "/no/dev", "/no/ipuof.conf.d"}; }
+
+base::Result<Config> parse(const std::string& text, const HostFacts& host = bare_host()) {
+  return parse_config(text, "/etc/x.toml", host);
+}
 
 TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   const base::Result<Config> config = parse(str(kPool, kRail));
   ASSERT_TRUE(test::succeeds(config));
   EXPECT_EQ(config.value().runtimes, default_runtimes());
-  EXPECT_EQ(config.value().pool.timeout, std::chrono::seconds(120));
+  EXPECT_EQ(config.value().pools[0].timeout, std::chrono::seconds(120));
   EXPECT_EQ(config.value().network.rdma, RdmaMode::kAuto);
   EXPECT_EQ(config.value().policy.max_ipus, 64U);
   EXPECT_TRUE(config.value().policy.allow_env);
@@ -57,10 +62,10 @@ host_network = "refuse"
   ASSERT_TRUE(test::succeeds(result));
   const Config& config = result.value();
   EXPECT_THAT(config.runtimes, ElementsAre("/usr/bin/crun", "/opt/runc"));
-  EXPECT_EQ(config.pool.name, "pod64");
-  EXPECT_EQ(config.pool.provider, "vipu");
-  EXPECT_EQ(config.pool.controller, "10.1.3.101:8090");
-  EXPECT_EQ(config.pool.timeout, std::chrono::seconds(90));
+  EXPECT_EQ(config.pools[0].name, "pod64");
+  EXPECT_EQ(config.pools[0].provider, Provider::kVipu);
+  EXPECT_EQ(config.pools[0].controller, "10.1.3.101:8090");
+  EXPECT_EQ(config.pools[0].timeout, std::chrono::seconds(90));
   EXPECT_EQ(config.network.rdma, RdmaMode::kRequire);
   ASSERT_EQ(config.network.rails.size(), 1U);
   EXPECT_EQ(config.network.rails[0].parent, "ens1f0np0");
@@ -110,7 +115,8 @@ const Bad kBad[] = {
     {"NameIsANumber", with_pool("name = 7"), "pool.name must be"},
     {"NameWithASpace", with_pool("name = \"my pod\""), "pool.name: 'my pod' is not a name"},
     {"NameTooLong", with_pool("name = \"" + std::string(65, 'x') + "\""), "pool.name: "},
-    {"ProviderUnknown", with_pool("provider = \"magic\""), "pool.provider must be \"vipu\""},
+    {"ProviderUnknown", with_pool("provider = \"magic\""),
+     "pool.provider must be \"vipu\", \"ipuof\" or"},
     {"ControllerWithoutPort", with_pool("controller = \"10.1.3.101\""), "is not HOST:PORT"},
     {"ControllerWithoutHost", with_pool("controller = \":8090\""), "is not HOST:PORT"},
     {"ControllerWithPort0", with_pool("controller = \"h:0\""), "pool.controller: 'h:0'"},
@@ -128,14 +134,41 @@ const Bad kBad[] = {
     {"RangeHalfOutside", with_rail("range = \"10.5.255.1-10.6.0.9\""), "inside of the subnet"},
     {"RangeOfNonsense", with_rail("range = \"a-b\""), "network.rail.range: "},
     {"TwoRails", with_more(kRail), "network.rail must be one [[network.rail]]"},
-    {"NoRail", kPool, "network.rail must be one [[network.rail]]"},
-    {"RailIsNoList", str(kPool, "[network.rail]\nparent = \"a\"\n"), "network.rail must be one"},
-    {"NoPool", kRail, "pool.name must be set"},
+    {"NoRail", kPool, "network.rail must be set: one [[network.rail]]"},
+    {"RailIsANumber", str(kPool, "[network]\nrail = 3\n"), "network.rail must be a table"},
+    {"TwoPoolsOfOneName",
+     str("[[pool]]\nname = \"a\"\nprovider = \"pcie\"\n[[pool]]\nname = \"a\"\n"
+         "provider = \"pcie\"\n"),
+     "there are two pools 'a'"},
+    {"FileOfAVipuPool", with_pool("provider = \"vipu\"\nfile = \"/x\""),
+     "pool.file must be left out with provider \"vipu\""},
+    {"ControllerOfAPciePool", with_pool("provider = \"pcie\""),
+     "pool.controller must be left out with provider \"pcie\""},
+    {"IpuofWithoutFile", str("[pool]\nname = \"a\"\nprovider = \"ipuof\"\n", kRail),
+     "pool.file must be set"},
+    {"FileIsRelative", "[pool]\nname = \"a\"\nprovider = \"ipuof\"\nfile = \"p.conf\"\n",
+     "pool.file must be the absolute path"},
+    {"GroupsOverlap", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [[0, 1], [1, 2]]\n",
+     "pool.groups must be lists in which each card stands once"},
+    {"GroupsAreNoLists", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [0, 1]\n",
+     "pool.groups must be lists"},
+    {"TaintIsNegative", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ntaints = [-1]\n",
+     "pool.taints must be a list of IPU numbers"},
+    {"WarmOfNoSize", with_pool("provider = \"vipu\"\nwarm = { \"3\" = 1 }"),
+     "pool.warm must be a table from partition sizes"},
+    {"WarmOfNoCount", with_pool("provider = \"vipu\"\nwarm = { \"4\" = \"2\" }"),
+     "pool.warm.4 must be a number from 0 to 256"},
+    {"TlsKeyAlone", with_pool("provider = \"vipu\"\ntls = { key = \"/k.pem\" }"),
+     "pool.tls.certificate must be set"},
+    {"TlsWithoutAuthority", with_pool("provider = \"vipu\"\ntls = {}"), "pool.tls.ca must be set"},
+    {"TlsOfAnUnknownKey", with_pool("provider = \"vipu\"\ntls = { cert = \"/k.pem\" }"),
+     "unknown key 'pool.tls.cert'"},
+    {"CredentialsAreRelative", with_pool("provider = \"vipu\"\ncredentials = \"c\""),
+     "pool.credentials must be the absolute path"},
     {"NoController", str("[pool]\nname = \"a\"\nprovider = \"vipu\"\n", kRail),
      "pool.controller must be set"},
     {"NoSubnet", str(kPool, "[[network.rail]]\nparent = \"a\"\n"),
      "network.rail.subnet must be set"},
-    {"Empty", "", "pool.name must be set"},
     {"PoolIsANumber", str("pool = 3\n", kRail), "pool must be a table"},
     {"RuntimeIsText", str("runtime = \"/usr/bin/crun\"\n", kPool, kRail),
      "runtime must be a table"},
@@ -191,12 +224,107 @@ TEST(Config, NamesTheLineOfASyntaxError) {
   EXPECT_TRUE(test::fails(parse("name = \"\xff\"\n"), Code::kInvalid, "line 1"));
 }
 
+TEST(Config, HasEveryKeyOfEveryProvider) {
+  const base::Result<Config> result = parse(str(R"(
+[[pool]]
+name = "pod64"
+provider = "vipu"
+controller = "10.1.3.101:8090"
+allocation = "alloc-1"
+cluster = "c-1"
+credentials = "/etc/c"
+insecure_credentials = true
+tls = { ca = "/ca.pem", certificate = "/c.pem", key = "/k.pem", server_name = "vipu" }
+warm = { "4" = 2, "16" = 1, "64" = 0 }
+[[pool]]
+name = "slices"
+provider = "ipuof"
+file = "/etc/ipuof.conf.d/p64.conf"
+taints = [3, 17]
+[[pool]]
+name = "cards"
+provider = "pcie"
+groups = [[0, 1], [3, 2]]
+)",
+                                                kRail));
+  ASSERT_TRUE(test::succeeds(result));
+  const std::vector<PoolConfig>& pools = result.value().pools;
+  ASSERT_EQ(pools.size(), 3U);
+  EXPECT_EQ(pools[0].allocation, "alloc-1");
+  EXPECT_EQ(pools[0].cluster, "c-1");
+  EXPECT_EQ(pools[0].security,
+            (ControllerSecurity{true, "/ca.pem", "/c.pem", "/k.pem", "vipu", "/etc/c", true}));
+  EXPECT_EQ(pools[0].warm, (std::map<uint32_t, uint32_t>{{4, 2}, {16, 1}}));
+  EXPECT_EQ(pools[1].provider, Provider::kIpuof);
+  EXPECT_EQ(source_of(pools[1]), "ipuof:/etc/ipuof.conf.d/p64.conf");
+  EXPECT_THAT(pools[1].taints, ElementsAre(3, 17));
+  EXPECT_EQ(source_of(pools[2]), "pcie:");
+  EXPECT_THAT(pools[2].groups, ElementsAre(ElementsAre(0, 1), ElementsAre(3, 2)));
+  EXPECT_EQ(find_pool(result.value(), "").take().name, "pod64");
+  EXPECT_EQ(find_pool(result.value(), "cards").take().name, "cards");
+  EXPECT_TRUE(test::fails(find_pool(result.value(), "x"), Code::kInvalid,
+                          "there is no pool 'x'; there is pod64, slices, cards"));
+}
+
+TEST(Config, TakesTheControllerFromTheHostWhereItNamesNone) {
+  HostFacts host = bare_host();
+  host.environment = {"VIPU_CLI_API_HOST=10.1.3.7"};
+  const std::string pool = "[pool]\nname = \"a\"\nprovider = \"vipu\"\n";
+  const base::Result<Config> config = parse(str(pool, kRail), host);
+  ASSERT_TRUE(test::succeeds(config));
+  EXPECT_EQ(config.value().pools[0].controller, "10.1.3.7:8090");
+}
+
+// What stands on a host, in the order in which it is looked for.
+class DetectedPool : public testing::Test {
+ protected:
+  void add(const std::string& name, const std::string& text = "") {
+    const std::string path = dir_ / name;
+    ASSERT_TRUE(base::ensure_dir(path.substr(0, path.rfind('/')), 0755).ok());
+    ASSERT_TRUE(base::write_atomic(path, text, {}).ok());
+  }
+  base::Result<Config> detect() { return parse(kRail, host_); }
+
+  test::TempDir dir_;
+  HostFacts host_{{}, dir_ / "vipu/vipu-cli.hcl", dir_ / "dev", dir_ / "ipuof.conf.d"};
+};
+
+TEST_F(DetectedPool, IsTheSharedPartitionBeforeTheCardsBeforeTheCliBeforeTheEnvironment) {
+  EXPECT_TRUE(test::fails(detect(), Code::kNotFound, "no source of IPUs"));
+  add("ipuof.conf.d/p64.conf");
+  EXPECT_EQ(source_of(detect().take().pools[0]), "ipuof:" + (dir_ / "ipuof.conf.d/p64.conf"));
+  add("dev/ipu_driver");
+  EXPECT_EQ(detect().take().pools[0].provider, Provider::kIpuof) << "no card";
+  add("dev/ipu0");
+  EXPECT_EQ(detect().take().pools[0].provider, Provider::kPcie);
+  add("vipu/vipu-cli.hcl", "api-host=\"10.1.3.101\"\n");
+  EXPECT_EQ(source_of(detect().take().pools[0]), "10.1.3.101:8090");
+  host_.environment = {"VIPU_CLI_API_HOST=10.1.3.7", "VIPU_CLI_API_PORT=8091"};
+  EXPECT_EQ(source_of(detect().take().pools[0]), "10.1.3.7:8091");
+}
+
+TEST_F(DetectedPool, IsNoneWhereSeveralPartitionsAreShared) {
+  add("ipuof.conf.d/p64.conf");
+  add("ipuof.conf.d/p16.conf");
+  EXPECT_TRUE(test::fails(detect(), Code::kNotFound, "more than one"));
+}
+
+TEST(LoadSecurity, NeedsNothingElseOfTheFileToBeRight) {
+  const test::TempDir dir;
+  const std::string text =
+      "nonsense = 3\n[[pool]]\nname = \"a\"\nx = 1\ntls = { ca = \"/ca.pem\" }\n";
+  ASSERT_TRUE(base::write_atomic(dir / "c", text, {}).ok());
+  EXPECT_EQ(load_security(dir / "c", "a").ca, "/ca.pem");
+  EXPECT_FALSE(load_security(dir / "c", "b").tls);
+  EXPECT_FALSE(load_security(dir / "absent", "a").tls);
+}
+
 TEST(LoadConfig, ReadsTheFile) {
   const test::TempDir dir;
   ASSERT_TRUE(base::write_atomic(dir / "config.toml", str(kPool, kRail), {}).ok());
   const base::Result<Config> config = load_config(dir / "config.toml");
   ASSERT_TRUE(test::succeeds(config));
-  EXPECT_EQ(config.value().pool.name, "pod64");
+  EXPECT_EQ(config.value().pools[0].name, "pod64");
 }
 
 TEST(LoadConfig, SaysWhatToWriteWhereThereIsNoFile) {

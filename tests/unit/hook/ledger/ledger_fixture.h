@@ -46,7 +46,7 @@ class LedgerFixture : public testing::Test {
   test::TempDir dir_;
   const std::string path_ = dir_ / "state/ledger.db";
   int64_t now_ = 1'000'000'000'000;
-  const PoolConfig pool_{"pod64", "vipu", "10.1.3.101:8090", std::chrono::seconds(120)};
+  const PoolConfig pool_{"pod64", Provider::kVipu, "10.1.3.101:8090"};
   RailConfig rail_{"ens1f0", {ip("10.5.0.0"), 16}, ip("10.5.200.10"), ip("10.5.200.12")};
   const base::ProcessId releaser_{4212, 100};
   Ledger ledger_ = open();

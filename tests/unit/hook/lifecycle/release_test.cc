@@ -76,7 +76,7 @@ TEST_F(ReleaseTest, SaysWhyTheContainerNeverRan) {
 
 TEST_F(ReleaseTest, AsksTheControllerThatMadeThePartition) {
   const Lease lease = run("web", other_);
-  host_.config.pool.controller = "10.9.9.9:8090";
+  host_.config.pools[0].controller = "10.9.9.9:8090";
   host_.asked_controllers.clear();
   ASSERT_TRUE(test::succeeds(released(lease)));
   EXPECT_THAT(host_.asked_controllers, ElementsAre("10.5.1.254:8090"));
@@ -137,7 +137,7 @@ TEST_F(ReconcileTest, LeavesAContainerAloneThatStarts) {
 TEST_F(ReconcileTest, EndsAStartThatWasCutShortAsFailed) {
   // The owner of an intent is the runtime; it dies between the intent and the grant.
   const Intent intent{
-      "web", "/b", "", host_.config.pool, host_.config.network.rails, 4, test::dead_process()};
+      "web", "/b", "", host_.config.pools[0], host_.config.network.rails, 4, test::dead_process()};
   const Lease lease = host_.ledger.acquire(intent).take();
   ASSERT_TRUE(host_.controller.create({lease.partition, 4, false, ""}, soon()).ok());
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tests/support/outcome.h"
 
 namespace hook {
@@ -44,7 +45,7 @@ PlanInput input() {
   vipu::IpuofConfig ipuof;
   ipuof.devices = {device("10.5.1.1", 0), device("10.5.1.2", 3)};
   ipuof.attributes = {{"GCD Id", "0"}};
-  return {lease_of_two_ipus(), ipuof,        {std::nullopt}, "/run/ipu/leases/01",
+  return {lease_of_two_ipus(), ipuof,        {}, {std::nullopt}, "/run/ipu/leases/01",
           "/usr/bin/ipu-hook", RLIM_INFINITY};
 }
 
@@ -171,6 +172,43 @@ TEST(LeasedIpus, RefuseWhatIsNoAddressOrPort) {
   vipu::IpuofConfig ports{{device("10.5.1.1", 0)}, {}};
   ports.devices[0].rdma_port = 65536;
   EXPECT_TRUE(test::fails(leased_ipus(ports, 1), Code::kInvalid, "impossible port"));
+}
+
+TEST(MakePlan, SaysWhichGcdTheContainerDrives) {
+  PlanInput second = input();
+  second.lease.gcd = 1;
+  EXPECT_EQ(lease_file(make_plan(second))["gcd"], 1);
+}
+
+PlanInput two_cards() {
+  PlanInput cards = input();
+  cards.ipuof = {};
+  cards.lease.rails.clear();
+  cards.rdma.clear();
+  for (const uint32_t n : {0U, 1U}) {
+    const std::string path = base::str("/dev/ipu", n);
+    cards.cards.push_back({n, "0000:35:00.0", 1, {{path, 240, n}, {path + "_ex", 240, 64 + n}}});
+  }
+  return cards;
+}
+
+TEST(MakePlan, GivesTheNodesOfCardsAndNoFabric) {
+  const Plan plan = make_plan(two_cards());
+  ASSERT_EQ(plan.edit.devices.size(), 4U);
+  EXPECT_EQ(plan.edit.devices[1], (DeviceNode{"/dev/ipu0_ex", 240, 64}));
+  EXPECT_FALSE(plan.files.contains("ipuof.conf"));
+  EXPECT_THAT(plan.edit.mounts,
+              ElementsAre(FileMount{"/run/ipu/leases/01/lease.json", "/run/ipu/lease.json"}));
+  EXPECT_TRUE(plan.edit.environment.empty());
+  EXPECT_THAT(plan.edit.forget_environment, testing::Contains("IPUOF_CONFIG_PATH"));
+  EXPECT_TRUE(plan.edit.forget_capabilities.empty());
+  EXPECT_EQ(lease_file(plan)["cards"][1]["number"], 1);
+  EXPECT_EQ(lease_file(plan)["cards"][0]["nodes"][1], "/dev/ipu0_ex");
+}
+
+TEST(LeasedCards, HaveANumberAndNoAddress) {
+  const std::vector<LeasedIpu> ipus = leased_cards(two_cards().cards);
+  EXPECT_THAT(ipus, ElementsAre(LeasedIpu{{}, 0, 0, 0}, LeasedIpu{{}, 1, 0, 0}));
 }
 
 }  // namespace

@@ -128,13 +128,60 @@ TEST(Request, NeedsACount) {
   EXPECT_FALSE(parse({"IPU_RECONFIGURABLE=1"}).ok());
 }
 
-TEST(Request, SaysThatAKeyIsNotServed) {
-  for (const std::string key : {"IPU_PARTITION", "IPU_GCD", "IPU_VISIBLE_DEVICES"}) {
-    EXPECT_TRUE(test::fails(parse({key + "=0"}), Code::kUnsupported, key + " is not served"));
-    EXPECT_TRUE(test::fails(parse({key + "=0", "IPU_COUNT=4"}), Code::kUnsupported, key));
+TEST(Request, NamesAPartitionAndItsGcd) {
+  const Request request = requested({"IPU_PARTITION=p-1", "IPU_GCD=3", "IPU_POOL=pod64"});
+  EXPECT_EQ(request.partition, "p-1");
+  EXPECT_EQ(request.gcd, 3U);
+  EXPECT_EQ(request.pool, "pod64");
+  EXPECT_EQ(request.ipus, 0U);
+  EXPECT_EQ(requested({"IPU_PARTITION=p-1"}).gcd, std::nullopt);
+  EXPECT_EQ(requested({}, {{"graphcore.ai/ipu.partition", "p0"}}).partition, "p0");
+}
+
+TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
+  for (const std::string name : {"", "a b", "../x", std::string(37, 'x').c_str()}) {
+    EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=" + name}), Code::kInvalid,
+                            "a partition has a name of 1 to 36"));
   }
-  EXPECT_TRUE(test::fails(parse({}, {{"graphcore.ai/ipu.partition", "p0"}}), Code::kUnsupported,
-                          "graphcore.ai/ipu.partition is not served"));
+  for (const std::string gcd : {"", "-1", "256", "0x1", "first"}) {
+    EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_GCD=" + gcd}), Code::kInvalid,
+                            "give the number of a GCD"));
+  }
+  EXPECT_TRUE(
+      test::fails(parse({"IPU_COUNT=4", "IPU_GCD=0"}), Code::kInvalid, "give IPU_PARTITION too"));
+  EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_RECONFIGURABLE=1"}), Code::kInvalid,
+                          "it is for new partitions"));
+  EXPECT_TRUE(test::fails(parse({"IPU_COUNT=4", "IPU_POOL="}), Code::kInvalid, "name of a pool"));
+}
+
+TEST(Request, NamesCards) {
+  EXPECT_EQ(requested({"IPU_VISIBLE_DEVICES=0"}).cards, (std::vector<uint32_t>{0}));
+  EXPECT_EQ(requested({"IPU_VISIBLE_DEVICES=6,0-2"}).cards, (std::vector<uint32_t>{0, 1, 2, 6}));
+  EXPECT_TRUE(requested({"IPU_VISIBLE_DEVICES=all"}).all_cards);
+  EXPECT_FALSE(requested({"IPU_VISIBLE_DEVICES=0", "IPU_NETWORK=none"}).network);
+  for (const std::string cards : {"", ",", "0,", "2-1", "0-", "-1", "1,1", "0-2,1", "x", "4096"}) {
+    EXPECT_TRUE(test::fails(parse({"IPU_VISIBLE_DEVICES=" + cards}), Code::kInvalid,
+                            "IPU_VISIBLE_DEVICES='" + cards + "' is not accepted"))
+        << cards;
+  }
+}
+
+TEST(Request, RefusesTwoSelectorsOfOneSource) {
+  EXPECT_TRUE(test::fails(parse({"IPU_COUNT=4", "IPU_PARTITION=p"}), Code::kInvalid,
+                          "IPU_COUNT and IPU_PARTITION contradict each other"));
+  EXPECT_TRUE(
+      test::fails(parse({}, {{"graphcore.ai/ipu.count", "4"}, {"graphcore.ai/ipu.partition", "p"}}),
+                  Code::kInvalid, "contradict each other"));
+}
+
+TEST(Request, HasTheSelectorOfTheAnnotationWhereAnImageHasAnother) {
+  const Request request =
+      requested({"IPU_COUNT=4", "IPU_RECONFIGURABLE=1"}, {{"graphcore.ai/ipu.partition", "p"}});
+  EXPECT_EQ(request.partition, "p");
+  EXPECT_EQ(request.ipus, 0U);
+  EXPECT_FALSE(request.reconfigurable);
+  EXPECT_EQ(requested({"IPU_PARTITION=p", "IPU_GCD=1"}, {{"graphcore.ai/ipu.count", "4"}}).ipus,
+            4U);
 }
 
 TEST(Request, IsDeclinedByNoVisibleDevices) {
@@ -171,7 +218,7 @@ TEST(Request, RefusesAFlagThatIsNeither0Nor1) {
 }
 
 TEST(Request, RefusesAnotherNetwork) {
-  for (const std::string network : {"none", "", "ROCE"}) {
+  for (const std::string network : {"host", "", "ROCE"}) {
     EXPECT_TRUE(test::fails(parse({"IPU_COUNT=1", "IPU_NETWORK=" + network}), Code::kInvalid,
                             "IPU_NETWORK='" + network + "' is not accepted"));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/vipu/simulator_process.h"
+#include "tests/support/simulator_process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of an RPC as an error for people and programs.
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include <chrono>
+
+#include "base/result.h"
+
+namespace client {
+
+enum class Reached : bool { kNo, kYes };
+enum class Tls : bool { kNo, kYes };
+
+// What else is known when an RPC has failed.
+struct Circumstances {
+  std::chrono::milliseconds waited{0};
+  Reached reached = Reached::kNo;  // by an RPC before
+  Tls tls = Tls::kNo;
+};
+
+// The code that vipu::Controller promises, what happened, the time that was waited, and the name of
+// the status: "no answer within 4750 ms (DEADLINE_EXCEEDED)".
+base::Error to_error(const grpc::Status& status, const Circumstances& circumstances);
+
+}  // namespace client

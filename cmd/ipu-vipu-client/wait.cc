@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for a partition to become ACTIVE.
+#include "base/text.h"
+#include "cmd/ipu-vipu-client/backoff.h"
+#include "cmd/ipu-vipu-client/calls.h"
+
+namespace client {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using vipu::OperationState;
+using vipu::PartitionStatus;
+using vipu::ReadyState;
+
+// Whether the controller itself still tries to mend a partition that is in error.
+bool is_being_mended(const PartitionStatus& status) {
+  return status.operation == OperationState::kResetting ||
+         (status.operation != OperationState::kFailed &&
+          status.auto_resets < status.max_auto_resets);
+}
+
+Error failed(const PartitionStatus& status) {
+  const std::string errors = base::join(status.errors, "; ");
+  const std::string resets =
+      status.auto_resets == 0 ? "" : str(" after ", status.auto_resets, " auto resets");
+  return {Code::kInternal,
+          str("the partition is in ERROR, its last operation ", vipu::name_of(status.operation),
+              resets, ": ", errors.empty() ? "the controller gives no reason" : errors)};
+}
+
+}  // namespace
+
+Status wait_until_active(Connection& connection, const std::string& id) {
+  for (Backoff backoff = polling();;) {
+    const PartitionStatus now = TRY(status(connection, id));
+    const bool resetting = now.operation == OperationState::kResetting;
+    if (now.ready == ReadyState::kActive && !resetting) return {};
+    if (now.ready == ReadyState::kError && !is_being_mended(now)) return failed(now);
+    if (now.ready == ReadyState::kRemoved) {
+      return Error(Code::kNotFound, "the controller has removed it");
+    }
+    backoff.sleep(connection.deadline());
+    if (connection.deadline().passed()) {
+      return Error(Code::kTimeout,
+                   str("still ", vipu::name_of(now.ready), ", ", vipu::name_of(now.operation),
+                       ", and not ACTIVE ", connection.within()));
+    }
+  }
+}
+
+Result<vipu::Grant> wait(Connection& connection, const std::string& id) {
+  TRY_CTX("wait until ACTIVE", wait_until_active(connection, id));
+  return config(connection, id, std::nullopt);
+}
+
+}  // namespace client

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "hook/config/paths.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+Result<Output> parse_output(const std::string& text) {
+  if (text == "table") return Output::kTable;
+  if (text == "json") return Output::kJson;
+  return Error(Code::kInvalid, str(base::quote(text), " is neither 'table' nor 'json'"));
+}
+
+constexpr uint32_t kMaxNumber = 65'535;
+
+}  // namespace
+
+void Options::output(Output& target) {
+  parsed({"-o,--output", "table|json", "For people (default) or for programs"},
+         [&target](const std::string& text) -> Status {
+           target = TRY(parse_output(text));
+           return {};
+         });
+}
+
+void Options::pool(std::string& target) {
+  text({"--pool", "NAME", "Pool of the configuration (default: the first)"}, target);
+}
+
+void Options::argument(const char* name, std::string& target, const char* help) {
+  app_.add_option(name, target, help)->required()->type_name("");
+}
+
+void Options::flag(const char* names, bool& target, const char* help) {
+  app_.add_flag(names, target, help);
+}
+
+void Options::text(const Option& option, std::string& target) {
+  app_.add_option(option.names, target, option.help)->type_name(option.value);
+}
+
+void Options::texts(const Option& option, std::vector<std::string>& target) {
+  app_.add_option(option.names, target, option.help)
+      ->type_name(option.value)
+      ->expected(1)
+      ->take_all();
+}
+
+void Options::number(const Option& option, uint32_t& target) {
+  parsed(option, [&target](const std::string& text) -> Status {
+    target = TRY(base::parse_int<uint32_t>(text, 1, kMaxNumber));
+    return {};
+  });
+}
+
+void Options::number(const Option& option, std::optional<uint32_t>& target) {
+  parsed(option, [&target](const std::string& text) -> Status {
+    target = TRY(base::parse_int<uint32_t>(text, 0, kMaxNumber));
+    return {};
+  });
+}
+
+void Options::duration(const Option& option, std::optional<std::chrono::milliseconds>& target) {
+  parsed(option, [&target](const std::string& text) -> Status {
+    target = TRY(base::parse_duration(text));
+    return {};
+  });
+}
+
+void Options::parsed(const Option& option, std::function<Status(const std::string&)> parse) {
+  const auto convert = [parse = std::move(parse),
+                        names = std::string(option.names)](const std::string& text) {
+    const Status parsed = parse(text);
+    if (!parsed.ok()) throw CLI::ValidationError(names, parsed.error().message());
+  };
+  app_.add_option_function<std::string>(option.names, convert, option.help)
+      ->type_name(option.value);
+}
+
+CLI::App& add_group(CLI::App& parent, const char* name, const char* help) {
+  CLI::App* group = parent.add_subcommand(name, help);
+  group->require_subcommand(1);
+  return *group;
+}
+
+Options add_command(CLI::App& parent, const char* name, const char* help, Command& chosen,
+                    Command run) {
+  CLI::App* command = parent.add_subcommand(name, help);
+  command->callback([&chosen, run = std::move(run)] { chosen = run; });
+  return Options(*command);
+}
+
+Result<hook::PoolConfig> load_pool(const std::string& name) {
+  const hook::Config config = TRY(hook::load_config(hook::config_file()));
+  return hook::find_pool(config, name);
+}
+
+Result<hook::Ledger> open_ledger() {
+  Result<hook::Ledger> ledger = hook::Ledger::open(hook::ledger_file());
+  if (ledger.ok() || ::geteuid() == 0) return ledger;
+  return Error(ledger.error().code(), str(ledger.error().message(), "; run ipuctl as root"));
+}
+
+base::Deadline query_deadline() { return base::Deadline::after(std::chrono::seconds(10)); }
+
+}  // namespace ipuctl

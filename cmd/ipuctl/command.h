@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command of ipuctl is made of: options, what it works with, and what it leaves to main.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cmd/ipuctl/print.h"
+#include "hook/config/config.h"
+#include "hook/ledger/ledger.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace ipuctl {
+
+// What goes to stdout, and what went wrong on the way: one line each on stderr. The exit code is
+// that of the first obstacle.
+struct Outcome {
+  std::string text;
+  std::vector<base::Error> obstacles = {};
+};
+
+using Command = std::function<base::Result<Outcome>()>;
+
+// How an option is written ("--gcds,--num-gcds"), its value ("N"), and what it says.
+struct Option {
+  const char* names;
+  const char* value;
+  const char* help;
+};
+
+// Declares the options of one command. Targets live as long as the command does; each keeps its
+// value if the option is not given. What cannot be parsed is a usage error, with the option.
+class Options {
+ public:
+  explicit Options(CLI::App& app) : app_(app) {}
+
+  void output(Output& target);     // -o, --output
+  void pool(std::string& target);  // --pool
+  // An argument that must be given.
+  void argument(const char* name, std::string& target, const char* help);
+  void flag(const char* names, bool& target, const char* help);
+  void text(const Option& option, std::string& target);
+  void texts(const Option& option, std::vector<std::string>& target);
+  void number(const Option& option, uint32_t& target);
+  void number(const Option& option, std::optional<uint32_t>& target);
+  void duration(const Option& option, std::optional<std::chrono::milliseconds>& target);
+  void parsed(const Option& option, std::function<base::Status(const std::string&)> parse);
+
+ private:
+  CLI::App& app_;
+};
+
+// A command that only has others below it, one of which must be given.
+CLI::App& add_group(CLI::App& parent, const char* name, const char* help);
+// Adds a command; if it is the one that is called, CHOSEN becomes RUN.
+Options add_command(CLI::App& parent, const char* name, const char* help, Command& chosen,
+                    Command run);
+
+// The families of commands.
+void add_lease_commands(CLI::App& app, Command& chosen);
+void add_partition_commands(CLI::App& app, Command& chosen);
+void add_partition_create(CLI::App& partition, Command& chosen);
+void add_pool_commands(CLI::App& app, Command& chosen);
+
+// The pool NAME of the configuration; the first one if NAME is empty.
+base::Result<hook::PoolConfig> load_pool(const std::string& name);
+// The ledger of this host. Says so if it takes root.
+base::Result<hook::Ledger> open_ledger();
+
+// For a question to a controller that has its answer at hand.
+[[nodiscard]] base::Deadline query_deadline();
+
+}  // namespace ipuctl

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// partition create.
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/dry_run.h"
+#include "cmd/ipuctl/print_partition.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+struct CreateOptions {
+  Output output = Output::kTable;
+  std::string pool;
+  vipu::PartitionRequest request;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool shared = false;
+  bool no_wait = false;
+  bool dry_run = false;
+};
+
+template <typename Value>
+Result<Value> get_named(const std::optional<Value>& value, const std::string& text,
+                        std::string_view accepted) {
+  if (value) return *value;
+  return Error(Code::kInvalid, str(base::quote(text), " is not one of ", accepted));
+}
+
+Result<vipu::SyncType> parse_sync_type(const std::string& text) {
+  // What Graphcore's vipu calls it.
+  if (text == "c2-compatible") return vipu::SyncType::kGs2Default;
+  return get_named(vipu::parse_sync_type(text), text,
+                   "c2-compatible, ST_GS2_DEFAULT, ST_GS2_INDEPENDENT_RAILS, ST_POD_NATIVE_DEFAULT"
+                   " and ST_POD_NATIVE_REPLICATED_PIPELINE");
+}
+
+Result<vipu::IpuPlace> parse_place(std::string_view text) {
+  const std::vector<std::string_view> parts = base::split(text, '/');
+  if (parts.size() != 2) {
+    return Error(Code::kInvalid,
+                 str(base::quote(text), " is not DOMAIN/IPU, such as 0/3: IPU 3 of domain 0"));
+  }
+  vipu::IpuPlace place;
+  place.domain = TRY(base::parse_int<uint32_t>(parts[0], 0, UINT32_MAX));
+  place.ipu = TRY(base::parse_int<uint32_t>(parts[1], 0, UINT32_MAX));
+  return place;
+}
+
+// The order in which they are given is that in which the partition counts them.
+Result<std::vector<vipu::ChosenIpu>> parse_ipus(const std::string& text) {
+  std::vector<vipu::ChosenIpu> ipus;
+  std::vector<uint32_t> domains;
+  for (const std::string_view part : base::split(text, ',')) {
+    vipu::ChosenIpu ipu;
+    ipu.place = TRY(parse_place(part));
+    ipu.routing_id = static_cast<uint32_t>(ipus.size());
+    auto domain = std::find(domains.begin(), domains.end(), ipu.place.domain);
+    ipu.domain_routing_id = static_cast<uint32_t>(domain - domains.begin());
+    if (domain == domains.end()) domains.push_back(ipu.place.domain);
+    ipus.push_back(ipu);
+  }
+  return ipus;
+}
+
+hook::NewPartition wanted_of(const CreateOptions& options, const hook::PoolConfig& pool) {
+  hook::NewPartition wanted;
+  wanted.pool = pool;
+  wanted.request = options.request;
+  wanted.shared = options.shared;
+  wanted.wait = !options.no_wait;
+  if (wanted.request.allocation.empty()) wanted.request.allocation = pool.allocation;
+  if (wanted.request.cluster.empty()) wanted.request.cluster = pool.cluster;
+  if (wanted.request.size == 0) {
+    wanted.request.size = static_cast<uint32_t>(wanted.request.ipus.size());
+  }
+  return wanted;
+}
+
+Result<Outcome> run_create(const CreateOptions& options) {
+  const hook::PoolConfig pool = TRY(load_pool(options.pool));
+  const hook::NewPartition wanted = wanted_of(options, pool);
+  if (options.dry_run) return dry_run(wanted, options.output);
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  const Deadline deadline = Deadline::after(options.timeout.value_or(pool.timeout));
+  TRY(hook::create_partition(env, wanted, deadline));
+  const std::string& name = wanted.request.id;
+  if (options.output == Output::kTable) return Outcome{success_text("create", name)};
+  const PartitionView view = TRY_CTX(str("partition ", base::quote(name), " is made, but"),
+                                     get_partition(env, pool, name, query_deadline()));
+  return Outcome{partition_json(view)};
+}
+
+// Sets TARGET to what PARSE makes of the option's text.
+template <typename Value, typename Parse>
+void add_parsed(Options& declared, const Option& option, Value& target, Parse parse) {
+  declared.parsed(option, [&target, parse](const std::string& text) -> Status {
+    target = TRY(parse(text));
+    return {};
+  });
+}
+
+void declare_size(Options& declared, vipu::PartitionRequest& request) {
+  declared.number({"--size", "N", "IPUs, a power of two"}, request.size);
+  declared.text({"--allocation", "NAME", "V-IPU allocation (default: the pool's)"},
+                request.allocation);
+  declared.text({"--cluster", "NAME", "V-IPU cluster (default: the pool's)"}, request.cluster);
+  declared.flag("--reconfigurable", request.reconfigurable,
+                "Poplar may form devices of fewer IPUs in it");
+  declared.number({"--gcds,--num-gcds", "N", "GCDs that share it (default 1)"}, request.gcds);
+  declared.number({"--replicas,--gcd-sync-replicas", "N", "Replicas over all GCDs"},
+                  request.replicas);
+}
+
+void declare_links(Options& declared, vipu::PartitionRequest& request) {
+  declared.number({"--segments,--num-ilds", "N", "IPU-Link segments, each from a domain"},
+                  request.segments);
+  add_parsed(declared, {"--routing", "TYPE", "DNC, SWNC, BTNC or RINGSWNC"}, request.link_routing,
+             [](const std::string& text) {
+               return get_named(vipu::parse_link_routing(text), text,
+                                "DNC, SWNC, BTNC and RINGSWNC");
+             });
+  add_parsed(declared, {"--gateway-routing", "TYPE", "RING or SWRING"}, request.gateway_routing,
+             [](const std::string& text) {
+               return get_named(vipu::parse_gateway_routing(text), text, "RING and SWRING");
+             });
+  add_parsed(declared, {"--sync-type", "TYPE", "c2-compatible, ST_POD_NATIVE_DEFAULT, ..."},
+             request.sync, parse_sync_type);
+  add_parsed(declared, {"--ipus", "DOMAIN/IPU,...", "These IPUs, in this order, and no others"},
+             request.ipus, parse_ipus);
+  declared.flag("--disable-auto-reset", request.disable_auto_reset,
+                "The controller does not reset it after errors");
+  declared.flag("--relocatable", request.relocatable, "After errors it may get other IPUs");
+}
+
+}  // namespace
+
+void add_partition_create(CLI::App& partition, Command& chosen) {
+  const auto options = std::make_shared<CreateOptions>();
+  Options declared = add_command(partition, "create", "Make a partition for IPU_PARTITION", chosen,
+                                 [options] { return run_create(*options); });
+  declared.argument("NAME", options->request.id, "1 to 36 of A-Z, a-z, 0-9, '-' and '_'");
+  declare_size(declared, options->request);
+  declare_links(declared, options->request);
+  declared.flag("--shared", options->shared, "Several containers may have the same GCD");
+  declared.flag("--no-wait", options->no_wait, "Do not wait until it is ACTIVE");
+  declared.duration({"--timeout", "TIME", "At most so long: 90s, 5m (default: the pool's)"},
+                    options->timeout);
+  declared.flag("--dry-run", options->dry_run,
+                "Only say what would be asked, and if there is room");
+  declared.output(options->output);
+  declared.pool(options->pool);
+}
+
+}  // namespace ipuctl

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partition as its controller and this host's ledger know it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/ledger/lease.h"
+#include "hook/ledger/partitions.h"
+#include "hook/lifecycle/env.h"
+#include "vipu/types.h"
+
+namespace ipuctl {
+
+struct PartitionView {
+  std::string pool;
+  vipu::Partition partition;
+  std::optional<hook::PartitionRecord> record;  // of ours that no lease made
+  std::vector<hook::Lease> leases;              // live ones that have it
+};
+
+// "NAMED", "WARM", "LEASE" (made for the lease that has it), or "OTHER": not made on this host.
+[[nodiscard]] std::string_view kind_of(const PartitionView& view);
+
+// All partitions of POOL's controller.
+base::Result<std::vector<PartitionView>> list_partitions(hook::Env& env,
+                                                         const hook::PoolConfig& pool,
+                                                         const base::Deadline& deadline);
+
+// The one with this name; kNotFound if the controller has none.
+base::Result<PartitionView> get_partition(hook::Env& env, const hook::PoolConfig& pool,
+                                          const std::string& name, const base::Deadline& deadline);
+
+}  // namespace ipuctl

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool list, pool refill.
+#include <chrono>
+#include <memory>
+
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/print_pool.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions.h"
+#include "hook/lifecycle/warm.h"
+#include "vipu/placement.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::str;
+
+// For one pool: a controller that is slow takes minutes for a partition.
+constexpr std::chrono::minutes kRefillTime{10};
+
+struct PoolOptions {
+  Output output = Output::kTable;
+  std::string pool;  // empty: all
+};
+
+Result<std::vector<hook::PoolConfig>> load_pools(const std::string& name) {
+  hook::Config config = TRY(hook::load_config(hook::config_file()));
+  if (name.empty()) return std::move(config.pools);
+  std::vector<hook::PoolConfig> pools;
+  pools.push_back(TRY(hook::find_pool(config, name)));
+  return pools;
+}
+
+Result<std::map<uint32_t, uint32_t>> count_warm(hook::Env& env, const std::string& pool) {
+  std::map<uint32_t, uint32_t> warm;
+  for (const hook::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    const bool ready =
+        record.kind == hook::PartitionKind::kWarm && record.state == hook::PartitionState::kReady;
+    if (ready && record.pool == pool) ++warm[record.ipus];
+  }
+  return warm;
+}
+
+Usage usage_of(const vipu::Survey& survey) {
+  const vipu::Occupancy occupancy = vipu::Occupancy::of(survey);
+  Usage usage;
+  usage.total = occupancy.topology().ipus();
+  usage.tainted = static_cast<uint32_t>(survey.tainted.size());
+  usage.largest_free = vipu::largest_free(occupancy);
+  for (uint32_t number = 0; number < usage.total; ++number) {
+    if (!occupancy.holder_of(number).empty()) ++usage.used;
+  }
+  return usage;
+}
+
+Result<Outcome> run_list(const PoolOptions& options) {
+  const std::vector<hook::PoolConfig> pools = TRY(load_pools(options.pool));
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  std::vector<PoolView> views;
+  std::vector<Error> obstacles;
+  for (const hook::PoolConfig& pool : pools) {
+    PoolView view{pool, std::nullopt};
+    view.warm = TRY(count_warm(env, pool.name));
+    Result<vipu::Survey> survey = env.controller(pool)->survey(query_deadline());
+    if (survey.ok()) {
+      view.usage = usage_of(survey.value());
+    } else {
+      obstacles.push_back(std::move(survey).error());
+    }
+    views.push_back(std::move(view));
+  }
+  return Outcome{pools_text(views, options.output), std::move(obstacles)};
+}
+
+// A pool that cannot be refilled does not keep the others from it.
+hook::Refilled refill_one(hook::Env& env, const hook::PoolConfig& pool) {
+  Result<hook::Refilled> refilled = hook::refill(env, pool, Deadline::after(kRefillTime));
+  if (refilled.ok()) return std::move(refilled).take();
+  hook::Refilled none;
+  none.obstacles.push_back(std::move(refilled).error());
+  return none;
+}
+
+Result<Outcome> run_refill(const PoolOptions& options) {
+  const std::vector<hook::PoolConfig> pools = TRY(load_pools(options.pool));
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  std::vector<Error> obstacles;
+  // A refill that was killed left one half made, which counts as one that is there.
+  (void)TRY(hook::reconcile_partitions(env, query_deadline(), obstacles));
+  std::vector<RefilledPool> done;
+  for (const hook::PoolConfig& pool : pools) {
+    done.push_back({pool.name, refill_one(env, pool)});
+    const std::vector<Error>& more = done.back().refilled.obstacles;
+    for (const Error& error : more) {
+      obstacles.emplace_back(error.code(), str("pool '", pool.name, "': ", error.message()));
+    }
+  }
+  return Outcome{refilled_text(done, options.output), std::move(obstacles)};
+}
+
+using Run = Result<Outcome> (*)(const PoolOptions&);
+
+void add(CLI::App& group, Command& chosen, const char* name, const char* help, Run run) {
+  const auto options = std::make_shared<PoolOptions>();
+  Options declared =
+      add_command(group, name, help, chosen, [options, run] { return run(*options); });
+  declared.output(options->output);
+  declared.text({"--pool", "NAME", "Only this pool (default: all)"}, options->pool);
+}
+
+}  // namespace
+
+void add_pool_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group = add_group(app, "pool", "Pools of the configuration");
+  add(group, chosen, "list", "List the pools and how full they are", run_list);
+  add(group, chosen, "refill", "Make and remove warm partitions, as configured", run_refill);
+}
+
+}  // namespace ipuctl

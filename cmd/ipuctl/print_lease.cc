@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/print_lease.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Json;
+using base::str;
+
+std::string addresses(const hook::Lease& lease) {
+  std::string text;
+  for (const hook::RailLease& rail : lease.rails) {
+    text += str(text.empty() ? "" : ",", netns::to_string(rail.address));
+  }
+  return text.empty() ? "-" : text;
+}
+
+Json to_json(const hook::Lease& lease) {
+  Json json = {{"lease", lease.id},
+               {"container", lease.container},
+               {"state", hook::name_of(lease.state)},
+               {"pool", lease.pool},
+               {"controller", lease.controller},
+               {"partition", lease.partition},
+               {"gcd", lease.gcd},
+               {"origin", hook::name_of(lease.origin)},
+               {"ipus", lease.ipus},
+               {"tenant", lease.tenant},
+               {"pid", lease.owner.pid},
+               {"bundle", lease.bundle},
+               {"created", base::rfc3339(lease.created_ms)},
+               {"changed", base::rfc3339(lease.changed_ms)},
+               {"error", lease.error},
+               {"obstacle", lease.obstacle},
+               {"rails", Json::array()},
+               {"devices", Json::array()}};
+  for (const hook::RailLease& rail : lease.rails) {
+    json["rails"].push_back({{"interface", rail.interface},
+                             {"parent", rail.parent},
+                             {"address", netns::to_string(rail.address)},
+                             {"mac", netns::to_string(rail.mac)}});
+  }
+  for (const hook::LeasedIpu& ipu : lease.devices) {
+    json["devices"].push_back({{"address", netns::to_string(ipu.address)},
+                               {"device", ipu.device},
+                               {"server_port", ipu.server_port},
+                               {"rdma_port", ipu.rdma_port}});
+  }
+  return json;
+}
+
+Json to_json(const std::vector<hook::Lease>& leases) {
+  Json json = Json::array();
+  for (const hook::Lease& lease : leases) json.push_back(to_json(lease));
+  return json;
+}
+
+Json to_json(const Place& place) {
+  const hook::Waiter& waiter = place.waiter;
+  return {{"position", place.position},
+          {"resource", waiter.resource},
+          {"container", waiter.container},
+          {"ipus", waiter.ipus},
+          {"pid", waiter.owner.pid},
+          {"since", base::rfc3339(waiter.since_ms)},
+          {"until", base::rfc3339(waiter.until_ms)}};
+}
+
+Json containers_of(const std::vector<hook::Waiter>& waiters) {
+  Json json = Json::array();
+  for (const hook::Waiter& waiter : waiters) json.push_back(waiter.container);
+  return json;
+}
+
+std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
+
+}  // namespace
+
+std::string leases_text(const std::vector<hook::Lease>& leases, Output output) {
+  if (output == Output::kJson) return base::to_pretty_text(to_json(leases));
+  Rows rows = {{"LEASE", "CONTAINER", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
+                "ADDRESS", "PID", "AGE"}};
+  for (const hook::Lease& lease : leases) {
+    rows.push_back({short_id(lease.id), short_id(lease.container), lease.pool, lease.partition,
+                    str(lease.gcd), std::string(hook::name_of(lease.origin)), str(lease.ipus),
+                    std::string(hook::name_of(lease.state)), addresses(lease), str(lease.owner.pid),
+                    age(lease.created_ms)});
+  }
+  return table(rows);
+}
+
+std::string lease_text(const hook::Lease& lease, Output output) {
+  const Json json = to_json(lease);
+  if (output == Output::kJson) return base::to_pretty_text(json);
+  Rows rows;
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_array()) {
+      rows.push_back({key, value.is_string() ? value.get<std::string>() : base::to_text(value)});
+    }
+  }
+  for (const hook::RailLease& rail : lease.rails) {
+    rows.push_back({"rail", str(rail.interface, " on ", rail.parent, ": ",
+                                netns::to_string(rail.address), ", ", netns::to_string(rail.mac))});
+  }
+  for (const hook::LeasedIpu& ipu : lease.devices) {
+    rows.push_back({"ipu", str(netns::to_string(ipu.address), " device ", ipu.device, ", ports ",
+                               ipu.server_port, " and ", ipu.rdma_port)});
+  }
+  return table(rows);
+}
+
+std::string queue_text(const std::vector<Place>& queue, Output output) {
+  Json json = Json::array();
+  Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "IPUS", "WAITING", "LEFT"}};
+  for (const Place& place : queue) {
+    const hook::Waiter& waiter = place.waiter;
+    json.push_back(to_json(place));
+    rows.push_back({str(place.position), waiter.resource, short_id(waiter.container),
+                    ipus_text(waiter.ipus), age(waiter.since_ms),
+                    short_time(waiter.until_ms - base::unix_millis())});
+  }
+  return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
+}
+
+std::string remains_text(const Remains& remains, Output output) {
+  if (output == Output::kJson) {
+    Json partitions = Json::array();
+    for (const hook::PartitionRecord& record : remains.partitions) {
+      partitions.push_back(record.name);
+    }
+    return base::to_pretty_text({{"would_release", to_json(remains.leases)},
+                                 {"partitions", std::move(partitions)},
+                                 {"waiters", containers_of(remains.waiters)}});
+  }
+  std::string text;
+  for (const hook::Lease& lease : remains.leases) {
+    text += str("would release lease ", lease.id, " of container ", lease.container, "\n");
+  }
+  for (const hook::PartitionRecord& record : remains.partitions) {
+    text += str("would remove partition ", record.name, " of pool ", record.pool, ", left in ",
+                hook::name_of(record.state), "\n");
+  }
+  for (const hook::Waiter& waiter : remains.waiters) {
+    text += str("would give up the place of container ", waiter.container, " in the queue for ",
+                waiter.resource, "\n");
+  }
+  return text.empty() ? "nothing to release\n" : text;
+}
+
+std::string cleaned_text(const hook::Reconciled& reconciled,
+                         const std::vector<hook::Waiter>& waiters, Output output) {
+  if (output == Output::kJson) {
+    Json obstacles = Json::array();
+    for (const base::Error& obstacle : reconciled.obstacles) {
+      obstacles.push_back(obstacle.message());
+    }
+    return base::to_pretty_text({{"released", reconciled.released},
+                                 {"partitions", reconciled.partitions},
+                                 {"waiters", containers_of(waiters)},
+                                 {"obstacles", std::move(obstacles)}});
+  }
+  std::string text;
+  for (const std::string& id : reconciled.released) text += str("released lease ", id, "\n");
+  for (const std::string& name : reconciled.partitions) {
+    text += str("removed partition ", name, "\n");
+  }
+  for (const hook::Waiter& waiter : waiters) {
+    text += str("gave up the place of container ", waiter.container, " in the queue for ",
+                waiter.resource, "\n");
+  }
+  return text.empty() && reconciled.obstacles.empty() ? "nothing to release\n" : text;
+}
+
+}  // namespace ipuctl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases, who waits for one, and what was cleaned up, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/ipuctl/print.h"
+#include "hook/ledger/lease.h"
+#include "hook/ledger/partitions.h"
+#include "hook/ledger/queue.h"
+#include "hook/lifecycle/release.h"
+
+namespace ipuctl {
+
+[[nodiscard]] std::string leases_text(const std::vector<hook::Lease>& leases, Output output);
+[[nodiscard]] std::string lease_text(const hook::Lease& lease, Output output);
+
+// A place in the queue of one resource, from 1.
+struct Place {
+  size_t position = 0;
+  hook::Waiter waiter;
+};
+[[nodiscard]] std::string queue_text(const std::vector<Place>& queue, Output output);
+
+// What processes that ended left behind.
+struct Remains {
+  std::vector<hook::Lease> leases;
+  std::vector<hook::PartitionRecord> partitions;  // half made or half removed
+  std::vector<hook::Waiter> waiters;
+};
+[[nodiscard]] std::string remains_text(const Remains& remains, Output output);
+// WAITERS are those whose places were given up.
+[[nodiscard]] std::string cleaned_text(const hook::Reconciled& reconciled,
+                                       const std::vector<hook::Waiter>& waiters, Output output);
+
+}  // namespace ipuctl

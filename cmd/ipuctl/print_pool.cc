@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/print_pool.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Json;
+using base::str;
+
+struct Warm {
+  uint32_t size = 0;
+  uint32_t have = 0;
+  uint32_t want = 0;
+};
+
+std::vector<Warm> warm_of(const PoolView& pool) {
+  std::map<uint32_t, Warm> sizes;
+  for (const auto& [size, want] : pool.config.warm) sizes[size].want = want;
+  for (const auto& [size, have] : pool.warm) sizes[size].have = have;
+  std::vector<Warm> list;
+  for (const auto& [size, warm] : sizes) list.push_back({size, warm.have, warm.want});
+  return list;
+}
+
+// "4:1/2,8:0/1": of 4 IPUs one is there and two are wanted.
+std::string warm_text(const PoolView& pool) {
+  std::string text;
+  for (const Warm& warm : warm_of(pool)) {
+    text += str(text.empty() ? "" : ",", warm.size, ":", warm.have, "/", warm.want);
+  }
+  return text.empty() ? "-" : text;
+}
+
+Json to_json(const PoolView& pool) {
+  Json json = {{"pool", pool.config.name},
+               {"provider", hook::name_of(pool.config.provider)},
+               {"source", hook::source_of(pool.config)},
+               {"usage", nullptr},
+               {"warm", Json::array()}};
+  if (pool.usage) {
+    json["usage"] = {{"ipus", pool.usage->total},
+                     {"used", pool.usage->used},
+                     {"tainted", pool.usage->tainted},
+                     {"largest_free", pool.usage->largest_free}};
+  }
+  for (const Warm& warm : warm_of(pool)) {
+    json["warm"].push_back({{"size", warm.size}, {"have", warm.have}, {"want", warm.want}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string pools_text(const std::vector<PoolView>& pools, Output output) {
+  Json json = Json::array();
+  Rows rows = {{"POOL", "PROVIDER", "SOURCE", "IPUS", "USED", "TAINTED", "LARGEST-FREE", "WARM"}};
+  for (const PoolView& pool : pools) {
+    json.push_back(to_json(pool));
+    const auto number = [&](uint32_t Usage::*member) {
+      return pool.usage ? str((*pool.usage).*member) : "?";
+    };
+    rows.push_back({pool.config.name, std::string(hook::name_of(pool.config.provider)),
+                    hook::source_of(pool.config), number(&Usage::total), number(&Usage::used),
+                    number(&Usage::tainted), number(&Usage::largest_free), warm_text(pool)});
+  }
+  return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
+}
+
+std::string refilled_text(const std::vector<RefilledPool>& pools, Output output) {
+  Json json = Json::array();
+  std::string text;
+  for (const auto& [pool, refilled] : pools) {
+    Json obstacles = Json::array();
+    for (const base::Error& obstacle : refilled.obstacles) obstacles.push_back(obstacle.message());
+    json.push_back({{"pool", pool},
+                    {"made", refilled.made},
+                    {"removed", refilled.removed},
+                    {"obstacles", std::move(obstacles)}});
+    for (const std::string& name : refilled.removed) {
+      text += str("pool ", pool, ": removed ", name, "\n");
+    }
+    for (const std::string& name : refilled.made) text += str("pool ", pool, ": made ", name, "\n");
+  }
+  return output == Output::kJson ? base::to_pretty_text(json) : text;
+}
+
+}  // namespace ipuctl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools as text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/ipuctl/print.h"
+#include "hook/config/config.h"
+#include "hook/lifecycle/warm.h"
+
+namespace ipuctl {
+
+// IPUs of a pool.
+struct Usage {
+  uint32_t total = 0;
+  uint32_t used = 0;
+  uint32_t tainted = 0;
+  uint32_t largest_free = 0;  // block
+};
+
+struct PoolView {
+  hook::PoolConfig config;
+  std::optional<Usage> usage;              // unset: the pool cannot be looked at now
+  std::map<uint32_t, uint32_t> warm = {};  // size -> partitions of it that are ready
+};
+[[nodiscard]] std::string pools_text(const std::vector<PoolView>& pools, Output output);
+
+struct RefilledPool {
+  std::string pool;
+  hook::Refilled refilled;
+};
+[[nodiscard]] std::string refilled_text(const std::vector<RefilledPool>& pools, Output output);
+
+}  // namespace ipuctl

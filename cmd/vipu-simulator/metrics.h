@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics: the POD and its calls as OpenMetrics text over HTTP.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cmd/vipu-simulator/call_log.h"
+#include "cmd/vipu-simulator/store.h"
+
+namespace simulator {
+
+// Partitions by state, IPUs, calls by method and status; ends with "# EOF".
+[[nodiscard]] std::string metrics_text(const vipu::simulator::Model& model,
+                                       const CallLog::Counts& calls);
+
+// The whole HTTP response to REQUEST: 200 for GET /metrics, 404 or 405 for anything else.
+[[nodiscard]] std::string metrics_response(std::string_view request, Store& store,
+                                           const CallLog& log);
+
+}  // namespace simulator

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The [pool] tables of the configuration, and what stands in for them.
+#pragma once
+
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/config/section.h"
+
+namespace hook {
+
+base::Result<PoolConfig> read_pool(const Section& section, const HostFacts& host);
+
+base::Result<ControllerSecurity> read_security(const Section& section);
+
+// The pool of a host without configuration; kNotFound says what was looked for.
+base::Result<PoolConfig> detect_pool(const HostFacts& host);
+
+}  // namespace hook

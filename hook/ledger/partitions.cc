@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/partitions.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/ledger/rows.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Step;
+using sqlite::Transaction;
+
+constexpr std::string_view kColumns =
+    "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
+    " created_ms, owner_pid, owner_start, owner_pid_namespace";
+
+template <typename Enum>
+Result<Enum> parse_name(const std::string& text, std::initializer_list<Enum> values) {
+  for (const Enum value : values) {
+    if (text == name_of(value)) return value;
+  }
+  return Error(Code::kInternal, str("ledger: partition with unknown ", base::quote(text)));
+}
+
+Result<PartitionRecord> read_record(const Statement& row) {
+  PartitionRecord record;
+  record.pool = row.text(0);
+  record.name = row.text(1);
+  record.source = row.text(2);
+  record.kind =
+      TRY(parse_name<PartitionKind>(row.text(3), {PartitionKind::kNamed, PartitionKind::kWarm}));
+  record.state = TRY(parse_name<PartitionState>(
+      row.text(4), {PartitionState::kIntent, PartitionState::kReady, PartitionState::kRemoving}));
+  record.ipus = static_cast<uint32_t>(row.integer(5));
+  record.gcds = static_cast<uint32_t>(row.integer(6));
+  record.shared = row.integer(7) != 0;
+  record.reconfigurable = row.integer(8) != 0;
+  record.dirty = row.integer(9) != 0;
+  record.resetter = row.text(10);
+  record.boot_id = row.text(11);
+  record.created_ms = row.integer(12);
+  record.owner = read_process(row, 13);
+  return record;
+}
+
+Result<std::vector<PartitionRecord>> select(Database& database, std::string_view condition,
+                                            std::initializer_list<std::string_view> parameters) {
+  std::vector<PartitionRecord> records;
+  Statement row = TRY(database.prepare(
+      str("SELECT ", kColumns, " FROM partition ", condition, " ORDER BY pool, created_ms, name")));
+  for (const std::string_view parameter : parameters) row.bind(parameter);
+  while (TRY(row.step()) == Step::kRow) {
+    records.push_back(TRY(read_record(row)));
+  }
+  return records;
+}
+
+Status insert(Database& database, const PartitionRecord& record) {
+  Statement statement = TRY(database.prepare(
+      str("INSERT INTO partition(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
+  statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
+  statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
+  statement.bind(int64_t{record.dirty}).bind(record.resetter).bind(record.boot_id);
+  statement.bind(record.created_ms);
+  bind_process(statement, record.owner);
+  return statement.run();
+}
+
+Error changed(const PartitionRecord& record) {
+  return {Code::kBusy,
+          str("partition ", base::quote(record.name), " was changed by another process")};
+}
+
+// Runs UPDATE, a statement on the partition table with the parameters FIRST, pool, name.
+Status update_one(Database& database, std::string_view update, const PartitionRecord& record,
+                  std::string_view first) {
+  Statement statement = TRY(database.prepare(update));
+  TRY(statement.bind(first).bind(record.pool).bind(record.name).run());
+  if (database.changes() != 1) return changed(record);
+  return {};
+}
+
+constexpr std::string_view kLiveOfPartition =
+    "pool = ? AND partition = ? AND state NOT IN ('FREE', 'FAILED')";
+
+}  // namespace
+
+std::string_view name_of(PartitionKind kind) {
+  return kind == PartitionKind::kNamed ? "NAMED" : "WARM";
+}
+
+std::string_view name_of(PartitionState state) {
+  switch (state) {
+    case PartitionState::kReady:
+      return "READY";
+    case PartitionState::kRemoving:
+      return "REMOVING";
+    case PartitionState::kIntent:
+      break;
+  }
+  return "INTENT";
+}
+
+Status Partitions::intend(const PartitionRecord& record) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const Status inserted = insert(store_.database, record);
+  if (!inserted.ok() && inserted.error().code() == Code::kExists) {
+    return Error(Code::kExists, str("there is a partition ", base::quote(record.name),
+                                    " already; see 'ipuctl partition list'"));
+  }
+  TRY(inserted);
+  return transaction.commit();
+}
+
+Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, uint32_t limit) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const std::vector<PartitionRecord> there =
+      TRY(select(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
+  const auto same_size = std::count_if(
+      there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
+  if (same_size >= int64_t{limit}) return Room::kNo;
+  TRY(insert(store_.database, record));
+  TRY(transaction.commit());
+  return Room::kYes;
+}
+
+Status Partitions::ready(const PartitionRecord& record) {
+  return update_one(store_.database,
+                    "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
+                    " AND state = 'INTENT'",
+                    record, name_of(PartitionState::kReady));
+}
+
+Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner, Force force) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+  if (!leases.empty() && force == Force::kNo) {
+    std::vector<std::string> containers;
+    for (const Lease& lease : leases) containers.push_back(lease.container.substr(0, 12));
+    return Error(Code::kBusy, str("partition ", base::quote(record.name), " is in use by ",
+                                  base::join(containers, ", "), "; stop them first"));
+  }
+  Statement update = TRY(store_.database.prepare(
+      "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
+      " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"
+      " AND owner_start = ?"));
+  const std::string boot = TRY(base::boot_id());
+  update.bind(boot);
+  bind_process(update, owner);
+  update.bind(record.pool).bind(record.name).bind(name_of(record.state));
+  update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
+  TRY(update.run());
+  if (store_.database.changes() != 1) return changed(record);
+  TRY(transaction.commit());
+  record.state = PartitionState::kRemoving;
+  record.owner = owner;
+  record.boot_id = boot;
+  return {};
+}
+
+Status Partitions::removed(const PartitionRecord& record) {
+  Statement remove =
+      TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
+  return remove.bind(record.pool).bind(record.name).run();
+}
+
+Result<std::optional<PartitionRecord>> Partitions::find(const std::string& pool,
+                                                        const std::string& name) {
+  std::vector<PartitionRecord> records =
+      TRY(select(store_.database, "WHERE pool = ? AND name = ?", {pool, name}));
+  if (records.empty()) return std::optional<PartitionRecord>();
+  return std::optional<PartitionRecord>(std::move(records.front()));
+}
+
+Result<std::vector<PartitionRecord>> Partitions::all() { return select(store_.database, "", {}); }
+
+Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const std::string& name) {
+  return select_leases(store_.database, kLiveOfPartition, {pool, name});
+}
+
+Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const std::optional<PartitionRecord> record = TRY(find(lease.pool, lease.partition));
+  if (!record || record->state != PartitionState::kReady) {
+    return Error(Code::kNotFound,
+                 str("partition ", base::quote(lease.partition), " is being removed"));
+  }
+  if (record->reconfigurable || !record->dirty) return ResetDuty::kNone;
+  bool wait = false;
+  for (const Lease& other : TRY(holders(lease.pool, lease.partition))) {
+    if (other.id == lease.id) continue;
+    if (other.state == LeaseState::kAllocated || other.state == LeaseState::kRunning) {
+      return ResetDuty::kNone;  // it is one of several that use the partition together
+    }
+    wait = wait || other.state == LeaseState::kReleasing || other.id == record->resetter;
+  }
+  if (wait) return ResetDuty::kOthers;
+  TRY(update_one(store_.database, "UPDATE partition SET resetter = ? WHERE pool = ? AND name = ?",
+                 *record, lease.id));
+  TRY(transaction.commit());
+  return ResetDuty::kMine;
+}
+
+Status Partitions::reset_done(const Lease& lease) {
+  Statement update =
+      TRY(store_.database.prepare("UPDATE partition SET dirty = 0, resetter = '' WHERE pool = ? "
+                                  "AND name = ? AND resetter = ?"));
+  return update.bind(lease.pool).bind(lease.partition).bind(lease.id).run();
+}
+
+}  // namespace hook

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions of ours that no lease made: those that an operator named, and warm ones, which wait
+// for a container. As with leases, the intent is written before the controller is asked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/process.h"
+#include "base/result.h"
+#include "hook/ledger/lease.h"
+#include "hook/ledger/store.h"
+
+namespace hook {
+
+enum class PartitionKind { kNamed, kWarm };
+// INTENT: being made. READY: there. REMOVING: being removed. INTENT and REMOVING are held by the
+// life of a process; without it they are left over.
+enum class PartitionState { kIntent, kReady, kRemoving };
+
+[[nodiscard]] std::string_view name_of(PartitionKind kind);
+[[nodiscard]] std::string_view name_of(PartitionState state);
+
+struct PartitionRecord {
+  std::string pool;
+  std::string name;
+  std::string source;  // see source_of()
+  PartitionKind kind = PartitionKind::kNamed;
+  PartitionState state = PartitionState::kIntent;
+  uint32_t ipus = 0;
+  uint32_t gcds = 1;
+  bool shared = false;  // several containers may have the same GCD
+  bool reconfigurable = false;
+  bool dirty = false;    // a container had it since it was made or reset
+  std::string resetter;  // the lease that is resetting it; empty: none
+  base::ProcessId owner;
+  std::string boot_id;
+  int64_t created_ms = 0;
+};
+
+// Whose task it is to reset a partition before a container gets it.
+enum class ResetDuty {
+  kNone,    // it is clean, reconfigurable, or in use
+  kMine,    // this lease's
+  kOthers,  // another lease is at it, or is not released yet: ask again
+};
+
+class Partitions {
+ public:
+  explicit Partitions(Store& store) : store_(store) {}
+
+  // A new record in state INTENT. kExists if the name is taken in the pool.
+  base::Status intend(const PartitionRecord& record);
+  // The same for a warm one, unless there are LIMIT of its pool and size already.
+  enum class Room { kYes, kNo };
+  base::Result<Room> intend_warm(const PartitionRecord& record, uint32_t limit);
+  // INTENT -> READY.
+  base::Status ready(const PartitionRecord& record);
+  // Any state -> REMOVING, held by OWNER. kBusy while a live lease has it, which names the
+  // containers; with FORCE also then. kBusy as well if another process changed it meanwhile.
+  enum class Force : bool { kNo, kYes };
+  base::Status removing(PartitionRecord& record, const base::ProcessId& owner, Force force);
+  base::Status removed(const PartitionRecord& record);
+
+  base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
+                                                    const std::string& name);
+  base::Result<std::vector<PartitionRecord>> all();  // by pool and age
+  // The live leases of the partition.
+  base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);
+
+  // Whether LEASE, which is in state INTENT, has to reset its partition first. Asked again until it
+  // is kNone or kMine.
+  base::Result<ResetDuty> reset_duty(const Lease& lease);
+  // The reset that was LEASE's to do is done.
+  base::Status reset_done(const Lease& lease);
+
+ private:
+  Store& store_;
+};
+
+}  // namespace hook

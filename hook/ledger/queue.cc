@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/queue.h"
+
+namespace hook {
+
+using base::Result;
+using base::Status;
+using sqlite::Statement;
+using sqlite::Step;
+
+Result<int64_t> Queue::enter(const Waiter& waiter) {
+  Statement insert = TRY(store_.database.prepare(
+      "INSERT INTO waiter(resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
+      " owner_start, owner_pid_namespace) VALUES(?,?,?,?,?,?,?,?,?) RETURNING ticket"));
+  insert.bind(waiter.resource).bind(waiter.container).bind(int64_t{waiter.ipus});
+  insert.bind(waiter.boot_id).bind(waiter.since_ms).bind(waiter.until_ms);
+  bind_process(insert, waiter.owner);
+  TRY(insert.step());
+  const int64_t ticket = insert.integer(0);
+  TRY(insert.run());  // to its end: it is committed only then
+  return ticket;
+}
+
+Status Queue::leave(int64_t ticket) {
+  Statement remove = TRY(store_.database.prepare("DELETE FROM waiter WHERE ticket = ?"));
+  return remove.bind(ticket).run();
+}
+
+Result<std::vector<Waiter>> Queue::list() {
+  std::vector<Waiter> waiters;
+  Statement row = TRY(store_.database.prepare(
+      "SELECT ticket, resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
+      " owner_start, owner_pid_namespace FROM waiter ORDER BY ticket"));
+  while (TRY(row.step()) == Step::kRow) {
+    Waiter waiter;
+    waiter.ticket = row.integer(0);
+    waiter.resource = row.text(1);
+    waiter.container = row.text(2);
+    waiter.ipus = static_cast<uint32_t>(row.integer(3));
+    waiter.boot_id = row.text(4);
+    waiter.since_ms = row.integer(5);
+    waiter.until_ms = row.integer(6);
+    waiter.owner = read_process(row, 7);
+    waiters.push_back(std::move(waiter));
+  }
+  return waiters;
+}
+
+}  // namespace hook

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions.h"
+
+#include <bit>
+
+#include "base/text.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+// "c-0123456789ab" and "w-0123456789ab" are names that we give ourselves.
+bool is_reserved(const std::string& name) {
+  return name.starts_with("c-") || name.starts_with("w-");
+}
+
+Result<PartitionRecord> record_of(const NewPartition& wanted) {
+  PartitionRecord record;
+  record.pool = wanted.pool.name;
+  record.name = wanted.request.id;
+  record.source = source_of(wanted.pool);
+  record.ipus = wanted.request.size;
+  record.gcds = std::max(1U, wanted.request.gcds);
+  record.shared = wanted.shared;
+  record.reconfigurable = wanted.request.reconfigurable;
+  record.owner = TRY(base::current_process());
+  record.boot_id = TRY(base::boot_id());
+  record.created_ms = base::unix_millis();
+  return record;
+}
+
+Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
+                      const Deadline& deadline) {
+  if (!wanted.wait) return controller.submit(wanted.request, deadline);
+  TRY(controller.create(wanted.request, deadline));
+  return {};
+}
+
+// Why there is no partition of ours with this name.
+Error not_ours(Env& env, const PoolConfig& pool, const std::string& name,
+               const Deadline& deadline) {
+  const Result<std::vector<vipu::Partition>> listed = env.controller(pool)->list(deadline);
+  if (!listed.ok()) return listed.error();
+  for (const vipu::Partition& partition : listed.value()) {
+    if (partition.id != name) continue;
+    return {Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
+                               "' was not made by ipuctl on this host, so it is not touched; use"
+                               " what made it")};
+  }
+  return {Code::kNotFound, str("pool '", pool.name, "' has no partition ", base::quote(name),
+                               "; see 'ipuctl partition list'")};
+}
+
+// The partition of the one live lease that made NAME for itself.
+Result<std::optional<Lease>> own_lease(Env& env, const PoolConfig& pool, const std::string& name) {
+  for (Lease& lease : TRY(env.ledger.partitions().holders(pool.name, name))) {
+    if (lease.origin == Origin::kOwn) return std::optional<Lease>(std::move(lease));
+  }
+  return std::optional<Lease>();
+}
+
+Error belongs_to(const Lease& lease) {
+  return {Code::kBusy, str("partition ", base::quote(lease.partition), " is in use by ",
+                           lease.container.substr(0, 12), ", for which it was made; stop that")};
+}
+
+Result<PartitionRecord> get_record(Env& env, const PoolConfig& pool, const std::string& name,
+                                   const Deadline& deadline) {
+  std::optional<PartitionRecord> record = TRY(env.ledger.partitions().find(pool.name, name));
+  if (record) return std::move(*record);
+  const std::optional<Lease> lease = TRY(own_lease(env, pool, name));
+  if (lease) return belongs_to(*lease);
+  return not_ours(env, pool, name, deadline);
+}
+
+// A record is held by its process while it is made or removed; what this process could not remove
+// when it tried last is left over.
+bool is_held(const PartitionRecord& record, const std::string& boot, const base::ProcessId& self) {
+  if (record.state == PartitionState::kReady) return false;
+  if (record.state == PartitionState::kRemoving && record.owner == self) return false;
+  return record.boot_id == boot && base::is_running(record.owner);
+}
+
+Status check_idle(const PartitionRecord& record) {
+  const std::string boot = TRY(base::boot_id());
+  const base::ProcessId self = TRY(base::current_process());
+  if (!is_held(record, boot, self)) return {};
+  return Error(Code::kBusy, str("partition ", base::quote(record.name), " is being ",
+                                record.state == PartitionState::kIntent ? "made" : "removed",
+                                " by process ", record.owner.pid));
+}
+
+}  // namespace
+
+Status check_partition(const NewPartition& wanted) {
+  const vipu::PartitionRequest& request = wanted.request;
+  if (!vipu::is_partition_name(request.id) || is_reserved(request.id)) {
+    return Error(Code::kInvalid,
+                 str(base::quote(request.id), " cannot be the name of a partition: it takes 1 to ",
+                     vipu::kMaxPartitionName,
+                     " of A-Z, a-z, 0-9, '-' and '_', and must not begin with 'c-' or 'w-'"));
+  }
+  if (request.size == 0) return Error(Code::kInvalid, "say how many IPUs with --size");
+  if (request.gcds > 0 && request.size % request.gcds != 0) {
+    return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
+                                     " IPUs evenly; change --gcds or --size"));
+  }
+  return {};
+}
+
+Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {
+  TRY(check_partition(wanted));
+  const PartitionRecord record = TRY(record_of(wanted));
+  TRY(env.ledger.partitions().intend(record));
+  const auto controller = env.controller(wanted.pool);
+  const Status made = ask_controller(*controller, wanted, deadline);
+  if (made.ok()) return env.ledger.partitions().ready(record);
+  // The deadline may be what ended it; giving back has time of its own. What fails is left to
+  // reconcile(), which knows of it by its record.
+  constexpr std::chrono::milliseconds kUndoTime{5000};
+  const bool undone =
+      vipu::made_nothing(made.error()) ||
+      controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
+  if (undone) TRY(env.ledger.partitions().removed(record));
+  return made;
+}
+
+Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, const std::string& name,
+                                          vipu::Force force, const Deadline& deadline) {
+  PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  TRY(check_idle(record));
+  RemovedPartition done;
+  for (const Lease& lease : TRY(env.ledger.partitions().holders(pool.name, name))) {
+    done.containers.push_back(lease.container);
+  }
+  const auto in_use = force == vipu::Force::kYes ? Partitions::Force::kYes : Partitions::Force::kNo;
+  const base::ProcessId self = TRY(base::current_process());
+  TRY(env.ledger.partitions().removing(record, self, in_use));
+  done.removed =
+      TRY(recorded_controller(env, record.pool, record.source)->remove(name, force, deadline));
+  TRY(env.ledger.partitions().removed(record));
+  return done;
+}
+
+Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
+                       vipu::Relocate relocate, const Deadline& deadline) {
+  const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  TRY(check_idle(record));
+  const std::vector<Lease> holders = TRY(env.ledger.partitions().holders(pool.name, name));
+  if (!holders.empty()) {
+    return Error(Code::kBusy, str("partition ", base::quote(name), " is in use by ",
+                                  holders.front().container.substr(0, 12), "; stop it first"));
+  }
+  return recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline);
+}
+
+Result<std::vector<PartitionRecord>> find_leftovers(Env& env) {
+  const std::string boot = TRY(base::boot_id());
+  const base::ProcessId self = TRY(base::current_process());
+  std::vector<PartitionRecord> records = TRY(env.ledger.partitions().all());
+  std::erase_if(records, [&](const PartitionRecord& record) {
+    return record.state == PartitionState::kReady || is_held(record, boot, self);
+  });
+  return records;
+}
+
+Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& deadline,
+                                                      std::vector<Error>& obstacles) {
+  std::vector<std::string> names;
+  for (PartitionRecord& record : TRY(find_leftovers(env))) {
+    const auto remove = [&]() -> Status {
+      const base::ProcessId self = TRY(base::current_process());
+      TRY(env.ledger.partitions().removing(record, self, Partitions::Force::kYes));
+      const auto controller = recorded_controller(env, record.pool, record.source);
+      TRY(controller->remove(record.name, vipu::Force::kYes, deadline));
+      return env.ledger.partitions().removed(record);
+    };
+    Status removed = remove();
+    if (removed.ok()) {
+      names.push_back(record.name);
+    } else {
+      obstacles.push_back(std::move(removed).error());
+    }
+  }
+  return names;
+}
+
+}  // namespace hook

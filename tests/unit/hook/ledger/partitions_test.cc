@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/partitions.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/hook/ledger/ledger_fixture.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class PartitionsTest : public LedgerFixture {
+ protected:
+  PartitionRecord record(const std::string& name, PartitionKind kind = PartitionKind::kNamed) {
+    PartitionRecord record;
+    record.pool = pool_.name;
+    record.name = name;
+    record.source = source_of(pool_);
+    record.kind = kind;
+    record.ipus = 4;
+    record.owner = releaser_;
+    return record;
+  }
+  void make(const PartitionRecord& record) {
+    ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record)));
+    ASSERT_TRUE(test::succeeds(ledger_.partitions().ready(record)));
+  }
+  PartitionRecord make_two_gcds() {
+    PartitionRecord two = record("p0");
+    two.ipus = 8;
+    two.gcds = 2;
+    make(two);
+    return two;
+  }
+  Lease use(const std::string& name, uint32_t gcd = 0) {
+    Intent named = intent("user");
+    named.named = NamedPartition{name, gcd};
+    return ledger_.acquire(named).take();
+  }
+  ResetDuty duty(const Lease& lease) { return ledger_.partitions().reset_duty(lease).take(); }
+  void allocate(Lease& lease, std::vector<LeasedIpu> ipus) {
+    ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, std::move(ipus), {})));
+  }
+};
+
+TEST_F(PartitionsTest, HaveEveryFieldThatWasWritten) {
+  PartitionRecord whole = record("p0", PartitionKind::kWarm);
+  whole.gcds = 2;
+  whole.shared = whole.reconfigurable = whole.dirty = true;
+  whole.resetter = "somebody";
+  whole.boot_id = "boot";
+  whole.created_ms = 1234;
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(whole)));
+  const PartitionRecord read = ledger_.partitions().find(pool_.name, "p0").take().value();
+  EXPECT_EQ(read.source, whole.source);
+  EXPECT_EQ(read.kind, PartitionKind::kWarm);
+  EXPECT_EQ(read.state, PartitionState::kIntent);
+  EXPECT_EQ(read.ipus, 4U);
+  EXPECT_EQ(read.gcds, 2U);
+  EXPECT_TRUE(read.shared && read.reconfigurable && read.dirty);
+  EXPECT_EQ(read.resetter, "somebody");
+  EXPECT_EQ(read.boot_id, "boot");
+  EXPECT_EQ(read.created_ms, 1234);
+  EXPECT_EQ(read.owner, releaser_);
+}
+
+TEST_F(PartitionsTest, AreUsedOnlyWhenTheyAreReady) {
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record("p0"))));
+  make(record("w-1", PartitionKind::kWarm));
+  for (const char* name : {"p0", "w-1", "absent"}) {
+    Intent named = intent("user");
+    named.named = NamedPartition{name, {}};
+    EXPECT_TRUE(test::fails(ledger_.acquire(named), Code::kNotFound, name));
+  }
+  EXPECT_THAT(ledger_.live().take(), IsEmpty());
+}
+
+TEST_F(PartitionsTest, AreReadyOnce) {
+  make(record("p0"));
+  EXPECT_TRUE(test::fails(ledger_.partitions().ready(record("p0")), Code::kBusy, "p0"));
+}
+
+TEST_F(PartitionsTest, AreKeptWarmUpToTheLimitOfTheirSize) {
+  Partitions partitions = ledger_.partitions();
+  const auto warm = [&](const std::string& name, uint32_t ipus) {
+    PartitionRecord sized = record(name, PartitionKind::kWarm);
+    sized.ipus = ipus;
+    return partitions.intend_warm(sized, 2).take();
+  };
+  EXPECT_EQ(warm("w-1", 4), Partitions::Room::kYes);
+  EXPECT_EQ(warm("w-2", 4), Partitions::Room::kYes);
+  EXPECT_EQ(warm("w-3", 4), Partitions::Room::kNo);
+  EXPECT_EQ(warm("w-4", 2), Partitions::Room::kYes);
+  EXPECT_THAT(partitions.all().take(), SizeIs(3));
+}
+
+TEST_F(PartitionsTest, OfOneSizeAndSourceAreTakenWarm) {
+  make(record("w-1", PartitionKind::kWarm));
+  Intent other_source = intent("a");
+  other_source.pool.controller = "10.9.9.9:8090";
+  Lease elsewhere = ledger_.acquire(other_source).take();
+  EXPECT_EQ(ledger_.take_warm(elsewhere).take(), Ledger::Taken::kNone);
+  Intent other_size = intent("b");
+  other_size.ipus = 8;
+  Lease larger = ledger_.acquire(other_size).take();
+  EXPECT_EQ(ledger_.take_warm(larger).take(), Ledger::Taken::kNone);
+  Lease fitting = acquire("c");
+  EXPECT_EQ(ledger_.take_warm(fitting).take(), Ledger::Taken::kYes);
+  EXPECT_EQ(stored(fitting).partition, "w-1");
+  EXPECT_THAT(ledger_.partitions().all().take(), IsEmpty());
+}
+
+TEST_F(PartitionsTest, AreTakenByOneOfManyProcesses) {
+  constexpr int kWarm = 4;
+  constexpr int kProcesses = 12;
+  for (int i = 0; i < kWarm; ++i) {
+    make(record("w-" + std::to_string(i), PartitionKind::kWarm));
+  }
+  rail_.last = ip("10.5.200.60");
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Ledger own = open();
+      Lease lease = own.acquire(intent("c" + std::to_string(i))).take();
+      ::_exit(own.take_warm(lease).take() == Ledger::Taken::kYes ? 1 : 0);
+    }
+    children.push_back(child);
+  }
+  int taken = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    taken += WEXITSTATUS(status);
+  }
+  EXPECT_EQ(taken, kWarm);
+  EXPECT_THAT(ledger_.partitions().all().take(), IsEmpty());
+}
+
+TEST_F(PartitionsTest, AreCleanUntilTheyAreAllocated) {
+  make(record("p0"));
+  Lease first = use("p0");
+  EXPECT_EQ(duty(first), ResetDuty::kNone);
+  allocate(first, {ipu("10.5.1.1", 0)});
+  release(first);
+  const Lease second = use("p0");
+  EXPECT_EQ(duty(second), ResetDuty::kMine);
+  EXPECT_EQ(duty(second), ResetDuty::kMine) << "until it is done";
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().reset_done(second)));
+  EXPECT_EQ(duty(second), ResetDuty::kNone);
+}
+
+TEST_F(PartitionsTest, AreResetByOneLeaseWhileOthersWait) {
+  make_two_gcds();
+  Lease first = use("p0", 0);
+  allocate(first, {ipu("10.5.1.1", 0)});
+  release(first);
+  const Lease resetter = use("p0", 0);
+  const Lease other = use("p0", 1);
+  EXPECT_EQ(duty(resetter), ResetDuty::kMine);
+  EXPECT_EQ(duty(other), ResetDuty::kOthers);
+  release(resetter);  // it died
+  EXPECT_EQ(duty(other), ResetDuty::kMine);
+}
+
+TEST_F(PartitionsTest, AreNotResetUnderOneThatUsesThemNorBeforeOneIsReleased) {
+  make_two_gcds();
+  Lease user = use("p0", 0);
+  allocate(user, {ipu("10.5.1.1", 0)});
+  const Lease other = use("p0", 1);
+  EXPECT_EQ(duty(other), ResetDuty::kNone) << "they use it together";
+  ASSERT_TRUE(test::succeeds(ledger_.releasing(user, releaser_, "")));
+  EXPECT_EQ(duty(other), ResetDuty::kOthers);
+  ASSERT_TRUE(test::succeeds(ledger_.released(user)));
+  EXPECT_EQ(duty(other), ResetDuty::kMine);
+}
+
+TEST_F(PartitionsTest, ShareTheirIpusWithinOneSharedPartitionOnly) {
+  rail_.last = ip("10.5.200.60");
+  PartitionRecord shared = record("shared");
+  shared.shared = true;
+  make(shared);
+  PartitionRecord other = record("other");
+  other.shared = true;
+  make(other);
+  Lease a = use("shared");
+  Lease b = use("shared");
+  allocate(a, {ipu("10.5.1.1", 0)});
+  allocate(b, {ipu("10.5.1.1", 0)});
+  Lease foreign = use("other");
+  EXPECT_TRUE(test::fails(ledger_.allocated(foreign, {ipu("10.5.1.1", 0)}, {}), Code::kExists,
+                          "which another container holds"));
+  release(foreign);
+  Lease exclusive = acquire("exclusive");
+  EXPECT_TRUE(test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}), Code::kExists));
+  release(a);
+  EXPECT_TRUE(test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}), Code::kExists));
+  release(b);
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {})));
+}
+
+TEST_F(PartitionsTest, AreRemovedByOneProcess) {
+  make(record("p0"));
+  PartitionRecord mine = ledger_.partitions().find(pool_.name, "p0").take().value();
+  PartitionRecord theirs = mine;
+  using Force = Partitions::Force;
+  const base::ProcessId other{4300, 7};
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().removing(mine, releaser_, Force::kNo)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().removing(theirs, other, Force::kYes), Code::kBusy,
+                          "changed by another process"));
+  EXPECT_TRUE(test::succeeds(ledger_.partitions().removing(mine, other, Force::kNo)));
+}
+
+TEST_F(PartitionsTest, GiveTheIpusOfAGrantToTheLease) {
+  Lease lease = acquire();
+  allocate(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)});
+  EXPECT_EQ(stored(lease).ipus, 2U);
+}
+
+TEST_F(PartitionsTest, QueueTicketsAreNeverGivenTwice) {
+  Queue queue = ledger_.queue();
+  Waiter waiter;
+  waiter.resource = "pod64";
+  waiter.container = "a";
+  waiter.ipus = 16;
+  waiter.owner = releaser_;
+  waiter.boot_id = "boot";
+  waiter.since_ms = 1;
+  waiter.until_ms = 2;
+  const int64_t first = queue.enter(waiter).take();
+  ASSERT_TRUE(test::succeeds(queue.leave(first)));
+  ASSERT_TRUE(test::succeeds(queue.leave(first)));
+  const int64_t second = queue.enter(waiter).take();
+  EXPECT_GT(second, first);
+  const std::vector<Waiter> waiters = queue.list().take();
+  ASSERT_THAT(waiters, SizeIs(1));
+  EXPECT_EQ(waiters[0].ticket, second);
+  EXPECT_EQ(waiters[0].container, "a");
+  EXPECT_EQ(waiters[0].ipus, 16U);
+  EXPECT_EQ(waiters[0].owner, releaser_);
+  EXPECT_EQ(waiters[0].boot_id, "boot");
+  EXPECT_EQ(waiters[0].until_ms, 2);
+}
+
+TEST_F(PartitionsTest, ChangesOfAnotherProcessAreSeenByTheVersion) {
+  const int64_t before = ledger_.data_version().take();
+  EXPECT_EQ(ledger_.data_version().take(), before);
+  acquire();
+  EXPECT_EQ(ledger_.data_version().take(), before) << "its own";
+  Ledger other = open();
+  ASSERT_TRUE(other.acquire(intent("b")).ok());
+  EXPECT_NE(ledger_.data_version().take(), before);
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The IPU cards in the PCIe slots of this host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "vipu/types.h"
+
+namespace vipu::local {
+
+inline constexpr uint32_t kMaxCardNumber = 1023;
+
+// The cards that the driver has bound, by number: each SYSFS/bus/pci/devices/ADDRESS with a file
+// 'file_name', whose content is the N of DEV/ipuN, and of Graphcore's vendor id where there is a
+// file 'vendor'. Nodes are DEV/ipuN and each of DEV/ipuN_ex, _mem and _mailbox that is a character
+// device (not a link to one), named as in a container, "/dev/ipuN"; none, if DEV/ipuN itself is no
+// character device. kUnavailable if there is no card; kInvalid if two have one number, or it is
+// none.
+base::Result<std::vector<Card>> read_cards(const std::string& sysfs, const std::string& dev);
+
+}  // namespace vipu::local
