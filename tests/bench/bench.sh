@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures the start path side by side in one run, on a throw-away host: medians, and ratios to what
-# runc alone takes. Absolute figures are this machine's; the ratios are what to compare.
+# Simulates the placement policies. Then measures the start path side by side in one run, on a
+# throw-away host: medians, and ratios to what runc alone takes. Absolute figures are this machine's;
+# the ratios are what to compare.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PREFIX=${PREFIX:-/usr/local}
 . tests/support/host.sh
+"$O/bin/fragmentation"
 trap host_down EXIT
 trap 'exit 130' INT TERM
 
