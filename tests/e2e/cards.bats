@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A host with four IPU cards, linked in pairs. The kernel here has no driver for them, so the host's
+# sysfs tells of them; the device nodes, the cgroup rules and the refusals are real.
+
+load support
+
+# For local use: no driver has this major.
+MAJOR=60
+
+setup_file() {
+  # shellcheck disable=SC2016
+  in_host sh -c '
+    set -e
+    mount -t tmpfs tmpfs /sys/bus
+    minor=0
+    for card in 0 1 2 3; do
+      device=/sys/bus/pci/devices/0000:8$card:00.0
+      mkdir -p "$device"
+      echo "$card" >"$device/file_name"
+      echo $((card / 2)) >"$device/numa_node"
+      echo 0x1d95 >"$device/vendor"
+      for suffix in "" _ex _mem; do
+        mknod "/dev/ipu$card$suffix" c "$1" "$minor"
+        minor=$((minor + 1))
+      done
+    done
+    # A device of another maker.
+    mkdir /sys/bus/pci/devices/0000:90:00.0
+    echo 0x15b3 >/sys/bus/pci/devices/0000:90:00.0/vendor' sh "$MAJOR"
+}
+
+teardown_file() {
+  in_host umount /sys/bus
+  in_host find /dev -name 'ipu*' -delete
+  host_config
+}
+
+setup() {
+  in_host tee /etc/ipu-container-toolkit/config.toml >/dev/null <<END
+[pool]
+name = "cards"
+provider = "pcie"
+groups = [[0, 1], [2, 3]]
+END
+}
+
+teardown() {
+  remove_containers
+  assert_nothing_left
+}
+
+cards_in() { inside "$1" find /dev -name 'ipu*' | sort | xargs; }
+
+# What opening a node says. No driver is behind it: that the kernel says so means that the cgroup let
+# it through.
+assert_allowed() { # NAME NODE
+  run inside "$1" cat "$2"
+  assert_contains "$output" 'No such device or address'
+}
+
+assert_forbidden() { # NAME MINOR
+  inside "$1" mknod "/tmp/other$2" c "$MAJOR" "$2"
+  run inside "$1" cat "/tmp/other$2"
+  assert_contains "$output" 'Operation not permitted'
+}
+
+PAIR0='/dev/ipu0 /dev/ipu0_ex /dev/ipu0_mem /dev/ipu1 /dev/ipu1_ex /dev/ipu1_mem'
+PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem'
+
+@test "a container has the nodes of its cards, may open these, and no others" {
+  local node
+  start job -e IPU_COUNT=2
+  assert_equal "$(cards_in job)" "$PAIR0"
+  assert_equal "$(inside job stat -c '%t:%T' /dev/ipu1_mem)" 3c:5
+  for node in $PAIR0; do
+    assert_allowed job "$node"
+  done
+  assert_forbidden job 6
+  assert_forbidden job 11
+}
+
+@test "a container with cards has no interface and no file for the fabric" {
+  start job -e IPU_COUNT=2 -e IPUOF_CONFIG_PATH=/etc/an-image.conf
+  run ! inside job ip link show roce0
+  run ! inside job ls /etc/ipuof.conf.d
+  run -0 inside job sh -c "tr '\0' '\n' </proc/1/environ"
+  assert_contains "$output" PATH=
+  [[ $output != *IPUOF* ]]
+}
+
+@test "lease.json names the cards" {
+  start job -e IPU_COUNT=2
+  assert_equal "$(lease_of job '[.cards[] | [.number, .pci, .numa_node]] | tojson')" \
+    '[[0,"0000:80:00.0",0],[1,"0000:81:00.0",0]]'
+  assert_equal "$(lease_of job '[.cards[].nodes[]] | join(" ")')" "$PAIR0"
+}
+
+@test "two containers have different pairs, and a third is refused" {
+  start one -e IPU_COUNT=2
+  start two -e IPU_COUNT=2
+  assert_equal "$(cards_in two)" "$PAIR1"
+  assert_refused -e IPU_COUNT=2 -- 'pool "cards" has no free block of 2 IPUs (largest free: 0, held by 2 containers)'
+  assert_equal "$(ipuctl pool list -o json | jq -c '.[0].usage')" '{"ipus":4,"used":4,"tainted":0,"largest_free":0}'
+  docker rm --force one
+  wait_until 10 has_leases 1
+  docker run --rm --runtime=ipu -e IPU_COUNT=2 busybox ls /dev/ipu0
+}
+
+@test "cards by name: a pair, one of a pair, all in two pairs" {
+  start pair -e IPU_VISIBLE_DEVICES=2,3
+  assert_equal "$(cards_in pair)" "$PAIR1"
+  start single -e IPU_VISIBLE_DEVICES=1
+  assert_equal "$(cards_in single)" '/dev/ipu1 /dev/ipu1_ex /dev/ipu1_mem'
+  docker rm --force pair single
+  wait_until 10 has_leases 0
+  start all -e IPU_VISIBLE_DEVICES=0-3
+  assert_equal "$(cards_in all)" "$PAIR0 $PAIR1"
+}
+
+@test "all cards" {
+  start job -e IPU_VISIBLE_DEVICES=all
+  assert_equal "$(cards_in job)" "$PAIR0 $PAIR1"
+}
+
+@test "cards that are not linked, are taken, or are not there are refused" {
+  assert_refused -e IPU_VISIBLE_DEVICES=1,2 -- 'whole groups of linked IPUs'
+  assert_refused -e IPU_VISIBLE_DEVICES=0-2 -- 'whole groups of linked IPUs'
+  assert_refused -e IPU_VISIBLE_DEVICES=4 -- 'the pool has no IPU'
+  start job -e IPU_VISIBLE_DEVICES=3
+  assert_refused -e IPU_VISIBLE_DEVICES=2,3 -- 'is held by'
+  assert_refused -e IPU_VISIBLE_DEVICES=all -- 'is held by'
+}
+
+@test "the host's network may be used with cards" {
+  start job --net=host -e IPU_COUNT=2
+  assert_equal "$(cards_in job)" "$PAIR0"
+  inside job ip link show rnic0
+}
+
+@test "docker restart: the cards are there again" {
+  start job -e IPU_COUNT=2
+  docker restart --time 1 job
+  assert_equal "$(cards_in job)" "$PAIR0"
+  assert_allowed job /dev/ipu0
+  has_leases 1
+}
+
+@test "SIGKILL to the container's first process frees its cards" {
+  start job -e IPU_VISIBLE_DEVICES=all
+  in_host kill -KILL "$(docker inspect -f '{{.State.Pid}}' job)"
+  assert_nothing_left
+  start next -e IPU_VISIBLE_DEVICES=all
+}
+
+@test "IPU_WAIT waits for a card by its name" {
+  start first -e IPU_VISIBLE_DEVICES=0,1
+  start second -e IPU_VISIBLE_DEVICES=0,1 -e IPU_WAIT=30s 3>&- &
+  local waiting=$!
+  wait_until 10 has_waiters 1
+  docker rm --force first
+  wait "$waiting"
+  assert_equal "$(cards_in second)" "$PAIR0"
+}
+
+@test "without a configuration the host's cards are one group" {
+  in_host rm /etc/ipu-container-toolkit/config.toml
+  start job -e IPU_COUNT=4
+  assert_equal "$(cards_in job)" "$PAIR0 $PAIR1"
+  assert_equal "$(lease_of job .pool)" pcie
+  assert_equal "$(ipuctl pool list -o json | jq -r '.[0].provider')" pcie
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What may ipu-vipu-client, which speaks to the controller, do? It is looked at while a create is slow.
+
+load support
+
+setup() {
+  SIM_CREATE_DELAY=2s restart_sim
+}
+
+teardown() {
+  restart_sim
+  remove_partitions
+  ipuctl gc >/dev/null
+  assert_nothing_left
+}
+
+# Sets CLIENT, its pid, while `ipuctl partition create p0` runs in the background as CREATE.
+look_for_client() {
+  ipuctl partition create p0 --size 4 >/dev/null 3>&- &
+  CREATE=$!
+  wait_until 5 client_is_confined
+  CLIENT=$(client_pid)
+}
+
+client_pid() { in_host pgrep -x ipu-vipu-client; }
+
+# It has read its request, and its partition is being made.
+client_is_confined() { [ "$(sim_log 'any(.event == "hold")')" = true ]; }
+
+# The value of a line of the client's /proc/PID/status.
+status_of_client() { # KEY
+  in_host sed -n "s/^$1:[[:space:]]*//p" "/proc/$CLIENT/status"
+}
+
+assert_confined() {
+  local set open
+  assert_equal "$(status_of_client Seccomp)" 2
+  assert_equal "$(status_of_client NoNewPrivs)" 1
+  for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+    assert_equal "$set $(status_of_client "$set")" "$set 0000000000000000"
+  done
+  assert_equal "$(status_of_client Groups)" ''
+  # Its standard streams and what gRPC opens: nothing of its caller's.
+  open=$(in_host find "/proc/$CLIENT/fd" -type l -printf '%l\n')
+  assert_contains "$open" socket:
+  assert_equal "$(grep -v '^pipe:\|^socket:\|^anon_inode:\|^/dev/null$' <<<"$open")" ''
+  assert_equal "$(in_host cat "/proc/$CLIENT/environ" | wc -c)" 0
+}
+
+@test "the client runs as nobody, without any privilege" {
+  look_for_client
+  assert_equal "$(status_of_client Uid | xargs)" '65534 65534 65534 65534'
+  assert_confined
+  wait "$CREATE"
+}
+
+@test "where the host has the user ipu-vipu-client it runs as that" {
+  local uid
+  in_host useradd --system --no-create-home ipu-vipu-client
+  uid=$(in_host id -u ipu-vipu-client)
+  look_for_client
+  assert_equal "$(status_of_client Uid | xargs)" "$uid $uid $uid $uid"
+  assert_confined
+  wait "$CREATE"
+  in_host userdel ipu-vipu-client
+}
+
+@test "the client ends with who started it" {
+  look_for_client
+  in_host kill -KILL "$(in_host ps -o ppid= -p "$CLIENT" | tr -d ' ')"
+  run ! wait "$CREATE"
+  wait_until 5 client_is_gone
+  ipuctl gc
+}
+
+client_is_gone() { ! in_host test -e "/proc/$CLIENT"; }

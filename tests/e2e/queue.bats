@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Who waits for IPUs with IPU_WAIT, and who does not. The POD is full at the start of each test.
+
+load support
+
+setup() {
+  start half1 -e IPU_COUNT=32
+  start half2 -e IPU_COUNT=32
+  in_host truncate --size 0 "$SIM_LOG"
+}
+
+teardown() {
+  # Those that still wait get nothing, and end, before the containers are counted.
+  # shellcheck disable=SC2016
+  in_host sh -c 'kill -KILL $(ipuctl queue -o json | jq ".[].pid") 2>/dev/null' || true
+  remove_containers
+  ipuctl gc >/dev/null
+  assert_nothing_left
+}
+
+# Starts, in the background, a container that waits, and returns when it does so as one of N. Sets WAITING.
+start_waiter() { # NAME IPUS N
+  start "$1" -e "IPU_COUNT=$2" -e IPU_WAIT=60s 3>&- &
+  WAITING=$!
+  wait_until 10 has_waiters "$3"
+}
+
+queue() { ipuctl queue -o json | jq -c "[.[] | $1]"; }
+
+# Since the latest change somebody has asked for IPUs, and did not get them.
+was_tried_in_vain() {
+  [ "$(sim_log '.[map(.event) | rindex("free") // length:] |
+    any(.method == "CreatePartition" and .status == "RESOURCE_EXHAUSTED")')" = true ]
+}
+
+@test "the first in the queue is not overtaken by a smaller one, for which there is room" {
+  local large
+  start_waiter large 64 1
+  large=$WAITING
+  start_waiter small 4 2
+  assert_equal "$(queue '[.position, .ipus]')" '[[1,64],[2,4]]'
+  docker rm --force half1
+  wait_until 10 was_tried_in_vain
+  assert_equal "$(queue .ipus)" '[64,4]'
+  docker rm --force half2
+  wait "$large"
+  assert_equal "$(lease_of large .ipus)" 64
+  assert_equal "$(queue '[.position, .ipus]')" '[[1,4]]'
+  docker rm --force large
+  wait "$WAITING"
+  assert_equal "$(lease_of small .ipus)" 4
+  assert_equal "$(sim_log -c 'map(select(.event == "hold").ipus | length)')" '[64,4]'
+}
+
+@test "who does not wait is refused while others do, and told of the queue" {
+  start_waiter large 64 1
+  docker rm --force half1
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
+  assert_contains "$output" "others wait for 'pod64' already (1 request is ahead, the first for 64 IPUs"
+  assert_contains "$output" 'IPU_WAIT=60s'
+  docker rm --force half2
+  wait "$WAITING"
+}
+
+@test "SIGKILL to who waits first gives its place to the next one" {
+  local large
+  start_waiter large 64 1
+  large=$WAITING
+  start_waiter small 4 2
+  docker rm --force half1
+  in_host kill -KILL "$(queue .pid | jq '.[0]')"
+  run ! wait "$large"
+  wait "$WAITING"
+  assert_equal "$(lease_of small .ipus)" 4
+}
+
+@test "the wait ends at its time, with who has the IPUs" {
+  local before=${EPOCHREALTIME/./} took
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=2s busybox true
+  took=$(((${EPOCHREALTIME/./} - before) / 1000))
+  assert_contains "$output" 'pool "pod64" has no free block of 4 IPUs (largest free: 0, held by 2 containers)'
+  [ "$took" -ge 2000 ] && [ "$took" -le 10000 ] || fail "it took $took ms"
+  has_waiters 0
+}
+
+@test "the wait ends at its time, with who is ahead in the queue" {
+  start_waiter large 64 1
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=1s busybox true
+  assert_contains "$output" "waited 1 s for 4 IPUs of 'pod64': still 1 request is ahead, the first for 64 IPUs"
+  has_waiters 1
+}
