@@ -156,6 +156,23 @@ the_operator() {
   claim 'it names the key and what is accepted' output_has 'IPU_COUNT'
 }
 
+made_ahead() {
+  say 'A partition that outlives containers, for one job of two: a GCD each.'
+  show ipuctl partition create team --size 8 --gcds 2
+  claim 'it is made' worked
+  show docker run --detach --name rank0 --runtime=ipu -e IPU_PARTITION=team -e IPU_GCD=0 busybox sleep 600
+  show docker run --detach --name rank1 --runtime=ipu -e IPU_PARTITION=team -e IPU_GCD=1 busybox sleep 600
+  show ipuctl partition list --holders
+  claim 'both have it' output_has NAMED
+  claim 'their IPUs differ' [ "$(endpoint_of rank0)" != "$(endpoint_of rank1)" ]
+  show docker run --rm --runtime=ipu -e IPU_PARTITION=team -e IPU_GCD=1 busybox true
+  claim 'a GCD has one container' output_has 'is in use by'
+  show ipuctl partition remove team
+  claim 'it is not taken from them' failed
+  show docker rm --force rank0 rank1
+  claim 'it is removed when they are gone' wait_until 10 host_run ipuctl partition remove team
+}
+
 the_end() {
   say 'One is stopped, one is removed while it runs: everything comes back.'
   show docker stop --time 1 alice
@@ -170,6 +187,7 @@ one_container
 two_tenants
 no_request
 the_operator
+made_ahead
 the_end
 if [ "$broken" -gt 0 ]; then
   say "$broken of these claims did not hold."
