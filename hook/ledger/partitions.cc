@@ -174,6 +174,13 @@ Status Partitions::removed(const PartitionRecord& record) {
   return remove.bind(record.pool).bind(record.name).run();
 }
 
+Status Partitions::kept(const PartitionRecord& record) {
+  return update_one(store_.database,
+                    "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
+                    " AND state = 'REMOVING'",
+                    record, name_of(PartitionState::kReady));
+}
+
 Result<std::optional<PartitionRecord>> Partitions::find(const std::string& pool,
                                                         const std::string& name) {
   std::vector<PartitionRecord> records =

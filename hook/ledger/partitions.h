@@ -64,6 +64,8 @@ class Partitions {
   enum class Force : bool { kNo, kYes };
   base::Status removing(PartitionRecord& record, const base::ProcessId& owner, Force force);
   base::Status removed(const PartitionRecord& record);
+  // REMOVING -> READY: it is still there, and stays.
+  base::Status kept(const PartitionRecord& record);
 
   base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
                                                     const std::string& name);

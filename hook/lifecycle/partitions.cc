@@ -142,8 +142,15 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
   const auto in_use = force == vipu::Force::kYes ? Partitions::Force::kYes : Partitions::Force::kNo;
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().removing(record, self, in_use));
-  done.removed =
-      TRY(recorded_controller(env, record.pool, record.source)->remove(name, force, deadline));
+  const Result<base::Removed> removed =
+      recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
+  if (!removed.ok() && removed.error().code() == Code::kBusy) {
+    // The controller decided against it. After any other error nobody knows, and reconcile() ends
+    // what was begun.
+    TRY(env.ledger.partitions().kept(record));
+    return Error(Code::kBusy, str(removed.error().message(), "; --force removes it"));
+  }
+  done.removed = TRY(removed);
   TRY(env.ledger.partitions().removed(record));
   return done;
 }

@@ -188,6 +188,27 @@ TEST_F(NamedTest, IsRemovedFromAContainerByForceWhichIsTold) {
   EXPECT_EQ(host_.live_leases(), 0U);
 }
 
+TEST_F(NamedTest, ThatFailedIsRemovedByForceOnly) {
+  make(wanted("p0", 4));
+  host_.controller.tear("p0", "an IPU failed");
+  EXPECT_TRUE(test::fails(remove("p0"), Code::kBusy, "; --force removes it"));
+  EXPECT_EQ(record("p0")->state, PartitionState::kReady);
+  ASSERT_THAT(reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+  ASSERT_TRUE(test::succeeds(remove("p0", Force::kYes)));
+  EXPECT_FALSE(record("p0").has_value());
+}
+
+TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByReconcile) {
+  make(wanted("p0", 4));
+  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
+  EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
+  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "made ahead"));
+  ASSERT_THAT(reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_FALSE(record("p0").has_value());
+  EXPECT_THAT(host_.partitions(), IsEmpty());
+}
+
 TEST_F(NamedTest, OfOthersIsNotTouched) {
   ASSERT_TRUE(host_.controller.create({"theirs", 4}, soon()).ok());
   EXPECT_TRUE(test::fails(remove("theirs", Force::kYes), Code::kDenied, "was not made by ipuctl"));
