@@ -16,7 +16,10 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookTime{20};   // between two looks at the ledger's version
+constexpr milliseconds kLookTime{20};  // between two looks at the ledger's version
+// A waiter leaves when its time is over; by then one that cannot be looked at, because it is of
+// another pid namespace, is gone.
+constexpr int64_t kOverdueMs = 60'000;
 constexpr milliseconds kDeadTime{500};  // a process that dies writes nothing: look nevertheless
 
 std::string queue_text(const std::vector<Waiter>& ahead) {
@@ -39,7 +42,8 @@ Result<std::vector<Waiter>> waiting(Env& env) {
   std::vector<Waiter> waiters = TRY(env.ledger.queue().list());
   std::vector<Waiter> alive;
   for (Waiter& waiter : waiters) {
-    if (waiter.boot_id == boot && base::is_running(waiter.owner)) {
+    const bool overdue = base::unix_millis() > waiter.until_ms + kOverdueMs;
+    if (!overdue && waiter.boot_id == boot && base::is_running(waiter.owner)) {
       alive.push_back(std::move(waiter));
     } else {
       TRY(env.ledger.queue().leave(waiter.ticket));

@@ -36,6 +36,7 @@ class TurnTest : public testing::Test {
     waiter.ipus = ipus;
     waiter.owner = owner;
     waiter.boot_id = base::boot_id().take();
+    waiter.until_ms = base::unix_millis() + 3'600'000;
     return host_.ledger.queue().enter(waiter).take();
   }
   base::Result<Turn> await(milliseconds time) {
@@ -107,11 +108,26 @@ TEST_F(TurnTest, PassesOverTheDeadAndOtherResources) {
   EXPECT_THAT(names(), ElementsAre("elsewhere", "partition"));
 }
 
+TEST_F(TurnTest, PassesOverOneThatCannotBeLookedAtWhenItsTimeIsOver) {
+  Waiter waiter;
+  waiter.resource = "pod16";
+  waiter.owner = {1, 1, 1};  // of another pid namespace
+  waiter.boot_id = base::boot_id().take();
+  waiter.until_ms = base::unix_millis() - 59'000;
+  ASSERT_TRUE(host_.ledger.queue().enter(waiter).ok());
+  EXPECT_FALSE(await(milliseconds(0)).ok());
+  waiter.until_ms -= 2'000;
+  ASSERT_TRUE(host_.ledger.queue().leave(1).ok());
+  ASSERT_TRUE(host_.ledger.queue().enter(waiter).ok());
+  EXPECT_TRUE(test::succeeds(await(milliseconds(0))));
+}
+
 TEST_F(TurnTest, PassesOverThoseOfAnEarlierBoot) {
   Waiter waiter;
   waiter.resource = "pod16";
   waiter.owner = base::identify_process(1).take();
   waiter.boot_id = "another";
+  waiter.until_ms = base::unix_millis() + 3'600'000;
   ASSERT_TRUE(host_.ledger.queue().enter(waiter).ok());
   EXPECT_TRUE(test::succeeds(await(milliseconds(0))));
 }

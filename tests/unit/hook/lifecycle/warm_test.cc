@@ -90,6 +90,7 @@ TEST_F(WarmTest, IsNotFilledWhileSomebodyWaits) {
   waiter.resource = "pod16";
   waiter.owner = base::current_process().take();
   waiter.boot_id = base::boot_id().take();
+  waiter.until_ms = base::unix_millis() + 60'000;
   const int64_t ticket = host_.ledger.queue().enter(waiter).take();
   EXPECT_THAT(fill().made, IsEmpty());
   ASSERT_TRUE(test::succeeds(host_.ledger.queue().leave(ticket)));
