@@ -29,6 +29,7 @@ struct PartitionOptions {
   bool holders = false;
   bool relocatable = false;
   bool force = false;
+  bool dry_run = false;
 };
 
 Deadline deadline_of(const PartitionOptions& options, const hook::PoolConfig& pool) {
@@ -70,10 +71,20 @@ Result<Outcome> run_wait(const PartitionOptions& options) {
   return done(env, pool, "wait", options);
 }
 
+// What 'reset' or 'remove' would do; refused as that would be.
+Result<Outcome> run_dry(hook::Env& env, const hook::PoolConfig& pool, const std::string& verb,
+                        const PartitionOptions& options) {
+  const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
+  const std::vector<std::string> containers =
+      TRY(hook::check_change(env, pool, options.name, force, query_deadline()));
+  return Outcome{would_text(verb, options.name, containers, options.output)};
+}
+
 Result<Outcome> run_reset(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
+  if (options.dry_run) return run_dry(env, pool, "reset", options);
   const vipu::Relocate relocate = options.relocatable ? vipu::Relocate::kYes : vipu::Relocate::kNo;
   TRY(hook::reset_partition(env, pool, options.name, relocate, deadline_of(options, pool)));
   return done(env, pool, "reset", options);
@@ -83,6 +94,7 @@ Result<Outcome> run_remove(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
+  if (options.dry_run) return run_dry(env, pool, "remove", options);
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
   Result<hook::RemovedPartition> removed =
       hook::remove_partition(env, pool, options.name, force, deadline_of(options, pool));
@@ -151,14 +163,20 @@ void declare_wait(Options& declared, PartitionOptions& options) {
                     options.timeout);
 }
 
+void declare_dry_run(Options& declared, PartitionOptions& options) {
+  declared.flag("--dry-run", options.dry_run, "Only say what would be done");
+}
+
 void declare_reset(Options& declared, PartitionOptions& options) {
   declare_wait(declared, options);
+  declare_dry_run(declared, options);
   declared.flag("--relocatable", options.relocatable,
                 "After errors it may get other IPUs this time");
 }
 
 void declare_remove(Options& declared, PartitionOptions& options) {
   declare_wait(declared, options);
+  declare_dry_run(declared, options);
   declared.flag("--force", options.force,
                 "Also if containers have it, the controller has errors, or it is gone already");
 }

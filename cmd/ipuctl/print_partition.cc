@@ -158,6 +158,18 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
   return table(rows);
 }
 
+std::string would_text(const std::string& verb, const std::string& name,
+                       const std::vector<std::string>& containers, Output output) {
+  if (output == Output::kJson) {
+    return base::to_pretty_text(Json{{str("would_", verb), name}, {"containers", containers}});
+  }
+  std::string text = str("would ", verb, " partition ", name, "\n");
+  for (const std::string& container : containers) {
+    text += str("  container ", container, " would lose its IPUs\n");
+  }
+  return text;
+}
+
 std::string removed_text(const std::string& name, const hook::RemovedPartition& removed,
                          Output output) {
   const bool was_there = removed.removed == base::Removed::kNow;

@@ -30,6 +30,10 @@ enum class Holders { kHide, kShow };
 [[nodiscard]] std::string removed_text(const std::string& name,
                                        const hook::RemovedPartition& removed, Output output);
 
+// What VERB ("remove") would do to NAME, and which containers would lose it.
+[[nodiscard]] std::string would_text(const std::string& verb, const std::string& name,
+                                     const std::vector<std::string>& containers, Output output);
+
 // The IPUoF configurations of all GCDs of NAME: see ipuctl(8).
 base::Result<std::string> configs_text(const std::string& name,
                                        const std::vector<vipu::IpuofConfig>& gcds, Output output);

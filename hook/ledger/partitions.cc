@@ -111,6 +111,13 @@ std::string_view name_of(PartitionState state) {
   return "INTENT";
 }
 
+Error in_use(const std::string& name, const std::vector<Lease>& holders) {
+  std::vector<std::string> containers;
+  for (const Lease& lease : holders) containers.push_back(lease.container.substr(0, 12));
+  return {Code::kBusy, str("partition ", base::quote(name), " is in use by ",
+                           base::join(containers, ", "), "; stop them first")};
+}
+
 Status Partitions::intend(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const Status inserted = insert(store_.database, record);
@@ -144,12 +151,7 @@ Status Partitions::ready(const PartitionRecord& record) {
 Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner, Force force) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
-  if (!leases.empty() && force == Force::kNo) {
-    std::vector<std::string> containers;
-    for (const Lease& lease : leases) containers.push_back(lease.container.substr(0, 12));
-    return Error(Code::kBusy, str("partition ", base::quote(record.name), " is in use by ",
-                                  base::join(containers, ", "), "; stop them first"));
-  }
+  if (!leases.empty() && force == Force::kNo) return in_use(record.name, leases);
   Statement update = TRY(store_.database.prepare(
       "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
       " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"

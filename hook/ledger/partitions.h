@@ -48,6 +48,9 @@ enum class ResetDuty {
   kOthers,  // another lease is at it, or is not released yet: ask again
 };
 
+// That the partition cannot be changed while HOLDERS have it: kBusy with their containers.
+[[nodiscard]] base::Error in_use(const std::string& name, const std::vector<Lease>& holders);
+
 class Partitions {
  public:
   explicit Partitions(Store& store) : store_(store) {}

@@ -131,14 +131,23 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   return made;
 }
 
+Result<std::vector<std::string>> check_change(Env& env, const PoolConfig& pool,
+                                              const std::string& name, vipu::Force force,
+                                              const Deadline& deadline) {
+  const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  TRY(check_idle(record));
+  const std::vector<Lease> holders = TRY(env.ledger.partitions().holders(pool.name, name));
+  if (!holders.empty() && force == vipu::Force::kNo) return in_use(name, holders);
+  std::vector<std::string> containers;
+  for (const Lease& lease : holders) containers.push_back(lease.container);
+  return containers;
+}
+
 Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, const std::string& name,
                                           vipu::Force force, const Deadline& deadline) {
-  PartitionRecord record = TRY(get_record(env, pool, name, deadline));
-  TRY(check_idle(record));
   RemovedPartition done;
-  for (const Lease& lease : TRY(env.ledger.partitions().holders(pool.name, name))) {
-    done.containers.push_back(lease.container);
-  }
+  done.containers = TRY(check_change(env, pool, name, force, deadline));
+  PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   const auto in_use = force == vipu::Force::kYes ? Partitions::Force::kYes : Partitions::Force::kNo;
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().removing(record, self, in_use));
@@ -157,13 +166,8 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
 
 Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
                        vipu::Relocate relocate, const Deadline& deadline) {
+  TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
   const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
-  TRY(check_idle(record));
-  const std::vector<Lease> holders = TRY(env.ledger.partitions().holders(pool.name, name));
-  if (!holders.empty()) {
-    return Error(Code::kBusy, str("partition ", base::quote(name), " is in use by ",
-                                  holders.front().container.substr(0, 12), "; stop it first"));
-  }
   return recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline);
 }
 

@@ -40,6 +40,12 @@ base::Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool
                                                 const std::string& name, vipu::Force force,
                                                 const base::Deadline& deadline);
 
+// The containers that would lose the partition if it were removed or reset now; nothing is done.
+// Errors as above.
+base::Result<std::vector<std::string>> check_change(Env& env, const PoolConfig& pool,
+                                                    const std::string& name, vipu::Force force,
+                                                    const base::Deadline& deadline);
+
 // Brings a partition of ours that no container has to its initial state. Errors as above.
 base::Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
                              vipu::Relocate relocate, const base::Deadline& deadline);

@@ -97,6 +97,18 @@ shown() { # NAME FILTER
   run -1 ipuctl partition show p0
 }
 
+@test "remove and reset with --dry-run say what they would do, and do nothing" {
+  create p0 --size 4
+  assert_equal "$(ipuctl partition remove p0 --dry-run)" 'would remove partition p0'
+  assert_equal "$(ipuctl partition reset p0 --dry-run -o json | jq -r .would_reset)" p0
+  start job -e IPU_PARTITION=p0
+  run -3 ipuctl partition remove p0 --dry-run
+  assert_contains "$output" 'is in use by'
+  run -0 ipuctl partition remove p0 --dry-run --force
+  assert_contains "$output" 'would lose its IPUs'
+  assert_equal "$(ipuctl partition list -o json | jq length)" 1
+}
+
 @test "remove --force takes it from the containers, which it names and leaves running" {
   create p0 --size 4
   start job -e IPU_PARTITION=p0

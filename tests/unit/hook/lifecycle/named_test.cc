@@ -177,6 +177,18 @@ TEST_F(NamedTest, IsNotRemovedWhileItIsInUse) {
   EXPECT_TRUE(test::fails(remove("p0"), Code::kNotFound, "p0"));
 }
 
+TEST_F(NamedTest, TellsWhomAChangeWouldHurtWithoutMakingIt) {
+  make(wanted("p0", 4));
+  const PoolConfig& pool = host_.config.pools[0];
+  EXPECT_THAT(check_change(host_.env, pool, "p0", Force::kNo, soon()).take(), IsEmpty());
+  ASSERT_TRUE(test::succeeds(start("web", "p0")));
+  EXPECT_TRUE(test::fails(check_change(host_.env, pool, "p0", Force::kNo, soon()), Code::kBusy,
+                          "is in use by web"));
+  EXPECT_THAT(check_change(host_.env, pool, "p0", Force::kYes, soon()).take(), ElementsAre("web"));
+  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+  EXPECT_EQ(record("p0")->state, PartitionState::kReady);
+}
+
 TEST_F(NamedTest, IsRemovedFromAContainerByForceWhichIsTold) {
   make(wanted("p0", 4));
   ASSERT_TRUE(test::succeeds(start("web", "p0")));
