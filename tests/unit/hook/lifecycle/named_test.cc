@@ -237,7 +237,8 @@ TEST_F(NamedTest, OfAContainerGoesWithThatOnly) {
 }
 
 TEST_F(NamedTest, HasANameThatGraphcoresToolsBearAndThatIsNotOurs) {
-  for (const std::string name : {"", "c-1", "w-1", "a b", "a/b", std::string(37, 'x').c_str()}) {
+  for (const std::string& name : {std::string(), std::string("c-1"), std::string("w-1"),
+                                  std::string("a b"), std::string("a/b"), std::string(37, 'x')}) {
     EXPECT_TRUE(test::fails(create_partition(host_.env, wanted(name, 4), soon()), Code::kInvalid,
                             "cannot be the name of a partition"))
         << name;

@@ -139,7 +139,8 @@ TEST(Request, NamesAPartitionAndItsGcd) {
 }
 
 TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
-  for (const std::string name : {"", "a b", "../x", std::string(37, 'x').c_str()}) {
+  for (const std::string& name :
+       {std::string(), std::string("a b"), std::string("../x"), std::string(37, 'x')}) {
     EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=" + name}), Code::kInvalid,
                             "a partition has a name of 1 to 36"));
   }
