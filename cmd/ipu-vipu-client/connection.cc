@@ -42,6 +42,8 @@ std::shared_ptr<grpc::Channel> open_channel(const vipu::Access& access) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnect);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnect);
+  // A lost controller is looked up again before it is connected to again, by default after 30 s.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kFirstReconnect);
   if (access.tls && !access.tls->server_name.empty()) {
     arguments.SetSslTargetNameOverride(access.tls->server_name);
   }

@@ -75,10 +75,6 @@ struct Fault {
 };
 
 constexpr std::array<const char*, 8> kAllOk = {"ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"};
-// A controller that is away for a moment: that depends on which moment.
-constexpr const char* kEither = "ok|unavailable|timeout";
-constexpr std::array<const char*, 8> kAllEither = {kEither, kEither, kEither, kEither,
-                                                   kEither, kEither, kEither, kEither};
 constexpr const char* kNone = "unavailable|timeout";
 constexpr std::array<const char*, 8> kAllFail = {kNone, kNone, kNone, kNone,
                                                  kNone, kNone, kNone, kNone};
@@ -146,7 +142,7 @@ const std::vector<Fault>& faults() {
        {"ok", "ok", "not found", "ok", "ok", "internal", "ok", "ok"},
        "agent-down ag1",
        "agent-up ag1"},
-      {"restart", R"("action":"delay","delay":"300ms")", kAllEither, kAllFail, nullptr, nullptr,
+      {"restart", R"("action":"delay","delay":"600ms")", kAllOk, kAllFail, nullptr, nullptr,
        R"({"down":"300ms"})", R"({"down":"2500ms"})"},
   };
   return all;
@@ -172,13 +168,15 @@ class Row {
                              ",", fault.json, "}]}")});
     }
     if (fault.before != nullptr) control(words(fault.before));
+    const milliseconds time(always ? 1500 : 4000);
+    const Deadline late = Deadline::after(time + milliseconds(2000));
     const char* away = always ? fault.away_always : fault.away_once;
     // In the middle of the call, which its delay makes long enough.
     std::thread restart([&] {
-      if (away != nullptr) control({"restart", away});
+      if (away == nullptr) return;
+      base::sleep_for(milliseconds(300), late);
+      control({"restart", away});
     });
-    const milliseconds time(always ? 1500 : 4000);
-    const Deadline late = Deadline::after(time + milliseconds(2000));
     const Status done = call.make(*controller_, Deadline::after(time));
     std::string outcome = done.ok() ? "ok" : name_of(done.error().code());
     if (late.passed()) outcome += ", too late";
