@@ -148,10 +148,11 @@ Status Partitions::ready(const PartitionRecord& record) {
                     record, name_of(PartitionState::kReady));
 }
 
-Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner, Force force) {
+Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner,
+                            vipu::Force force) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
-  if (!leases.empty() && force == Force::kNo) return in_use(record.name, leases);
+  if (!leases.empty() && force == vipu::Force::kNo) return in_use(record.name, leases);
   Statement update = TRY(store_.database.prepare(
       "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
       " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"

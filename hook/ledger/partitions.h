@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "hook/ledger/lease.h"
 #include "hook/ledger/store.h"
+#include "vipu/controller.h"
 
 namespace hook {
 
@@ -64,8 +65,7 @@ class Partitions {
   base::Status ready(const PartitionRecord& record);
   // Any state -> REMOVING, held by OWNER. kBusy while a live lease has it, which names the
   // containers; with FORCE also then. kBusy as well if another process changed it meanwhile.
-  enum class Force : bool { kNo, kYes };
-  base::Status removing(PartitionRecord& record, const base::ProcessId& owner, Force force);
+  base::Status removing(PartitionRecord& record, const base::ProcessId& owner, vipu::Force force);
   base::Status removed(const PartitionRecord& record);
   // REMOVING -> READY: it is still there, and stays.
   base::Status kept(const PartitionRecord& record);

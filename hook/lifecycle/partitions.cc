@@ -148,16 +148,16 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
   RemovedPartition done;
   done.containers = TRY(check_change(env, pool, name, force, deadline));
   PartitionRecord record = TRY(get_record(env, pool, name, deadline));
-  const auto in_use = force == vipu::Force::kYes ? Partitions::Force::kYes : Partitions::Force::kNo;
   const base::ProcessId self = TRY(base::current_process());
-  TRY(env.ledger.partitions().removing(record, self, in_use));
+  TRY(env.ledger.partitions().removing(record, self, force));
   const Result<base::Removed> removed =
       recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
     // The controller decided against it. After any other error nobody knows, and reconcile() ends
     // what was begun.
     TRY(env.ledger.partitions().kept(record));
-    return Error(Code::kBusy, str(removed.error().message(), "; --force removes it"));
+    const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
+    return Error(Code::kBusy, str(removed.error().message(), hint));
   }
   done.removed = TRY(removed);
   TRY(env.ledger.partitions().removed(record));
@@ -187,7 +187,7 @@ Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& 
   for (PartitionRecord& record : TRY(find_leftovers(env))) {
     const auto remove = [&]() -> Status {
       const base::ProcessId self = TRY(base::current_process());
-      TRY(env.ledger.partitions().removing(record, self, Partitions::Force::kYes));
+      TRY(env.ledger.partitions().removing(record, self, vipu::Force::kYes));
       const auto controller = recorded_controller(env, record.pool, record.source);
       TRY(controller->remove(record.name, vipu::Force::kYes, deadline));
       return env.ledger.partitions().removed(record);

@@ -30,7 +30,7 @@ Result<std::vector<PartitionRecord>> warm_of(Env& env, const PoolConfig& pool) {
 // Out of the ledger's hands first, so that no container takes it meanwhile.
 Status remove_warm(Env& env, PartitionRecord record, const Deadline& deadline) {
   const base::ProcessId self = TRY(base::current_process());
-  TRY(env.ledger.partitions().removing(record, self, Partitions::Force::kNo));
+  TRY(env.ledger.partitions().removing(record, self, vipu::Force::kNo));
   const auto controller = recorded_controller(env, record.pool, record.source);
   TRY(controller->remove(record.name, vipu::Force::kYes, deadline));
   return env.ledger.partitions().removed(record);

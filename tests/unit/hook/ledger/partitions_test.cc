@@ -209,7 +209,7 @@ TEST_F(PartitionsTest, AreRemovedByOneProcess) {
   make(record("p0"));
   PartitionRecord mine = ledger_.partitions().find(pool_.name, "p0").take().value();
   PartitionRecord theirs = mine;
-  using Force = Partitions::Force;
+  using Force = vipu::Force;
   const base::ProcessId other{4300, 7};
   ASSERT_TRUE(test::succeeds(ledger_.partitions().removing(mine, releaser_, Force::kNo)));
   EXPECT_TRUE(test::fails(ledger_.partitions().removing(theirs, other, Force::kYes), Code::kBusy,
