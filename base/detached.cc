@@ -2,6 +2,7 @@
 #include "base/detached.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,22 +10,30 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace base {
 namespace {
 
-// Raw system calls only: this runs in the child of a fork.
-[[noreturn]] void exec_detached(const char* path, char* const* argv) {
+// Cuts the child of a fork off from where it came from. Raw system calls only. KEPT, above 2, stays
+// open; -1: no descriptor does.
+void detach(int kept) {
   sigset_t none;
   sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
   constexpr unsigned kAll = ~0U;
-  if (::setsid() < 0 || ::chdir("/") != 0 || ::syscall(SYS_close_range, 0U, kAll, 0U) != 0) {
-    ::_exit(127);
-  }
+  const unsigned first = kept < 0 ? 0 : static_cast<unsigned>(kept);
+  const bool cut = ::setsid() >= 0 && ::chdir("/") == 0 &&
+                   (kept < 0 || ::syscall(SYS_close_range, 0U, first - 1, 0U) == 0) &&
+                   ::syscall(SYS_close_range, kept < 0 ? 0U : first + 1, kAll, 0U) == 0;
   // The three lowest numbers, in this order.
-  if (::open("/dev/null", O_RDWR) != 0 || ::dup(0) != 1 || ::dup(0) != 2) ::_exit(127);
+  if (!cut || ::open("/dev/null", O_RDWR) != 0 || ::dup(0) != 1 || ::dup(0) != 2) ::_exit(127);
+}
+
+// Runs in the child of a fork.
+[[noreturn]] void exec_detached(const char* path, char* const* argv) {
+  detach(-1);
   // Its parent is the child that ends now, so that nobody here has to reap it.
   if (::fork() != 0) ::_exit(0);
   char* const no_environment[] = {nullptr};
@@ -53,6 +62,34 @@ Status start_detached(const std::string& path, const std::vector<std::string>& a
     return Error(Code::kInternal, str("start ", quote(path), ": its process could not be set up"));
   }
   return {};
+}
+
+Status go_on_detached(const std::function<Work(const std::function<void()>& started)>& work,
+                      const Deadline& deadline) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno(errno, "make a pipe");
+  const Fd heard(ends[0]);
+  Fd said(::fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
+  ::close(ends[1]);
+  if (!said.valid()) return Error::from_errno(errno, "make a pipe");
+  const pid_t child = ::fork();
+  if (child < 0) return Error::from_errno(errno, "fork");
+  if (child == 0) {
+    detach(said.get());
+    const auto started = [&] { (void)!::write(said.get(), "", 1); };
+    if (work(started) == Work::kDone) started();
+    ::_exit(0);
+  }
+  said.reset();
+  pollfd waiting{heard.get(), POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&waiting, 1, static_cast<int>(deadline.left().count()));
+  } while (ready < 0 && errno == EINTR);
+  char byte = 0;
+  if (ready == 1 && ::read(heard.get(), &byte, 1) == 1) return {};
+  return Error(ready == 0 ? Code::kTimeout : Code::kInternal,
+               "the process that was to go on did not begin");
 }
 
 }  // namespace base

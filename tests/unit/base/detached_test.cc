@@ -62,5 +62,76 @@ TEST(StartDetached, RefusesWhatCannotBeExecuted) {
   EXPECT_TRUE(test::fails(start_detached(dir / "absent", {"absent"}), Code::kNotFound, "absent"));
 }
 
+// Reaps the child that go_on_detached() leaves to others.
+void reap() { (void)::waitpid(-1, nullptr, 0); }
+
+Deadline soon() { return Deadline::after(milliseconds(10'000)); }
+
+TEST(GoOnDetached, ReturnsWhenTheWorkHasBegunAndNotWhenItIsDone) {
+  const test::TempDir dir;
+  const std::string file = dir / "done";
+  const Status begun = go_on_detached(
+      [&](const std::function<void()>& started) {
+        started();
+        // Ends when the caller, which it must not hold up, has seen that it began.
+        const std::string text = wait_for_file(dir / "go");
+        const std::string streams = str(::getsid(0) == ::getpid() ? "own session " : "", text);
+        (void)write_atomic(file, streams, {});
+        return Work::kDone;
+      },
+      soon());
+  EXPECT_TRUE(test::succeeds(begun));
+  EXPECT_NE(::access(file.c_str(), F_OK), 0);
+  ASSERT_TRUE(test::succeeds(write_atomic(dir / "go", "went", {})));
+  EXPECT_EQ(wait_for_file(file), "own session went");
+  reap();
+}
+
+TEST(GoOnDetached, HoldsNoneOfItsCallersDescriptors) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  const test::TempDir dir;
+  ASSERT_TRUE(test::succeeds(go_on_detached(
+      [&](const std::function<void()>& started) {
+        started();
+        (void)wait_for_file(dir / "go");
+        return Work::kDone;
+      },
+      soon())));
+  writer.reset();
+  char byte = 0;
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "the child holds the pipe open";
+  ASSERT_TRUE(test::succeeds(write_atomic(dir / "go", "", {})));
+  reap();
+}
+
+TEST(GoOnDetached, FailsWhenTheWorkFailsBeforeItBegan) {
+  EXPECT_TRUE(test::fails(
+      go_on_detached([](const std::function<void()>&) { return Work::kFailed; }, soon()),
+      Code::kInternal, "did not begin"));
+  reap();
+}
+
+TEST(GoOnDetached, IsDoneWhenTheWorkIsAlthoughItNeverSaidSo) {
+  EXPECT_TRUE(test::succeeds(
+      go_on_detached([](const std::function<void()>&) { return Work::kDone; }, soon())));
+  reap();
+}
+
+TEST(GoOnDetached, DoesNotWaitLongerThanItsDeadline) {
+  const test::TempDir dir;
+  EXPECT_TRUE(test::fails(go_on_detached(
+                              [&](const std::function<void()>&) {
+                                (void)wait_for_file(dir / "go");
+                                return Work::kFailed;
+                              },
+                              Deadline::after(milliseconds(20))),
+                          Code::kTimeout));
+  ASSERT_TRUE(test::succeeds(write_atomic(dir / "go", "", {})));
+  reap();
+}
+
 }  // namespace
 }  // namespace base
