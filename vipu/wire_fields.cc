@@ -103,9 +103,14 @@ bool is_address(const std::string& text) {
 
 bool is_host_address(const std::string& text) {
   in_addr address{};
-  if (::inet_pton(AF_INET, text.c_str(), &address) != 1) return false;
-  const uint32_t block = ntohl(address.s_addr) >> 24;
-  return block != 0 && block != 127 && block < 224;
+  if (::inet_pton(AF_INET, text.c_str(), &address) == 1) {
+    const uint32_t block = ntohl(address.s_addr) >> 24;
+    return block != 0 && block != 127 && block < 224;
+  }
+  in6_addr wide{};
+  if (::inet_pton(AF_INET6, text.c_str(), &wide) != 1) return false;
+  // 2000::/3 are the global ones, fc00::/7 the local ones.
+  return (wide.s6_addr[0] & 0xe0) == 0x20 || (wide.s6_addr[0] & 0xfe) == 0xfc;
 }
 
 bool is_host_and_port(std::string_view text) {

@@ -45,7 +45,8 @@ class Fields {
 
 // Whether TEXT is an IPv4 address.
 [[nodiscard]] bool is_address(const std::string& text);
-// Whether another host can have it as well: not of the blocks 0, 127 and 224 to 255.
+// Whether TEXT is an IPv4 or IPv6 address that another host can have: not of the IPv4 blocks 0, 127
+// and 224 to 255, and a global or unique local one of IPv6.
 [[nodiscard]] bool is_host_address(const std::string& text);
 
 // "HOST:PORT" with a host name or an IPv4 address, and a port from 1 to 65535.

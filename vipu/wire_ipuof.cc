@@ -37,7 +37,7 @@ Result<IpuofDevice> parse_device(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "device"));
   IpuofDevice device;
   device.ip = TRY(fields.text("ip", kMaxText));
-  if (!is_host_address(device.ip)) return fields.wrong("ip", "the IPv4 address of a host");
+  if (!is_host_address(device.ip)) return fields.wrong("ip", "the IP address of a host");
   device.server_port = TRY(fields.number("server_port", 1, 65535));
   device.rdma_port = TRY(fields.number("rdma_port", 0, 65535));
   device.device_id = TRY(fields.number("device_id", 0, UINT32_MAX));

@@ -25,7 +25,7 @@ base::Json to_json(const std::string& version);
 
 // For each of these types but IpuofConfig: kInvalid with the first thing that is wrong. What is
 // given back is bounded in number and size, its texts have no control characters (attributes of an
-// IPUoF configuration may), and its addresses are IPv4 addresses of hosts.
+// IPUoF configuration may), and its addresses are IP addresses of hosts.
 template <typename T>
 base::Result<T> from_json(const base::Json& json);
 template <>

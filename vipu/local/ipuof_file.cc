@@ -51,7 +51,7 @@ Result<uint32_t> number_of(const Fields& fields, const Json& device, const char*
 }
 
 Status check_device(const Fields& fields, const IpuofDevice& device) {
-  if (!wire::is_host_address(device.ip)) return fields.wrong("ip", "the IPv4 address of a host");
+  if (!wire::is_host_address(device.ip)) return fields.wrong("ip", "the IP address of a host");
   if (device.server_port == 0 || device.server_port > 65535) {
     return fields.wrong("server_port", "a port");
   }
