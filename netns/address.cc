@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/address.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -13,8 +17,6 @@ using base::Error;
 using base::quote;
 using base::Result;
 using base::str;
-
-uint32_t mask_of(uint8_t length) { return length == 0 ? 0 : ~uint32_t{0} << (32 - length); }
 
 // A leading zero is refused because the C library reads it as octal.
 bool is_octet(std::string_view text) {
@@ -29,49 +31,122 @@ bool is_hex_pair(std::string_view text) {
   return text.size() == 2 && is_digit(text[0]) && is_digit(text[1]);
 }
 
-}  // namespace
-
-Result<Ipv4> parse_ipv4(std::string_view text) {
+Result<Address> parse_ipv4(std::string_view text) {
   const std::vector<std::string_view> octets = base::split(text, '.');
   bool valid = octets.size() == 4;
   for (const std::string_view octet : octets) valid = valid && is_octet(octet);
   if (!valid) {
-    return Error(Code::kInvalid, str(quote(text), " is not an IPv4 address like 10.5.1.7"));
+    return Error(Code::kInvalid,
+                 str(quote(text), " is not an IP address like 10.5.1.7 or fd00:5::7"));
   }
-  Ipv4 address;
-  for (const std::string_view octet : octets) {
-    const auto value = TRY(base::parse_int<uint32_t>(octet, 0, 255));
-    address.value = address.value << 8 | value;
+  Address address;
+  for (size_t i = 0; i < octets.size(); ++i) {
+    address.bytes[i] = TRY(base::parse_int<uint8_t>(octets[i], 0, 255));
   }
   return address;
 }
 
-std::string to_string(Ipv4 address) {
-  const uint32_t v = address.value;
-  return str(v >> 24, '.', v >> 16 & 0xff, '.', v >> 8 & 0xff, '.', v & 0xff);
+Result<Address> parse_ipv6(std::string_view text) {
+  Address address;
+  address.family = Family::kIpv6;
+  const bool has_ipv4 = text.find('.') != std::string_view::npos;
+  if (has_ipv4 || inet_pton(AF_INET6, std::string(text).c_str(), address.bytes.data()) != 1) {
+    return Error(Code::kInvalid, str(quote(text), " is not an IPv6 address like fd00:5::7"));
+  }
+  return address;
 }
 
-bool Ipv4Prefix::contains(Ipv4 other) const {
-  return ((address.value ^ other.value) & mask_of(length)) == 0;
+// ADDRESS with all bits after the first LENGTH zero.
+Address masked(Address address, uint8_t length) {
+  for (size_t i = 0; i < address.bytes.size(); ++i) {
+    const int kept = std::clamp(length - static_cast<int>(8 * i), 0, 8);
+    address.bytes[i] = static_cast<uint8_t>(address.bytes[i] & 0xff00 >> kept);
+  }
+  return address;
 }
 
-Result<Ipv4Prefix> parse_ipv4_prefix(std::string_view text) {
+uint8_t bits_of(Family family) { return family == Family::kIpv4 ? 32 : 128; }
+
+// Adds STEP, 1 or 0xff (which is -1), to the last byte and carries.
+Address moved(Address address, uint8_t step) {
+  const uint8_t carry_out = step == 1 ? 0 : 0xff;
+  for (size_t i = address.raw().size(); i-- > 0;) {
+    address.bytes[i] = static_cast<uint8_t>(address.bytes[i] + step);
+    if (address.bytes[i] != carry_out) break;
+  }
+  return address;
+}
+
+}  // namespace
+
+Address ipv4(uint32_t value) {
+  Address address;
+  for (size_t i = 0; i < 4; ++i) address.bytes[i] = static_cast<uint8_t>(value >> (24 - 8 * i));
+  return address;
+}
+
+std::optional<Address> from_raw(std::span<const uint8_t> raw) {
+  Address address;
+  if (raw.size() != 4 && raw.size() != 16) return std::nullopt;
+  address.family = raw.size() == 4 ? Family::kIpv4 : Family::kIpv6;
+  std::copy(raw.begin(), raw.end(), address.bytes.begin());
+  return address;
+}
+
+Result<Address> parse_address(std::string_view text) {
+  return text.find(':') == std::string_view::npos ? parse_ipv4(text) : parse_ipv6(text);
+}
+
+std::string to_string(const Address& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const int family = address.is_ipv4() ? AF_INET : AF_INET6;
+  inet_ntop(family, address.bytes.data(), text.data(), text.size());
+  return text.data();
+}
+
+Address next(const Address& address) { return moved(address, 1); }
+Address previous(const Address& address) { return moved(address, 0xff); }
+
+uint32_t count_between(const Address& first, const Address& last, uint32_t most) {
+  if (first.family != last.family || last < first) return 0;
+  uint64_t distance = 0;
+  for (size_t i = 0; i < first.raw().size(); ++i) {
+    // The difference so far is not negative, and once it is large it stays so.
+    distance = (distance << 8) + last.bytes[i] - first.bytes[i];
+    if (distance > uint64_t{most} + 256) return most;
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(distance + 1, most));
+}
+
+bool Prefix::contains(const Address& other) const {
+  return address.family == other.family && masked(other, length) == address;
+}
+
+bool Prefix::overlaps(const Prefix& other) const {
+  return contains(other.address) || other.contains(address);
+}
+
+Prefix host_prefix(const Address& address) { return {address, bits_of(address.family)}; }
+
+Result<Prefix> parse_prefix(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) {
-    return Error(Code::kInvalid, str(quote(text), " is not an IPv4 prefix like 10.5.0.0/16"));
+    return Error(Code::kInvalid,
+                 str(quote(text), " is not a prefix like 10.5.0.0/16 or fd00:5::/64"));
   }
-  const auto address = TRY(parse_ipv4(text.substr(0, slash)));
+  const auto address = TRY(parse_address(text.substr(0, slash)));
   const std::string_view bits = text.substr(slash + 1);
-  const auto length = TRY_CTX(str("prefix ", quote(text)), (base::parse_int<uint8_t>(bits, 0, 32)));
-  if ((address.value & ~mask_of(length)) != 0) {
-    const Ipv4Prefix meant{Ipv4{address.value & mask_of(length)}, length};
+  const auto length = TRY_CTX(str("prefix ", quote(text)),
+                              base::parse_int<uint8_t>(bits, 0, bits_of(address.family)));
+  const Prefix meant{masked(address, length), length};
+  if (meant.address != address) {
     return Error(Code::kInvalid,
                  str("prefix ", quote(text), " has host bits set; write ", to_string(meant)));
   }
-  return Ipv4Prefix{address, length};
+  return meant;
 }
 
-std::string to_string(const Ipv4Prefix& prefix) {
+std::string to_string(const Prefix& prefix) {
   return str(to_string(prefix.address), '/', prefix.length);
 }
 

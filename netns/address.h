@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPv4 addresses, prefixes and MAC addresses as values.
+// IPv4 and IPv6 addresses, prefixes and MAC addresses as values.
 #pragma once
 
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,25 +14,52 @@
 
 namespace netns {
 
-struct Ipv4 {
-  uint32_t value = 0;  // host byte order
-  auto operator<=>(const Ipv4&) const = default;
+enum class Family : uint8_t { kIpv4 = 4, kIpv6 = 6 };
+
+// Ordered by family, then by value.
+struct Address {
+  Family family = Family::kIpv4;
+  std::array<uint8_t, 16> bytes{};  // network byte order; the last 12 of an IPv4 address are zero
+
+  [[nodiscard]] bool is_ipv4() const { return family == Family::kIpv4; }
+  // 4 or 16 bytes.
+  [[nodiscard]] std::span<const uint8_t> raw() const {
+    return std::span(bytes).first(is_ipv4() ? 4 : 16);
+  }
+  auto operator<=>(const Address&) const = default;
 };
 
-// "10.5.1.7"; kInvalid for anything else (no leading zeros, no short forms).
-base::Result<Ipv4> parse_ipv4(std::string_view text);
-std::string to_string(Ipv4 address);
+// VALUE in host byte order.
+Address ipv4(uint32_t value);
+// 4 or 16 bytes in network byte order, as a packet or a database holds them; unset for others.
+std::optional<Address> from_raw(std::span<const uint8_t> raw);
 
-struct Ipv4Prefix {
-  Ipv4 address;  // its host bits are zero
+// "10.5.1.7", "fd00:5::7"; kInvalid for anything else (no leading zeros or short forms of IPv4, no
+// IPv4 inside of IPv6, no zone).
+base::Result<Address> parse_address(std::string_view text);
+std::string to_string(const Address& address);  // IPv6 as RFC 5952 writes it
+
+// The address after, or before; it wraps around at the end of its family.
+Address next(const Address& address);
+Address previous(const Address& address);
+// How many addresses there are from FIRST to LAST, both included; at most MOST. 0 if LAST is before
+// FIRST or of another family.
+uint32_t count_between(const Address& first, const Address& last, uint32_t most);
+
+struct Prefix {
+  Address address;  // its host bits are zero
   uint8_t length = 32;
-  [[nodiscard]] bool contains(Ipv4 other) const;
-  auto operator<=>(const Ipv4Prefix&) const = default;
+  [[nodiscard]] bool contains(const Address& other) const;
+  [[nodiscard]] bool overlaps(const Prefix& other) const;
+  auto operator<=>(const Prefix&) const = default;
 };
 
-// "10.5.0.0/16"; kInvalid when host bits are set or the length is not 0 to 32.
-base::Result<Ipv4Prefix> parse_ipv4_prefix(std::string_view text);
-std::string to_string(const Ipv4Prefix& prefix);
+// ADDRESS alone: /32 or /128.
+Prefix host_prefix(const Address& address);
+
+// "10.5.0.0/16", "fd00:5::/64"; kInvalid when host bits are set or the length is too large.
+base::Result<Prefix> parse_prefix(std::string_view text);
+std::string to_string(const Prefix& prefix);
 
 struct MacAddress {
   std::array<uint8_t, 6> bytes{};

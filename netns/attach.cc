@@ -4,197 +4,183 @@
 #include <net/if.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <optional>
-#include <utility>
+#include <set>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "netns/filter.h"
-#include "netns/session.h"
+#include "netns/internal/rail.h"
 
 namespace netns {
 
 using base::Code;
-using base::Deadline;
 using base::Error;
 using base::quote;
-using base::Removed;
 using base::Result;
 using base::Status;
 using base::str;
+using internal::Ends;
 
 namespace {
 
-// A link whose namespace died keeps its MAC until the kernel has taken the namespace apart: 33 to
-// 37 ms measured, more under load.
-constexpr std::chrono::milliseconds kMacInUse{500};
-constexpr std::chrono::milliseconds kRetry{5};
+Status check(const RailPlan& rail) {
+  const size_t length = rail.interface.size();
+  // The kernel reads '%' as a pattern, and the filter would stand for another name.
+  if (length == 0 || length >= IFNAMSIZ || rail.interface.find('%') != std::string::npos) {
+    return Error(Code::kInvalid, str("interface name ", quote(rail.interface), " has not 1 to ",
+                                     IFNAMSIZ - 1, " characters, or a '%'"));
+  }
+  for (const Peer& peer : rail.peers) {
+    if (peer.address.family == rail.address.family) continue;
+    return Error(Code::kInvalid,
+                 str("interface ", quote(rail.interface), " with address ", to_string(rail.address),
+                     " cannot reach ", to_string(peer.address)));
+  }
+  return {};
+}
 
-// Where both ends of an attachment are spoken to.
-struct Sessions {
-  Session host;
-  Session target;
+Status check(const NetworkPlan& plan, const Namespace& host, const Namespace& target) {
+  if (host.identity() == target.identity()) {
+    return Error(Code::kInvalid, "the container has the host's network namespace");
+  }
+  std::set<std::string> names;
+  std::set<MacAddress> macs;
+  for (const RailPlan& rail : plan.rails) {
+    TRY(check(rail));
+    if (!names.insert(rail.interface).second || !macs.insert(rail.mac).second) {
+      return Error(Code::kInvalid,
+                   str("two interfaces of a container are called ", quote(rail.interface),
+                       " or have MAC ", to_string(rail.mac)));
+    }
+  }
+  return {};
+}
+
+// A plan on its way into the target, and what to take back should it fail.
+class Attaching {
+ public:
+  Attaching(const NetworkPlan& plan, Ends& ends) : plan_(plan), ends_(ends) {}
+
+  // Looks, and changes nothing.
+  Status look();
+  // The filter comes first, so that there is no moment at which a link is up without it, or has a
+  // route that it does not know. What is not in the plan goes before what is new: a peer may have
+  // moved from one interface to another.
+  Status make();
+  Status undo();
+  [[nodiscard]] const std::vector<Attachment>& attachments() const { return attachments_; }
+
+ private:
+  struct Rail {
+    const RailPlan& plan;
+    std::optional<Link> ready;         // before
+    std::vector<Address> new_peers{};  // of one that was ready
+    bool is_begun = false;
+  };
+  Status update_routes();
+  Status take_over(Rail& rail, const std::vector<Route>& routes);
+  Status remove_rail(const Rail& rail);
+  [[nodiscard]] bool was_attached() const;
+
+  const NetworkPlan& plan_;
+  Ends& ends_;
+  std::vector<Rail> rails_;
+  std::vector<Attachment> attachments_;
 };
 
-Status check(const AttachPlan& plan, const Namespace& host, const Namespace& target) {
-  if (host.identity() == target.identity()) {
-    return Error(Code::kInvalid, str("interface ", quote(plan.interface),
-                                     ": the container has the host's network namespace"));
-  }
-  if (plan.interface.empty() || plan.interface.size() >= IFNAMSIZ) {
-    return Error(Code::kInvalid, str("interface name ", quote(plan.interface), " has not 1 to ",
-                                     IFNAMSIZ - 1, " characters"));
+Status Attaching::look() {
+  for (const RailPlan& plan : plan_.rails) {
+    std::optional<Link> ready = TRY(internal::find_ready(ends_.target, plan));
+    rails_.push_back(Rail{plan, std::move(ready)});
   }
   return {};
 }
 
-Result<Link> find_parent(Session& host, const std::string& name) {
-  const std::optional<Link> parent = TRY(host.find_link(name));
-  if (!parent.has_value()) {
-    return Error(Code::kNotFound, str("RoCE interface ", quote(name),
-                                      " does not exist on the host; set 'parent' of network.rail "
-                                      "to one that 'ip link' shows"));
-  }
-  return *parent;
-}
-
-// Unique in both namespaces, because the MAC is: before Linux 6.15 the name must be free in the
-// host's namespace too.
-std::string temporary_name(const MacAddress& mac) {
-  std::string name = "ipu";
-  for (const char c : to_string(mac)) {
-    if (c != ':') name += c;
-  }
-  return name;
-}
-
-// The attached link, or what an attach that was cut short left, in the namespace NETNS_ID.
-Result<std::optional<Link>> find_attached(Session& host, int32_t netns_id,
-                                          const std::string& interface, const MacAddress& mac) {
-  for (const std::string& name : {interface, temporary_name(mac)}) {
-    std::optional<Link> link = TRY(host.find_link_in(netns_id, name));
-    if (link.has_value() && link->mac == mac) return link;
-  }
-  return std::optional<Link>();
-}
-
-Status check_name(Session& target, const AttachPlan& plan) {
-  const std::optional<Link> link = TRY(target.find_link(plan.interface));
-  if (!link.has_value() || link->mac == plan.mac) return {};
-  return Error(Code::kExists, str("interface ", quote(plan.interface),
-                                  " exists in the container already, with MAC ",
-                                  to_string(link->mac), " instead of ", to_string(plan.mac)));
-}
-
-// Removes what an earlier or failed attach of this plan left.
-Status remove_own_links(Session& target, const AttachPlan& plan) {
-  for (const std::string& name : {plan.interface, temporary_name(plan.mac)}) {
-    const std::optional<Link> link = TRY(target.find_link(name));
-    if (link.has_value() && link->mac == plan.mac) TRY(target.remove_link(link->index));
+Status Attaching::make() {
+  TRY(install_filter(plan_, ends_.target_namespace));
+  TRY(ends_.target.ensure_prohibited(plan_.prohibited));
+  TRY(update_routes());
+  for (Rail& rail : rails_) {
+    rail.is_begun = true;
+    const Link link = TRY(rail.ready.has_value() ? internal::refresh_rail(rail.plan, *rail.ready,
+                                                                          rail.new_peers, ends_)
+                                                 : internal::make_rail(rail.plan, ends_));
+    attachments_.push_back(Attachment{link.index, link.mtu});
   }
   return {};
 }
 
-Status undo(Session& target, const AttachPlan& plan, const Namespace& target_namespace) {
-  // A link that cannot be removed keeps its filter.
-  TRY(remove_own_links(target, plan));
-  const Status routes = target.remove_prohibited(plan.prohibited);
-  TRY(remove_filter(plan.interface, target_namespace));
-  return routes;
-}
-
-Status bring_up(Session& target, uint32_t index) {
-  const auto deadline = Deadline::after(kMacInUse);
-  Status status = target.set_up(index);
-  while (!status.ok() && status.error().sys_errno() == EADDRINUSE && !deadline.passed()) {
-    base::sleep_for(kRetry, deadline);
-    status = target.set_up(index);
+// Removes the routes of earlier plans that are not in this one.
+Status Attaching::update_routes() {
+  const std::vector<Route> routes = TRY(ends_.target.routes());
+  std::vector<Prefix> no_longer_prohibited;
+  for (const Route& route : routes) {
+    const bool is_ours = route.kind == RouteKind::kProhibit && route.metric == kProhibitMetric;
+    const auto& now = plan_.prohibited;
+    if (is_ours && std::find(now.begin(), now.end(), route.to) == now.end()) {
+      no_longer_prohibited.push_back(route.to);
+    }
   }
-  return status;
-}
-
-std::vector<Ipv4> addresses_of(const std::vector<Peer>& peers) {
-  std::vector<Ipv4> addresses;
-  for (const Peer& peer : peers) addresses.push_back(peer.address);
-  std::sort(addresses.begin(), addresses.end());
-  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
-  return addresses;
-}
-
-Result<Link> make_link(const AttachPlan& plan, uint32_t parent, Sessions& sessions,
-                       const Namespace& target) {
-  const Macvlan macvlan{parent, temporary_name(plan.mac), plan.mac};
-  TRY(sessions.host.create_macvlan(macvlan, target));
-  const std::optional<Link> link = TRY(sessions.target.find_link(macvlan.name));
-  if (!link.has_value()) {
-    return Error(Code::kNotFound, str("macvlan ", quote(macvlan.name), " vanished"));
+  TRY(ends_.target.remove_prohibited(no_longer_prohibited));
+  for (Rail& rail : rails_) {
+    if (rail.ready.has_value()) TRY(take_over(rail, routes));
   }
-  TRY(sessions.target.configure(link->index, plan.interface));
-  // The address first: the kernel announces it (arp_notify) only when it is there at link-up.
-  TRY(sessions.target.add_address(link->index, plan.address));
-  TRY(bring_up(sessions.target, link->index));
-  TRY(sessions.target.add_host_routes(link->index, plan.address, addresses_of(plan.peers)));
-  return *link;
+  return {};
 }
 
-// The filter comes first, so that there is no moment at which the link is up without it.
-Result<Attachment> make(const AttachPlan& plan, uint32_t parent, Sessions& sessions,
-                        const Namespace& target) {
-  TRY(install_filter(plan, target));
-  TRY(sessions.target.ensure_prohibited(plan.prohibited));
-  const Link link = TRY(make_link(plan, parent, sessions, target));
-  return Attachment{link.index, link.mtu, target.identity()};
+Status Attaching::take_over(Rail& rail, const std::vector<Route>& routes) {
+  std::set<Address> missing;
+  for (const Address& peer : internal::peer_addresses(rail.plan)) missing.insert(peer);
+  std::vector<Address> gone;
+  for (const Route& route : routes) {
+    if (route.link != rail.ready->index || !route.is_static) continue;
+    const bool is_host = route.to == host_prefix(route.to.address);
+    if (is_host && missing.erase(route.to.address) == 0) gone.push_back(route.to.address);
+  }
+  rail.new_peers.assign(missing.begin(), missing.end());
+  return ends_.target.remove_host_routes(rail.ready->index, gone);
+}
+
+Status Attaching::remove_rail(const Rail& rail) {
+  if (!rail.is_begun) return {};
+  if (!rail.ready.has_value()) return internal::unmake_rail(rail.plan, ends_);
+  return ends_.target.remove_host_routes(rail.ready->index, rail.new_peers);
+}
+
+bool Attaching::was_attached() const {
+  return std::any_of(rails_.begin(), rails_.end(),
+                     [](const Rail& rail) { return rail.ready.has_value(); });
+}
+
+// An interface that was there before keeps the filter of the new plan: the old one is not known,
+// and none would be wider than either. So does one that cannot be removed.
+Status Attaching::undo() {
+  Status first_failure;
+  const auto note = [&](Status status) {
+    if (first_failure.ok()) first_failure = std::move(status);
+  };
+  for (auto rail = rails_.rbegin(); rail != rails_.rend(); ++rail) note(remove_rail(*rail));
+  if (!first_failure.ok() || was_attached()) return first_failure;
+  note(ends_.target.remove_prohibited(plan_.prohibited));
+  const Result<base::Removed> removed = remove_filter(ends_.target_namespace);
+  if (!removed.ok()) note(removed.error());
+  return first_failure;
 }
 
 }  // namespace
 
-Result<int32_t> ensure_id(const Namespace& host, const Namespace& target) {
-  Session session = TRY(Session::open(host));
-  return session.ensure_netns_id(target);
-}
-
-Result<Attachment> attach(const AttachPlan& plan, const Namespace& host, const Namespace& target) {
+Result<std::vector<Attachment>> attach(const NetworkPlan& plan, const Namespace& host,
+                                       const Namespace& target) {
   TRY(check(plan, host, target));
-  Session host_session = TRY(Session::open(host));
-  Session target_session = TRY(Session::open(target));
-  Sessions sessions{std::move(host_session), std::move(target_session)};
-  const Link parent = TRY(find_parent(sessions.host, plan.parent));
-  TRY(check_name(sessions.target, plan));
-  TRY(remove_own_links(sessions.target, plan));
-  Result<Attachment> attachment = make(plan, parent.index, sessions, target);
-  if (attachment.ok()) return attachment;
-  const Status undone = undo(sessions.target, plan, target);
-  if (undone.ok()) return attachment;
-  const Error& cause = attachment.error();
-  return Error(cause.code(),
-               str(cause.message(), " (and undoing it: ", undone.error().message(), ')'));
-}
-
-Result<Removed> detach(const Namespace& host, int32_t netns_id, const std::string& interface,
-                       const MacAddress& mac) {
-  Session session = TRY(Session::open(host));
-  const std::optional<Link> link = TRY(find_attached(session, netns_id, interface, mac));
-  if (!link.has_value()) return Removed::kWasAbsent;
-  const Removed removed = TRY(session.remove_group_in(netns_id, group_of(mac)));
-  const std::optional<Link> after = TRY(find_attached(session, netns_id, interface, mac));
-  if (after.has_value()) {
-    return Error(Code::kBusy, str("interface ", quote(after->name), " with MAC ", to_string(mac),
-                                  " is still there after its removal"));
-  }
-  return removed;
-}
-
-Result<std::vector<Ipv4>> addresses_of(const Namespace& host) {
-  Session session = TRY(Session::open(host));
-  return session.addresses();
-}
-
-Result<uint32_t> mtu_of(const Namespace& host, const std::string& interface) {
-  Session session = TRY(Session::open(host));
-  const Link link = TRY(find_parent(session, interface));
-  return link.mtu;
+  Ends ends = TRY(Ends::open(host, target));
+  Attaching attaching(plan, ends);
+  TRY(attaching.look());
+  const Status made = attaching.make();
+  if (made.ok()) return attaching.attachments();
+  const Status undone = attaching.undo();
+  if (undone.ok()) return made.error();
+  return Error(made.error().code(),
+               str(made.error().message(), " (and undoing it: ", undone.error().message(), ')'));
 }
 
 }  // namespace netns

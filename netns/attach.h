@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoCE interface of a container: a macvlan made in place in its network namespace, with exactly
-// the routes and the filter that its plan names, and its removal.
+// The RoCE interfaces of a container: macvlans made in place in its network namespace, or network
+// functions (SR-IOV VFs, subfunctions) moved into it, with exactly the routes and the filter that
+// the plan names; and their removal.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +11,51 @@
 #include "base/result.h"
 #include "netns/address.h"
 #include "netns/namespace.h"
+#include "netns/session.h"
 
 namespace netns {
 
-// A TCP endpoint that the container may use.
+// An endpoint that the container may use: TCP to its port, RoCE v2, ICMP.
 struct Peer {
-  Ipv4 address;
-  uint16_t port = 0;
+  Address address;
+  uint16_t port = 0;  // 0: no TCP
   auto operator<=>(const Peer&) const = default;
 };
 
-struct AttachPlan {
-  std::string parent;     // the RNIC's interface in the host's namespace
-  std::string interface;  // its name in the container: "roce0"
-  MacAddress mac;         // locally administered, unique on the fabric
-  Ipv4 address;           // assigned as /32
-  std::vector<Peer> peers;
+enum class LinkKind {
+  kMacvlan,   // a child of the RNIC's interface, which others share
+  kFunction,  // a VF or SF, which belongs to the container as long as it runs
+};
+
+// One interface of the container.
+struct RailPlan {
+  LinkKind kind = LinkKind::kMacvlan;
+  std::string parent;       // in the host's namespace: the RNIC's interface, or the function itself
+  std::string rdma_device;  // of a function, moved with it where RDMA devices belong to namespaces;
+                            // empty: none
+  MacvlanMode mode = MacvlanMode::kPrivate;
+  uint32_t mtu = 0;         // 0: the parent's
+  std::string interface;    // its name in the container: "roce0"
+  MacAddress mac;           // unique on the fabric; of a function the one that it has
+  Address address;          // assigned as /32 or /128
+  std::vector<Peer> peers;  // reached by this interface
+};
+
+// All that the product makes in one network namespace.
+struct NetworkPlan {
+  std::vector<RailPlan> rails;
   // Never reachable from the container, by whatever interface: the fabric's subnets, the
-  // controller. A prohibit route each, and a filter rule. Peers win over these.
-  std::vector<Ipv4Prefix> prohibited;
+  // controller, management networks. A prohibit route each, and a filter rule. The peers of all
+  // rails win over these.
+  std::vector<Prefix> prohibited;
   // Not to be contacted by the container, which may still answer them: the host's own addresses.
   // (A published port of docker is a connection from there.) Filter rules only.
-  std::vector<Ipv4Prefix> guarded;
+  std::vector<Prefix> guarded;
 };
 
 struct Attachment {
   uint32_t index = 0;  // of the interface in the container's namespace
-  uint32_t mtu = 0;    // the parent's
-  Identity identity;   // of the container's namespace
+  uint32_t mtu = 0;
 };
 
 // The number by which HOST knows TARGET (an nsid, see ip-netns(8)); assigned if it has none yet. It
@@ -45,11 +63,14 @@ struct Attachment {
 // needs.
 base::Result<int32_t> ensure_id(const Namespace& host, const Namespace& target);
 
-// Makes PLAN true in TARGET and leaves the interface up. On failure nothing of it remains in
-// TARGET. An interface with the plan's name and MAC that is there already is replaced; one with
-// another MAC is kExists. kNotFound names a parent that is absent; kInvalid if TARGET is HOST.
-base::Result<Attachment> attach(const AttachPlan& plan, const Namespace& host,
-                                const Namespace& target);
+// Makes PLAN true in TARGET: an interface that is up with the plan's name and MAC stays as it is
+// and gets the plan's peers instead of those it had; one that an attach that was cut short left is
+// replaced; one with another MAC is kExists. Filter and routes are never wider than the plan. On
+// failure nothing that this call made remains. Not to be called by two at a time for one TARGET.
+// kNotFound names a parent that is absent; kBusy a parent that something else uses whole (a bridge,
+// an ipvlan, a passthru macvlan); kInvalid if TARGET is HOST.
+base::Result<std::vector<Attachment>> attach(const NetworkPlan& plan, const Namespace& host,
+                                             const Namespace& target);
 
 // Removes the interface that has this name and MAC from the namespace that HOST knows as NETNS_ID,
 // and returns when the kernel has confirmed it: from then on the MAC and the address are free.
@@ -61,10 +82,14 @@ base::Result<Attachment> attach(const AttachPlan& plan, const Namespace& host,
 base::Result<base::Removed> detach(const Namespace& host, int32_t netns_id,
                                    const std::string& interface, const MacAddress& mac);
 
-// All IPv4 addresses of the interfaces of HOST.
-base::Result<std::vector<Ipv4>> addresses_of(const Namespace& host);
+// Gives the function of RAIL back to HOST from TARGET: down, without addresses, under its own name;
+// its RDMA device first. Where the namespace has ended the kernel has returned both, perhaps under
+// another name: then TARGET is null, and what HOST has with that MAC is renamed. Absent if it is
+// there already.
+base::Result<base::Removed> give_back(const RailPlan& rail, const Namespace& host,
+                                      const Namespace* target);
 
-// Whether HOST has an interface of this name, and its MTU; kNotFound otherwise.
-base::Result<uint32_t> mtu_of(const Namespace& host, const std::string& interface);
+// All addresses of the interfaces of HOST, without IPv6 link-local ones.
+base::Result<std::vector<Address>> addresses_of(const Namespace& host);
 
 }  // namespace netns

@@ -5,6 +5,9 @@
 #include <netinet/in.h>
 
 #include <linux/netfilter.h>
+#include <linux/netfilter_arp.h>
+#include <net/if_arp.h>
+#include <netinet/icmp6.h>
 
 #include <cerrno>
 #include <map>
@@ -22,137 +25,208 @@ using base::Result;
 using base::Status;
 using base::str;
 using nft::Batch;
+using nft::KeyKind;
 using nft::Rule;
 
 namespace {
 
+constexpr nft::Table kTable{NFPROTO_INET, "ipu"};
+constexpr nft::Table kArpTable{NFPROTO_ARP, "ipu"};
 constexpr const char* kOutput = "output";
 constexpr const char* kInput = "input";
 constexpr const char* kForward = "forward";
 constexpr uint16_t kRoceV2Port = 4791;
 
-// One table for each interface: a second one must not replace the filter of the first.
-std::string table_of(const std::string& interface) { return "ipu-" + interface; }
-
-// The peers, as the rules look them up.
-struct PeerSets {
+// One interface, with its peers as the rules look them up.
+struct Rail {
+  const RailPlan& plan;
   nft::Set endpoints;
   nft::Set addresses;
+  [[nodiscard]] Family family() const { return plan.address.family; }
+  [[nodiscard]] uint8_t icmp() const {
+    return family() == Family::kIpv4 ? uint8_t{IPPROTO_ICMP} : uint8_t{IPPROTO_ICMPV6};
+  }
 };
 
-PeerSets add_peers(Batch& batch, const std::vector<Peer>& peers) {
+Rail add_peers(Batch& batch, const RailPlan& plan) {
   nft::Keys endpoints;
   nft::Keys addresses;
-  for (const Peer& peer : peers) {
-    endpoints.insert(nft::endpoint_key(peer.address, peer.port));
+  for (const Peer& peer : plan.peers) {
+    if (peer.port != 0) endpoints.insert(nft::endpoint_key(peer.address, peer.port));
     addresses.insert(nft::address_key(peer.address));
   }
-  PeerSets sets;
-  sets.endpoints = batch.add_set("peers", nft::KeyType::kEndpoint, endpoints);
-  sets.addresses = batch.add_set("peer-addresses", nft::KeyType::kAddress, addresses);
-  return sets;
+  Rail rail{plan, {}, {}};
+  const Family family = rail.family();
+  rail.endpoints = batch.add_set(kTable, str("endpoints-", plan.interface), KeyKind::kEndpoint,
+                                 family, endpoints);
+  rail.addresses =
+      batch.add_set(kTable, str("peers-", plan.interface), KeyKind::kAddress, family, addresses);
+  return rail;
 }
 
-// What is sent by the RoCE interface. The connection tracker has no say here: it does not tell by
-// which interface a connection was made.
-void add_rail_output(Batch& batch, const std::string& table, const std::string& interface,
-                     const PeerSets& sets) {
+Rule neighbour_discovery(const char* chain) {
+  Rule rule(kTable, chain);
+  rule.is_family(Family::kIpv6).is_protocol(IPPROTO_ICMPV6);
+  rule.has_icmp_type(ND_ROUTER_SOLICIT, ND_NEIGHBOR_ADVERT);
+  return rule;
+}
+
+// What is sent by a RoCE interface. The connection tracker has no say here: it does not tell by
+// which interface a connection was made. The source is compared, because a socket may be bound to
+// another address of the container, and by IPV6_FREEBIND to any.
+void add_rail_output(Batch& batch, const Rail& rail) {
   const auto rule = [&] {
-    Rule sent(table, kOutput);
-    sent.leaves_by(interface);
+    Rule sent(kTable, kOutput);
+    sent.leaves_by(rail.plan.interface);
     return sent;
   };
-  const auto to_peer = [&](uint8_t protocol) {
+  const auto from_own = [&](uint8_t protocol) {
     Rule sent = rule();
-    sent.is_ipv4().is_protocol(protocol);
+    sent.is_family(rail.family()).from_address(rail.plan.address).is_protocol(protocol);
     return sent;
   };
-  batch.add_rule(std::move(to_peer(IPPROTO_TCP).to_endpoint_in(sets.endpoints)).accept());
+  batch.add_rule(std::move(from_own(IPPROTO_TCP).to_endpoint_in(rail.endpoints)).accept());
   batch.add_rule(
-      std::move(to_peer(IPPROTO_UDP).to_address_in(sets.addresses).to_port(kRoceV2Port)).accept());
-  batch.add_rule(std::move(to_peer(IPPROTO_ICMP).to_address_in(sets.addresses)).accept());
+      std::move(from_own(IPPROTO_UDP).to_address_in(rail.addresses).to_port(kRoceV2Port)).accept());
+  batch.add_rule(std::move(from_own(rail.icmp()).to_address_in(rail.addresses)).accept());
+  if (rail.family() == Family::kIpv6) {
+    // As with ARP (see add_arp): only peers are asked for.
+    Rule solicit = from_own(IPPROTO_ICMPV6);
+    solicit.has_icmp_type(ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_SOLICIT).solicits_in(rail.addresses);
+    batch.add_rule(std::move(solicit).accept());
+    Rule advert = from_own(IPPROTO_ICMPV6);
+    advert.has_icmp_type(ND_NEIGHBOR_ADVERT, ND_NEIGHBOR_ADVERT);
+    batch.add_rule(std::move(advert).accept());
+  }
   batch.add_rule(std::move(rule().is_protocol(IPPROTO_TCP)).reset_tcp());
   batch.add_rule(rule().reject());
+}
+
+// A routing header names another destination than the first header does, and needs no privilege.
+// (The source route of IPv4 needs CAP_NET_RAW.)
+void add_routing_headers(Batch& batch) {
+  Rule sent(kTable, kOutput);
+  sent.is_family(Family::kIpv6).has_header(IPPROTO_ROUTING);
+  batch.add_rule(std::move(sent).drop());
 }
 
 // Refuses what is sent to PREFIXES: a set and two rules for each prefix length, however many there
 // are. TCP is answered with a reset, because the kernel tells a connect(2) that is under way of an
 // ICMP error only at the first retransmission, a second later.
-void add_refusals(Batch& batch, const std::string& table, const std::string& name,
-                  const std::vector<Ipv4Prefix>& prefixes) {
-  std::map<uint8_t, nft::Keys> by_length;
-  for (const Ipv4Prefix& prefix : prefixes) {
-    by_length[prefix.length].insert(nft::address_key(prefix.address));
+void add_refusals(Batch& batch, const std::string& name, const std::vector<Prefix>& prefixes) {
+  std::map<std::pair<Family, uint8_t>, nft::Keys> by_length;
+  for (const Prefix& prefix : prefixes) {
+    by_length[{prefix.address.family, prefix.length}].insert(nft::address_key(prefix.address));
   }
-  for (const auto& [length, networks] : by_length) {
-    const nft::Set set = batch.add_set(str(name, '-', length), nft::KeyType::kAddress, networks);
-    Rule tcp(table, kOutput);
-    tcp.is_ipv4().to_network_in(set, length).is_protocol(IPPROTO_TCP);
+  for (const auto& [kind, networks] : by_length) {
+    const auto& [family, length] = kind;
+    const std::string set_name = str(name, family == Family::kIpv4 ? "-ipv4-" : "-ipv6-", length);
+    const nft::Set set = batch.add_set(kTable, set_name, KeyKind::kAddress, family, networks);
+    Rule tcp(kTable, kOutput);
+    tcp.is_family(family).to_network_in(set, length).is_protocol(IPPROTO_TCP);
     batch.add_rule(std::move(tcp).reset_tcp());
-    Rule any(table, kOutput);
-    any.is_ipv4().to_network_in(set, length);
+    Rule any(kTable, kOutput);
+    any.is_family(family).to_network_in(set, length);
     batch.add_rule(std::move(any).reject());
   }
 }
 
 // Peers come before the prohibited, which contain them; answers before the guarded, which may be
-// answered. The prohibited may not.
-void add_output(Batch& batch, const std::string& table, const AttachPlan& plan,
-                const PeerSets& sets) {
-  batch.add_chain(kOutput, NF_INET_LOCAL_OUT);
-  Rule loopback(table, kOutput);
+// answered. The prohibited may not. Other interfaces keep their neighbour discovery, which reaches
+// no further than the link: a gateway of theirs may be guarded.
+void add_output(Batch& batch, const std::vector<Rail>& rails, const NetworkPlan& plan) {
+  batch.add_chain(kTable, kOutput, NF_INET_LOCAL_OUT);
+  Rule loopback(kTable, kOutput);
   batch.add_rule(std::move(loopback.leaves_by("lo")).accept());
-  add_rail_output(batch, table, plan.interface, sets);
-  add_refusals(batch, table, "prohibited", plan.prohibited);
-  Rule answer(table, kOutput);
+  add_routing_headers(batch);
+  for (const Rail& rail : rails) add_rail_output(batch, rail);
+  batch.add_rule(neighbour_discovery(kOutput).accept());
+  add_refusals(batch, "prohibited", plan.prohibited);
+  Rule answer(kTable, kOutput);
   batch.add_rule(std::move(answer.is_established()).accept());
-  add_refusals(batch, table, "guarded", plan.guarded);
+  add_refusals(batch, "guarded", plan.guarded);
 }
 
-void add_input(Batch& batch, const std::string& table, const std::string& interface,
-               const PeerSets& sets) {
-  const auto from_peer = [&](uint8_t protocol) {
-    Rule received(table, kInput);
-    received.arrives_by(interface).is_ipv4().is_protocol(protocol);
+void add_rail_input(Batch& batch, const Rail& rail) {
+  const auto to_own = [&](uint8_t protocol) {
+    Rule received(kTable, kInput);
+    received.arrives_by(rail.plan.interface).is_family(rail.family());
+    received.to_address(rail.plan.address).is_protocol(protocol);
     return received;
   };
-  batch.add_chain(kInput, NF_INET_LOCAL_IN);
   batch.add_rule(
-      std::move(from_peer(IPPROTO_TCP).from_endpoint_in(sets.endpoints).is_established()).accept());
+      std::move(to_own(IPPROTO_TCP).from_endpoint_in(rail.endpoints).is_established()).accept());
   batch.add_rule(
-      std::move(from_peer(IPPROTO_UDP).from_address_in(sets.addresses).to_port(kRoceV2Port))
-          .accept());
-  batch.add_rule(std::move(from_peer(IPPROTO_ICMP).from_address_in(sets.addresses)).accept());
-  Rule other(table, kInput);
-  batch.add_rule(std::move(other.arrives_by(interface)).drop());
+      std::move(to_own(IPPROTO_UDP).from_address_in(rail.addresses).to_port(kRoceV2Port)).accept());
+  batch.add_rule(std::move(to_own(rail.icmp()).from_address_in(rail.addresses)).accept());
+  if (rail.family() == Family::kIpv6) {
+    Rule solicited = neighbour_discovery(kInput);
+    batch.add_rule(std::move(solicited.arrives_by(rail.plan.interface)).accept());
+  }
+  Rule other(kTable, kInput);
+  batch.add_rule(std::move(other.arrives_by(rail.plan.interface)).drop());
 }
 
-void add_forward(Batch& batch, const std::string& table, const std::string& interface) {
-  batch.add_chain(kForward, NF_INET_FORWARD);
-  Rule from(table, kForward);
-  batch.add_rule(std::move(from.arrives_by(interface)).drop());
-  Rule to(table, kForward);
-  batch.add_rule(std::move(to.leaves_by(interface)).drop());
+void add_rail_forward(Batch& batch, const Rail& rail) {
+  Rule from(kTable, kForward);
+  batch.add_rule(std::move(from.arrives_by(rail.plan.interface)).drop());
+  Rule to(kTable, kForward);
+  batch.add_rule(std::move(to.leaves_by(rail.plan.interface)).drop());
+}
+
+// Who has an address of the fabric is asked for peers only. This is what holds RDMA back, which
+// does not pass the table above: without the MAC the kernel makes no connection, and rdma_cm lets a
+// program that names its own address pass by the routes (they count as on-link then, as for
+// SO_BINDTODEVICE). Announcements of the own address pass, and answers, also to hosts that look
+// for duplicates.
+void add_arp(Batch& batch, const NetworkPlan& plan) {
+  batch.add_chain(kArpTable, kOutput, NF_ARP_OUT);
+  for (const RailPlan& rail : plan.rails) {
+    const auto sent = [&] {
+      Rule rule(kArpTable, kOutput);
+      rule.leaves_by(rail.interface);
+      return rule;
+    };
+    const auto from_own = [&](uint16_t operation) {
+      Rule rule = sent();
+      rule.is_arp(operation).arp_sender_is(rail.address);
+      return rule;
+    };
+    if (rail.address.is_ipv4()) {
+      nft::Keys peers;
+      for (const Peer& peer : rail.peers) peers.insert(nft::address_key(peer.address));
+      const nft::Set set = batch.add_set(kArpTable, str("peers-", rail.interface),
+                                         KeyKind::kAddress, Family::kIpv4, peers);
+      batch.add_rule(std::move(from_own(ARPOP_REQUEST).arp_target_in(set)).accept());
+      batch.add_rule(std::move(from_own(ARPOP_REQUEST).arp_target_is(rail.address)).accept());
+      batch.add_rule(from_own(ARPOP_REPLY).accept());
+    }
+    batch.add_rule(sent().drop());
+  }
 }
 
 bool is_missing_support(int err) {
   return err == ENOENT || err == EOPNOTSUPP || err == EPROTONOSUPPORT || err == EAFNOSUPPORT;
 }
 
-Status install(const AttachPlan& plan, const Namespace& target, nft::IfExists if_exists) {
-  const std::string table = table_of(plan.interface);
-  Batch batch(table);
-  batch.add_table(if_exists);
-  const PeerSets sets = add_peers(batch, plan.peers);
-  add_output(batch, table, plan, sets);
-  add_input(batch, table, plan.interface, sets);
-  add_forward(batch, table, plan.interface);
+Status install(const NetworkPlan& plan, const Namespace& target, nft::IfExists if_exists) {
+  Batch batch;
+  batch.add_table(kTable, if_exists);
+  std::vector<Rail> rails;
+  for (const RailPlan& rail : plan.rails) rails.push_back(add_peers(batch, rail));
+  add_output(batch, rails, plan);
+  batch.add_chain(kTable, kInput, NF_INET_LOCAL_IN);
+  for (const Rail& rail : rails) add_rail_input(batch, rail);
+  batch.add_chain(kTable, kForward, NF_INET_FORWARD);
+  for (const Rail& rail : rails) add_rail_forward(batch, rail);
+  batch.add_table(kArpTable, if_exists);
+  add_arp(batch, plan);
   return batch.commit(target);
 }
 
 }  // namespace
 
-Status install_filter(const AttachPlan& plan, const Namespace& target) {
+Status install_filter(const NetworkPlan& plan, const Namespace& target) {
   // Replacing at once would do, but a transaction that removes anything, even what it made itself,
   // costs an RCU grace period: 12 ms instead of 0.2 ms.
   Status status = install(plan, target, nft::IfExists::kFail);
@@ -167,9 +241,10 @@ Status install_filter(const AttachPlan& plan, const Namespace& target) {
           status.error().message(), ')'));
 }
 
-Result<Removed> remove_filter(const std::string& interface, const Namespace& target) {
-  Batch batch(table_of(interface));
-  batch.remove_table();
+Result<Removed> remove_filter(const Namespace& target) {
+  Batch batch;
+  batch.remove_table(kTable);
+  batch.remove_table(kArpTable);
   const Status status = batch.commit(target);
   if (status.ok()) return Removed::kNow;
   if (is_missing_support(status.error().sys_errno())) return Removed::kWasAbsent;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/session.h"
 
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
-#include <linux/ip.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -28,51 +28,38 @@ using nl::Message;
 
 namespace {
 
-struct Setting {
-  int number;  // IPV4_DEVCONF_*
-  uint32_t value;
-};
+// Requests in one datagram. Each may be answered with an error of some hundred bytes before the
+// first answer is read, and all of them must fit the socket's buffer.
+constexpr size_t kBatch = 64;
 
-// What `/proc/sys/net/ipv4/conf/IF/` would hold. With several rails on one fabric the defaults
-// answer ARP on the wrong port. arp_ignore is 1, not 2: 2 answers only senders in the address's own
-// subnet, and a /32 has none.
-constexpr std::array kSettings{
-    Setting{IPV4_DEVCONF_ARP_IGNORE, 1},
-    Setting{IPV4_DEVCONF_ARP_ANNOUNCE, 2},
-    Setting{IPV4_DEVCONF_ARP_NOTIFY, 1},  // announces an address that is there when the link goes
-                                          // up
-    Setting{IPV4_DEVCONF_RP_FILTER, 2},
-    Setting{IPV4_DEVCONF_ACCEPT_REDIRECTS, 0},
-    Setting{IPV4_DEVCONF_SEND_REDIRECTS, 0},
-    Setting{IPV4_DEVCONF_ACCEPT_SOURCE_ROUTE, 0},
-};
-
-Message rename_message(uint32_t index, const std::string& name) {
-  Message message = link_message(RTM_SETLINK, index, str("rename and set up link ", quote(name)));
-  message.put_text(IFLA_IFNAME, name);
-  message.nest(IFLA_AF_SPEC, [&] {
-    message.nest(AF_INET, [&] {
-      message.nest(IFLA_INET_CONF, [&] {
-        for (const Setting& setting : kSettings) message.put_u32(setting.number, setting.value);
-      });
-    });
-  });
-  message.request_ack();
-  return message;
-}
-
-// Without an IPv6 link-local address: each costs two entries in the RNIC's GID table.
-Message no_ipv6_message(uint32_t index, const std::string& name) {
-  Message message = link_message(RTM_SETLINK, index, str("set up IPv6 of link ", quote(name)));
-  message.nest(IFLA_AF_SPEC, [&] {
-    message.nest(AF_INET6,
-                 [&] { message.put_u8(IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE); });
-  });
-  message.request_ack();
+Message up_or_down(uint32_t index, unsigned flags) {
+  Message message =
+      link_message(RTM_SETLINK, 0, str("set link ", index, flags == 0 ? " down" : " up"));
+  ifinfomsg& header = *static_cast<ifinfomsg*>(nlmsg_data(message.raw()));
+  header.ifi_index = static_cast<int>(index);
+  header.ifi_flags = flags;
+  header.ifi_change = IFF_UP;
   return message;
 }
 
 }  // namespace
+
+uint8_t address_family(const Address& address) { return address.is_ipv4() ? AF_INET : AF_INET6; }
+
+void put_address(Message& message, int type, const Address& address) {
+  message.put_bytes(type, address.raw().data(), address.raw().size());
+}
+
+std::optional<Address> read_address(const Attributes& attributes, int type) {
+  return from_raw(attributes.bytes(type));
+}
+
+MacAddress read_mac(const Attributes& attributes, int type) {
+  MacAddress mac;
+  const std::span<const uint8_t> bytes = attributes.bytes(type);
+  if (bytes.size() == mac.bytes.size()) std::copy(bytes.begin(), bytes.end(), mac.bytes.begin());
+  return mac;
+}
 
 Message link_message(int type, uint32_t index, std::string what) {
   Message message(type, 0, std::move(what));
@@ -85,13 +72,14 @@ Message link_message(int type, uint32_t index, std::string what) {
 
 Link parse_link(const nlmsghdr& reply) {
   const Attributes attributes(reply, sizeof(ifinfomsg), IFLA_MAX);
+  const auto& header = *static_cast<const ifinfomsg*>(nlmsg_data(&reply));
   Link link;
-  link.index = static_cast<uint32_t>(static_cast<const ifinfomsg*>(nlmsg_data(&reply))->ifi_index);
+  link.index = static_cast<uint32_t>(header.ifi_index);
   link.name = attributes.text(IFLA_IFNAME);
+  link.mac = read_mac(attributes, IFLA_ADDRESS);
   link.mtu = attributes.u32(IFLA_MTU).value_or(0);
-  const std::span<const uint8_t> mac = attributes.bytes(IFLA_ADDRESS);
-  if (mac.size() == link.mac.bytes.size())
-    std::copy(mac.begin(), mac.end(), link.mac.bytes.begin());
+  link.is_up = (header.ifi_flags & IFF_UP) != 0;
+  link.is_ethernet = header.ifi_type == ARPHRD_ETHER && (header.ifi_flags & IFF_LOOPBACK) == 0;
   return link;
 }
 
@@ -109,6 +97,16 @@ Result<std::optional<Link>> find_link(nl::Socket& socket, const std::string& nam
   if (!status.ok() && status.error().sys_errno() == ENODEV) return std::optional<Link>();
   if (!status.ok()) return status.error();
   return link;
+}
+
+Status exchange_all(nl::Socket& socket, std::vector<Message>& requests) {
+  for (size_t first = 0; first < requests.size(); first += kBatch) {
+    const size_t count = std::min(kBatch, requests.size() - first);
+    const std::span<Message> batch = std::span(requests).subspan(first, count);
+    batch.back().request_ack();
+    TRY(socket.exchange(batch));
+  }
+  return {};
 }
 
 uint32_t group_of(const MacAddress& mac) {
@@ -131,7 +129,16 @@ Result<std::optional<Link>> Session::find_link(const std::string& name) {
   return netns::find_link(*socket_, name, std::nullopt);
 }
 
+Result<std::vector<Link>> Session::links() {
+  Message message = link_message(RTM_GETLINK, 0, "list links");
+  message.raw()->nlmsg_flags |= NLM_F_DUMP;
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+  return list<Link>(*socket_, message,
+                    [](const nlmsghdr& reply) { return std::optional(parse_link(reply)); });
+}
+
 Status Session::create_macvlan(const Macvlan& macvlan, const Namespace& target) {
+  const bool is_private = macvlan.mode == MacvlanMode::kPrivate;
   Message message = link_message(RTM_NEWLINK, 0, str("create macvlan ", quote(macvlan.name)));
   message.raw()->nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
   message.put_text(IFLA_IFNAME, macvlan.name);
@@ -139,32 +146,53 @@ Status Session::create_macvlan(const Macvlan& macvlan, const Namespace& target) 
   message.put_u32(IFLA_LINK, macvlan.parent);
   message.put_bytes(IFLA_ADDRESS, macvlan.mac.bytes.data(), macvlan.mac.bytes.size());
   message.put_u32(IFLA_GROUP, group_of(macvlan.mac));
+  if (macvlan.mtu != 0) message.put_u32(IFLA_MTU, macvlan.mtu);
   message.nest(IFLA_LINKINFO, [&] {
     message.put_text(IFLA_INFO_KIND, "macvlan");
-    message.nest(IFLA_INFO_DATA, [&] { message.put_u32(IFLA_MACVLAN_MODE, MACVLAN_MODE_PRIVATE); });
+    message.nest(IFLA_INFO_DATA, [&] {
+      message.put_u32(IFLA_MACVLAN_MODE, is_private ? MACVLAN_MODE_PRIVATE : MACVLAN_MODE_BRIDGE);
+    });
   });
   message.request_ack();
   return socket_->exchange(message);
 }
 
-Status Session::configure(uint32_t index, const std::string& name) {
-  Message rename = rename_message(index, name);
-  TRY(socket_->exchange(rename));
-  Message no_ipv6 = no_ipv6_message(index, name);
-  Status status = socket_->exchange(no_ipv6);
-  // The kernel, or a link whose MTU is below 1280, has no IPv6: nothing to set.
-  if (!status.ok() && status.error().sys_errno() == EAFNOSUPPORT) return {};
-  return status;
-}
-
-Status Session::set_up(uint32_t index) {
-  Message message = link_message(RTM_SETLINK, 0, str("set link ", index, " up"));
-  ifinfomsg& header = *static_cast<ifinfomsg*>(nlmsg_data(message.raw()));
-  header.ifi_index = static_cast<int>(index);
-  header.ifi_flags = IFF_UP;
-  header.ifi_change = IFF_UP;
+Status Session::move_link(uint32_t index, const std::string& name, const Namespace& target) {
+  Message message = link_message(
+      RTM_SETLINK, index, str("move link ", index, " to another namespace as ", quote(name)));
+  message.put_s32(IFLA_NET_NS_FD, target.fd());
+  message.put_text(IFLA_IFNAME, name);
   message.request_ack();
   return socket_->exchange(message);
+}
+
+Status Session::rename_link(uint32_t index, const std::string& name) {
+  std::vector<Message> batch;
+  batch.push_back(up_or_down(index, 0));
+  batch.push_back(
+      link_message(RTM_SETLINK, index, str("rename link ", index, " to ", quote(name))));
+  batch.back().put_text(IFLA_IFNAME, name);
+  return exchange_all(*socket_, batch);
+}
+
+Status Session::set_mtu(uint32_t index, uint32_t mtu) {
+  Message message = link_message(RTM_SETLINK, index, str("set MTU ", mtu, " of link ", index));
+  message.put_u32(IFLA_MTU, mtu);
+  message.request_ack();
+  return socket_->exchange(message);
+}
+
+Status Session::bring_up(const Link& link, const Interface& interface) {
+  std::vector<Message> batch;
+  batch.push_back(settings_message(link, interface.name));
+  batch.push_back(no_link_local_message(link.index));
+  // The address before "up": the kernel announces it (arp_notify) only when it is there by then.
+  batch.push_back(add_address_message(link.index, interface.address));
+  batch.push_back(up_or_down(link.index, IFF_UP));
+  for (const Address& peer : interface.peers) {
+    batch.push_back(add_route_message(link.index, interface.address, peer));
+  }
+  return exchange_all(*socket_, batch);
 }
 
 Result<Removed> Session::remove_link(uint32_t index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route-netlink sessions: links, addresses and routes of one network namespace.
+// Route-netlink sessions: links, addresses, routes and neighbours of one network namespace.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,48 @@ struct Link {
   std::string name;
   MacAddress mac;  // all zero if its hardware address has not six bytes
   uint32_t mtu = 0;
+  bool is_up = false;        // set up by the administrator
+  bool is_ethernet = false;  // and no loopback
+};
+
+enum class MacvlanMode {
+  kPrivate,  // containers of one parent do not reach each other
+  kBridge,   // they do, where they are each other's peers
 };
 
 struct Macvlan {
   uint32_t parent = 0;  // index in the session's namespace
   std::string name;
   MacAddress mac;
+  MacvlanMode mode = MacvlanMode::kPrivate;
+  uint32_t mtu = 0;  // 0: the parent's
+};
+
+// What bring_up() makes of a link.
+struct Interface {
+  std::string name;
+  Address address;             // as /32 or /128
+  std::vector<Address> peers;  // a host route each, by this link alone
+};
+
+enum class RouteKind { kUnicast, kProhibit, kOther };
+
+struct Route {
+  RouteKind kind = RouteKind::kOther;
+  Prefix to;
+  uint32_t link = 0;  // index; 0: of no link, or of several
+  uint32_t metric = 0;
+  bool is_static = false;  // made by an administrator or a program, not by the kernel
+
+  auto operator<=>(const Route&) const = default;
+};
+
+struct Neighbour {
+  Address address;
+  MacAddress mac;             // all zero: not resolved
+  bool is_permanent = false;  // never asked for again
+
+  auto operator<=>(const Neighbour&) const = default;
 };
 
 // The metric of prohibit routes. Not 0, so that docker's route to the same prefix finds its place
@@ -47,22 +83,37 @@ class Session {
 
   // By name or alternative name.
   base::Result<std::optional<Link>> find_link(const std::string& name);
-  // Makes the link in TARGET, in place, from its parent here: private mode, down, the parent's MTU,
-  // link group group_of(mac).
+  base::Result<std::vector<Link>> links();
+  // Makes the link in TARGET, in place, from its parent here: down, in link group group_of(mac).
   base::Status create_macvlan(const Macvlan& macvlan, const Namespace& target);
-  // Renames a link that is down and gives it the settings of a RoCE interface (see session.cc).
-  base::Status configure(uint32_t index, const std::string& name);
-  // EADDRINUSE if another link of the same parent is up with the same MAC.
-  base::Status set_up(uint32_t index);
+  // Moves a link to another namespace, where it has the name NAME, is down, and has no address.
+  // Takes 16 ms in the kernel. When NAME is taken there, it may have moved under its old one.
+  base::Status move_link(uint32_t index, const std::string& name, const Namespace& target);
+  base::Status rename_link(uint32_t index, const std::string& name);  // sets it down first
+  base::Status set_mtu(uint32_t index, uint32_t mtu);
+  // Makes LINK, which is down or has that name already, what INTERFACE says, with the settings of a
+  // RoCE interface (see session.cc); in one request to the kernel. EADDRINUSE if another link of
+  // the same parent is up with the same MAC; then it may be called again. kExists if there is
+  // another route to a peer.
+  base::Status bring_up(const Link& link, const Interface& interface);
   base::Result<base::Removed> remove_link(uint32_t index);
 
-  base::Status add_address(uint32_t index, Ipv4 address);  // as /32
-  base::Result<std::vector<Ipv4>> addresses();
-  // A host route each, by this link alone; kExists if there is another to one of them.
-  base::Status add_host_routes(uint32_t index, Ipv4 source, const std::vector<Ipv4>& to);
-  // Prohibit routes with kProhibitMetric. Those that are there, or not there, already are fine.
-  base::Status ensure_prohibited(const std::vector<Ipv4Prefix>& prefixes);
-  base::Status remove_prohibited(const std::vector<Ipv4Prefix>& prefixes);
+  // All of them, without IPv6 link-local ones.
+  base::Result<std::vector<Address>> addresses();
+
+  // Of the table main.
+  base::Result<std::vector<Route>> routes();
+  // What is gone already is fine.
+  base::Status remove_host_routes(uint32_t index, const std::vector<Address>& to);
+  // Prohibit routes with kProhibitMetric. Those that are there, or not there, already are fine, and
+  // IPv6 ones where the kernel has no IPv6.
+  base::Status ensure_prohibited(const std::vector<Prefix>& prefixes);
+  base::Status remove_prohibited(const std::vector<Prefix>& prefixes);
+
+  // Of one link: who has which MAC.
+  base::Result<std::vector<Neighbour>> neighbours(uint32_t index);
+  base::Status ensure_neighbour(uint32_t index, const Neighbour& neighbour);
+  base::Result<base::Removed> remove_neighbour(uint32_t index, const Address& address);
 
   // The id by which this namespace knows OTHER; a new one if it has none. It ends with OTHER.
   base::Result<int32_t> ensure_netns_id(const Namespace& other);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addresses and routes of a Session.
-#include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/text.h"
 #include "netns/internal/nl.h"
+#include "netns/internal/route_messages.h"
 #include "netns/session.h"
 
 namespace netns {
@@ -21,108 +21,134 @@ using nl::Message;
 
 namespace {
 
-Message address_message(int type, int flags, uint32_t index, std::string what) {
+uint8_t full_length(const Address& address) { return host_prefix(address).length; }
+
+bool is_link_local(const Address& address) {
+  return !address.is_ipv4() && address.bytes[0] == 0xfe && (address.bytes[1] & 0xc0) == 0x80;
+}
+
+std::optional<Address> parse_own_address(const nlmsghdr& reply) {
+  const Attributes attributes(reply, sizeof(ifaddrmsg), IFA_MAX);
+  // IFA_ADDRESS is the other end of an IPv4 point-to-point link; IPv6 has no IFA_LOCAL otherwise.
+  std::optional<Address> address = read_address(attributes, IFA_LOCAL);
+  if (!address.has_value()) address = read_address(attributes, IFA_ADDRESS);
+  if (address.has_value() && is_link_local(*address)) return std::nullopt;
+  return address;
+}
+
+RouteKind kind_of(uint8_t type) {
+  if (type == RTN_UNICAST) return RouteKind::kUnicast;
+  return type == RTN_PROHIBIT ? RouteKind::kProhibit : RouteKind::kOther;
+}
+
+// Unset for one of another table, or another family than IP.
+std::optional<Route> parse_route(const nlmsghdr& reply) {
+  const auto& header = *static_cast<const rtmsg*>(nlmsg_data(&reply));
+  const Attributes attributes(reply, sizeof header, RTA_MAX);
+  if (header.rtm_family != AF_INET && header.rtm_family != AF_INET6) return std::nullopt;
+  if (attributes.u32(RTA_TABLE).value_or(header.rtm_table) != RT_TABLE_MAIN) return std::nullopt;
+  Address any;
+  any.family = header.rtm_family == AF_INET ? Family::kIpv4 : Family::kIpv6;
+  Route route;
+  route.kind = kind_of(header.rtm_type);
+  route.to = Prefix{read_address(attributes, RTA_DST).value_or(any), header.rtm_dst_len};
+  route.link = attributes.u32(RTA_OIF).value_or(0);
+  route.metric = attributes.u32(RTA_PRIORITY).value_or(0);
+  route.is_static = header.rtm_protocol == RTPROT_STATIC;
+  return route;
+}
+
+Message route_message(int type, uint8_t kind, const Prefix& to, std::string what) {
+  const int flags = type == RTM_NEWROUTE ? NLM_F_CREATE | NLM_F_EXCL : 0;
   Message message(type, flags, std::move(what));
-  ifaddrmsg header{};
-  header.ifa_family = AF_INET;
-  header.ifa_prefixlen = 32;
-  header.ifa_index = index;
+  rtmsg header{};
+  header.rtm_family = address_family(to.address);
+  header.rtm_dst_len = to.length;
+  header.rtm_table = RT_TABLE_MAIN;
+  header.rtm_protocol = RTPROT_STATIC;
+  header.rtm_scope = kind == RTN_UNICAST ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  header.rtm_type = kind;
   message.header(header);
+  put_address(message, RTA_DST, to.address);
   return message;
 }
 
-Message host_route(uint32_t index, Ipv4 source, Ipv4 to) {
-  Message message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, str("add route to ", to_string(to)));
-  rtmsg header{};
-  header.rtm_family = AF_INET;
-  header.rtm_dst_len = 32;
-  header.rtm_table = RT_TABLE_MAIN;
-  header.rtm_protocol = RTPROT_STATIC;
-  header.rtm_scope = RT_SCOPE_LINK;
-  header.rtm_type = RTN_UNICAST;
-  message.header(header);
-  message.put_be32(RTA_DST, to.value);
-  message.put_be32(RTA_PREFSRC, source.value);
+Message host_route(int type, uint32_t index, const Address& to, const char* verb) {
+  Message message =
+      route_message(type, RTN_UNICAST, host_prefix(to), str(verb, " route to ", to_string(to)));
   message.put_u32(RTA_OIF, index);
   return message;
 }
 
-Message prohibit_route(int type, int flags, const Ipv4Prefix& prefix) {
-  Message message(type, flags, str("prohibit route to ", to_string(prefix)));
-  rtmsg header{};
-  header.rtm_family = AF_INET;
-  header.rtm_dst_len = prefix.length;
-  header.rtm_table = RT_TABLE_MAIN;
-  header.rtm_protocol = RTPROT_STATIC;
-  header.rtm_scope = RT_SCOPE_UNIVERSE;
-  header.rtm_type = RTN_PROHIBIT;
-  message.header(header);
-  message.put_be32(RTA_DST, prefix.address.value);
+Message prohibit_route(int type, const Prefix& prefix) {
+  Message message =
+      route_message(type, RTN_PROHIBIT, prefix, str("prohibit route to ", to_string(prefix)));
   message.put_u32(RTA_PRIORITY, kProhibitMetric);
-  message.request_ack();
   return message;
 }
 
-// How often a list is read anew when something changed it meanwhile.
-constexpr int kListAttempts = 8;
-
-Result<std::vector<Ipv4>> list_addresses(nl::Socket& socket) {
-  Message message = address_message(RTM_GETADDR, NLM_F_DUMP, 0, "list addresses");
-  std::vector<Ipv4> addresses;
-  TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
-    const Attributes attributes(reply, sizeof(ifaddrmsg), IFA_MAX);
-    const std::optional<uint32_t> local = attributes.u32(IFA_LOCAL);
-    if (local.has_value()) addresses.push_back(Ipv4{ntohl(*local)});
-  }));
-  return addresses;
+Status prohibit_each(nl::Socket& socket, int type, int tolerated,
+                     const std::vector<Prefix>& prefixes) {
+  std::vector<Message> batch;
+  for (const Prefix& prefix : prefixes) {
+    batch.push_back(prohibit_route(type, prefix));
+    batch.back().tolerate(tolerated);
+    // A kernel without IPv6 reaches nothing by it.
+    if (!prefix.address.is_ipv4()) batch.back().tolerate(EOPNOTSUPP);
+  }
+  return exchange_all(socket, batch);
 }
 
 }  // namespace
 
-Status Session::add_address(uint32_t index, Ipv4 address) {
-  Message message = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, index,
-                                    str("add address ", to_string(address)));
-  message.put_be32(IFA_LOCAL, address.value);
-  message.put_be32(IFA_ADDRESS, address.value);
-  message.request_ack();
-  return socket_->exchange(message);
+Message add_address_message(uint32_t index, const Address& address) {
+  Message message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, str("add address ", to_string(address)));
+  ifaddrmsg header{};
+  header.ifa_family = address_family(address);
+  header.ifa_prefixlen = full_length(address);
+  header.ifa_index = index;
+  message.header(header);
+  put_address(message, IFA_LOCAL, address);
+  put_address(message, IFA_ADDRESS, address);
+  // Usable at once: the ledger and the probe keep addresses apart. And no route but ours.
+  if (!address.is_ipv4()) message.put_u32(IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
+  message.tolerate(EEXIST);
+  return message;
 }
 
-Result<std::vector<Ipv4>> Session::addresses() {
-  Result<std::vector<Ipv4>> list = list_addresses(*socket_);
-  for (int i = 1; i < kListAttempts && !list.ok() && list.error().sys_errno() == EINTR; ++i) {
-    list = list_addresses(*socket_);
-  }
-  return list;
+Message add_route_message(uint32_t index, const Address& source, const Address& to) {
+  Message message = host_route(RTM_NEWROUTE, index, to, "add");
+  put_address(message, RTA_PREFSRC, source);
+  return message;
 }
 
-Status Session::add_host_routes(uint32_t index, Ipv4 source, const std::vector<Ipv4>& to) {
-  if (to.empty()) return {};
+Result<std::vector<Address>> Session::addresses() {
+  Message message(RTM_GETADDR, NLM_F_DUMP, "list addresses");
+  message.header(ifaddrmsg{});
+  return list<Address>(*socket_, message, parse_own_address);
+}
+
+Result<std::vector<Route>> Session::routes() {
+  Message message(RTM_GETROUTE, NLM_F_DUMP, "list routes");
+  message.header(rtmsg{});
+  return list<Route>(*socket_, message, parse_route);
+}
+
+Status Session::remove_host_routes(uint32_t index, const std::vector<Address>& to) {
   std::vector<Message> batch;
-  for (const Ipv4 address : to) batch.push_back(host_route(index, source, address));
-  batch.back().request_ack();
-  return socket_->exchange(batch);
+  for (const Address& address : to) {
+    batch.push_back(host_route(RTM_DELROUTE, index, address, "remove"));
+    batch.back().tolerate(ESRCH);
+  }
+  return exchange_all(*socket_, batch);
 }
 
-Status Session::ensure_prohibited(const std::vector<Ipv4Prefix>& prefixes) {
-  for (const Ipv4Prefix& prefix : prefixes) {
-    Message message = prohibit_route(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, prefix);
-    Status status = socket_->exchange(message);
-    if (!status.ok() && status.error().sys_errno() != EEXIST) return status;
-  }
-  return {};
+Status Session::ensure_prohibited(const std::vector<Prefix>& prefixes) {
+  return prohibit_each(*socket_, RTM_NEWROUTE, EEXIST, prefixes);
 }
 
-Status Session::remove_prohibited(const std::vector<Ipv4Prefix>& prefixes) {
-  Status first_failure;
-  for (const Ipv4Prefix& prefix : prefixes) {
-    Message message = prohibit_route(RTM_DELROUTE, 0, prefix);
-    Status status = socket_->exchange(message);
-    if (!status.ok() && status.error().sys_errno() != ESRCH && first_failure.ok()) {
-      first_failure = std::move(status);
-    }
-  }
-  return first_failure;
+Status Session::remove_prohibited(const std::vector<Prefix>& prefixes) {
+  return prohibit_each(*socket_, RTM_DELROUTE, ESRCH, prefixes);
 }
 
 }  // namespace netns

@@ -19,6 +19,8 @@ BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
 # Starts of whole containers against a simulated POD, by many processes.
 BIN_kernel-storm_DEPS := hook
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
+# Addresses that many processes take at the same time.
+BIN_kernel-ledger_DEPS := hook
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation

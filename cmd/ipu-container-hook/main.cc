@@ -2,19 +2,26 @@
 // ipu-container-hook: called by the low-level runtime, with the container's state on standard
 // input.
 //   ipu-container-hook createRuntime|prestart|poststop --lease ID
+// and by the product itself:
+//   ipu-container-hook probe --lease ID
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/detached.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/attach.h"
+#include "hook/lifecycle/probe.h"
 #include "hook/lifecycle/release.h"
 #include "hook/oci/state.h"
 
@@ -28,23 +35,49 @@ using base::Status;
 // SIGKILL.
 constexpr std::chrono::milliseconds kTime{10'000};
 
+constexpr std::chrono::milliseconds kReleaseTime{30'000};  // when nobody waits
+
+bool is_well_formed(const std::vector<std::string_view>& args) {
+  constexpr std::array<std::string_view, 4> kStages = {"createRuntime", "prestart", "poststop",
+                                                       "probe"};
+  return args.size() == 3 && args[1] == "--lease" && hook::is_lease_id(args[2]) &&
+         std::find(kStages.begin(), kStages.end(), args[0]) != kStages.end();
+}
+
+Status release(const std::string& lease_id, const base::Deadline& deadline,
+               const std::function<void()>& taken) {
+  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
+  hook::Env env = hook::product_env(ledger);
+  return hook::release_by_id(env, lease_id, deadline, taken);
+}
+
+// The engine waits until the ledger says that the lease is being released. The release itself takes
+// the kernel 20 ms and the controller as long as it likes; another process does it. If that cannot
+// be had, this one does.
+Status poststop(const std::string& lease_id, const base::Deadline& deadline) {
+  const auto work = [&](const std::function<void()>& started) {
+    const Status done = release(lease_id, base::Deadline::after(kReleaseTime), started);
+    return done.ok() ? base::Work::kDone : base::Work::kFailed;
+  };
+  if (base::go_on_detached(work, deadline).ok()) return {};
+  return release(lease_id, deadline, [] {});
+}
+
 Status run(const std::vector<std::string_view>& args) {
-  const bool well_formed =
-      args.size() == 3 && args[1] == "--lease" && hook::is_lease_id(args[2]) &&
-      (args[0] == "createRuntime" || args[0] == "prestart" || args[0] == "poststop");
-  if (!well_formed) {
+  if (!is_well_formed(args)) {
     return Error(Code::kInvalid,
-                 "usage: ipu-container-hook createRuntime|prestart|poststop --lease ID,"
+                 "usage: ipu-container-hook createRuntime|prestart|poststop|probe --lease ID,"
                  " with the container's state on standard input; ID has 32 hexadecimal digits");
   }
+  const std::string lease_id(args[2]);
   // Read to its end whatever comes of it: the runtime must not be left writing into a closed pipe.
   const base::Result<std::string> state =
       base::read_all(STDIN_FILENO, hook::kMaxStateBytes, "container state on standard input");
   const auto deadline = base::Deadline::after(kTime);
+  if (args[0] == "poststop") return poststop(lease_id, deadline);
   hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
   hook::Env env = hook::product_env(ledger);
-  const std::string lease_id(args[2]);
-  if (args[0] == "poststop") return hook::release_by_id(env, lease_id, deadline);
+  if (args[0] == "probe") return hook::probe_lease(env, lease_id);
   return hook::attach_container(env, lease_id, state, deadline);
 }
 

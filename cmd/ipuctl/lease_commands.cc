@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// version, ps, lease show, queue, gc.
+// version, ps, lease show and refresh, queue, gc.
 #include <map>
 #include <memory>
 
@@ -10,6 +10,7 @@
 #include "cmd/ipuctl/print_lease.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/network.h"
 #include "hook/lifecycle/partitions.h"
 #include "hook/lifecycle/release.h"
 #include "hook/lifecycle/turn.h"
@@ -56,6 +57,23 @@ Result<Outcome> run_lease_show(const LeaseOptions& options) {
   hook::Ledger ledger = TRY(open_ledger());
   const hook::Lease lease = TRY(ledger.get(options.lease));
   return Outcome{lease_text(lease, options.output)};
+}
+
+// Each lease by itself: one whose controller does not answer keeps the others from nothing.
+Result<Outcome> run_lease_refresh(const Output& output) {
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  std::vector<hook::Lease> moved;
+  std::vector<base::Error> obstacles;
+  for (hook::Lease& lease : TRY(ledger.live())) {
+    Result<hook::Refreshed> done = hook::refresh_lease(env, lease, Deadline::after(kReleaseTime));
+    if (!done.ok()) {
+      obstacles.push_back(std::move(done).error());
+    } else if (done.value() == hook::Refreshed::kMoved) {
+      moved.push_back(std::move(lease));
+    }
+  }
+  return Outcome{leases_text(moved, output), std::move(obstacles)};
 }
 
 // A resource is a pool, or "POOL/PARTITION"; the name of a pool has no '/'.
@@ -124,6 +142,10 @@ void add_lease(CLI::App& app, Command& chosen) {
                                  [options] { return run_lease_show(*options); });
   declared.output(options->output);
   declared.argument("LEASE", options->lease, "Id of a lease or a container, or the start of one");
+  const auto output = std::make_shared<Output>(Output::kTable);
+  add_command(group, "refresh", "Follow partitions that the controller has relocated", chosen,
+              [output] { return run_lease_refresh(*output); })
+      .output(*output);
 }
 
 void add_gc(CLI::App& app, Command& chosen) {

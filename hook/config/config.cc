@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/config/network.h"
 #include "hook/config/pool.h"
 #include "hook/config/section.h"
 
@@ -20,67 +21,6 @@ using base::Result;
 using base::str;
 
 constexpr size_t kMaxBytes = 1 << 20;
-
-struct Range {
-  netns::Ipv4 first;
-  netns::Ipv4 last;
-};
-
-Result<Range> parse_range(const std::string& text) {
-  const size_t dash = text.find('-');
-  if (dash == std::string::npos) {
-    return Error(Code::kInvalid,
-                 str(base::quote(text), " is not FIRST-LAST, such as 10.5.200.10-10.5.200.99"));
-  }
-  const netns::Ipv4 first = TRY(netns::parse_ipv4(base::trim(text.substr(0, dash))));
-  const netns::Ipv4 last = TRY(netns::parse_ipv4(base::trim(text.substr(dash + 1))));
-  if (last < first) return Error(Code::kInvalid, str(base::quote(text), " ends before it begins"));
-  return Range{first, last};
-}
-
-Result<RailConfig> read_rail(const Section& section) {
-  TRY(section.refuse_unknown({"parent", "subnet", "range"}));
-  RailConfig rail;
-  rail.parent = TRY(section.get_text("parent", "the name of the RNIC's network interface"));
-  constexpr size_t kMaxInterfaceName = 15;  // IFNAMSIZ - 1
-  if (rail.parent.size() > kMaxInterfaceName)
-    return section.wrong("parent", "at most 15 characters");
-  const std::string subnet = TRY(section.get_text("subnet", "a subnet, such as \"10.5.0.0/16\""));
-  rail.subnet = TRY(section.parse_key("subnet", subnet, netns::parse_ipv4_prefix));
-  const std::string text =
-      TRY(section.get_text("range", "FIRST-LAST, addresses of this host's containers"));
-  const Range range = TRY(section.parse_key("range", text, parse_range));
-  if (!rail.subnet.contains(range.first) || !rail.subnet.contains(range.last)) {
-    return section.wrong("range", str("inside of the subnet ", netns::to_string(rail.subnet)));
-  }
-  rail.first = range.first;
-  rail.last = range.last;
-  return rail;
-}
-
-Result<RdmaMode> parse_rdma_mode(const std::string& text) {
-  if (text == "auto") return RdmaMode::kAuto;
-  if (text == "require") return RdmaMode::kRequire;
-  if (text == "off") return RdmaMode::kOff;
-  return Error(Code::kInvalid,
-               str(base::quote(text), " is not one of \"auto\", \"require\", \"off\""));
-}
-
-Result<NetworkConfig> read_network(const Section& section) {
-  TRY(section.refuse_unknown({"rdma", "host_network", "rail"}));
-  NetworkConfig network;
-  const std::optional<std::string> rdma =
-      TRY(section.find_text("rdma", "\"auto\", \"require\" or \"off\""));
-  if (rdma) network.rdma = TRY(section.parse_key("rdma", *rdma, parse_rdma_mode));
-  const std::optional<std::string> host = TRY(section.find_text("host_network", "\"refuse\""));
-  if (host && *host != "refuse") return section.wrong("host_network", "\"refuse\"");
-  const std::vector<Section> rails = TRY(section.find_tables("rail"));
-  if (rails.size() > 1) {
-    return section.wrong("rail", "one [[network.rail]] with parent, subnet and range");
-  }
-  for (const Section& rail : rails) network.rails.push_back(TRY(read_rail(rail)));
-  return network;
-}
 
 Result<PolicyConfig> read_policy(const Section& section) {
   TRY(section.refuse_unknown({"max_ipus", "sources"}));

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "netns/address.h"
+#include "netns/attach.h"
 
 namespace hook {
 
@@ -57,13 +58,23 @@ struct PoolConfig {
 // Whether partitions of this provider are reached over the network.
 [[nodiscard]] bool uses_network(Provider provider);
 
-// A RoCE network: the RNIC that containers share, and the addresses that this host may give away.
+// A RoCE network of the host, and the addresses that it may give away on it. Containers share the
+// RNIC (a macvlan each), or each gets one of its functions.
 struct RailConfig {
-  std::string parent;  // interface in the host's namespace
-  netns::Ipv4Prefix subnet;
-  netns::Ipv4 first;  // of the range, both ends included
-  netns::Ipv4 last;
+  std::string parent;                       // the RNIC's interface; empty where there are functions
+  std::vector<std::string> functions = {};  // interfaces of VFs or SFs
+  netns::Prefix subnet = {};                // IPv4 or IPv6; no two rails overlap
+  netns::Address first = {};                // of the range, both ends included
+  netns::Address last = {};
+  netns::MacvlanMode mode = netns::MacvlanMode::kPrivate;
+  uint32_t mtu = 0;                       // 0: the parent's
+  std::vector<netns::Peer> peers = {};    // beside the IPU-Machines of a container's partition
+  std::optional<uint32_t> max_gids = {};  // entries of the port's GID table for containers; unset:
+                                          // as many as are free
 };
+
+// How messages call the rail: its parent, or its functions ("rnic0v0,rnic0v1").
+[[nodiscard]] std::string name_of(const RailConfig& rail);
 
 enum class RdmaMode {
   kAuto,     // device nodes where the rail has an RDMA device, none otherwise
@@ -71,9 +82,26 @@ enum class RdmaMode {
   kOff,      // never
 };
 
+// What becomes of a container with IPUs that is started with the host's network.
+enum class HostNetwork {
+  kRefuse,
+  kIsolate,  // it gets a network namespace of its own instead
+};
+
 struct NetworkConfig {
   RdmaMode rdma = RdmaMode::kAuto;
-  std::vector<RailConfig> rails;  // one; none if no pool uses the network
+  HostNetwork host_network = HostNetwork::kRefuse;
+  // For the RoCE v2 GID of a container's address to be in the RNIC's table.
+  std::chrono::milliseconds gid_wait{2000};
+  // For another host to answer for an address that is to be given away; 0: not asked.
+  std::chrono::milliseconds duplicate_probe{25};
+  // Prefixes that no container reaches, beside the fabric and the controller: management networks.
+  std::vector<netns::Prefix> forbidden = {};
+  // linux.resources.rdma of a container, for each device; unset: no limit.
+  std::optional<uint32_t> rdma_handles = {};
+  std::optional<uint32_t> rdma_objects = {};
+  std::vector<RailConfig> rails =
+      {};  // roce0 is of the first, and so on; none if no pool uses them
 };
 
 struct PolicyConfig {
@@ -114,6 +142,11 @@ base::Result<Config> load_config(const std::string& file);
 // How the controller of the pool NAME is spoken to, by FILE; the defaults if it does not say. For
 // giving back what a pool made: nothing else of the file need be right.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
+
+// kInvalid, with address, rail and range, if one of OF_HOST, the addresses of the host's
+// interfaces, is in a range: the file alone does not show that.
+base::Status check_host_addresses(const NetworkConfig& network,
+                                  const std::vector<netns::Address>& of_host);
 
 // The pool NAME, or the first one if NAME is empty. kInvalid, with the names there are, otherwise.
 base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/inject/lease_files.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "base/fs.h"
 #include "base/text.h"
 
@@ -22,6 +27,33 @@ Status write_lease_files(const std::string& run_dir, const std::string& lease_id
   TRY(base::ensure_dir(directory, 0711));
   for (const auto& [name, content] : files) {
     TRY(base::write_atomic(str(directory, "/", name), content, {0444, {}, {}}));
+  }
+  return {};
+}
+
+namespace {
+
+constexpr size_t kMaxFile = 4 << 20;
+
+std::string file_path(const std::string& run_dir, const std::string& lease_id,
+                      const std::string& name) {
+  return str(lease_dir(run_dir, lease_id), "/", name);
+}
+
+}  // namespace
+
+Result<std::string> read_lease_file(const std::string& run_dir, const std::string& lease_id,
+                                    const std::string& name) {
+  return base::read_file(file_path(run_dir, lease_id, name), kMaxFile);
+}
+
+Status rewrite_lease_file(const std::string& run_dir, const std::string& lease_id,
+                          const std::string& name, const std::string& content) {
+  const std::string path = file_path(run_dir, lease_id, name);
+  const base::Fd file = TRY(base::open_at(AT_FDCWD, path, O_WRONLY | O_NOFOLLOW));
+  TRY(base::write_all(file.get(), content, path));
+  if (::ftruncate(file.get(), static_cast<off_t>(content.size())) != 0) {
+    return base::Error::from_errno(errno, str("shorten ", base::quote(path)));
   }
   return {};
 }

@@ -17,6 +17,16 @@ namespace hook {
 base::Status write_lease_files(const std::string& run_dir, const std::string& lease_id,
                                const std::map<std::string, std::string>& files);
 
+// One of them, by name; kNotFound if there is none.
+base::Result<std::string> read_lease_file(const std::string& run_dir, const std::string& lease_id,
+                                          const std::string& name);
+
+// Gives a file that is there new content in place, because a container that sees it by a bind mount
+// would go on seeing a file that was replaced. Not atomic: for what nobody reads yet, or reads
+// once.
+base::Status rewrite_lease_file(const std::string& run_dir, const std::string& lease_id,
+                                const std::string& name, const std::string& content);
+
 base::Result<base::Removed> remove_lease_files(const std::string& run_dir,
                                                const std::string& lease_id);
 

@@ -2,6 +2,7 @@
 #include "hook/ledger/lease.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 
@@ -10,10 +11,25 @@ namespace {
 
 constexpr size_t kIdLength = 32;
 
+constexpr uint32_t kHashStart = 2166136261U;  // FNV-1a
+uint32_t hash_on(uint32_t hash, uint8_t byte) { return (hash ^ byte) * 16777619U; }
+
 uint8_t hash_byte(std::string_view text) {
-  uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  uint32_t hash = kHashStart;
+  for (const char c : text) hash = hash_on(hash, static_cast<uint8_t>(c));
   return static_cast<uint8_t>((hash >> 24) ^ (hash >> 16) ^ (hash >> 8) ^ hash);
+}
+
+// Addresses that differ in nothing but their last four bytes, as those of one range do, never have
+// the same number in the same attempt.
+uint32_t number_of(const netns::Address& address, uint32_t attempt) {
+  const std::span<const uint8_t> raw = address.raw();
+  uint32_t number = 0;
+  for (const uint8_t byte : raw.last(4)) number = number << 8 | byte;
+  if (address.is_ipv4() && attempt == 0) return number;
+  uint32_t hash = kHashStart;
+  for (const uint8_t byte : raw.first(raw.size() - 4)) hash = hash_on(hash, byte);
+  return number ^ hash_on(hash, static_cast<uint8_t>(attempt));
 }
 
 }  // namespace
@@ -42,6 +58,8 @@ std::string_view name_of(Origin origin) {
       return "NAMED";
     case Origin::kShared:
       return "SHARED";
+    case Origin::kJoined:
+      return "JOINED";
     case Origin::kOwn:
       break;
   }
@@ -56,9 +74,10 @@ std::string partition_name(std::string_view lease_id) {
   return base::str("c-", lease_id.substr(0, 12));
 }
 
-netns::MacAddress mac_of(std::string_view pool, netns::Ipv4 address) {
+netns::MacAddress mac_of(std::string_view pool, const netns::Address& address, uint32_t attempt) {
   constexpr uint8_t kLocallyAdministered = 0x02;
-  const auto byte = [&](int shift) { return static_cast<uint8_t>(address.value >> shift); };
+  const uint32_t number = number_of(address, attempt);
+  const auto byte = [&](int shift) { return static_cast<uint8_t>(number >> shift); };
   return {{kLocallyAdministered, hash_byte(pool), byte(24), byte(16), byte(8), byte(0)}};
 }
 

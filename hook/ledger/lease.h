@@ -9,6 +9,7 @@
 
 #include "base/process.h"
 #include "netns/address.h"
+#include "netns/attach.h"
 #include "netns/namespace.h"
 
 namespace hook {
@@ -22,6 +23,7 @@ enum class Origin {
   kOwn,     // made, or taken from the warm ones, for this lease: removed with it
   kNamed,   // made ahead by an operator; this lease alone has its GCD
   kShared,  // made ahead by an operator; others may have the same GCD
+  kJoined,  // another lease's, of the same pod: removed with the last of them
 };
 
 [[nodiscard]] std::string_view name_of(LeaseState state);  // "INTENT", ...
@@ -29,19 +31,25 @@ enum class Origin {
 // Whether a lease in this state holds anything.
 [[nodiscard]] bool is_live(LeaseState state);
 
-// One address of a lease, on one rail.
+// One interface of a lease, on one rail.
 struct RailLease {
-  std::string parent;     // the RNIC's interface in the host's namespace
+  netns::LinkKind kind = netns::LinkKind::kMacvlan;
+  std::string parent;            // in the host's namespace: the RNIC's interface, or the function
+  std::string rdma_device = {};  // of a function; empty: none
+  netns::MacvlanMode mode = netns::MacvlanMode::kPrivate;
+  uint32_t mtu = 0;       // 0: the parent's
   std::string interface;  // in the container: "roce0"
-  netns::Ipv4 address;
+  netns::Address address;
   netns::MacAddress mac;
+  netns::Prefix subnet = {};            // which IPUs are reached by it
+  std::vector<netns::Peer> peers = {};  // others that are, from the configuration
   bool operator==(const RailLease&) const = default;
 };
 
 // One IPU of the partition, by where it is reached.
 struct LeasedIpu {
-  netns::Ipv4 address;  // of its IPU-Machine
-  uint32_t device = 0;  // its number there
+  netns::Address address;  // of its IPU-Machine
+  uint32_t device = 0;     // its number there
   uint16_t server_port = 0;
   uint16_t rdma_port = 0;
   bool operator==(const LeasedIpu&) const = default;
@@ -67,22 +75,27 @@ struct Lease {
   netns::Identity netns;           // of the container; zero before the hook attached
   int32_t netns_id = -1;           // the host namespace's id of it
   uint64_t host_netns_cookie = 0;  // of the host namespace in which that id counts
-  std::string error;               // why no container got it
-  std::string obstacle;            // why its release is not done yet
-  int64_t created_ms = 0;          // unix time
+  // The lease that the interfaces were made for: this one, or, in a namespace that containers
+  // share, another. They belong to all live leases that name it, and go with the last.
+  std::string attachment = {};
+  std::string error;       // why no container got it
+  std::string obstacle;    // why its release is not done yet
+  int64_t created_ms = 0;  // unix time
   int64_t changed_ms = 0;
   std::vector<RailLease> rails;
   std::vector<LeasedIpu> devices;
-  std::vector<netns::Ipv4Prefix> prohibited;  // never reachable from the container
+  std::vector<netns::Prefix> prohibited;  // never reachable from the container
 };
 
 // The name of the partition of a lease: "c-" and the first 12 digits of its id. Far below the 36
 // characters at which Graphcore's tools break.
 [[nodiscard]] std::string partition_name(std::string_view lease_id);
 
-// The MAC of ADDRESS in POOL: locally administered, one byte of the pool's name, the address.
-// Unique on a fabric exactly as the address is.
-[[nodiscard]] netns::MacAddress mac_of(std::string_view pool, netns::Ipv4 address);
+// The MAC of ADDRESS in POOL: locally administered, one byte of the pool's name, four of the
+// address: an IPv4 address itself, a hash of an IPv6 one. ATTEMPT counts up where another interface
+// of the host has it already.
+[[nodiscard]] netns::MacAddress mac_of(std::string_view pool, const netns::Address& address,
+                                       uint32_t attempt = 0);
 
 // Whether TEXT has the form of a lease id.
 [[nodiscard]] bool is_lease_id(std::string_view text);

@@ -3,6 +3,7 @@
 // local disk, opened by each process for itself.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,10 +34,29 @@ struct Intent {
   std::string bundle;
   std::string tenant;
   PoolConfig pool;
+  // That must have an address left; none for a container that is to share another's interfaces. Not
+  // looked at where a sandbox is joined.
   std::vector<RailConfig> rails;
   uint32_t ipus = 0;  // of a new partition; of a named one its record says it
   base::ProcessId owner;
   std::optional<NamedPartition> named = {};  // unset: a new partition
+  // The container, sandbox of a pod, whose lease is to be joined; empty: none. Without such a
+  // lease, or where NAMED is something else than its partition, it is as if it was not named.
+  std::string sandbox = {};
+};
+
+// A VF or SF of the host that can be given to a container now.
+struct HostFunction {
+  std::string interface;
+  netns::MacAddress mac;
+  std::string rdma_device;  // empty: none
+};
+
+// What a lease needs of one rail.
+struct RailRequest {
+  RailConfig rail;
+  std::string interface;                     // in the container
+  std::vector<HostFunction> functions = {};  // of a rail with functions: those that are there
 };
 
 // The network namespace that a lease is attached in.
@@ -54,9 +74,10 @@ class Ledger {
   // of the product wrote it.
   static base::Result<Ledger> open(const std::string& path, WallClock now = base::unix_millis);
 
-  // A new lease in state INTENT with one address a rail. kBusy when a rail has no free address, or
-  // when another lease has the GCD of the named partition; kNotFound if there is no such partition;
-  // kInvalid if it has no such GCD.
+  // A new lease in state INTENT. kBusy when a rail has no free address, with who holds them, or
+  // when another lease has the GCD of the named partition, or the sandbox is still being started;
+  // kNotFound if there is no such partition; kInvalid if it has no such GCD. One that joined a
+  // sandbox has its partition, and its IPUs, from here on.
   base::Result<Lease> acquire(const Intent& intent);
 
   // The changes below take the lease as it was read last and bring it up to date on success. kBusy
@@ -67,21 +88,51 @@ class Ledger {
   // there is one. The partition is the lease's own from here on.
   enum class Taken { kYes, kNone };
   base::Result<Taken> take_warm(Lease& lease);
-  // INTENT -> ALLOCATED with the IPUs that the controller granted.
+  // INTENT -> ALLOCATED with the IPUs that the controller granted, and one address, or function,
+  // for each of RAILS. IN is the network namespace that the container is to share, if it is known
+  // already: where a lease that is not being released is attached there, its interfaces are shared,
+  // and only what they lack is added. A lease that joined another has that one's IPUs, and not
+  // DEVICES. kBusy names the rail that has nothing left, and its holders.
   base::Status allocated(Lease& lease, std::vector<LeasedIpu> devices,
-                         std::vector<netns::Ipv4Prefix> prohibited);
+                         std::vector<netns::Prefix> prohibited,
+                         const std::vector<RailRequest>& rails,
+                         const std::optional<netns::Identity>& in = std::nullopt);
   // Still ALLOCATED, but held by OWNER, which is about to attach the container's namespace.
+  // kInvalid if the lease shares interfaces that are in another one.
   base::Status attaching(Lease& lease, const base::ProcessId& owner,
                          const AttachedNamespace& netns);
   // ALLOCATED -> RUNNING: the container's first process holds the lease.
   base::Status running(Lease& lease, const base::ProcessId& init);
-  // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran.
+  // Still RUNNING, but the controller has moved its IPUs. A lease that joined another's has no rows
+  // of its own to change.
+  base::Status relocated(Lease& lease, std::vector<LeasedIpu> devices);
+  // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran. A
+  // partition that others joined becomes the partition of one of them, and this lease a joined one.
   base::Status releasing(Lease& lease, const base::ProcessId& owner, const std::string& error);
   // RELEASING -> FREE, or FAILED if it has an error. Its IPUs and its partition's name are free
-  // now, its addresses after a quarantine of two seconds.
+  // now; the addresses of its interfaces, if no other live lease shares them, after a quarantine of
+  // two seconds, or of ten minutes where another host answered for one.
   base::Status released(Lease& lease);
   // What stands in the way of a release, for people; the state stays.
   base::Status note_obstacle(Lease& lease, const std::string& obstacle);
+
+  // Another host, with this MAC, answers for the address that the lease has on INTERFACE. The lease
+  // itself does not change by it, so that no writer loses. kBusy if the address is not held any
+  // more; kNotFound if the lease has no such interface.
+  base::Status note_duplicate(const Lease& lease, const std::string& interface,
+                              const netns::MacAddress& mac);
+
+  // The other live leases that share LEASE's interfaces and are not being released, oldest first.
+  base::Result<std::vector<Lease>> sharers(const Lease& lease);
+  // How many addresses are held on the rail with this parent.
+  base::Result<uint32_t> held_addresses(const std::string& parent);
+  // Of the rail's range: free now, held, in quarantine.
+  struct RailUse {
+    uint32_t free = 0;
+    uint32_t held = 0;
+    uint32_t quarantined = 0;
+  };
+  base::Result<RailUse> use_of(const RailConfig& rail);
 
   base::Result<std::optional<Lease>> find(const std::string& id);
   // The one lease whose id, or whose container's id, is or starts with TEXT; live ones first.
@@ -99,15 +150,21 @@ class Ledger {
  private:
   explicit Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
   base::Status migrate();
-  base::Result<netns::Ipv4> choose_address(const RailConfig& rail);
-  base::Result<RailLease> reserve_address(const Lease& lease, const RailConfig& rail);
+  base::Status forget_history(int64_t before_ms);
+
+  base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);
+  base::Status choose_partition(const Intent& intent, Lease& lease);
+  base::Error taken(const Lease& lease);
+
+  // LEASE as it is stored, with its next generation and the time of the change; what other leases
+  // changed of it is in there. Inside a transaction of the caller.
+  base::Result<Lease> begin_change(const Lease& lease, std::initializer_list<LeaseState> from);
   // Writes AFTER in place of LEASE, and commits. LEASE is AFTER only then.
   base::Status commit(sqlite::Transaction& transaction, Lease& lease, Lease after,
                       std::string_view event);
-  base::Status forget_history(int64_t before_ms);
-
-  base::Status choose_partition(const Intent& intent, Lease& lease);
-  base::Error taken(const Lease& lease);
+  base::Status take_rails(Lease& lease, const std::vector<RailRequest>& rails,
+                          const std::optional<netns::Identity>& in);
+  base::Status pass_partition_on(Lease& lease);
 
   std::unique_ptr<Store> store_;
 };

@@ -199,6 +199,7 @@ Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const st
 }
 
 Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
+  if (lease.origin == Origin::kJoined) return ResetDuty::kNone;  // those that it joined use it
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::optional<PartitionRecord> record = TRY(find(lease.pool, lease.partition));
   if (!record || record->state != PartitionState::kReady) {

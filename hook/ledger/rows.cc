@@ -2,6 +2,8 @@
 #include "hook/ledger/rows.h"
 
 #include "base/text.h"
+#include "hook/ledger/rail_rows.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {
@@ -19,7 +21,9 @@ constexpr std::string_view kColumns =
     "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
-    " host_netns_cookie, gcd, origin";
+    " host_netns_cookie, attachment, gcd, origin";
+// Of the two ways to be live.
+constexpr std::string_view kHolding = "state IN ('INTENT', 'ALLOCATED', 'RUNNING')";
 
 Result<LeaseState> parse_state(const std::string& text) {
   for (const LeaseState state : {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
@@ -30,25 +34,25 @@ Result<LeaseState> parse_state(const std::string& text) {
 }
 
 Result<Origin> parse_origin(const std::string& text) {
-  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared}) {
+  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined}) {
     if (text == name_of(origin)) return origin;
   }
   return Error(Code::kInternal, str("ledger: unknown origin ", base::quote(text)));
 }
 
-std::string to_text(const std::vector<netns::Ipv4Prefix>& prefixes) {
+std::string to_text(const std::vector<netns::Prefix>& prefixes) {
   std::string text;
-  for (const netns::Ipv4Prefix& prefix : prefixes) {
+  for (const netns::Prefix& prefix : prefixes) {
     text += str(text.empty() ? "" : ",", netns::to_string(prefix));
   }
   return text;
 }
 
-Result<std::vector<netns::Ipv4Prefix>> parse_prefixes(const std::string& text) {
-  std::vector<netns::Ipv4Prefix> prefixes;
+Result<std::vector<netns::Prefix>> parse_prefixes(const std::string& text) {
+  std::vector<netns::Prefix> prefixes;
   if (text.empty()) return prefixes;
   for (const std::string_view piece : base::split(text, ',')) {
-    prefixes.push_back(TRY(netns::parse_ipv4_prefix(piece)));
+    prefixes.push_back(TRY(netns::parse_prefix(piece)));
   }
   return prefixes;
 }
@@ -73,7 +77,8 @@ void bind_changing(Statement& statement, const Lease& lease) {
       .bind(lease.obstacle)
       .bind(lease.changed_ms)
       .bind(as_signed(lease.owner.pid_namespace))
-      .bind(as_signed(lease.host_netns_cookie));
+      .bind(as_signed(lease.host_netns_cookie))
+      .bind(lease.attachment);
 }
 
 Result<Lease> read_lease(const Statement& row) {
@@ -100,60 +105,10 @@ Result<Lease> read_lease(const Statement& row) {
   lease.obstacle = row.text(20);
   lease.changed_ms = row.integer(21);
   lease.host_netns_cookie = as_unsigned(row.integer(23));
-  lease.gcd = static_cast<uint32_t>(row.integer(24));
-  lease.origin = TRY(parse_origin(row.text(25)));
+  lease.attachment = row.text(24);
+  lease.gcd = static_cast<uint32_t>(row.integer(25));
+  lease.origin = TRY(parse_origin(row.text(26)));
   return lease;
-}
-
-Status load_addresses(Database& database, Lease& lease) {
-  Statement row =
-      TRY(database.prepare("SELECT parent, interface, address, mac FROM address"
-                           " WHERE lease = ? AND free_at IS NULL ORDER BY interface"));
-  row.bind(lease.id);
-  while (TRY(row.step()) == Step::kRow) {
-    const netns::Ipv4 address{static_cast<uint32_t>(row.integer(2))};
-    const netns::MacAddress mac = TRY(netns::parse_mac(row.text(3)));
-    lease.rails.push_back({row.text(0), row.text(1), address, mac});
-  }
-  return {};
-}
-
-Status load_ipus(Database& database, Lease& lease) {
-  Statement row =
-      TRY(database.prepare("SELECT address, device, server_port, rdma_port FROM ipu WHERE lease = ?"
-                           " ORDER BY address, device"));
-  row.bind(lease.id);
-  while (TRY(row.step()) == Step::kRow) {
-    lease.devices.push_back(
-        {netns::Ipv4{static_cast<uint32_t>(row.integer(0))}, static_cast<uint32_t>(row.integer(1)),
-         static_cast<uint16_t>(row.integer(2)), static_cast<uint16_t>(row.integer(3))});
-  }
-  return {};
-}
-
-}  // namespace
-
-Status insert_lease(Database& database, const Lease& lease) {
-  Statement insert =
-      TRY(database.prepare(str("INSERT INTO lease(", kColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
-  insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
-  insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
-  insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
-  bind_changing(insert, lease);
-  return insert.bind(int64_t{lease.gcd}).bind(name_of(lease.origin)).run();
-}
-
-Status update_lease(Database& database, const Lease& lease, int64_t generation) {
-  Statement update = TRY(database.prepare(
-      "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
-      " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
-      " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?, partition=?,"
-      " ipus=?"
-      " WHERE id = ? AND generation = ?"));
-  bind_changing(update, lease);
-  update.bind(lease.partition).bind(int64_t{lease.ipus});
-  return update.bind(lease.id).bind(generation).run();
 }
 
 Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
@@ -164,12 +119,47 @@ Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) 
       " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM ipu JOIN lease ON"
       " lease.id = ipu.lease WHERE ipu.pool = ?1 AND address = ?2 AND device = ?3"
       " AND NOT (?7 AND ipu.shared AND lease.partition = ?8))"));
-  insert.bind(lease.pool).bind(int64_t{ipu.address.value}).bind(int64_t{ipu.device});
+  insert.bind(lease.pool);
+  bind_address(insert, ipu.address);
+  insert.bind(int64_t{ipu.device});
   insert.bind(int64_t{ipu.server_port}).bind(int64_t{ipu.rdma_port}).bind(lease.id);
   insert.bind(int64_t{lease.origin == Origin::kShared}).bind(lease.partition);
   TRY(insert.run());
   if (database.changes() == 1) return {};
   return Error(Code::kExists, "ledger: the IPU is held");
+}
+
+}  // namespace
+
+Status insert_lease(Database& database, const Lease& lease) {
+  Statement insert =
+      TRY(database.prepare(str("INSERT INTO lease(", kColumns,
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
+  insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
+  insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
+  bind_changing(insert, lease);
+  return insert.bind(int64_t{lease.gcd}).bind(name_of(lease.origin)).run();
+}
+
+Status update_lease(Database& database, const Lease& lease) {
+  Statement update = TRY(database.prepare(
+      "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
+      " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
+      " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?, attachment=?,"
+      " partition=?, ipus=? WHERE id = ?"));
+  bind_changing(update, lease);
+  update.bind(lease.partition).bind(int64_t{lease.ipus});
+  return update.bind(lease.id).run();
+}
+
+Status insert_ipus(Database& database, const Lease& lease) {
+  for (const LeasedIpu& ipu : lease.devices) {
+    TRY_CTX(str("the controller granted IPU ", ipu.device, " of ", netns::to_string(ipu.address),
+                ", which another container holds"),
+            insert_ipu(database, lease, ipu));
+  }
+  return {};
 }
 
 Status mark_used(Database& database, const Lease& lease) {
@@ -188,16 +178,54 @@ Status delete_ipus(Database& database, const std::string& lease_id) {
   return remove.bind(lease_id).run();
 }
 
-Status free_addresses(Database& database, const std::string& lease_id, int64_t free_at_ms) {
-  Statement update =
-      TRY(database.prepare("UPDATE address SET free_at = ? WHERE lease = ? AND free_at IS NULL"));
-  return update.bind(free_at_ms).bind(lease_id).run();
+Status pass_partition(Database& database, const Lease& from, const Lease& to) {
+  // In this order: two that hold the partition at a time are refused.
+  const struct {
+    const char* sql;
+    std::string_view value;
+    const std::string& lease;
+  } changes[] = {
+      {"UPDATE lease SET origin = ? WHERE id = ?", name_of(Origin::kJoined), from.id},
+      {"UPDATE lease SET origin = ? WHERE id = ?", name_of(from.origin), to.id},
+      {"UPDATE ipu SET lease = ? WHERE lease = ?", to.id, from.id},
+  };
+  for (const auto& change : changes) {
+    Statement update = TRY(database.prepare(change.sql));
+    TRY(update.bind(change.value).bind(change.lease).run());
+  }
+  return {};
 }
 
 Status insert_event(Database& database, const Lease& lease, std::string_view event) {
   Statement insert =
       TRY(database.prepare("INSERT INTO event(lease, at_ms, event) VALUES(?, ?, ?)"));
   return insert.bind(lease.id).bind(lease.changed_ms).bind(event).run();
+}
+
+Status load_ipus(Database& database, Lease& lease) {
+  lease.devices.clear();
+  const bool joined = lease.origin == Origin::kJoined;
+  if (joined && lease.state == LeaseState::kReleasing) return {};  // it holds none any more
+  std::string holder = lease.id;
+  if (joined) {
+    Statement find = TRY(database.prepare(
+        str("SELECT id FROM lease WHERE pool = ? AND partition = ? AND gcd = ?"
+            " AND origin <> 'JOINED' AND ",
+            kHolding, " AND EXISTS (SELECT 1 FROM ipu WHERE ipu.lease = lease.id) LIMIT 1")));
+    TRY(find.bind(lease.pool).bind(lease.partition).bind(int64_t{lease.gcd}).step());
+    holder = find.text(0);
+  }
+  Statement row =
+      TRY(database.prepare("SELECT address, device, server_port, rdma_port FROM ipu WHERE lease = ?"
+                           " ORDER BY address, device"));
+  row.bind(holder);
+  while (TRY(row.step()) == Step::kRow) {
+    const netns::Address address = TRY(read_address(row, 0));
+    lease.devices.push_back({address, static_cast<uint32_t>(row.integer(1)),
+                             static_cast<uint16_t>(row.integer(2)),
+                             static_cast<uint16_t>(row.integer(3))});
+  }
+  return {};
 }
 
 Result<std::vector<Lease>> select_leases(Database& database, std::string_view condition,
@@ -211,7 +239,8 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
     for (const std::string_view parameter : parameters) row.bind(parameter);
     while (TRY(row.step()) == Step::kRow) {
       leases.push_back(TRY(read_lease(row)));
-      TRY(load_addresses(database, leases.back()));
+      if (!is_live(leases.back().state)) continue;
+      TRY(load_rails(database, leases.back()));
       TRY(load_ipus(database, leases.back()));
     }
     return {};
@@ -220,6 +249,23 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
   TRY(database.execute("RELEASE read_leases"));
   if (!done.ok()) return done.error();
   return leases;
+}
+
+Result<std::vector<Lease>> select_attached(Database& database, const netns::Identity& netns,
+                                           const std::string& boot_id) {
+  if (netns == netns::Identity()) return std::vector<Lease>();
+  const std::string condition =
+      str("state IN ('ALLOCATED', 'RUNNING') AND attachment <> '' AND boot_id = ?",
+          " AND netns_cookie = ", as_signed(netns.cookie),
+          " AND netns_inode = ", as_signed(netns.inode),
+          " AND netns_device = ", as_signed(netns.device));
+  return select_leases(database, condition, {boot_id});
+}
+
+Result<std::vector<Lease>> select_joined(Database& database, const Lease& lease) {
+  const std::string condition = str(
+      "pool = ? AND partition = ? AND origin = 'JOINED' AND gcd = ", lease.gcd, " AND ", kHolding);
+  return select_leases(database, condition, {lease.pool, lease.partition});
 }
 
 }  // namespace hook

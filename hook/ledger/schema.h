@@ -29,6 +29,7 @@ CREATE TABLE lease (
   netns_cookie INTEGER NOT NULL,
   netns_id INTEGER NOT NULL,
   host_netns_cookie INTEGER NOT NULL,
+  attachment TEXT NOT NULL,
   prohibited TEXT NOT NULL,
   error TEXT NOT NULL,
   obstacle TEXT NOT NULL,
@@ -36,23 +37,40 @@ CREATE TABLE lease (
   changed_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX lease_live ON lease(pool, partition, gcd)
-  WHERE state NOT IN ('FREE', 'FAILED') AND origin <> 'SHARED';
+  WHERE state NOT IN ('FREE', 'FAILED') AND origin NOT IN ('SHARED', 'JOINED');
 CREATE INDEX lease_ended ON lease(changed_ms) WHERE state IN ('FREE', 'FAILED');
+CREATE INDEX lease_partition ON lease(pool, partition);
+CREATE INDEX lease_container ON lease(container);
+CREATE INDEX lease_attachment ON lease(attachment);
+CREATE INDEX lease_netns ON lease(netns_cookie) WHERE state IN ('ALLOCATED', 'RUNNING');
 
--- free_at NULL: held by the lease. Otherwise the unix time in ms from which it may be given again.
+-- An interface by its address, of 4 or 16 bytes in network byte order. lease: the attachment that it
+-- is part of. duplicate_mac: of another host that answers for the address; empty: none. free_at NULL:
+-- held. Otherwise the unix time in ms from which the address may be given again.
 CREATE TABLE address (
-  address INTEGER PRIMARY KEY,
-  mac TEXT NOT NULL UNIQUE,
+  address BLOB PRIMARY KEY,
   lease TEXT NOT NULL,
+  kind TEXT NOT NULL,
   parent TEXT NOT NULL,
+  rdma_device TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  mtu INTEGER NOT NULL,
   interface TEXT NOT NULL,
+  mac TEXT NOT NULL,
+  subnet TEXT NOT NULL,
+  peers TEXT NOT NULL,
+  duplicate_mac TEXT NOT NULL,
   free_at INTEGER
-) STRICT;
-CREATE INDEX address_lease ON address(lease);
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX address_mac ON address(mac) WHERE free_at IS NULL;
+CREATE UNIQUE INDEX address_interface ON address(lease, interface) WHERE free_at IS NULL;
+CREATE UNIQUE INDEX address_function ON address(parent)
+  WHERE free_at IS NULL AND kind = 'FUNCTION';
+CREATE INDEX address_parent ON address(parent) WHERE free_at IS NULL;
 
 CREATE TABLE ipu (
   pool TEXT NOT NULL,
-  address INTEGER NOT NULL,
+  address BLOB NOT NULL,
   device INTEGER NOT NULL,
   server_port INTEGER NOT NULL,
   rdma_port INTEGER NOT NULL,

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <ctime>
+
 #include "base/text.h"
 
 namespace hook::sqlite {
@@ -25,6 +27,16 @@ Error sqlite_error(sqlite3* database, std::string_view what) {
   return Error(code, str("ledger: ", what, ": ", sqlite3_errmsg(database)));
 }
 
+// SQLite's own handler waits ever longer, up to 100 ms between two looks: where many processes
+// write, those that came last are served first, and some wait until they give up.
+int wait_for_writer(void* most_ms, int looks) {
+  constexpr int64_t kPauseMs = 1;
+  if (looks * kPauseMs >= reinterpret_cast<intptr_t>(most_ms)) return 0;
+  const timespec pause{0, kPauseMs * 1'000'000};
+  (void)::nanosleep(&pause, nullptr);
+  return 1;
+}
+
 }  // namespace
 
 Statement& Statement::bind(int64_t value) {
@@ -35,6 +47,12 @@ Statement& Statement::bind(int64_t value) {
 Statement& Statement::bind(std::string_view value) {
   (void)sqlite3_bind_text64(statement_.get(), next_parameter_++, value.data(), value.size(),
                             SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind(std::span<const uint8_t> value) {
+  (void)sqlite3_bind_blob64(statement_.get(), next_parameter_++, value.data(), value.size(),
+                            SQLITE_TRANSIENT);
   return *this;
 }
 
@@ -65,6 +83,11 @@ std::string Statement::text(int column) const {
   return std::string(static_cast<const char*>(bytes), static_cast<size_t>(length));
 }
 
+std::vector<uint8_t> Statement::blob(int column) const {
+  const std::string bytes = text(column);
+  return {bytes.begin(), bytes.end()};
+}
+
 Result<Database> Database::open(const std::string& path, int busy_ms) {
   const mode_t mask = ::umask(0077);
   sqlite3* raw = nullptr;
@@ -76,7 +99,8 @@ Result<Database> Database::open(const std::string& path, int busy_ms) {
   Database database(raw);
   if (raw == nullptr) return Error(Code::kInternal, "ledger: out of memory");
   if (rc != SQLITE_OK) return sqlite_error(raw, str("open ", base::quote(path)));
-  (void)sqlite3_busy_timeout(raw, busy_ms);
+  (void)sqlite3_busy_handler(raw, wait_for_writer,
+                             reinterpret_cast<void*>(static_cast<intptr_t>(busy_ms)));
   return database;
 }
 

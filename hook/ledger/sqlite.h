@@ -7,8 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -28,12 +31,14 @@ class Statement {
  public:
   Statement& bind(int64_t value);
   Statement& bind(std::string_view value);
+  Statement& bind(std::span<const uint8_t> value);  // as BLOB
 
   base::Result<Step> step();
   base::Status run();  // step to the end, ignoring rows
 
   [[nodiscard]] int64_t integer(int column) const;
   [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::vector<uint8_t> blob(int column) const;
 
  private:
   friend class Database;

@@ -16,4 +16,14 @@ base::ProcessId read_process(const sqlite::Statement& row, int first_column) {
           static_cast<uint64_t>(row.integer(first_column + 2))};
 }
 
+void bind_address(sqlite::Statement& statement, const netns::Address& address) {
+  statement.bind(address.raw());
+}
+
+base::Result<netns::Address> read_address(const sqlite::Statement& row, int column) {
+  const std::optional<netns::Address> address = netns::from_raw(row.blob(column));
+  if (address) return *address;
+  return base::Error(base::Code::kInternal, "ledger: an address has neither 4 nor 16 bytes");
+}
+
 }  // namespace hook

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/result.h"
 #include "hook/ledger/sqlite.h"
+#include "netns/address.h"
 
 namespace hook {
 
@@ -21,5 +23,9 @@ struct Store {
 // A process as three columns, and back.
 void bind_process(sqlite::Statement& statement, const base::ProcessId& process);
 [[nodiscard]] base::ProcessId read_process(const sqlite::Statement& row, int first_column);
+
+// An address as 4 or 16 bytes in network byte order, and back.
+void bind_address(sqlite::Statement& statement, const netns::Address& address);
+base::Result<netns::Address> read_address(const sqlite::Statement& row, int column);
 
 }  // namespace hook

@@ -2,10 +2,9 @@
 #include "hook/lifecycle/attach.h"
 
 #include "base/text.h"
+#include "hook/lifecycle/network.h"
 #include "hook/lifecycle/release.h"
 #include "hook/oci/state.h"
-#include "hook/plan/plan.h"
-#include "netns/attach.h"
 
 namespace hook {
 namespace {
@@ -30,19 +29,9 @@ Result<ProcessId> identify_init(const ContainerState& state) {
                                    ", and no such process runs"));
 }
 
-Status attach_rails(Env& env, Lease& lease, const ProcessId& init) {
+Status attach_rails(Env& env, Lease& lease, const ProcessId& init, const Deadline& deadline) {
   if (lease.rails.empty()) return env.ledger.running(lease, init);  // cards need no network
-  const ProcessId self = TRY(base::current_process());
-  const netns::Namespace host = TRY(netns::Namespace::current());
-  const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
-  const int32_t netns_id = TRY(netns::ensure_id(host, target));
-  // Recorded before the interface exists, so that whatever happens next it can be found and
-  // removed.
-  TRY(env.ledger.attaching(lease, self, {target.identity(), netns_id, host.identity().cookie}));
-  const std::vector<netns::Ipv4> guarded = TRY(netns::addresses_of(host));
-  for (const RailLease& rail : lease.rails) {
-    TRY(netns::attach(attach_plan(lease, rail, guarded), host, target));
-  }
+  TRY(connect_lease(env, lease, init, deadline));
   // The pid may have been taken over between the look at /proc and here; a start time is not.
   if (!base::is_running(init)) {
     return Error(Code::kNotFound,
@@ -51,7 +40,8 @@ Status attach_rails(Env& env, Lease& lease, const ProcessId& init) {
   return env.ledger.running(lease, init);
 }
 
-Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text) {
+Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text,
+                         const Deadline& deadline) {
   if (!text.ok()) return text.error();
   const ContainerState state = TRY(parse_state(text.value()));
   const ProcessId init = TRY(identify_init(state));
@@ -60,7 +50,7 @@ Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text
     return Error(Code::kBusy, str("lease ", lease.id, " is ", name_of(lease.state),
                                   " and cannot be attached; start the container again"));
   }
-  return attach_rails(env, lease, init);
+  return attach_rails(env, lease, init, deadline);
 }
 
 }  // namespace
@@ -72,7 +62,7 @@ Status attach_container(Env& env, const std::string& lease_id, const Result<std:
     return Error(Code::kNotFound, str("the ledger has no lease ", base::quote(lease_id),
                                       "; start the container again"));
   }
-  Status attached = attach_from_state(env, *lease, state);
+  Status attached = attach_from_state(env, *lease, state, deadline);
   if (attached.ok() || lease->state != LeaseState::kAllocated) return attached;
   const std::string reason = attached.error().message();
   (void)release(env, std::move(*lease), reason, deadline);  // what it cannot do, reconcile() does

@@ -5,13 +5,17 @@
 
 #include "base/rlimit.h"
 #include "base/text.h"
+#include "hook/device/cgroup.h"
+#include "hook/device/rdma.h"
 #include "hook/inject/lease_files.h"
 #include "hook/lifecycle/grant.h"
+#include "hook/lifecycle/granted.h"
+#include "hook/lifecycle/look.h"
 #include "hook/lifecycle/release.h"
 #include "hook/lifecycle/turn.h"
+#include "hook/oci/pod.h"
 #include "hook/oci/spec.h"
 #include "hook/plan/plan.h"
-#include "netns/attach.h"
 
 namespace hook {
 namespace {
@@ -34,115 +38,63 @@ struct Start {
   const Request& request;
   std::string container;
   std::string bundle;
-  std::vector<RailConfig> rails;
-  std::vector<std::optional<RdmaDevice>> rdma;  // one a rail
+  std::string sandbox;  // whose lease it joins; empty: none
+  HostLook host;        // nothing for cards
 };
 
-// The container must have a network namespace that is not the host's.
-Status check_network(const NetworkNamespace& network) {
-  const Error refused(Code::kDenied,
-                      "a container with IPUs may not use the host's network (--net=host): leave the"
-                      " option out, or use --net=none; roce0 is added to either");
-  if (network.kind == NetworkNamespace::Kind::kHost) return refused;
-  if (network.kind == NetworkNamespace::Kind::kNew) return {};
-  const netns::Namespace given = TRY(netns::Namespace::at(network.path));
-  const netns::Namespace ours = TRY(netns::Namespace::current());
-  if (given.identity() == ours.identity()) return refused;
-  // Out of sight where this host is a container itself; then ours is the host's.
-  const Result<netns::Namespace> first = netns::Namespace::at("/proc/1/ns/net");
-  if (!first.ok()) return first.error().code() == Code::kDenied ? Status() : first.error();
-  if (given.identity() == first.value().identity()) return refused;
-  return {};
-}
-
-// What each rail offers, looked up before anything is taken.
-Result<std::vector<std::optional<RdmaDevice>>> inspect_rails(const Env& env,
-                                                             const NetworkConfig& network) {
-  const netns::Namespace host = TRY(netns::Namespace::current());
-  std::vector<std::optional<RdmaDevice>> devices;
-  for (const RailConfig& rail : network.rails) {
-    TRY_CTX("network.rail", netns::mtu_of(host, rail.parent));
-    std::optional<RdmaDevice> device;
-    if (network.rdma != RdmaMode::kOff) device = TRY(find_rdma_device(env.sysfs, rail.parent));
-    if (!device && network.rdma == RdmaMode::kRequire) {
-      return Error(Code::kUnsupported, str("network.rdma is \"require\", but interface '",
-                                           rail.parent, "' has no RDMA device; see 'rdma link'"));
+// The RDMA device of each of the lease's interfaces. A function that is in the container already is
+// found by the device's name.
+Result<std::vector<std::optional<RdmaDevice>>> rdma_devices(const Env& env, RdmaMode mode,
+                                                            const Lease& lease) {
+  std::vector<std::optional<RdmaDevice>> devices(lease.rails.size());
+  if (mode == RdmaMode::kOff) return devices;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const RailLease& rail = lease.rails[i];
+    if (rail.kind == netns::LinkKind::kMacvlan) {
+      devices[i] = TRY(find_rdma_device(env.sysfs, rail.parent));
+    } else if (!rail.rdma_device.empty()) {
+      devices[i] = TRY(open_rdma_device(env.sysfs, rail.rdma_device, 1));
     }
-    devices.push_back(std::move(device));
   }
   return devices;
 }
 
-// All that the container must never reach: the fabric but for its own peers, and the controller.
-Result<std::vector<netns::Ipv4Prefix>> prohibited(const Config& config, const vipu::Grant& grant) {
-  std::vector<netns::Ipv4Prefix> prefixes;
-  for (const RailConfig& rail : config.network.rails) prefixes.push_back(rail.subnet);
-  if (grant.controller_address.empty()) return prefixes;  // an IPUoF file has no controller
-  const netns::Ipv4 controller =
-      TRY_CTX("address of the controller, from which containers are kept away",
-              netns::parse_ipv4(grant.controller_address));
-  prefixes.push_back({controller, 32});
-  return prefixes;
+// Interfaces that the lease shares were asked for by who made them; a function is nobody else's.
+bool needs_probe(const Config& config, const Lease& lease) {
+  const auto is_macvlan = [](const RailLease& rail) {
+    return rail.kind == netns::LinkKind::kMacvlan;
+  };
+  return config.network.duplicate_probe.count() > 0 && lease.attachment == lease.id &&
+         std::any_of(lease.rails.begin(), lease.rails.end(), is_macvlan);
 }
 
-Status check_peers(const Config& config, const std::vector<LeasedIpu>& ipus) {
-  for (const LeasedIpu& ipu : ipus) {
-    const auto serves = [&](const RailConfig& rail) { return rail.subnet.contains(ipu.address); };
-    if (std::any_of(config.network.rails.begin(), config.network.rails.end(), serves)) continue;
-    return Error(Code::kInvalid,
-                 str("IPU-Machine ", netns::to_string(ipu.address),
-                     " of the partition is in no"
-                     " subnet of a [[network.rail]]; add a rail for it to the configuration"));
-  }
-  return {};
-}
-
-// The IPUs of a grant, checked, and what the container is kept away from.
-struct Granted {
-  std::vector<LeasedIpu> ipus;
-  std::vector<netns::Ipv4Prefix> prohibited;
-};
-
-Result<Granted> check_grant(const Start& start, const vipu::Grant& grant, const Lease& lease) {
-  Granted granted;
-  const size_t size = grant.cards.empty() ? lease.ipus : grant.cards.size();
-  if (size > start.config.policy.max_ipus) {
-    return Error(Code::kDenied, str("it is ", size,
-                                    " IPUs for one container, and policy.max_ipus"
-                                    " allows ",
-                                    start.config.policy.max_ipus));
-  }
-  if (!uses_network(start.pool.provider)) {
-    granted.ipus = leased_cards(grant.cards);
-    return granted;
-  }
-  if (start.pool.provider == Provider::kVipu && grant.controller_address.empty()) {
-    return Error(Code::kInvalid,
-                 "the controller's IPv4 address, from which containers are kept away, is unknown");
-  }
-  if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal, str("the controller granted ", grant.gcds.size(), " GCDs"));
-  }
-  granted.ipus = TRY(leased_ipus(grant.gcds.front(), lease.ipus));
-  TRY(check_peers(start.config, granted.ipus));
-  granted.prohibited = TRY(prohibited(start.config, grant));
-  return granted;
-}
-
-Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease& lease,
-                  Bundle& bundle) {
-  Granted granted = TRY(check_grant(start, grant, lease));
-  TRY(env.ledger.allocated(lease, std::move(granted.ipus), std::move(granted.prohibited)));
+Result<PlanInput> plan_input(Env& env, const Start& start, const vipu::Grant& grant,
+                             const Lease& lease) {
+  const NetworkConfig& network = start.config.network;
   PlanInput input;
   input.lease = lease;
   if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
   input.cards = grant.cards;
-  input.rdma = start.rdma;
+  input.rdma = TRY(rdma_devices(env, network.rdma, lease));
+  if (has_rdma_cgroup()) input.rdma_limit = {network.rdma_handles, network.rdma_objects};
+  input.own_network = start.host.own_network;
+  input.orders.gid_wait = network.gid_wait;
+  if (needs_probe(start.config, lease)) input.orders.probe = network.duplicate_probe;
   input.lease_dir = lease_dir(env.run_dir, lease.id);
   input.hook_program = env.hook_program;
   input.memlock = TRY(base::highest_memlock());
+  return input;
+}
+
+Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease& lease,
+                  Bundle& bundle) {
+  Granted granted = TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
+  TRY(env.ledger.allocated(lease, std::move(granted.ipus), std::move(granted.prohibited),
+                           granted.rails, start.host.shared));
+  const PlanInput input = TRY(plan_input(env, start, grant, lease));
   const Plan plan = make_plan(input);
   TRY(write_lease_files(env.run_dir, lease.id, plan.files));
+  if (input.orders.probe.count() > 0) env.start_probe(lease.id);
   const std::string edited = TRY(edit_spec(bundle.config(), plan.edit));
   return bundle.replace_config(edited);
 }
@@ -178,18 +130,13 @@ Status check_request(const PoolConfig& pool, const Request& request) {
   return {};
 }
 
-// What the container needs of the host beside IPUs, looked at before anything is taken.
-Status look_at_host(const Env& env, const SpecView& view, Start& start) {
-  if (!uses_network(start.pool.provider)) return {};
-  TRY(check_network(view.network));
-  start.rails = start.config.network.rails;
-  start.rdma = TRY(inspect_rails(env, start.config.network));
-  return {};
-}
-
 Intent intent_of(const Start& start, const base::ProcessId& owner) {
-  Intent intent{
-      start.container, start.bundle, start.request.tenant, start.pool, start.rails, 0, owner};
+  Intent intent{start.container, start.bundle, start.request.tenant, start.pool, {}, 0, owner};
+  // Of several rails it is not known yet which will be needed; of a shared namespace, whether any.
+  if (!start.host.shared && start.host.rails.size() == 1) {
+    intent.rails = {start.host.rails.front().request.rail};
+  }
+  intent.sandbox = start.sandbox;
   intent.ipus = ipus_of(start.request);
   if (!start.request.partition.empty()) {
     intent.named = NamedPartition{start.request.partition, start.request.gcd};
@@ -201,22 +148,54 @@ Intent intent_of(const Start& start, const base::ProcessId& owner) {
 Result<Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& patience) {
   const base::ProcessId self = TRY(base::current_process());
   const Intent intent = intent_of(start, self);
+  const auto grace = Deadline::after(kReleaseTime);
   LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
   for (;;) {
     Result<Lease> lease = env.ledger.acquire(intent);
-    const bool may_come = !lease.ok() && lease.error().code() == Code::kBusy && !patience.passed();
-    if (!may_come) return lease;
+    if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
+    if (patience.passed()) {
+      // What is being given back is as good as free.
+      if (grace.passed() || TRY(releases_of(env, start.pool.name)) == Releases::kNone) return lease;
+      TRY(watch.wait(kRetryTime, grace));
+      continue;
+    }
     TRY(turn.join(patience));
     TRY(watch.wait(kRetryTime, patience));
     TRY(reconcile(env, Deadline::after(kReleaseTime)));
   }
 }
 
+// A container of a pod has the IPUs of the pod, not some of its own.
+Status check_joined(const Request& request, const Lease& lease) {
+  if (lease.origin != Origin::kJoined || request.ipus == 0 || request.ipus == lease.ipus) return {};
+  return Error(Code::kInvalid, str("the pod of this container has ", lease.ipus,
+                                   " IPUs, which its containers share, and the container asks for ",
+                                   request.ipus, "; ask for as many, or only in the containers"));
+}
+
+// The sandbox whose lease the container joins: of the pod that its annotations name, in whose
+// network it is. That nobody else's IPUs are had by an annotation, the network sees to: who may be
+// in it has them anyway.
+Result<std::string> find_sandbox(Env& env, const Start& start, const std::string& named) {
+  if (named.empty() || !start.host.shared) return std::string();
+  for (const Lease& lease : TRY(env.ledger.live())) {
+    if (lease.container == named && lease.pool == start.pool.name &&
+        lease.netns == *start.host.shared) {
+      return named;
+    }
+  }
+  return std::string();
+}
+
+// A container that joins its pod's lease takes nothing from anybody, so it waits for nobody.
+std::string resource_of(const Start& start) {
+  const std::string& partition = start.request.partition;
+  if (!start.sandbox.empty()) return str(start.pool.name, "/pod ", start.sandbox);
+  return partition.empty() ? start.pool.name : str(start.pool.name, "/", partition);
+}
+
 WaitFor wait_for(const Start& start) {
-  const Request& request = start.request;
-  const std::string& partition = request.partition;
-  return {partition.empty() ? start.pool.name : str(start.pool.name, "/", partition),
-          start.container, ipus_of(request), request.wait};
+  return {resource_of(start), start.container, ipus_of(start.request), start.request.wait};
 }
 
 }  // namespace
@@ -226,14 +205,19 @@ Status prepare_container(Env& env, const Config& config, const Request& request,
   const PoolConfig pool = TRY(find_pool(config, request.pool));
   TRY(check_request(pool, request));
   const SpecView view = TRY(parse_spec(bundle.config()));
-  Start start{config, pool, request, container, bundle.path(), {}, {}};
-  TRY(look_at_host(env, view, start));
+  Start start{config, pool, request, container, bundle.path(), "", {}};
+  if (uses_network(pool.provider)) {
+    start.host = TRY(inspect_host(env, config.network, view.network));
+    start.sandbox = TRY(find_sandbox(env, start, sandbox_of(view.annotations)));
+  }
   // What could not be released stays noted in the ledger; it must not keep this container from
   // starting.
   TRY(reconcile(env, Deadline::after(kReleaseTime)));
   const auto patience = Deadline::after(request.wait);
   Turn turn = TRY(Turn::await(env, wait_for(start), patience));
   Lease lease = TRY(acquire(env, start, turn, patience));
+  const Status fits = check_joined(request, lease);
+  if (!fits.ok()) return abandon(env, std::move(lease), fits.error(), PartitionFate::kNeverMade);
   const Result<vipu::Grant> grant =
       obtain_grant(env, {config, pool, request, turn}, lease, patience);
   turn.end();

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/users.h"
 #include "hook/config/paths.h"
+#include "netns/attach.h"
 #include "vipu/local/ipuof.h"
 #include "vipu/local/pcie.h"
 #include "vipu/process_controller.h"
@@ -12,8 +13,10 @@
 namespace hook {
 namespace {
 
+using base::Result;
 using base::str;
 
+constexpr const char* kSysfs = "/sys";
 constexpr const char* kClientUser = "ipu-vipu-client";
 // Debian's `nobody` and `nogroup`: the user that owns nothing, where the client has none of its
 // own.
@@ -55,11 +58,41 @@ void refill_in_background(const std::string& pool) {
   (void)base::start_detached(control_program(), {"ipuctl", "pool", "refill", "--pool", pool});
 }
 
+void probe_in_background(const std::string& lease_id) {
+  // Where this fails nobody answers, as if nobody had the address.
+  (void)base::start_detached(hook_program(), {"ipu-container-hook", "probe", "--lease", lease_id});
+}
+
 }  // namespace
+
+HostView host_view(const std::string& sysfs) {
+  return {[sysfs](const std::string& interface) -> Result<netns::LinkFacts> {
+            const netns::Namespace host = TRY(netns::Namespace::current());
+            return netns::inspect_link(host, interface, sysfs, netns::Taker::kSkip);
+          },
+          []() -> Result<std::vector<netns::Address>> {
+            const netns::Namespace host = TRY(netns::Namespace::current());
+            return netns::addresses_of(host);
+          },
+          []() -> Result<std::optional<netns::RdmaMode>> {
+            const netns::Namespace host = TRY(netns::Namespace::current());
+            return netns::rdma_mode(host);
+          }};
+}
+
+std::string kept_namespaces(const Env& env) { return str(env.run_dir, "/netns"); }
 
 Env product_env(Ledger& ledger) {
   const auto security = [](const std::string& pool) { return load_security(config_file(), pool); };
-  return Env{ledger, make_controller, security, refill_in_background, run_dir(), hook_program()};
+  return Env{ledger,
+             make_controller,
+             security,
+             refill_in_background,
+             probe_in_background,
+             host_view(kSysfs),
+             run_dir(),
+             hook_program(),
+             kSysfs};
 }
 
 std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std::string& pool,

@@ -4,13 +4,24 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hook/config/config.h"
 #include "hook/ledger/ledger.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 #include "vipu/controller.h"
 
 namespace hook {
+
+// What a start looks up of the host's network.
+struct HostView {
+  std::function<base::Result<netns::LinkFacts>(const std::string& interface)> link;
+  std::function<base::Result<std::vector<netns::Address>>()> addresses;
+  std::function<base::Result<std::optional<netns::RdmaMode>>()> rdma_mode;
+};
 
 struct Env {
   Ledger& ledger;
@@ -20,10 +31,20 @@ struct Env {
   std::function<ControllerSecurity(const std::string& pool)> security;
   // Has the pool's warm partitions refilled, by another process that nobody waits for.
   std::function<void(const std::string& pool)> start_refill;
+  // Has another process ask whether other hosts answer for the lease's addresses; the answer is a
+  // file of the lease that connect_lease() waits for.
+  std::function<void(const std::string& lease_id)> start_probe;
+  HostView host;
   std::string run_dir;
   std::string hook_program;
   std::string sysfs = "/sys";
 };
+
+// The view of the network namespace that this process is in.
+[[nodiscard]] HostView host_view(const std::string& sysfs);
+
+// Where the namespaces of containers that hold a function of the host are kept reachable.
+[[nodiscard]] std::string kept_namespaces(const Env& env);
 
 // The Env of the installed product: its run directory, its programs, its configuration file.
 [[nodiscard]] Env product_env(Ledger& ledger);

@@ -113,6 +113,7 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
 Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& lease,
                                    const Deadline& patience) {
   const std::unique_ptr<vipu::Controller> controller = env.controller(what.pool);
+  const auto grace = Deadline::after(kReconcileTime);
   LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
   for (;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
@@ -122,7 +123,14 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
     if (grant.ok() || grant.error().code() != Code::kBusy) return grant;
     const GivenBack given = TRY(give_back_warm(env, what.pool, what.request.ipus, deadline));
     if (given == GivenBack::kSome) continue;
-    if (patience.passed()) return no_capacity(env, what, *controller, grant.error());
+    if (patience.passed()) {
+      // What is being given back is as good as free.
+      if (grace.passed() || TRY(releases_of(env, what.pool.name)) == Releases::kNone) {
+        return no_capacity(env, what, *controller, grant.error());
+      }
+      TRY(watch.wait(kRetryTime, grace));
+      continue;
+    }
     TRY(what.turn.join(patience));
     TRY(watch.wait(kRetryTime, patience));
     (void)reconcile(env, Deadline::after(kReconcileTime));  // a holder may have died meanwhile

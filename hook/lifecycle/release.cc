@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "hook/inject/lease_files.h"
+#include "hook/lifecycle/network.h"
 #include "hook/lifecycle/partitions.h"
-#include "netns/attach.h"
 
 namespace hook {
 namespace {
@@ -15,27 +15,11 @@ using base::Result;
 using base::Status;
 using base::str;
 
-Status detach_rails(const Lease& lease) {
-  const std::string boot = TRY(base::boot_id());
-  const bool never_attached = lease.netns_id < 0;
-  if (never_attached || lease.boot_id != boot) return {};  // namespaces do not outlive the kernel
-  const netns::Namespace host = TRY(netns::Namespace::current());
-  if (host.identity().cookie != lease.host_netns_cookie) {
-    return Error(base::Code::kUnsupported,
-                 "the container was attached from another network namespace than this one; call"
-                 " 'ipuctl gc' in the host's");
-  }
-  for (const RailLease& rail : lease.rails) {
-    TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
-  }
-  return {};
-}
-
 // The effects of a lease, undone. Each is harmless when there is nothing to undo.
 std::vector<Error> undo_effects(Env& env, const Lease& lease, const Deadline& deadline,
                                 PartitionFate partition) {
   std::vector<Error> obstacles;
-  Status detached = detach_rails(lease);
+  Status detached = disconnect_lease(env, lease, deadline);
   if (!detached.ok()) obstacles.push_back(detached.error());
   if (detached.ok() && partition == PartitionFate::kMayExist && lease.origin == Origin::kOwn) {
     const std::unique_ptr<vipu::Controller> controller =
@@ -60,17 +44,22 @@ std::string reason_of_orphan(const Lease& lease) {
   return str("process ", lease.owner.pid, ", which was starting the container, ended");
 }
 
-}  // namespace
+enum class Owned { kYes, kNo };
 
-Status release(Env& env, Lease lease, const std::string& reason, const Deadline& deadline,
-               PartitionFate partition) {
-  if (!is_live(lease.state)) return {};
+// Makes this process the one that releases LEASE; kNo if there is nothing to release or another
+// process that runs does it.
+Result<Owned> take_over(Env& env, Lease& lease, const std::string& reason) {
+  if (!is_live(lease.state)) return Owned::kNo;
   const base::ProcessId self = TRY(base::current_process());
   if (lease.state == LeaseState::kReleasing && lease.owner != self &&
       base::is_running(lease.owner)) {
-    return {};
+    return Owned::kNo;
   }
   TRY(env.ledger.releasing(lease, self, reason));
+  return Owned::kYes;
+}
+
+Status give_back(Env& env, Lease& lease, const Deadline& deadline, PartitionFate partition) {
   const std::vector<Error> obstacles = undo_effects(env, lease, deadline, partition);
   if (obstacles.empty()) return env.ledger.released(lease);
   std::string text;
@@ -80,12 +69,37 @@ Status release(Env& env, Lease lease, const std::string& reason, const Deadline&
                str("release of lease ", lease.id, " is not done yet: ", text));
 }
 
-Status release_by_id(Env& env, const std::string& lease_id, const Deadline& deadline) {
+}  // namespace
+
+Status release(Env& env, Lease lease, const std::string& reason, const Deadline& deadline,
+               PartitionFate partition) {
+  const Owned owned = TRY(take_over(env, lease, reason));
+  return owned == Owned::kYes ? give_back(env, lease, deadline, partition) : Status();
+}
+
+Status release_by_id(Env& env, const std::string& lease_id, const Deadline& deadline,
+                     const std::function<void()>& taken) {
   std::optional<Lease> lease = TRY(env.ledger.find(lease_id));
-  if (!lease) return {};
-  const bool ran = lease->state == LeaseState::kRunning || lease->state == LeaseState::kReleasing;
-  const std::string reason = ran ? "" : "the low-level runtime did not create the container";
-  return release(env, std::move(*lease), reason, deadline);
+  Owned owned = Owned::kNo;
+  if (lease) {
+    const bool ran = lease->state == LeaseState::kRunning || lease->state == LeaseState::kReleasing;
+    owned = TRY(
+        take_over(env, *lease, ran ? "" : "the low-level runtime did not create the container"));
+  }
+  taken();
+  return owned == Owned::kYes ? give_back(env, *lease, deadline, PartitionFate::kMayExist)
+                              : Status();
+}
+
+Result<Releases> releases_of(Env& env, const std::string& pool) {
+  const base::ProcessId self = TRY(base::current_process());
+  for (const Lease& lease : TRY(env.ledger.live())) {
+    if (lease.pool == pool && lease.state == LeaseState::kReleasing && lease.owner != self &&
+        base::is_running(lease.owner)) {
+      return Releases::kUnderWay;
+    }
+  }
+  return Releases::kNone;
 }
 
 Result<std::vector<Lease>> find_orphans(Env& env) {

@@ -3,6 +3,7 @@
 // crash harmless, and only then is the lease free.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,16 @@ base::Status release(Env& env, Lease lease, const std::string& reason,
                      const base::Deadline& deadline,
                      PartitionFate partition = PartitionFate::kMayExist);
 
-// The poststop hook: releases the lease with this id, if there is one that is live.
-base::Status release_by_id(Env& env, const std::string& lease_id, const base::Deadline& deadline);
+// Releases the lease with this id, if there is one that is live. TAKEN is called as soon as the
+// ledger says durably that it is being released, or if there is nothing to release.
+base::Status release_by_id(
+    Env& env, const std::string& lease_id, const base::Deadline& deadline,
+    const std::function<void()>& taken = [] {});
+
+// Whether another process is giving back a lease of POOL now: then what is missing may be there in
+// a moment.
+enum class Releases { kNone, kUnderWay };
+base::Result<Releases> releases_of(Env& env, const std::string& pool);
 
 struct Reconciled {
   std::vector<std::string> released;    // lease ids

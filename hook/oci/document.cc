@@ -29,7 +29,7 @@ constexpr auto kObject = Json::value_t::object;
 constexpr auto kArray = Json::value_t::array;
 
 // Every key that the product reads or changes. Parents stand before their children.
-constexpr std::array<Key, 14> kTouched = {{{"process", kObject},
+constexpr std::array<Key, 15> kTouched = {{{"process", kObject},
                                            {"process.env", kArray},
                                            {"process.rlimits", kArray},
                                            {"process.capabilities", kObject},
@@ -42,7 +42,8 @@ constexpr std::array<Key, 14> kTouched = {{{"process", kObject},
                                            {"linux.namespaces", kArray},
                                            {"linux.devices", kArray},
                                            {"linux.resources", kObject},
-                                           {"linux.resources.devices", kArray}}};
+                                           {"linux.resources.devices", kArray},
+                                           {"linux.resources.rdma", kObject}}};
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };

@@ -128,11 +128,29 @@ void edit_hooks(Json& spec, const SpecEdit& edit) {
     position = poststop.insert(position, to_json(entry)) + 1;
 }
 
+// A namespace without a path is a new one.
+void give_own_network(Json& linux_section) {
+  Json& namespaces = list_in(linux_section, "namespaces");
+  erase_if(namespaces, [](const Json& item) { return has(item, "type", "network"); });
+  namespaces.push_back({{"type", "network"}});
+}
+
+void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& limits) {
+  Json& rdma = object_in(object_in(linux_section, "resources"), "rdma");
+  for (const auto& [device, limit] : limits) {
+    Json& entry = object_in(rdma, device.c_str());
+    if (limit.handles) entry["hcaHandles"] = *limit.handles;
+    if (limit.objects) entry["hcaObjects"] = *limit.objects;
+  }
+}
+
 }  // namespace
 
 Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   Json spec = TRY(parse_document(text));
   for (const DeviceNode& device : edit.devices) add_device(object_in(spec, "linux"), device);
+  if (edit.own_network) give_own_network(object_in(spec, "linux"));
+  if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
   for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
   Json& process = object_in(spec, "process");
   edit_environment(list_in(process, "env"), edit);

@@ -45,6 +45,13 @@ struct HookEntry {
   bool operator==(const HookEntry&) const = default;
 };
 
+// Limits of one RDMA device, as the cgroup controller `rdma` counts.
+struct RdmaLimit {
+  std::optional<uint32_t> handles;
+  std::optional<uint32_t> objects;
+  bool operator==(const RdmaLimit&) const = default;
+};
+
 // All that the product changes in a config.json, as a value.
 struct SpecEdit {
   std::vector<DeviceNode> devices;  // nodes and cgroup rules, read and write
@@ -56,6 +63,9 @@ struct SpecEdit {
   std::vector<HookEntry> create_runtime;         // after those that are there
   std::vector<HookEntry> poststop;  // before those that are there: runc skips after a failure
   std::map<std::string, std::string> annotations;
+  bool own_network = false;  // a new network namespace instead of the host's
+  // Device name -> linux.resources.rdma limits; an unset one is not written.
+  std::map<std::string, RdmaLimit> rdma_limits;
 };
 
 // Whether TEXT can hold a request at all: one of the product's keys stands in it. False means that

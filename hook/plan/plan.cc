@@ -3,6 +3,9 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/json.h"
 #include "base/text.h"
 
@@ -22,7 +25,11 @@ constexpr int kHookTimeoutSeconds =
 
 Json rdma_json(const std::optional<RdmaDevice>& device) {
   if (!device) return nullptr;
-  Json json = {{"device", device->name}, {"port", device->port}, {"nodes", Json::array()}};
+  Json json = {{"device", device->name},
+               {"port", device->port},
+               {"gid_index", nullptr},  // known when the interface is up: see with_gids()
+               {"gid_type", nullptr},
+               {"nodes", Json::array()}};
   for (const DeviceNode& node : device->nodes) json["nodes"].push_back(node.path);
   return json;
 }
@@ -74,12 +81,35 @@ HookEntry hook_entry(const PlanInput& input, const char* stage) {
           kHookTimeoutSeconds};
 }
 
-void add_fabric(const PlanInput& input, Plan& plan) {
-  plan.files["ipuof.conf"] = vipu::to_ipuof_file(input.ipuof);
+// What the hook has to do, on the host alone.
+std::string orders_text(const PlanInput& input) {
+  AttachOrders orders = input.orders;
+  for (size_t i = 0; i < input.rdma.size(); ++i) {
+    if (!input.rdma[i]) continue;
+    const RdmaDevice& device = *input.rdma[i];
+    orders.ports.push_back({input.lease.rails[i].interface, device.name, device.port});
+  }
+  return to_text(orders);
+}
+
+// Rails may share a device, and all share rdma_cm.
+void add_rdma(const PlanInput& input, SpecEdit& edit) {
   for (const std::optional<RdmaDevice>& device : input.rdma) {
     if (!device) continue;
-    plan.edit.devices.insert(plan.edit.devices.end(), device->nodes.begin(), device->nodes.end());
+    for (const DeviceNode& node : device->nodes) {
+      const bool is_there =
+          std::find(edit.devices.begin(), edit.devices.end(), node) != edit.devices.end();
+      if (!is_there) edit.devices.push_back(node);
+    }
+    if (input.rdma_limit != RdmaLimit()) edit.rdma_limits[device->name] = input.rdma_limit;
   }
+}
+
+void add_fabric(const PlanInput& input, Plan& plan) {
+  plan.files["ipuof.conf"] = vipu::to_ipuof_file(input.ipuof);
+  plan.files[kOrdersFile] = orders_text(input);
+  add_rdma(input, plan.edit);
+  plan.edit.own_network = input.own_network;
   plan.edit.mounts.insert(plan.edit.mounts.begin(),
                           {str(input.lease_dir, "/ipuof.conf"), kIpuofFile});
   plan.edit.environment = {{"IPUOF_CONFIG_PATH", kIpuofFile}};
@@ -94,6 +124,16 @@ void add_cards(const PlanInput& input, Plan& plan) {
   for (const vipu::Card& card : input.cards) {
     for (const vipu::CardNode& node : card.nodes) {
       plan.edit.devices.push_back({node.path, node.major, node.minor});
+    }
+  }
+}
+
+void add_peers(const Lease& lease, const netns::Prefix& subnet, std::vector<netns::Peer>& peers) {
+  for (const LeasedIpu& ipu : lease.devices) {
+    if (!subnet.contains(ipu.address)) continue;
+    for (const uint16_t port : {ipu.server_port, ipu.rdma_port}) {
+      const netns::Peer peer{ipu.address, port};
+      if (std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
     }
   }
 }
@@ -131,7 +171,7 @@ Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config, uint
   std::vector<LeasedIpu> ipus;
   for (const vipu::IpuofDevice& device : config.devices) {
     LeasedIpu ipu;
-    ipu.address = TRY_CTX("IPUoF configuration", netns::parse_ipv4(device.ip));
+    ipu.address = TRY_CTX("IPUoF configuration", netns::parse_address(device.ip));
     if (device.server_port > 65535 || device.rdma_port > 65535) {
       return Error(Code::kInvalid, str("IPUoF configuration: IPU ", device.device_id, " of ",
                                        device.ip, " has an impossible port"));
@@ -144,20 +184,48 @@ Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config, uint
   return ipus;
 }
 
-netns::AttachPlan attach_plan(const Lease& lease, const RailLease& rail,
-                              const std::vector<netns::Ipv4>& guarded) {
-  netns::AttachPlan plan;
+netns::RailPlan rail_plan(const RailLease& rail) {
+  netns::RailPlan plan;
+  plan.kind = rail.kind;
   plan.parent = rail.parent;
+  plan.rdma_device = rail.rdma_device;
+  plan.mode = rail.mode;
+  plan.mtu = rail.mtu;
   plan.interface = rail.interface;
   plan.mac = rail.mac;
   plan.address = rail.address;
-  for (const LeasedIpu& ipu : lease.devices) {
-    plan.peers.push_back({ipu.address, ipu.server_port});
-    plan.peers.push_back({ipu.address, ipu.rdma_port});
-  }
-  plan.prohibited = lease.prohibited;
-  for (const netns::Ipv4 address : guarded) plan.guarded.push_back({address, 32});
+  plan.peers = rail.peers;
   return plan;
+}
+
+netns::NetworkPlan network_plan(const std::vector<Lease>& leases,
+                                const std::vector<netns::Address>& guarded) {
+  netns::NetworkPlan plan;
+  for (const RailLease& rail : leases.front().rails) {
+    netns::RailPlan entry = rail_plan(rail);
+    for (const Lease& lease : leases) add_peers(lease, rail.subnet, entry.peers);
+    plan.rails.push_back(std::move(entry));
+  }
+  std::set<netns::Prefix> prohibited;
+  for (const Lease& lease : leases) {
+    prohibited.insert(lease.prohibited.begin(), lease.prohibited.end());
+  }
+  plan.prohibited.assign(prohibited.begin(), prohibited.end());
+  for (const netns::Address& address : guarded) {
+    plan.guarded.push_back(netns::host_prefix(address));
+  }
+  return plan;
+}
+
+Result<std::string> with_gids(const std::string& text, const std::map<std::string, Gid>& gids) {
+  Json json = TRY(base::parse_json(text, "lease.json"));
+  for (Json& rail : json["rails"]) {
+    const auto found = gids.find(rail["interface"].get<std::string>());
+    if (found == gids.end()) continue;
+    rail["rdma"]["gid_index"] = found->second.index;
+    rail["rdma"]["gid_type"] = found->second.type;
+  }
+  return base::to_pretty_text(json);
 }
 
 }  // namespace hook

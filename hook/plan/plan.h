@@ -11,6 +11,7 @@
 #include "hook/device/rdma.h"
 #include "hook/ledger/lease.h"
 #include "hook/oci/spec.h"
+#include "hook/plan/orders.h"
 #include "netns/attach.h"
 #include "vipu/types.h"
 
@@ -20,10 +21,13 @@ struct PlanInput {
   Lease lease;
   vipu::IpuofConfig ipuof;                      // of the GCD that the container drives; or
   std::vector<vipu::Card> cards;                // the cards that it gets
-  std::vector<std::optional<RdmaDevice>> rdma;  // one a rail
+  std::vector<std::optional<RdmaDevice>> rdma;  // one for each rail of the lease
   std::string lease_dir;                        // on the host, where the generated files go
   std::string hook_program;
-  uint64_t memlock = 0;  // the highest RLIMIT_MEMLOCK that can be given, in bytes
+  uint64_t memlock = 0;       // the highest RLIMIT_MEMLOCK that can be given, in bytes
+  RdmaLimit rdma_limit = {};  // of each device; nothing set: none
+  bool own_network = false;   // a namespace of its own instead of the host's
+  AttachOrders orders = {};   // without ports, which the plan adds
 };
 
 struct Plan {
@@ -40,8 +44,17 @@ base::Result<std::vector<LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config
 // Cards of this host, for the ledger: they have no address.
 [[nodiscard]] std::vector<LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards);
 
-// How RAIL of LEASE is attached. GUARDED: the host's own addresses.
-[[nodiscard]] netns::AttachPlan attach_plan(const Lease& lease, const RailLease& rail,
-                                            const std::vector<netns::Ipv4>& guarded);
+// What is made in the network namespace that LEASES, at least one, share: the interfaces, which are
+// the same for all, with the IPUs of all. GUARDED: the host's own addresses.
+[[nodiscard]] netns::NetworkPlan network_plan(const std::vector<Lease>& leases,
+                                              const std::vector<netns::Address>& guarded);
+
+// The interface of RAIL as the only one: what it takes to give it back.
+[[nodiscard]] netns::RailPlan rail_plan(const RailLease& rail);
+
+// lease.json with the GIDs that the RNICs' tables have now: interface -> GID. TEXT is lease.json as
+// make_plan wrote it.
+base::Result<std::string> with_gids(const std::string& text,
+                                    const std::map<std::string, Gid>& gids);
 
 }  // namespace hook

@@ -15,37 +15,54 @@
 
 namespace netns::nft {
 
-// A named set of keys that rules look up. A key is what a register holds: an IPv4 address (4
-// bytes), or an address and a port (8 bytes, the last two of them 0), in network byte order.
+// A table of this family: NFPROTO_INET, NFPROTO_ARP.
+struct Table {
+  uint8_t family;
+  const char* name;
+};
+
+// What a key of a set is: an address, or an address and a port (a whole word), in network byte
+// order, as a register holds it. nft(8) shows it as what it is.
+enum class KeyKind { kAddress, kEndpoint };
+using Keys = std::set<std::vector<uint8_t>>;
+std::vector<uint8_t> address_key(const Address& address);
+std::vector<uint8_t> endpoint_key(const Address& address, uint16_t port);
+
+// A named set of keys of one family that the rules of its table look up.
 struct Set {
   std::string name;
   uint32_t id = 0;  // within the batch
+  Family family = Family::kIpv4;
 };
-using Keys = std::set<std::vector<uint8_t>>;
-std::vector<uint8_t> address_key(Ipv4 address);
-std::vector<uint8_t> endpoint_key(Ipv4 address, uint16_t port);
-
-// The type of a set's keys, by nft(8)'s numbers, which it shows them by.
-enum class KeyType : uint32_t { kAddress = 7, kEndpoint = 7 << 6 | 13 };
 
 // One rule: conditions, all of which must hold and which are tried in the order of the calls, and
-// then what becomes of the packet. Those that look at the packet come after is_ipv4(), those that
-// look at a port also after is_protocol().
+// then what becomes of the packet. Those that look at an address come after is_family(), those that
+// look at a port or an ICMP type also after is_protocol().
 class Rule {
  public:
-  Rule(const std::string& table, const std::string& chain);
+  Rule(const Table& table, const std::string& chain);
 
   Rule& leaves_by(const std::string& interface);
   Rule& arrives_by(const std::string& interface);
-  Rule& is_ipv4();
+  Rule& is_family(Family family);
   Rule& is_protocol(uint8_t protocol);  // IPPROTO_TCP, ...
   Rule& is_established();               // or related, to the connection tracker
+  Rule& has_header(uint8_t header);     // an extension header of IPv6
+  Rule& has_icmp_type(uint8_t first, uint8_t last);
+  Rule& solicits_in(const Set& addresses);  // after has_icmp_type(ND_NEIGHBOR_SOLICIT)
+  Rule& from_address(const Address& address);
+  Rule& to_address(const Address& address);
   Rule& to_port(uint16_t port);
   Rule& to_network_in(const Set& networks, uint8_t length);  // all of this prefix length
   Rule& to_address_in(const Set& addresses);
   Rule& from_address_in(const Set& addresses);
   Rule& to_endpoint_in(const Set& endpoints);
   Rule& from_endpoint_in(const Set& endpoints);
+  // Of ARP over Ethernet for IPv4, in a table of NFPROTO_ARP: ARPOP_REQUEST, ...
+  Rule& is_arp(uint16_t operation);
+  Rule& arp_sender_is(const Address& address);
+  Rule& arp_target_is(const Address& address);
+  Rule& arp_target_in(const Set& addresses);
 
   nl::Message accept() &&;
   nl::Message drop() &&;
@@ -53,14 +70,19 @@ class Rule {
   nl::Message reset_tcp() &&;  // after is_protocol(IPPROTO_TCP)
 
  private:
+  enum class End { kSource, kDestination };
   template <typename Body>
   void expression(const char* name, Body body);
   void load_meta(uint32_t key);
   void load_packet(uint32_t base, uint32_t offset, uint32_t size, uint32_t into);
-  void mask(uint32_t bits);
+  void load_address(End end, Family family);
+  void load_port(End end, uint32_t into);
+  void mask(const std::vector<uint8_t>& bits);
   void compare(uint32_t operation, const void* value, size_t size);
   void compare_interface(uint32_t key, const std::string& interface);
+  void compare_address(End end, const Address& address);
   void look_up(const Set& set);
+  void look_up_endpoint(End end, const Set& endpoints);
   void verdict(uint32_t code);
   nl::Message finish();
   nl::Message message_;
@@ -69,30 +91,30 @@ class Rule {
 
 enum class IfExists { kFail, kReplace };
 
-// The requests of one transaction on one table of family inet, in order.
+// The requests of one transaction, in order.
 class Batch {
  public:
-  explicit Batch(std::string table);
-  void add_table(IfExists if_exists);
-  void remove_table();
+  Batch();
+  void add_table(const Table& table, IfExists if_exists);
+  void remove_table(const Table& table);
   // A base chain of type filter, priority 0, policy accept. HOOK is NF_INET_LOCAL_OUT, ...
-  void add_chain(const std::string& chain, uint32_t hook);
-  Set add_set(const std::string& name, KeyType type, const Keys& keys);
+  void add_chain(const Table& table, const std::string& chain, uint32_t hook);
+  Set add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
+              const Keys& keys);
   void add_rule(nl::Message rule) { messages_.push_back(std::move(rule)); }
 
   // All of it, or nothing and the error of the first request that failed. Once.
   base::Status commit(const Namespace& in);
 
  private:
-  void make_table(int flags);
-  void add_keys(const Set& set, std::span<const std::vector<uint8_t>> keys);
-  std::string table_;
+  void make_table(const Table& table, int flags);
+  void add_keys(const Table& table, const Set& set, std::span<const std::vector<uint8_t>> keys);
   std::vector<nl::Message> messages_;
   uint32_t sets_ = 0;
 };
 
-// A request to nf_tables, its fixed header done.
-nl::Message request(int type, int flags, std::string what, size_t capacity);
+// A request to nf_tables about FAMILY, its fixed header done.
+nl::Message request(int type, int flags, uint8_t family, std::string what, size_t capacity);
 inline constexpr size_t kRequestBytes = 1024;  // enough for any but one with keys
 
 }  // namespace netns::nft

@@ -24,9 +24,25 @@ using nl::Message;
 
 namespace {
 
-// A key with its attributes takes 24 bytes at most, and all keys of one request 64 KiB.
-constexpr size_t kKeyBytes = 24;
-constexpr size_t kKeysPerRequest = 2000;
+// A key with its attributes takes 32 bytes at most, and all keys of one request 64 KiB.
+constexpr size_t kKeyBytes = 32;
+constexpr size_t kKeysPerRequest = 1500;
+
+// nft(8)'s numbers for what it shows, one for each part of a key, six bits each.
+constexpr uint32_t kIpv4Type = 7;
+constexpr uint32_t kIpv6Type = 8;
+constexpr uint32_t kPortType = 13;
+constexpr uint32_t kTypeBits = 6;
+
+uint32_t type_of(KeyKind kind, Family family) {
+  const uint32_t address = family == Family::kIpv4 ? kIpv4Type : kIpv6Type;
+  return kind == KeyKind::kAddress ? address : address << kTypeBits | kPortType;
+}
+
+uint32_t length_of(KeyKind kind, Family family) {
+  const uint32_t address = family == Family::kIpv4 ? 4 : 16;
+  return kind == KeyKind::kAddress ? address : address + 4;
+}
 
 Message control(int type) {
   Message message(type, 0, "change the packet filter");
@@ -44,43 +60,41 @@ void put_key(Message& message, const std::vector<uint8_t>& key) {
 
 }  // namespace
 
-Message request(int type, int flags, std::string what, size_t capacity) {
+Message request(int type, int flags, uint8_t family, std::string what, size_t capacity) {
   Message message(NFNL_SUBSYS_NFTABLES << 8 | type, flags, std::move(what), capacity);
-  message.header(nfgenmsg{.nfgen_family = NFPROTO_INET, .version = NFNETLINK_V0, .res_id = 0});
+  message.header(nfgenmsg{.nfgen_family = family, .version = NFNETLINK_V0, .res_id = 0});
   return message;
 }
 
-Batch::Batch(std::string table) : table_(std::move(table)) {
-  messages_.push_back(control(NFNL_MSG_BATCH_BEGIN));
-}
+Batch::Batch() { messages_.push_back(control(NFNL_MSG_BATCH_BEGIN)); }
 
-void Batch::remove_table() {
-  Message message =
-      request(NFT_MSG_DELTABLE, 0, str("remove filter table ", quote(table_)), kRequestBytes);
-  message.put_text(NFTA_TABLE_NAME, table_);
+void Batch::remove_table(const Table& table) {
+  Message message = request(NFT_MSG_DELTABLE, 0, table.family,
+                            str("remove filter table ", quote(table.name)), kRequestBytes);
+  message.put_text(NFTA_TABLE_NAME, table.name);
   messages_.push_back(std::move(message));
 }
 
-void Batch::make_table(int flags) {
-  Message message = request(NFT_MSG_NEWTABLE, NLM_F_CREATE | flags,
-                            str("add filter table ", quote(table_)), kRequestBytes);
-  message.put_text(NFTA_TABLE_NAME, table_);
+void Batch::make_table(const Table& table, int flags) {
+  Message message = request(NFT_MSG_NEWTABLE, NLM_F_CREATE | flags, table.family,
+                            str("add filter table ", quote(table.name)), kRequestBytes);
+  message.put_text(NFTA_TABLE_NAME, table.name);
   messages_.push_back(std::move(message));
 }
 
-void Batch::add_table(IfExists if_exists) {
+void Batch::add_table(const Table& table, IfExists if_exists) {
   if (if_exists == IfExists::kReplace) {
     // Made first, which is nothing if it is there: removing what is absent would fail.
-    make_table(0);
-    remove_table();
+    make_table(table, 0);
+    remove_table(table);
   }
-  make_table(NLM_F_EXCL);
+  make_table(table, NLM_F_EXCL);
 }
 
-void Batch::add_chain(const std::string& chain, uint32_t hook) {
-  Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, str("add filter chain ", quote(chain)),
-                            kRequestBytes);
-  message.put_text(NFTA_CHAIN_TABLE, table_);
+void Batch::add_chain(const Table& table, const std::string& chain, uint32_t hook) {
+  Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, table.family,
+                            str("add filter chain ", quote(chain)), kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table.name);
   message.put_text(NFTA_CHAIN_NAME, chain);
   message.nest(NFTA_CHAIN_HOOK, [&] {
     message.put_be32(NFTA_HOOK_HOOKNUM, hook);
@@ -91,30 +105,32 @@ void Batch::add_chain(const std::string& chain, uint32_t hook) {
   messages_.push_back(std::move(message));
 }
 
-Set Batch::add_set(const std::string& name, KeyType type, const Keys& keys) {
-  const Set set{name, ++sets_};
-  Message message =
-      request(NFT_MSG_NEWSET, NLM_F_CREATE, str("add filter set ", quote(name)), kRequestBytes);
-  message.put_text(NFTA_SET_TABLE, table_);
+Set Batch::add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
+                   const Keys& keys) {
+  const Set set{name, ++sets_, family};
+  Message message = request(NFT_MSG_NEWSET, NLM_F_CREATE, table.family,
+                            str("add filter set ", quote(name)), kRequestBytes);
+  message.put_text(NFTA_SET_TABLE, table.name);
   message.put_text(NFTA_SET_NAME, name);
   message.put_be32(NFTA_SET_FLAGS, 0);
-  message.put_be32(NFTA_SET_KEY_TYPE, static_cast<uint32_t>(type));
-  message.put_be32(NFTA_SET_KEY_LEN, type == KeyType::kAddress ? 4 : 8);
+  message.put_be32(NFTA_SET_KEY_TYPE, type_of(kind, family));
+  message.put_be32(NFTA_SET_KEY_LEN, length_of(kind, family));
   message.put_be32(NFTA_SET_ID, set.id);
   messages_.push_back(std::move(message));
   const std::vector<std::vector<uint8_t>> all(keys.begin(), keys.end());
   for (size_t first = 0; first < all.size(); first += kKeysPerRequest) {
     const size_t count = std::min(kKeysPerRequest, all.size() - first);
-    add_keys(set, std::span(all).subspan(first, count));
+    add_keys(table, set, std::span(all).subspan(first, count));
   }
   return set;
 }
 
-void Batch::add_keys(const Set& set, std::span<const std::vector<uint8_t>> keys) {
+void Batch::add_keys(const Table& table, const Set& set,
+                     std::span<const std::vector<uint8_t>> keys) {
   Message message =
-      request(NFT_MSG_NEWSETELEM, NLM_F_CREATE, str("fill filter set ", quote(set.name)),
-              kRequestBytes + keys.size() * kKeyBytes);
-  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table_);
+      request(NFT_MSG_NEWSETELEM, NLM_F_CREATE, table.family,
+              str("fill filter set ", quote(set.name)), kRequestBytes + keys.size() * kKeyBytes);
+  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table.name);
   message.put_text(NFTA_SET_ELEM_LIST_SET, set.name);
   message.put_be32(NFTA_SET_ELEM_LIST_SET_ID, set.id);
   message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
@@ -131,19 +147,15 @@ Status Batch::commit(const Namespace& in) {
   return socket.exchange(messages_);
 }
 
-std::vector<uint8_t> address_key(Ipv4 address) {
-  std::vector<uint8_t> key;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    key.push_back(static_cast<uint8_t>(address.value >> shift & 0xff));
-  }
-  return key;
+std::vector<uint8_t> address_key(const Address& address) {
+  return {address.raw().begin(), address.raw().end()};
 }
 
-std::vector<uint8_t> endpoint_key(Ipv4 address, uint16_t port) {
+std::vector<uint8_t> endpoint_key(const Address& address, uint16_t port) {
   std::vector<uint8_t> key = address_key(address);
   key.push_back(static_cast<uint8_t>(port >> 8));
   key.push_back(static_cast<uint8_t>(port & 0xff));
-  key.resize(8);
+  key.resize(key.size() + 2);
   return key;
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "base/text.h"
@@ -25,17 +26,46 @@ using nl::Message;
 
 namespace {
 
-// Offsets and lengths in the IPv4 header, and in a TCP or UDP header.
-constexpr uint32_t kSourceOffset = 12;
-constexpr uint32_t kDestinationOffset = 16;
-constexpr uint32_t kAddressBytes = 4;
+// Where the addresses are in the header of each family, the ports in that of TCP or UDP, and the
+// type in that of ICMP.
+struct AddressOffsets {
+  uint32_t source;
+  uint32_t destination;
+  uint32_t size;
+};
+constexpr AddressOffsets kIpv4Offsets{12, 16, 4};
+constexpr AddressOffsets kIpv6Offsets{8, 24, 16};
 constexpr uint32_t kSourcePortOffset = 0;
 constexpr uint32_t kDestinationPortOffset = 2;
 constexpr uint32_t kPortBytes = 2;
+constexpr uint32_t kIcmpTypeOffset = 0;
+constexpr uint32_t kSolicitedOffset = 8;  // RFC 4861, section 4.3
+// ARP for Ethernet and IPv4: RFC 826.
+constexpr uint32_t kArpOperationOffset = 6;
+constexpr uint32_t kArpSenderOffset = 14;
+constexpr uint32_t kArpTargetOffset = 24;
 
-// All conditions use the first 16-byte register; a port goes into its second 4 bytes.
+// All conditions use the first 16-byte register; the port of an endpoint goes into the word after
+// the address.
 constexpr uint32_t kRegister = NFT_REG_1;
-constexpr uint32_t kSecondWord = NFT_REG32_01;
+constexpr uint32_t kWordAfterIpv4 = NFT_REG32_01;
+constexpr uint32_t kWordAfterIpv6 = NFT_REG32_04;
+
+// The bytes of a mask with LENGTH leading ones.
+std::vector<uint8_t> mask_of(Family family, uint8_t length) {
+  std::vector<uint8_t> bits(family == Family::kIpv4 ? 4 : 16);
+  for (uint8_t i = 0; i < length; ++i) {
+    bits[i / 8] = static_cast<uint8_t>(bits[i / 8] | 0x80 >> i % 8);
+  }
+  return bits;
+}
+
+// The register holds it in the machine's own byte order.
+std::vector<uint8_t> bytes_of(uint32_t value) {
+  std::vector<uint8_t> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
 
 void put_value(Message& message, int type, const void* value, size_t size) {
   message.nest(type, [&] { message.put_bytes(NFTA_DATA_VALUE, value, size); });
@@ -43,10 +73,10 @@ void put_value(Message& message, int type, const void* value, size_t size) {
 
 }  // namespace
 
-Rule::Rule(const std::string& table, const std::string& chain)
-    : message_(request(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND,
+Rule::Rule(const Table& table, const std::string& chain)
+    : message_(request(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND, table.family,
                        str("add filter rule to chain ", quote(chain)), kRequestBytes)) {
-  message_.put_text(NFTA_RULE_TABLE, table);
+  message_.put_text(NFTA_RULE_TABLE, table.name);
   message_.put_text(NFTA_RULE_CHAIN, chain);
   expressions_ = message_.open_nest(NFTA_RULE_EXPRESSIONS);
 }
@@ -75,14 +105,25 @@ void Rule::load_packet(uint32_t base, uint32_t offset, uint32_t size, uint32_t i
   });
 }
 
-void Rule::mask(uint32_t bits) {
+void Rule::load_address(End end, Family family) {
+  const AddressOffsets& at = family == Family::kIpv4 ? kIpv4Offsets : kIpv6Offsets;
+  const uint32_t offset = end == End::kSource ? at.source : at.destination;
+  load_packet(NFT_PAYLOAD_NETWORK_HEADER, offset, at.size, kRegister);
+}
+
+void Rule::load_port(End end, uint32_t into) {
+  const uint32_t offset = end == End::kSource ? kSourcePortOffset : kDestinationPortOffset;
+  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, offset, kPortBytes, into);
+}
+
+void Rule::mask(const std::vector<uint8_t>& bits) {
   expression("bitwise", [&] {
-    const uint32_t zero = 0;
+    const std::vector<uint8_t> zero(bits.size());
     message_.put_be32(NFTA_BITWISE_SREG, kRegister);
     message_.put_be32(NFTA_BITWISE_DREG, kRegister);
-    message_.put_be32(NFTA_BITWISE_LEN, sizeof bits);
-    put_value(message_, NFTA_BITWISE_MASK, &bits, sizeof bits);
-    put_value(message_, NFTA_BITWISE_XOR, &zero, sizeof zero);
+    message_.put_be32(NFTA_BITWISE_LEN, static_cast<uint32_t>(bits.size()));
+    put_value(message_, NFTA_BITWISE_MASK, bits.data(), bits.size());
+    put_value(message_, NFTA_BITWISE_XOR, zero.data(), zero.size());
   });
 }
 
@@ -119,10 +160,10 @@ Rule& Rule::arrives_by(const std::string& interface) {
   return *this;
 }
 
-Rule& Rule::is_ipv4() {
-  const uint8_t family = NFPROTO_IPV4;
+Rule& Rule::is_family(Family family) {
+  const uint8_t protocol = family == Family::kIpv4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
   load_meta(NFT_META_NFPROTO);
-  compare(NFT_CMP_EQ, &family, sizeof family);
+  compare(NFT_CMP_EQ, &protocol, sizeof protocol);
   return *this;
 }
 
@@ -133,53 +174,122 @@ Rule& Rule::is_protocol(uint8_t protocol) {
 }
 
 Rule& Rule::is_established() {
+  constexpr uint32_t kBits = NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED);
   const uint32_t none = 0;
   expression("ct", [&] {
     message_.put_be32(NFTA_CT_KEY, NFT_CT_STATE);
     message_.put_be32(NFTA_CT_DREG, kRegister);
   });
-  mask(NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED));
+  mask(bytes_of(kBits));
   compare(NFT_CMP_NEQ, &none, sizeof none);
+  return *this;
+}
+
+Rule& Rule::has_header(uint8_t header) {
+  const uint8_t present = 1;
+  expression("exthdr", [&] {
+    message_.put_be32(NFTA_EXTHDR_DREG, kRegister);
+    message_.put_u8(NFTA_EXTHDR_TYPE, header);
+    message_.put_be32(NFTA_EXTHDR_OFFSET, 0);
+    message_.put_be32(NFTA_EXTHDR_LEN, 1);
+    message_.put_be32(NFTA_EXTHDR_FLAGS, NFT_EXTHDR_F_PRESENT);
+  });
+  compare(NFT_CMP_EQ, &present, sizeof present);
+  return *this;
+}
+
+Rule& Rule::has_icmp_type(uint8_t first, uint8_t last) {
+  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, kIcmpTypeOffset, sizeof first, kRegister);
+  compare(NFT_CMP_GTE, &first, sizeof first);
+  compare(NFT_CMP_LTE, &last, sizeof last);
+  return *this;
+}
+
+Rule& Rule::solicits_in(const Set& addresses) {
+  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, kSolicitedOffset, kIpv6Offsets.size, kRegister);
+  look_up(addresses);
+  return *this;
+}
+
+Rule& Rule::is_arp(uint16_t operation) {
+  const uint16_t value = htons(operation);
+  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kArpOperationOffset, sizeof value, kRegister);
+  compare(NFT_CMP_EQ, &value, sizeof value);
+  return *this;
+}
+
+Rule& Rule::arp_sender_is(const Address& address) {
+  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kArpSenderOffset, kIpv4Offsets.size, kRegister);
+  compare(NFT_CMP_EQ, address.raw().data(), kIpv4Offsets.size);
+  return *this;
+}
+
+Rule& Rule::arp_target_is(const Address& address) {
+  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kArpTargetOffset, kIpv4Offsets.size, kRegister);
+  compare(NFT_CMP_EQ, address.raw().data(), kIpv4Offsets.size);
+  return *this;
+}
+
+Rule& Rule::arp_target_in(const Set& addresses) {
+  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kArpTargetOffset, kIpv4Offsets.size, kRegister);
+  look_up(addresses);
+  return *this;
+}
+
+void Rule::compare_address(End end, const Address& address) {
+  load_address(end, address.family);
+  compare(NFT_CMP_EQ, address.raw().data(), address.raw().size());
+}
+
+Rule& Rule::from_address(const Address& address) {
+  compare_address(End::kSource, address);
+  return *this;
+}
+
+Rule& Rule::to_address(const Address& address) {
+  compare_address(End::kDestination, address);
   return *this;
 }
 
 Rule& Rule::to_port(uint16_t port) {
   const uint16_t value = htons(port);
-  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, kDestinationPortOffset, kPortBytes, kRegister);
+  load_port(End::kDestination, kRegister);
   compare(NFT_CMP_EQ, &value, sizeof value);
   return *this;
 }
 
 Rule& Rule::to_network_in(const Set& networks, uint8_t length) {
-  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kDestinationOffset, kAddressBytes, kRegister);
-  mask(htonl(length == 0 ? 0 : ~uint32_t{0} << (32 - length)));
+  load_address(End::kDestination, networks.family);
+  mask(mask_of(networks.family, length));
   look_up(networks);
   return *this;
 }
 
 Rule& Rule::to_address_in(const Set& addresses) {
-  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kDestinationOffset, kAddressBytes, kRegister);
+  load_address(End::kDestination, addresses.family);
   look_up(addresses);
   return *this;
 }
 
 Rule& Rule::from_address_in(const Set& addresses) {
-  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kSourceOffset, kAddressBytes, kRegister);
+  load_address(End::kSource, addresses.family);
   look_up(addresses);
   return *this;
 }
 
-Rule& Rule::to_endpoint_in(const Set& endpoints) {
-  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kDestinationOffset, kAddressBytes, kRegister);
-  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, kDestinationPortOffset, kPortBytes, kSecondWord);
+void Rule::look_up_endpoint(End end, const Set& endpoints) {
+  load_address(end, endpoints.family);
+  load_port(end, endpoints.family == Family::kIpv4 ? kWordAfterIpv4 : kWordAfterIpv6);
   look_up(endpoints);
+}
+
+Rule& Rule::to_endpoint_in(const Set& endpoints) {
+  look_up_endpoint(End::kDestination, endpoints);
   return *this;
 }
 
 Rule& Rule::from_endpoint_in(const Set& endpoints) {
-  load_packet(NFT_PAYLOAD_NETWORK_HEADER, kSourceOffset, kAddressBytes, kRegister);
-  load_packet(NFT_PAYLOAD_TRANSPORT_HEADER, kSourcePortOffset, kPortBytes, kSecondWord);
-  look_up(endpoints);
+  look_up_endpoint(End::kSource, endpoints);
   return *this;
 }
 

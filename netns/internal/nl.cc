@@ -76,7 +76,7 @@ class Answers {
     int err = 0;
     if (nlmsg_datalen(&reply) < static_cast<int>(sizeof err)) return nl_error(EBADMSG, what, "");
     std::memcpy(&err, nlmsg_data(&reply), sizeof err);
-    if (err != 0) return error_of(reply, -err, what);
+    if (err != 0 && !batch_[index].tolerates(-err)) return error_of(reply, -err, what);
     done_ = reply.nlmsg_type == NLMSG_DONE || reply.nlmsg_seq == last_;
     return {};
   }

@@ -6,6 +6,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -64,6 +65,11 @@ class Message {
 
   // Ask for an answer also on success. Failures are answered always.
   void request_ack() { raw()->nlmsg_flags |= NLM_F_ACK; }
+  // An answer with this errno is as good as success.
+  void tolerate(int err) { tolerated_.push_back(err); }
+  [[nodiscard]] bool tolerates(int err) const {
+    return std::find(tolerated_.begin(), tolerated_.end(), err) != tolerated_.end();
+  }
   [[nodiscard]] nlmsghdr* raw() const { return nlmsg_hdr(message_.get()); }
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] const std::string& what() const { return what_; }
@@ -72,6 +78,7 @@ class Message {
   void check(int result) { complete_ = complete_ && result >= 0; }
   MessagePtr message_;
   std::string what_;
+  std::vector<int> tolerated_;
   bool complete_ = true;
 };
 

@@ -35,6 +35,11 @@ Scope::~Scope() {
   if (home_.valid() && setns(home_.get(), CLONE_NEWNET) != 0) std::abort();
 }
 
+Result<Fd> open_setting(int namespace_fd, const std::string& path, int flags) {
+  const Scope inside = TRY(Scope::enter(namespace_fd));
+  return base::open_at(AT_FDCWD, path, flags);
+}
+
 Result<Fd> open_socket(int namespace_fd, int domain, int type, int protocol) {
   const Scope inside = TRY(Scope::enter(namespace_fd));
   Fd fd(socket(domain, type | SOCK_CLOEXEC, protocol));

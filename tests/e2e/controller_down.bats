@@ -79,10 +79,15 @@ has_intent() { [ "$(ipuctl ps --output json | jq -r '.[0].state')" = INTENT ]; }
   assert_contains "$(ipuctl gc)" 'nothing to release'
 }
 
+is_releasing() { [ "$(ipuctl ps --output json | jq -r '.[0].state')" = RELEASING ]; }
+
 @test "gc in another network namespace does not free what it cannot see" {
   start job -e IPU_COUNT=4
   sim_stop
   docker kill job
+  # Whoever gives it back waits for the controller; it ends before that comes.
+  wait_until 10 is_releasing
+  in_host pkill -KILL -x ipu-container-h
   sim_start
   run ! in_host unshare --net ipuctl gc
   assert_contains "$output" 'another network namespace'

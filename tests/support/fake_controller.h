@@ -36,6 +36,10 @@ class FakeController final : public vipu::Controller {
     pool_.partitions.at(id).ready = vipu::ReadyState::kError;
     reasons_[id] = reason;
   }
+  // From now on IPU-Machine MACHINE, from 0, has this address.
+  void set_address(uint32_t machine, const std::string& address) {
+    pool_.addresses[machine] = address;
+  }
   // The IPU is not given away any more.
   void taint(const vipu::IpuPlace& place, const std::string& reason) {
     pool_.tainted.push_back({place, reason});

@@ -21,6 +21,7 @@ struct FakePool {
   vipu::Topology topology;
   std::map<std::string, vipu::Partition> partitions = {};
   std::vector<vipu::TaintedIpu> tainted = {};
+  std::map<uint32_t, std::string> addresses = {};  // of IPU-Machines, from 0; others are 10.5.1.N+1
 
   [[nodiscard]] vipu::Survey survey() const {
     vipu::Survey survey;
@@ -96,7 +97,9 @@ struct FakePool {
     const uint32_t number = topology.number_of(place).value();
     const uint32_t on_machine = number % vipu::kIpusPerMachine;
     vipu::IpuofDevice device;
-    device.ip = base::str("10.5.1.", number / vipu::kIpusPerMachine + 1);
+    const uint32_t machine = number / vipu::kIpusPerMachine;
+    const auto address = addresses.find(machine);
+    device.ip = address == addresses.end() ? base::str("10.5.1.", machine + 1) : address->second;
     device.server_port = 50052 + on_machine;
     device.rdma_port = 50152 + on_machine;
     device.device_id = on_machine;

@@ -6,73 +6,27 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/fs.h"
+#include "base/text.h"
+#include "hook/inject/lease_files.h"
 #include "hook/lifecycle/create.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/release.h"
 #include "hook/oci/spec.h"
+#include "hook/plan/orders.h"
 #include "tests/support/fake_controller.h"
+#include "tests/support/lent_controller.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {
-
-// Lends a FakeController to callers that own theirs.
-class LentController final : public vipu::Controller {
- public:
-  LentController(FakeController& fake, std::function<void()> before_create)
-      : fake_(fake), before_create_(std::move(before_create)) {}
-  base::Result<vipu::Grant> create(const vipu::PartitionRequest& request,
-                                   const base::Deadline& deadline) override {
-    if (before_create_) before_create_();
-    return fake_.create(request, deadline);
-  }
-  base::Status submit(const vipu::PartitionRequest& request,
-                      const base::Deadline& deadline) override {
-    if (before_create_) before_create_();
-    return fake_.submit(request, deadline);
-  }
-  base::Result<vipu::Grant> wait(const std::string& id, const base::Deadline& deadline) override {
-    return fake_.wait(id, deadline);
-  }
-  base::Result<std::vector<vipu::Partition>> list(const base::Deadline& deadline) override {
-    return fake_.list(deadline);
-  }
-  base::Result<vipu::PartitionStatus> status(const std::string& id,
-                                             const base::Deadline& deadline) override {
-    return fake_.status(id, deadline);
-  }
-  base::Result<vipu::Grant> config(const std::string& id, std::optional<uint32_t> gcd,
-                                   const base::Deadline& deadline) override {
-    return fake_.config(id, gcd, deadline);
-  }
-  base::Status reset(const std::string& id, vipu::Relocate relocate,
-                     const base::Deadline& deadline) override {
-    return fake_.reset(id, relocate, deadline);
-  }
-  base::Result<base::Removed> remove(const std::string& id, vipu::Force force,
-                                     const base::Deadline& deadline) override {
-    return fake_.remove(id, force, deadline);
-  }
-  base::Result<vipu::Survey> survey(const base::Deadline& deadline) override {
-    return fake_.survey(deadline);
-  }
-  base::Result<std::vector<vipu::IpuAttributes>> attributes(
-      const std::vector<std::string>& agents, const base::Deadline& deadline) override {
-    return fake_.attributes(agents, deadline);
-  }
-  base::Result<std::string> version(const base::Deadline& deadline) override {
-    return fake_.version(deadline);
-  }
-
- private:
-  FakeController& fake_;
-  std::function<void()> before_create_;
-};
 
 // A process of our pid namespace that does not run: its pid is above the largest one.
 inline base::ProcessId dead_process() {
@@ -83,21 +37,30 @@ inline base::ProcessId dead_process() {
 
 class HookHost {
  public:
-  // The pool has this many IPUs; the rail's parent is this interface of the host.
-  explicit HookHost(uint32_t ipus = 16, const std::string& parent = "lo") : controller(ipus) {
+  // The pool has this many IPUs; the rail's parent is this interface of the host, of which nothing
+  // need be true but in tests with a network.
+  explicit HookHost(uint32_t ipus = 16, const std::string& parent = "rnic0") : controller(ipus) {
     config.runtimes = hook::default_runtimes();
     hook::PoolConfig pool;
     pool.name = "pod16";
     pool.controller = "10.5.1.254:8090";
     pool.timeout = std::chrono::seconds(30);
     config.pools = {pool};
-    config.network.rails = {{parent, netns::parse_ipv4_prefix("10.5.0.0/16").take(),
-                             netns::parse_ipv4("10.5.200.10").take(),
-                             netns::parse_ipv4("10.5.200.99").take()}};
+    config.network.rails = {rail(parent, "10.5.0.0/16", "10.5.200.10", "10.5.200.99")};
     env.sysfs = dir / "sys";
   }
   HookHost(const HookHost&) = delete;
   HookHost& operator=(const HookHost&) = delete;
+
+  static hook::RailConfig rail(const std::string& parent, const char* subnet, const char* first,
+                               const char* last) {
+    hook::RailConfig rail;
+    rail.parent = parent;
+    rail.subnet = netns::parse_prefix(subnet).take();
+    rail.first = netns::parse_address(first).take();
+    rail.last = netns::parse_address(last).take();
+    return rail;
+  }
 
   // A bundle with this configuration, or with docker's, opened.
   hook::Bundle make_bundle(const std::string& name, std::string text = "") {
@@ -163,7 +126,13 @@ class HookHost {
   std::vector<std::string> asked_controllers;  // their addresses, one a call
   hook::Ledger ledger = hook::Ledger::open(dir / "state/ledger.db").take();
   hook::Config config;
-  std::vector<std::string> refills;  // pools whose refill was started
+  std::vector<std::string> refills;               // pools whose refill was started
+  std::vector<std::string> probed;                // leases whose addresses were asked about
+  hook::ProbeReport probe_report;                 // the answer
+  std::map<std::string, netns::LinkFacts> links;  // others are Ethernet, up, with an MTU of 9000
+  std::set<std::string> missing_links;
+  std::vector<netns::Address> addresses;  // of the host
+  std::optional<netns::RdmaMode> rdma_mode;
   hook::Env env{ledger,
                 [this](const hook::PoolConfig& pool) {
                   asked_controllers.push_back(hook::source_of(pool));
@@ -171,8 +140,32 @@ class HookHost {
                 },
                 [](const std::string&) { return hook::ControllerSecurity(); },
                 [this](const std::string& pool) { refills.push_back(pool); },
+                [this](const std::string& lease) { answer_probe(lease); },
+                {[this](const std::string& name) { return link_of(name); },
+                 [this]() -> base::Result<std::vector<netns::Address>> { return addresses; },
+                 [this]() -> base::Result<std::optional<netns::RdmaMode>> { return rdma_mode; }},
                 dir / "run",
                 "/usr/local/bin/ipu-container-hook"};
+
+ private:
+  base::Result<netns::LinkFacts> link_of(const std::string& name) {
+    const auto found = links.find(name);
+    if (found != links.end()) return found->second;
+    if (missing_links.contains(name)) {
+      return base::Error(base::Code::kNotFound, "there is no interface " + base::quote(name));
+    }
+    netns::LinkFacts facts;
+    facts.name = name;
+    facts.mtu = 9000;
+    facts.mac = netns::parse_mac("52:54:00:00:00:01").take();
+    facts.is_ethernet = facts.is_up = facts.has_carrier = true;
+    return facts;
+  }
+  void answer_probe(const std::string& lease) {
+    probed.push_back(lease);
+    EXPECT_TRUE(succeeds(hook::write_lease_files(
+        env.run_dir, lease, {{hook::kProbeFile, hook::to_text(probe_report)}})));
+  }
 };
 
 }  // namespace test

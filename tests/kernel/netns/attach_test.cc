@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "netns/filter.h"
 #include "tests/kernel/netns/world.h"
@@ -24,20 +25,19 @@ class AttachTest : public World {};
 
 TEST_F(AttachTest, GivesTheLinkItsNameMacModeAndTheParentsMtu) {
   const Namespace container = make_namespace();
-  const Attachment attachment = must(attach(plan(), host(), container));
+  const Attachment attachment = must(attach(plan(), host(), container))[0];
   const std::string link = run_ip(container, "-d -o link show dev roce0");
   EXPECT_THAT(link, AllOf(HasSubstr(" mtu 4200 "), HasSubstr("link/ether 02:00:0a:05:c8:01 "),
                           HasSubstr("macvlan mode private"), HasSubstr("state UP")));
   EXPECT_EQ(attachment.mtu, 4200U);
   EXPECT_THAT(link, testing::StartsWith(str(attachment.index, ": roce0@")));
-  EXPECT_EQ(attachment.identity, container.identity());
 }
 
 TEST_F(AttachTest, GivesOneAddressAndExactlyTheRoutesOfThePlan) {
   const Namespace container = make_namespace();
-  AttachPlan two_ports = plan();
-  two_ports.peers.push_back(Peer{own_, 9});
-  two_ports.peers.push_back(Peer{ip("10.5.1.3"), 9});
+  NetworkPlan two_ports = plan();
+  two_ports.rails[0].peers.push_back(Peer{own_, 9});
+  two_ports.rails[0].peers.push_back(Peer{ip("10.5.1.3"), 9});
   must(attach(two_ports, host(), container));
   EXPECT_THAT(run_ip(container, "-o -4 address show dev roce0"), HasSubstr("10.5.200.1/32 "));
   EXPECT_EQ(run_ip(container, "-4 route show"),
@@ -82,7 +82,7 @@ TEST_F(AttachTest, AnnouncesTheAddressToTheFabric) {
 TEST_F(AttachTest, WorksWithALinkThatIsTooSmallForIpv6) {
   run_ip(host(), "link set host0 mtu 1200");
   const Namespace container = make_namespace();
-  EXPECT_EQ(must(attach(plan(), host(), container)).mtu, 1200U);
+  EXPECT_EQ(must(attach(plan(), host(), container))[0].mtu, 1200U);
 }
 
 TEST_F(AttachTest, WorksWithTheParentDown) {
@@ -135,13 +135,13 @@ TEST_F(AttachTest, LeavesAnInterfaceWithAnotherMacAlone) {
   EXPECT_THAT(result.error().message(),
               AllOf(HasSubstr("'roce0'"), HasSubstr("02:00:00:00:00:07")));
   EXPECT_EQ(snapshot(container), before);
-  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kWasAbsent);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kWasAbsent);
 }
 
 TEST_F(AttachTest, NamesAnAbsentParentAndWhereItIsConfigured) {
   const Namespace container = make_namespace();
-  AttachPlan absent = plan();
-  absent.parent = "ens9f9";
+  NetworkPlan absent = plan();
+  absent.rails[0].parent = "ens9f9";
   const auto result = attach(absent, host(), container);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code(), Code::kNotFound);
@@ -159,9 +159,9 @@ TEST_F(AttachTest, RefusesTheHostsNamespaceByWhateverHandle) {
 
 TEST_F(AttachTest, RefusesNamesThatNoInterfaceCanHave) {
   const Namespace container = make_namespace();
-  for (const char* name : {"", "sixteen-letters-", "a/b", "a b", ".."}) {
-    AttachPlan bad = plan();
-    bad.interface = name;
+  for (const char* name : {"", "sixteen-letters-", "a/b", "a b", "..", "roce%d"}) {
+    NetworkPlan bad = plan();
+    bad.rails[0].interface = name;
     const std::string before = snapshot(container);
     const auto result = attach(bad, host(), container);
     ASSERT_FALSE(result.ok()) << name;
@@ -180,7 +180,7 @@ TEST_F(AttachTest, LeavesNothingWhenARouteIsTakenByAnother) {
   EXPECT_EQ(result.error().code(), Code::kExists);
   EXPECT_THAT(result.error().message(), HasSubstr("10.5.1.1"));
   EXPECT_EQ(snapshot(container), before);
-  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kWasAbsent);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kWasAbsent);
 }
 
 TEST_F(AttachTest, LeavesNothingWhenTheKernelRefusesTheLink) {
@@ -192,7 +192,7 @@ TEST_F(AttachTest, LeavesNothingWhenTheKernelRefusesTheLink) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code(), Code::kBusy) << result.error().message();
   EXPECT_EQ(snapshot(container), before);
-  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kWasAbsent);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kWasAbsent);
 }
 
 TEST_F(AttachTest, LeavesNothingWhenTheMacIsInUse) {
@@ -213,8 +213,8 @@ TEST_F(AttachTest, SucceedsWithTheMacOfANamespaceThatJustDied) {
     must(attach(plan(), host(), *dead));
     dead.reset();
     const Namespace next = make_namespace();
-    const Attachment attachment = must(attach(plan(), host(), next));
-    must(detach(host(), must(ensure_id(host(), next)), "roce0", plan().mac));
+    const Attachment attachment = must(attach(plan(), host(), next))[0];
+    must(detach(host(), must(ensure_id(host(), next)), "roce0", plan().rails[0].mac));
     EXPECT_GT(attachment.index, 0U);
   }
 }
@@ -232,18 +232,13 @@ TEST_F(AttachTest, LeavesARouteOfDockersToTheProhibitedPrefixInPlace) {
 
 class HostTest : public World {};
 
-TEST_F(HostTest, ListsAllAddresses) {
+TEST_F(HostTest, ListsTheAddressesOfBothFamiliesButLinkLocalOnes) {
   run_ip(host(), "address add 192.0.2.1/24 dev host0");
-  const std::vector<Ipv4> addresses = must(addresses_of(host()));
-  EXPECT_THAT(addresses,
-              testing::UnorderedElementsAre(ip("127.0.0.1"), ip("192.0.2.1"), host_address_));
-}
-
-TEST_F(HostTest, TellsTheMtuOfAnInterface) {
-  EXPECT_EQ(must(mtu_of(host(), "host0")), 4200U);
-  for (const char* absent : {"absent0", "", "a-name-that-is-too-long"}) {
-    EXPECT_EQ(mtu_of(host(), absent).error().code(), Code::kNotFound) << absent;
-  }
+  run_ip(host(), "-6 address add fd00:5::9/64 dev host0");
+  run_ip(host(), "-6 address add fe80::9/64 dev host0");
+  const std::vector<Address> addresses = must(addresses_of(host()));
+  EXPECT_THAT(addresses, testing::UnorderedElementsAre(ip("127.0.0.1"), ip("::1"), ip("192.0.2.1"),
+                                                       ip("fd00:5::9"), host_address_));
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ TEST_F(DetachTest, RemovesTheLinkAndSaysWhetherItWasThere) {
   const Namespace container = make_namespace();
   const int32_t id = must(ensure_id(host(), container));
   must(attach(plan(), host(), container));
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kNow);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kNow);
   EXPECT_EQ(run_ip(container, "-o link show type macvlan"), "");
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kWasAbsent);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kWasAbsent);
 }
 
 TEST_F(DetachTest, FreesTheMacForTheNextOneAtOnce) {
@@ -30,7 +30,7 @@ TEST_F(DetachTest, FreesTheMacForTheNextOneAtOnce) {
     const Namespace container = make_namespace();
     const int32_t id = must(ensure_id(host(), container));
     must(attach(plan(), host(), container));
-    ASSERT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kNow);
+    ASSERT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kNow);
     ASSERT_EQ(connect_tcp({container}, own_, peer_.port), EACCES);
   }
 }
@@ -40,14 +40,14 @@ TEST_F(DetachTest, WorksWithoutTheParent) {
   const int32_t id = must(ensure_id(host(), container));
   must(attach(plan(), host(), container));
   run_ip(host(), "link delete host0");
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kWasAbsent);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kWasAbsent);
 }
 
 TEST_F(DetachTest, DoesNotTouchAnInterfaceWithAnotherMac) {
   const Namespace container = make_namespace();
   const int32_t id = must(ensure_id(host(), container));
   must(attach(plan(1), host(), container));
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan(2).mac)), Removed::kWasAbsent);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan(2).rails[0].mac)), Removed::kWasAbsent);
   EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
 }
 
@@ -56,7 +56,7 @@ TEST_F(DetachTest, RemovesNothingElseFromTheNamespace) {
   add_docker_network(container);
   const int32_t id = must(ensure_id(host(), container));
   must(attach(plan(), host(), container));
-  must(detach(host(), id, "roce0", plan().mac));
+  must(detach(host(), id, "roce0", plan().rails[0].mac));
   EXPECT_THAT(run_ip(container, "-o link show"), HasSubstr("eth0"));
 }
 
@@ -66,15 +66,15 @@ TEST_F(DetachTest, IsDoneWhenTheNamespaceIsGone) {
   must(attach(plan(), host(), *container));
   container.reset();
   // The namespace ends in the background: until then its link may still be there.
-  must(detach(host(), id, "roce0", plan().mac));
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kWasAbsent);
+  must(detach(host(), id, "roce0", plan().rails[0].mac));
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kWasAbsent);
 }
 
 TEST_F(DetachTest, IsDoneWhenTheIdWasNeverGivenOrIsAnothers) {
-  EXPECT_EQ(must(detach(host(), 4711, "roce0", plan().mac)), Removed::kWasAbsent);
+  EXPECT_EQ(must(detach(host(), 4711, "roce0", plan().rails[0].mac)), Removed::kWasAbsent);
   const Namespace stranger = make_namespace();
   const int32_t id = must(ensure_id(host(), stranger));
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kWasAbsent);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kWasAbsent);
 }
 
 TEST_F(DetachTest, RemovesWhatAnInterruptedAttachLeft) {
@@ -83,9 +83,9 @@ TEST_F(DetachTest, RemovesWhatAnInterruptedAttachLeft) {
   Session session = must(Session::open(host()));
   const auto parent = must(session.find_link("host0"));
   ASSERT_TRUE(parent.has_value());
-  const Macvlan half_made{parent->index, "ipu02000a05c801", plan().mac};
+  const Macvlan half_made{parent->index, "ipu02000a05c801", plan().rails[0].mac};
   ASSERT_TRUE(session.create_macvlan(half_made, container).ok());
-  EXPECT_EQ(must(detach(host(), id, "roce0", plan().mac)), Removed::kNow);
+  EXPECT_EQ(must(detach(host(), id, "roce0", plan().rails[0].mac)), Removed::kNow);
   EXPECT_EQ(run_ip(container, "-o link show type macvlan"), "");
 }
 
@@ -94,7 +94,7 @@ TEST_F(DetachTest, RemovesByGroupOnlyWhatHasTheGroup) {
   const int32_t id = must(ensure_id(host(), container));
   must(attach(plan(1), host(), container));
   Session session = must(Session::open(host()));
-  EXPECT_EQ(must(session.remove_group_in(id, group_of(plan(2).mac))), Removed::kWasAbsent);
+  EXPECT_EQ(must(session.remove_group_in(id, group_of(plan(2).rails[0].mac))), Removed::kWasAbsent);
   EXPECT_THAT(run_ip(container, "-o link show type macvlan"), HasSubstr("roce0"));
 }
 

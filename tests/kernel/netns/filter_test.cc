@@ -44,13 +44,13 @@ TEST_F(FilterTest, LetsTheContainerReachItsOwnEndpointOnly) {
 TEST_F(FilterTest, HoldsASocketThatIsBoundToTheDevice) {
   const Namespace container = make_namespace();
   add_docker_network(container);
-  AttachPlan no_prohibit = plan();
+  NetworkPlan no_prohibit = plan();
   no_prohibit.prohibited.clear();
   must(attach(no_prohibit, host(), container));
   const Client bound{container, "roce0"};
   EXPECT_EQ(connect_tcp(bound, other_, stranger_.port, kAtOnce), ECONNREFUSED);
   EXPECT_EQ(connect_tcp(bound, own_, peer_.port), 0);
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_EQ(connect_tcp(bound, other_, stranger_.port), 0);
 }
 
@@ -58,19 +58,19 @@ TEST_F(FilterTest, HoldsADatagramThatIsBoundToTheDevice) {
   const Namespace container = make_namespace();
   const Client bound{container, "roce0"};
   const Service service = serve_udp(fabric(), other_);
-  for (const auto& prohibited : {plan().prohibited, std::vector<Ipv4Prefix>()}) {
-    AttachPlan either = plan();
+  for (const auto& prohibited : {plan().prohibited, std::vector<Prefix>()}) {
+    NetworkPlan either = plan();
     either.prohibited = prohibited;
     must(attach(either, host(), container));
     EXPECT_FALSE(send_udp(bound, other_, service));
-    ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+    ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
     EXPECT_TRUE(send_udp(bound, other_, service));
   }
 }
 
 TEST_F(FilterTest, LetsRoceV2PassToThePeerAndToNobodyElse) {
   const Namespace container = make_namespace();
-  AttachPlan open_plan = plan();
+  NetworkPlan open_plan = plan();
   open_plan.prohibited.clear();
   must(attach(open_plan, host(), container));
   const Service peer = serve_udp(fabric(), own_, 4791);
@@ -85,10 +85,10 @@ TEST_F(FilterTest, LetsRoceV2PassToThePeerAndToNobodyElse) {
 TEST_F(FilterTest, HearsThePeerByRoceV2Only) {
   const Namespace container = make_namespace();
   add_docker_network(container);
-  AttachPlan open_plan = plan();
+  NetworkPlan open_plan = plan();
   open_plan.prohibited.clear();
   must(attach(open_plan, host(), container));
-  const Ipv4 address = open_plan.address;
+  const Address address = open_plan.rails[0].address;
   const Service roce = serve_udp(container, address, 4791);
   const Service datagram = serve_udp(container, address);
   const Service listener = serve_tcp(container, address);
@@ -100,20 +100,31 @@ TEST_F(FilterTest, HearsThePeerByRoceV2Only) {
   write_in(fabric(), "/proc/sys/net/ipv4/conf/fab0/promote_secondaries", "1");
   run_ip(fabric(), "address delete 10.5.1.1/16 dev fab0");
   EXPECT_FALSE(send_udp({fabric()}, address, roce));
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_TRUE(send_udp({fabric()}, address, roce));
+}
+
+TEST_F(FilterTest, HearsThePeerAtTheAddressOfTheInterfaceOnly) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  must(attach(plan(), host(), container));
+  const Service service = serve_udp(container, ip("172.30.1.2"), 4791);
+  run_ip(fabric(), "route add 172.30.1.2/32 via 10.5.200.1 dev fab0 onlink");
+  EXPECT_FALSE(send_udp({fabric()}, ip("172.30.1.2"), service));
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
+  EXPECT_TRUE(send_udp({fabric()}, ip("172.30.1.2"), service));
 }
 
 TEST_F(FilterTest, AcceptsNoConnectionFromAPeerAlsoNotFromItsOwnPort) {
   const Namespace container = make_namespace();
-  AttachPlan silent_peer = plan();
-  silent_peer.peers = {Peer{own_, 7777}};
+  NetworkPlan silent_peer = plan();
+  silent_peer.rails[0].peers = {Peer{own_, 7777}};
   must(attach(silent_peer, host(), container));
-  const Service listener = serve_tcp(container, silent_peer.address);
+  const Service listener = serve_tcp(container, silent_peer.rails[0].address);
   const Client peer{fabric(), "", 7777};
-  EXPECT_EQ(connect_tcp(peer, silent_peer.address, listener.port, kAtOnce), ETIMEDOUT);
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
-  EXPECT_EQ(connect_tcp(peer, silent_peer.address, listener.port), 0);
+  EXPECT_EQ(connect_tcp(peer, silent_peer.rails[0].address, listener.port, kAtOnce), ETIMEDOUT);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp(peer, silent_peer.rails[0].address, listener.port), 0);
 }
 
 TEST_F(FilterTest, KeepsTheProhibitedAwayAlsoByTheDefaultRoute) {
@@ -124,24 +135,24 @@ TEST_F(FilterTest, KeepsTheProhibitedAwayAlsoByTheDefaultRoute) {
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), EACCES);
   run_ip(container, "route delete prohibit 10.5.0.0/16 metric 4791");
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), ECONNREFUSED);
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
 }
 
 TEST_F(FilterTest, KeepsTheContainerFromTheGuardedWhichMayCallIt) {
   const Namespace container = make_namespace();
   add_docker_network(container);
-  const Ipv4 gateway = ip("172.30.1.1");
+  const Address gateway = ip("172.30.1.1");
   const Service on_host = serve_tcp(host(), gateway);
   const Service datagram_on_host = serve_udp(host(), gateway);
-  AttachPlan guarding = plan();
-  guarding.guarded = {Ipv4Prefix{gateway, 32}};
+  NetworkPlan guarding = plan();
+  guarding.guarded = {host_prefix(gateway)};
   must(attach(guarding, host(), container));
   EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
   EXPECT_FALSE(send_udp({container}, gateway, datagram_on_host));
   const Service published = serve_tcp(container, ip("172.30.1.2"));
   EXPECT_TRUE(echoes(host(), ip("172.30.1.2"), published));
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
   EXPECT_TRUE(send_udp({container}, gateway, datagram_on_host));
 }
@@ -152,7 +163,7 @@ TEST_F(FilterTest, LeavesOtherInterfacesAndLoopbackAlone) {
   must(attach(plan(), host(), container));
   const Service on_host = serve_tcp(host(), ip("172.30.1.1"));
   EXPECT_EQ(connect_tcp({container}, ip("172.30.1.1"), on_host.port), 0);
-  for (const Ipv4 own : {ip("127.0.0.1"), plan().address, ip("172.30.1.2")}) {
+  for (const Address own : {ip("127.0.0.1"), plan().rails[0].address, ip("172.30.1.2")}) {
     const Service local = serve_tcp(container, own);
     EXPECT_EQ(connect_tcp({container}, own, local.port), 0) << to_string(own);
   }
@@ -167,7 +178,7 @@ TEST_F(FilterTest, ForwardsNothingToTheFabric) {
   run_ip(host(), "route add 10.5.1.1/32 via 172.30.1.2 dev dock1");
   const Service service = serve_udp(fabric(), own_, 4791);
   EXPECT_FALSE(send_udp({host(), "dock1"}, own_, service));
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_TRUE(send_udp({host(), "dock1"}, own_, service));
 }
 
@@ -182,26 +193,29 @@ TEST_F(FilterTest, ForwardsNothingFromTheFabric) {
   run_ip(fabric(), "route add 172.30.1.1/32 via 10.5.200.1");
   const Service service = serve_udp(host(), ip("172.30.1.1"));
   EXPECT_FALSE(send_udp({fabric()}, ip("172.30.1.1"), service));
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_TRUE(send_udp({fabric()}, ip("172.30.1.1"), service));
 }
 
-TEST_F(FilterTest, LetsNoIpv6PassByTheRoceInterface) {
+TEST_F(FilterTest, LetsNoIpv6PassByAnIpv4Interface) {
   const Namespace container = make_namespace();
   must(attach(plan(), host(), container));
   run_ip(container, "-6 address add fd00::2/64 dev roce0 nodad");
   run_ip(fabric(), "-6 address add fd00::1/64 dev fab0 nodad");
-  EXPECT_FALSE(reaches_ipv6(container, fabric(), "fd00::1"));
-  ASSERT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
-  EXPECT_TRUE(reaches_ipv6(container, fabric(), "fd00::1"));
+  const Service service = serve_tcp(fabric(), ip("fd00::1"));
+  EXPECT_NE(connect_tcp({container}, ip("fd00::1"), service.port, kAtOnce), 0);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp({container}, ip("fd00::1"), service.port), 0);
 }
 
 TEST_F(FilterTest, HoldsAsManyPeersAsTheLargestPartitionHas) {
   const Namespace container = make_namespace();
-  AttachPlan large = plan();
+  NetworkPlan large = plan();
   for (uint16_t i = 0; i < 128; ++i) {
-    large.peers.push_back(Peer{Ipv4{ip("10.5.2.0").value + i}, static_cast<uint16_t>(8000 + i)});
-    large.peers.push_back(Peer{Ipv4{ip("10.5.2.0").value + i}, static_cast<uint16_t>(9000 + i)});
+    large.rails[0].peers.push_back(
+        Peer{ip(str("10.5.2.", i).c_str()), static_cast<uint16_t>(8000 + i)});
+    large.rails[0].peers.push_back(
+        Peer{ip(str("10.5.2.", i).c_str()), static_cast<uint16_t>(9000 + i)});
   }
   must(attach(large, host(), container));
   EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
@@ -213,29 +227,18 @@ TEST_F(FilterTest, HoldsAsManyPeersAsTheLargestPartitionHas) {
 TEST_F(FilterTest, HoldsThousandsOfGuardedAddressesAndPrefixesThatOverlap) {
   const Namespace container = make_namespace();
   add_docker_network(container);
-  const Ipv4 gateway = ip("172.30.1.1");
+  const Address gateway = ip("172.30.1.1");
   const Service on_host = serve_tcp(host(), gateway);
-  AttachPlan large = plan();
+  NetworkPlan large = plan();
   for (uint32_t i = 0; i < 5000; ++i) {
-    large.guarded.push_back(Ipv4Prefix{Ipv4{ip("10.96.0.0").value + i}, 32});
+    large.guarded.push_back(host_prefix(ipv4(0x0a600000 + i)));
   }
-  large.guarded.push_back(Ipv4Prefix{gateway, 32});
-  large.guarded.push_back(must(parse_ipv4_prefix("10.96.0.0/12")));
-  large.prohibited.push_back(must(parse_ipv4_prefix("10.5.1.0/24")));
+  large.guarded.push_back(host_prefix(gateway));
+  large.guarded.push_back(must(parse_prefix("10.96.0.0/12")));
+  large.prohibited.push_back(must(parse_prefix("10.5.1.0/24")));
   must(attach(large, host(), container));
   EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
   EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
-}
-
-TEST_F(FilterTest, KeepsTheFilterOfOneInterfaceWhenAnotherIsAttached) {
-  const Namespace container = make_namespace();
-  must(attach(plan(1), host(), container));
-  AttachPlan second = plan(2);
-  second.interface = "roce1";
-  second.peers = {Peer{other_, stranger_.port}};
-  must(attach(second, host(), container));
-  const Service service = serve_udp(fabric(), other_, 4791);
-  EXPECT_FALSE(send_udp({container, "roce0"}, other_, service));
 }
 
 // As on a kernel without nf_tables.
@@ -274,8 +277,8 @@ TEST_F(FilterTest, IsNeverMissingWithoutAnError) {
 TEST_F(FilterTest, IsRemovedOnce) {
   const Namespace container = make_namespace();
   ASSERT_TRUE(install_filter(plan(), container).ok());
-  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kNow);
-  EXPECT_EQ(must(remove_filter("roce0", container)), Removed::kWasAbsent);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kNow);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kWasAbsent);
 }
 
 }  // namespace

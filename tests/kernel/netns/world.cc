@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernel/netns/world.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -23,61 +18,6 @@ using base::Fd;
 using base::str;
 using internal::Scope;
 
-namespace {
-
-std::string path_of(const Namespace& of) { return str("/proc/", getpid(), "/fd/", of.fd()); }
-
-sockaddr_in socket_address(Ipv4 address, uint16_t port) {
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_port = htons(port);
-  out.sin_addr.s_addr = htonl(address.value);
-  return out;
-}
-
-const sockaddr* generic(const sockaddr_in& address) {
-  const void* const pointer = &address;
-  return static_cast<const sockaddr*>(pointer);
-}
-
-Fd make_socket(const Client& client, int type) {
-  Fd fd = must(internal::open_socket(client.in.fd(), AF_INET, type, 0));
-  if (!client.device.empty()) {
-    EXPECT_EQ(setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, client.device.c_str(),
-                         static_cast<socklen_t>(client.device.size())),
-              0);
-  }
-  const sockaddr_in source = socket_address(Ipv4{}, client.source_port);
-  EXPECT_EQ(bind(fd.get(), generic(source), sizeof source), 0) << client.source_port;
-  return fd;
-}
-
-Service serve(const Namespace& in, int type, Ipv4 at, uint16_t port) {
-  Fd fd = must(internal::open_socket(in.fd(), AF_INET, type, 0));
-  sockaddr_in address = socket_address(at, port);
-  EXPECT_EQ(bind(fd.get(), generic(address), sizeof address), 0) << to_string(at);
-  socklen_t size = sizeof address;
-  void* const pointer = &address;
-  EXPECT_EQ(getsockname(fd.get(), static_cast<sockaddr*>(pointer), &size), 0);
-  return {std::move(fd), ntohs(address.sin_port)};
-}
-
-bool readable(const Fd& fd, std::chrono::milliseconds patience) {
-  pollfd poll_fd{.fd = fd.get(), .events = POLLIN, .revents = 0};
-  return poll(&poll_fd, 1, static_cast<int>(patience.count())) == 1;
-}
-
-int error_of(const Fd& fd) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  EXPECT_EQ(getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size), 0);
-  return error;
-}
-
-}  // namespace
-
-Ipv4 ip(const char* text) { return must(parse_ipv4(text)); }
-
 Namespace make_namespace() {
   const Fd home = must(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   if (unshare(CLONE_NEWNET) != 0) std::abort();
@@ -86,6 +26,8 @@ Namespace make_namespace() {
   run_ip(made, "link set lo up");
   return made;
 }
+
+std::string path_of(const Namespace& of) { return str("/proc/", getpid(), "/fd/", of.fd()); }
 
 std::string run_ip(const Namespace& in, const std::string& arguments) {
   base::Command command{.path = "/sbin/ip",
@@ -122,62 +64,14 @@ void write_in(const Namespace& in, const std::string& path, const std::string& t
   EXPECT_TRUE(base::write_all(fd.get(), text, path).ok());
 }
 
-Service serve_tcp(const Namespace& in, Ipv4 at, uint16_t port) {
-  Service service = serve(in, SOCK_STREAM, at, port);
-  EXPECT_EQ(listen(service.socket.get(), 16), 0);
-  return service;
+void turn_off_ipv6(const Namespace& in) {
+  for (const char* scope : {"all", "default", "lo"}) {
+    write_in(in, str("/proc/sys/net/ipv6/conf/", scope, "/disable_ipv6"), "1");
+  }
 }
 
-Service serve_udp(const Namespace& in, Ipv4 at, uint16_t port) {
-  return serve(in, SOCK_DGRAM, at, port);
-}
-
-int connect_tcp(const Client& client, Ipv4 to, uint16_t port, std::chrono::milliseconds patience) {
-  const Fd fd = make_socket(client, SOCK_STREAM | SOCK_NONBLOCK);
-  const sockaddr_in address = socket_address(to, port);
-  if (connect(fd.get(), generic(address), sizeof address) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  pollfd poll_fd{.fd = fd.get(), .events = POLLOUT, .revents = 0};
-  if (poll(&poll_fd, 1, static_cast<int>(patience.count())) != 1) return ETIMEDOUT;
-  return error_of(fd);
-}
-
-bool send_udp(const Client& client, Ipv4 to, const Service& service) {
-  const Fd fd = make_socket(client, SOCK_DGRAM);
-  const sockaddr_in address = socket_address(to, service.port);
-  if (sendto(fd.get(), "x", 1, 0, generic(address), sizeof address) < 0) return false;
-  // A datagram that passes arrives when its neighbour has answered: far below this.
-  if (!readable(service.socket, std::chrono::milliseconds(300))) return false;
-  char byte = 0;
-  return recv(service.socket.get(), &byte, 1, 0) == 1;
-}
-
-bool reaches_ipv6(const Namespace& from, const Namespace& to, const char* text) {
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  EXPECT_EQ(inet_pton(AF_INET6, text, &address.sin6_addr), 1);
-  void* const pointer = &address;
-  auto* const generic_address = static_cast<sockaddr*>(pointer);
-  socklen_t size = sizeof address;
-  const Fd server = must(internal::open_socket(to.fd(), AF_INET6, SOCK_STREAM, 0));
-  EXPECT_EQ(bind(server.get(), generic_address, size), 0);
-  EXPECT_EQ(listen(server.get(), 1), 0);
-  EXPECT_EQ(getsockname(server.get(), generic_address, &size), 0);
-  const Fd fd = must(internal::open_socket(from.fd(), AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0));
-  if (connect(fd.get(), generic_address, size) != 0 && errno != EINPROGRESS) return false;
-  return readable(server, std::chrono::milliseconds(300));
-}
-
-bool echoes(const Namespace& client, Ipv4 to, const Service& service) {
-  const Fd fd = make_socket({client}, SOCK_STREAM | SOCK_NONBLOCK);
-  const sockaddr_in address = socket_address(to, service.port);
-  if (connect(fd.get(), generic(address), sizeof address) != 0 && errno != EINPROGRESS)
-    return false;
-  if (!readable(service.socket, kPatience)) return false;
-  const Fd accepted(accept4(service.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (send(accepted.get(), "x", 1, MSG_NOSIGNAL) != 1 || !readable(fd, kPatience)) return false;
-  char byte = 0;
-  return recv(fd.get(), &byte, 1, 0) == 1 && byte == 'x';
+void allow_ping(const Namespace& in) {
+  write_in(in, "/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 }
 
 void World::SetUp() {
@@ -187,7 +81,7 @@ void World::SetUp() {
   run_ip(host(), str("link add host0 type veth peer name fab0 netns ", path_of(fabric())));
   run_ip(host(), "link set host0 mtu 4200 up");
   run_ip(host(), str("address add ", to_string(host_address_), "/16 dev host0"));
-  for (const Ipv4 endpoint : {own_, other_}) {
+  for (const Address& endpoint : {own_, other_}) {
     run_ip(fabric(), str("address add ", to_string(endpoint), "/16 dev fab0"));
   }
   run_ip(fabric(), "link set fab0 mtu 4200 up");
@@ -195,15 +89,67 @@ void World::SetUp() {
   stranger_ = serve_tcp(fabric(), other_);
 }
 
-AttachPlan World::plan(uint8_t n) const {
-  AttachPlan plan;
-  plan.parent = "host0";
-  plan.interface = "roce0";
-  plan.mac = MacAddress{{0x02, 0x00, 0x0a, 0x05, 0xc8, n}};
-  plan.address = Ipv4{ip("10.5.200.0").value + n};
-  plan.peers = {Peer{own_, peer_.port}};
-  plan.prohibited = {must(parse_ipv4_prefix("10.5.0.0/16"))};
+NetworkPlan World::plan(uint8_t n) const {
+  RailPlan rail;
+  rail.parent = "host0";
+  rail.interface = "roce0";
+  rail.mac = MacAddress{{0x02, 0x00, 0x0a, 0x05, 0xc8, n}};
+  rail.address = ip(str("10.5.200.", n).c_str());
+  rail.peers = {Peer{own_, peer_.port}};
+  NetworkPlan plan;
+  plan.rails = {rail};
+  plan.prohibited = {must(parse_prefix("10.5.0.0/16"))};
   return plan;
+}
+
+NetworkPlan World::ipv6_plan(uint8_t n) const {
+  NetworkPlan ipv6 = plan(n);
+  ipv6.rails[0].address = ip(str("fd00:5::c8:", n).c_str());
+  ipv6.rails[0].peers = {Peer{own_ipv6_, ipv6_peer_.port}};
+  ipv6.prohibited = {must(parse_prefix("fd00:5::/64"))};
+  return ipv6;
+}
+
+void World::add_ipv6() {
+  for (const Address& endpoint : {own_ipv6_, other_ipv6_}) {
+    run_ip(fabric(), str("-6 address add ", to_string(endpoint), "/64 dev fab0 nodad"));
+  }
+  ipv6_peer_ = serve_tcp(fabric(), own_ipv6_);
+  ipv6_stranger_ = serve_tcp(fabric(), other_ipv6_);
+}
+
+void World::add_second_fabric() {
+  second_fabric_ = make_namespace();
+  run_ip(host(), str("link add host1 type veth peer name fab1 netns ", path_of(second_fabric())));
+  run_ip(host(), "link set host1 up");
+  run_ip(second_fabric(), str("address add ", to_string(second_), "/16 dev fab1"));
+  run_ip(second_fabric(), "link set fab1 up");
+  second_peer_ = serve_tcp(second_fabric(), second_);
+}
+
+void World::silence_the_wire() {
+  write_in(host(), "/proc/sys/net/ipv6/conf/host0/disable_ipv6", "1");
+  write_in(fabric(), "/proc/sys/net/ipv6/conf/fab0/disable_ipv6", "1");
+  if (!second_fabric_.has_value()) return;
+  write_in(host(), "/proc/sys/net/ipv6/conf/host1/disable_ipv6", "1");
+  write_in(second_fabric(), "/proc/sys/net/ipv6/conf/fab1/disable_ipv6", "1");
+}
+
+RailPlan World::second_rail(uint8_t n) const {
+  RailPlan rail;
+  rail.parent = "host1";
+  rail.interface = "roce1";
+  rail.mac = MacAddress{{0x02, 0x00, 0x0a, 0x06, 0xc8, n}};
+  rail.address = ip(str("10.6.200.", n).c_str());
+  rail.peers = {Peer{second_, second_peer_.port}};
+  return rail;
+}
+
+NetworkPlan World::two_rails(uint8_t n) const {
+  NetworkPlan both = plan(n);
+  both.rails.push_back(second_rail(n));
+  both.prohibited.push_back(must(parse_prefix("10.6.0.0/16")));
+  return both;
 }
 
 void World::add_docker_network(const Namespace& container, uint8_t n) {
@@ -218,14 +164,16 @@ void World::add_docker_network(const Namespace& container, uint8_t n) {
   write_in(host(), "/proc/sys/net/ipv4/ip_forward", "1");
 }
 
-// No link states: they settle by themselves some time after a change.
+// No link states and no IPv6 routes of the kernel: they settle by themselves some time after a
+// change.
 std::string World::snapshot(const Namespace& of) {
   const std::string table = run_ip(of, "-br link show");
   std::string links;
   for (const std::string_view line : base::split(table, '\n')) {
     links += str(line.substr(0, line.find(' ')), '\n');
   }
-  return links + run_ip(of, "-4 -o address show") + run_ip(of, "-4 route show table all");
+  return links + run_ip(of, "-4 -o address show") + run_ip(of, "-4 route show table all") +
+         run_ip(of, "-6 route show proto static");
 }
 
 }  // namespace netns

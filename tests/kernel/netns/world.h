@@ -5,29 +5,19 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "netns/attach.h"
 #include "netns/namespace.h"
+#include "tests/kernel/netns/sockets.h"
 
 namespace netns {
 
-// The value of RESULT. An error ends the test: GoogleTest reports an exception with its message.
-template <typename T>
-T must(base::Result<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.error().message());
-  return std::move(result).take();
-}
-
-Ipv4 ip(const char* text);
-
 // A new namespace with its loopback up.
 Namespace make_namespace();
+// The path of a namespace for /sbin/ip.
+std::string path_of(const Namespace& of);
 
 // Runs /sbin/ip with ARGUMENTS in a namespace; what it printed. A failing command fails the test.
 std::string run_ip(const Namespace& in, const std::string& arguments);
@@ -39,38 +29,27 @@ void add_spare_link(const Namespace& in, const std::string& name, const std::str
 std::string read_in(const Namespace& in, const std::string& path);
 void write_in(const Namespace& in, const std::string& path, const std::string& text);
 
-// A socket that listens, or is bound for datagrams; at a port of the kernel's choice if PORT is 0.
-struct Service {
-  base::Fd socket;
-  uint16_t port;
-};
-Service serve_tcp(const Namespace& in, Ipv4 at, uint16_t port = 0);
-Service serve_udp(const Namespace& in, Ipv4 at, uint16_t port = 0);
-
-// Who makes a connection, and how.
-struct Client {
-  const Namespace& in;
-  std::string device{};      // SO_BINDTODEVICE if not empty
-  uint16_t source_port = 0;  // 0: the kernel's choice
-};
-constexpr std::chrono::milliseconds kPatience{2000};
-
-// The errno of connecting, 0 when it succeeded, ETIMEDOUT after PATIENCE.
-int connect_tcp(const Client& client, Ipv4 to, uint16_t port,
-                std::chrono::milliseconds patience = kPatience);
-// Whether SERVICE gets a datagram that is sent to it.
-bool send_udp(const Client& client, Ipv4 to, const Service& service);
-// Whether a process in FROM can connect to one in TO, at this IPv6 address.
-bool reaches_ipv6(const Namespace& from, const Namespace& to, const char* address);
-// Whether the other end of SERVICE's next connection reads what is written there.
-bool echoes(const Namespace& client, Ipv4 to, const Service& service);
+// As docker does to the namespace of a container.
+void turn_off_ipv6(const Namespace& in);
+void allow_ping(const Namespace& in);
 
 class World : public testing::Test {
  protected:
   void SetUp() override;
 
   // A plan for container number N: its own MAC and address, the first endpoint as its peer.
-  [[nodiscard]] AttachPlan plan(uint8_t n = 1) const;
+  [[nodiscard]] NetworkPlan plan(uint8_t n = 1) const;
+  // The same on an IPv6 rail; add_ipv6() first.
+  [[nodiscard]] NetworkPlan ipv6_plan(uint8_t n = 1) const;
+  // Gives the fabric the IPv6 endpoints.
+  void add_ipv6();
+  // A second RoCE interface, host1, with a fabric of its own, which has second_peer_. The rail of
+  // container N on it is roce1.
+  void add_second_fabric();
+  [[nodiscard]] RailPlan second_rail(uint8_t n = 1) const;
+  [[nodiscard]] NetworkPlan two_rails(uint8_t n = 1) const;
+  // Takes IPv6 from the RoCE interfaces of host and fabric, so that only containers send frames.
+  void silence_the_wire();
   // A second interface, eth0, like docker's: 172.30.N.2, default route by the host (172.30.N.1),
   // which forwards to the fabric.
   void add_docker_network(const Namespace& container, uint8_t n = 1);
@@ -80,16 +59,24 @@ class World : public testing::Test {
 
   const Namespace& host() const { return *host_; }
   const Namespace& fabric() const { return *fabric_; }
+  const Namespace& second_fabric() const { return *second_fabric_; }
 
-  const Ipv4 own_ = ip("10.5.1.1");    // the endpoint that plan() names
-  const Ipv4 other_ = ip("10.5.1.2");  // another tenant's
-  const Ipv4 host_address_ = ip("10.5.0.9");
-  Service peer_{};      // TCP at own_
-  Service stranger_{};  // TCP at other_
+  const Address own_ = ip("10.5.1.1");    // the endpoint that plan() names
+  const Address other_ = ip("10.5.1.2");  // another tenant's
+  const Address host_address_ = ip("10.5.0.9");
+  const Address own_ipv6_ = ip("fd00:5::1");
+  const Address other_ipv6_ = ip("fd00:5::2");
+  const Address second_ = ip("10.6.1.1");  // on the second fabric
+  Service peer_{};                         // TCP at own_
+  Service stranger_{};                     // TCP at other_
+  Service ipv6_peer_{};
+  Service ipv6_stranger_{};
+  Service second_peer_{};
 
  private:
   std::optional<Namespace> host_;
   std::optional<Namespace> fabric_;
+  std::optional<Namespace> second_fabric_;
 };
 
 }  // namespace netns

@@ -104,9 +104,13 @@ class Storm : public testing::Test {
     pool.warm = {{4, 2}, {1, 2}};
     setting_.config.pools = {pool};
     setting_.config.network.rdma = hook::RdmaMode::kOff;
-    setting_.config.network.rails = {{"rail0", netns::parse_ipv4_prefix("10.5.0.0/16").take(),
-                                      netns::parse_ipv4("10.5.200.1").take(),
-                                      netns::parse_ipv4("10.5.203.254").take()}};
+    hook::RailConfig rail;
+    rail.parent = "rail0";
+    rail.subnet = netns::parse_prefix("10.5.0.0/16").take();
+    rail.first = netns::parse_address("10.5.200.1").take();
+    rail.last = netns::parse_address("10.5.203.254").take();
+    setting_.config.network.rails = {rail};
+    setting_.config.network.duplicate_probe = milliseconds(0);
     setting_.ledger = dir_ / "state/ledger.db";
     setting_.run_dir = dir_ / "run";
     setting_.bundles = dir_ / "bundles";

@@ -174,6 +174,8 @@ hook::Env make_env(const Setting& setting, hook::Ledger& ledger) {
                 controller,
                 [](const std::string&) { return hook::ControllerSecurity(); },
                 [](const std::string&) {},
+                [](const std::string&) {},
+                hook::host_view("/sys"),
                 setting.run_dir,
                 "/usr/local/bin/ipu-container-hook"};
   env.sysfs = str(setting.run_dir, "/no-sysfs");

@@ -77,13 +77,6 @@ host_network = "refuse"
   EXPECT_TRUE(config.policy.allow_annotation);
 }
 
-TEST(Config, TakesARangeOfOneAddress) {
-  const std::string rail =
-      "[[network.rail]]\nparent = \"a\"\nsubnet = \"10.5.0.0/16\"\nrange = \"10.5.0.9 - "
-      "10.5.0.9\"\n";
-  EXPECT_TRUE(test::succeeds(parse(str(kPool, rail))));
-}
-
 struct Bad {
   const char* name;
   std::string text;
@@ -100,14 +93,13 @@ TEST_P(BadConfigTest, IsRefusedWithFileAndKey) {
   EXPECT_TRUE(test::fails(config, Code::kInvalid, GetParam().message));
 }
 
-// The good file with a line of the pool or of the rail in place of the one with the same key.
+// The good file with a line of the pool in place of the one with the same key.
 std::string with(std::string file, const std::string& line) {
   const std::string key = line.substr(0, line.find('='));
   const size_t at = file.find("\n" + key + "=") + 1;
   return file.replace(at, file.find('\n', at) - at, line);
 }
 std::string with_pool(const std::string& line) { return with(str(kPool, kRail), line); }
-std::string with_rail(const std::string& line) { return with_pool(line); }
 std::string with_more(const std::string& text) { return str(kPool, kRail, text); }
 
 const Bad kBad[] = {
@@ -122,18 +114,6 @@ const Bad kBad[] = {
     {"ControllerWithPort0", with_pool("controller = \"h:0\""), "pool.controller: 'h:0'"},
     {"ControllerWithPort65536", with_pool("controller = \"h:65536\""), "pool.controller: "},
     {"UnknownTableOfThePool", with_more("[pool.x]\n"), "'pool.x'"},
-    {"ParentEmpty", with_rail("parent = \"\""), "network.rail.parent must be"},
-    {"ParentTooLong", with_rail("parent = \"abcdefghijklmnop\""), "at most 15 characters"},
-    {"SubnetWithHostBits", with_rail("subnet = \"10.5.0.1/16\""), "network.rail.subnet: "},
-    {"SubnetWithoutLength", with_rail("subnet = \"10.5.0.0\""), "network.rail.subnet: "},
-    {"SubnetOfIpv6", with_rail("subnet = \"fd00::/64\""), "network.rail.subnet: "},
-    {"RangeWithoutEnd", with_rail("range = \"10.5.200.10\""), "is not FIRST-LAST"},
-    {"RangeBackwards", with_rail("range = \"10.5.200.9-10.5.200.8\""), "ends before it begins"},
-    {"RangeOutsideOfTheSubnet", with_rail("range = \"10.6.0.1-10.6.0.9\""),
-     "network.rail.range must be inside of the subnet 10.5.0.0/16"},
-    {"RangeHalfOutside", with_rail("range = \"10.5.255.1-10.6.0.9\""), "inside of the subnet"},
-    {"RangeOfNonsense", with_rail("range = \"a-b\""), "network.rail.range: "},
-    {"TwoRails", with_more(kRail), "network.rail must be one [[network.rail]]"},
     {"NoRail", kPool, "network.rail must be set: one [[network.rail]]"},
     {"RailIsANumber", str(kPool, "[network]\nrail = 3\n"), "network.rail must be a table"},
     {"TwoPoolsOfOneName",
@@ -187,8 +167,6 @@ const Bad kBad[] = {
      "line 11: unknown key 'polcy'; accepted here: runtime, pool, network, policy"},
     {"UnknownKeyOfThePool", str(kPool, "controler = \"x\"\n", kRail),
      "line 6: unknown key 'pool.controler'; accepted here: name, provider, controller, timeout"},
-    {"UnknownKeyOfTheRail", str(kPool, kRail, "mtu = 1\n"),
-     "line 11: unknown key 'network.rail.mtu'; accepted here: parent, subnet, range"},
     {"UnknownKeyOfThePolicy", with_more("[policy]\nmax = 4\n"),
      "line 12: unknown key 'policy.max'; accepted here: max_ipus, sources"},
     {"UnknownKeyOfTheRuntime", with_more("[runtime]\npath = 4\n"), "unknown key 'runtime.path'"},
@@ -196,17 +174,6 @@ const Bad kBad[] = {
 
 INSTANTIATE_TEST_SUITE_P(Examples, BadConfigTest, testing::ValuesIn(kBad),
                          [](const auto& instance) { return std::string(instance.param.name); });
-
-TEST(Config, RefusesWrongValuesOfTheNetwork) {
-  const auto with_network = [](const std::string& line) {
-    return parse(str("[network]\n", line, "\n", kRail, kPool));
-  };
-  EXPECT_TRUE(test::fails(with_network("rdma = \"maybe\""), Code::kInvalid,
-                          "network.rdma: 'maybe' is not one of \"auto\", \"require\", \"off\""));
-  EXPECT_TRUE(test::fails(with_network("rdma = true"), Code::kInvalid, "network.rdma must be"));
-  EXPECT_TRUE(test::fails(with_network("host_network = \"isolate\""), Code::kInvalid,
-                          "network.host_network must be \"refuse\""));
-}
 
 TEST(Config, RefusesATimeoutThatNoPartitionCanKeep) {
   for (const char* timeout : {"\"90\"", "90", "\"0s\"", "\"\"", "\"25h\""}) {

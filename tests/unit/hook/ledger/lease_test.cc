@@ -31,12 +31,40 @@ TEST(PartitionName, IsShortOfWhereGraphcoresToolsBreak) {
 }
 
 TEST(MacOf, IsLocallyAdministeredUnicastAndHoldsTheAddress) {
-  const netns::Ipv4 address = netns::parse_ipv4("10.5.200.10").take();
+  const netns::Address address = netns::parse_address("10.5.200.10").take();
   const netns::MacAddress mac = mac_of("pod64", address);
   EXPECT_EQ(mac.bytes[0] & 3, 2);
   EXPECT_EQ(netns::to_string(mac).substr(6), "0a:05:c8:0a");
   EXPECT_EQ(mac_of("pod64", address), mac);
   EXPECT_NE(mac_of("pod16", address), mac);
+}
+
+TEST(MacOf, DiffersForTheAddressesOfOneRangeAndForEachAttempt) {
+  for (const char* first : {"10.5.200.10", "fd00:5::fff0"}) {
+    std::set<netns::MacAddress> macs;
+    netns::Address address = netns::parse_address(first).take();
+    for (int i = 0; i < 1000; ++i, address = netns::next(address))
+      macs.insert(mac_of("p", address));
+    EXPECT_EQ(macs.size(), 1000U) << first;
+    std::set<netns::MacAddress> attempts;
+    for (uint32_t attempt = 0; attempt < 16; ++attempt) {
+      attempts.insert(mac_of("p", address, attempt));
+    }
+    EXPECT_EQ(attempts.size(), 16U) << first;
+  }
+}
+
+TEST(MacOf, DependsOnAllOfAnIpv6Address) {
+  EXPECT_NE(mac_of("p", netns::parse_address("fd00:5::1").take()),
+            mac_of("p", netns::parse_address("fd00:6::1").take()));
+}
+
+TEST(Origin, HasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined}) {
+    names.insert(name_of(origin));
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"OWN", "NAMED", "SHARED", "JOINED"}));
 }
 
 TEST(IsLeaseId, TakesOnly32HexadecimalDigits) {

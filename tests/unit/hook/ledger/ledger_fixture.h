@@ -14,11 +14,16 @@
 
 namespace hook {
 
-inline netns::Ipv4 ip(const char* text) { return netns::parse_ipv4(text).take(); }
+inline netns::Address ip(const char* text) { return netns::parse_address(text).take(); }
 
 inline LeasedIpu ipu(const char* address, uint32_t device) {
   return {ip(address), device, static_cast<uint16_t>(50052 + device),
           static_cast<uint16_t>(50152 + device)};
+}
+
+inline RailConfig rail(const std::string& parent, const char* subnet, const char* first,
+                       const char* last) {
+  return {parent, {}, netns::parse_prefix(subnet).take(), ip(first), ip(last)};
 }
 
 class LedgerFixture : public testing::Test {
@@ -30,9 +35,27 @@ class LedgerFixture : public testing::Test {
   Intent intent(const std::string& container) const {
     return {container, "/run/bundle", "team-a", pool_, {rail_}, 4, {4211, 99}};
   }
-  base::Result<Lease> try_acquire() { return ledger_.acquire(intent("container")); }
   Lease acquire(const std::string& container = "container") {
     base::Result<Lease> lease = ledger_.acquire(intent(container));
+    EXPECT_TRUE(test::succeeds(lease));
+    return std::move(lease).take();
+  }
+  // ALLOCATED, with an address on RAILS and no IPU.
+  base::Result<Lease> try_allocate(const std::string& container,
+                                   const std::vector<RailRequest>& rails,
+                                   const std::optional<netns::Identity>& in = std::nullopt) {
+    Intent what = intent(container);
+    if (in) what.rails.clear();  // it may need no address of its own
+    Lease lease = TRY(ledger_.acquire(what));
+    const base::Status allocated = ledger_.allocated(lease, {}, {}, rails, in);
+    if (allocated.ok()) return lease;
+    release(lease);
+    return allocated.error();
+  }
+  base::Result<Lease> try_allocate() { return try_allocate("container", {{rail_, "roce0"}}); }
+  Lease allocate(const std::string& container = "container",
+                 const std::optional<netns::Identity>& in = std::nullopt) {
+    base::Result<Lease> lease = try_allocate(container, {{rail_, "roce0"}}, in);
     EXPECT_TRUE(test::succeeds(lease));
     return std::move(lease).take();
   }
@@ -47,7 +70,7 @@ class LedgerFixture : public testing::Test {
   const std::string path_ = dir_ / "state/ledger.db";
   int64_t now_ = 1'000'000'000'000;
   const PoolConfig pool_{"pod64", Provider::kVipu, "10.1.3.101:8090"};
-  RailConfig rail_{"ens1f0", {ip("10.5.0.0"), 16}, ip("10.5.200.10"), ip("10.5.200.12")};
+  RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.12");
   const base::ProcessId releaser_{4212, 100};
   Ledger ledger_ = open();
 };

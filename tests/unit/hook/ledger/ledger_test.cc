@@ -69,10 +69,8 @@ TEST_F(LedgerTest, BeginsALeaseWithItsIntent) {
   EXPECT_EQ(lease.boot_id, base::boot_id().value());
   EXPECT_EQ(lease.netns_id, -1);
   EXPECT_EQ(lease.created_ms, now_);
-  ASSERT_EQ(lease.rails.size(), 1U);
-  EXPECT_EQ(lease.rails[0].parent, "ens1f0");
-  EXPECT_EQ(lease.rails[0].interface, "roce0");
-  EXPECT_EQ(lease.rails[0].mac, mac_of("pod64", lease.rails[0].address));
+  EXPECT_EQ(lease.attachment, "");
+  EXPECT_TRUE(lease.rails.empty());
 }
 
 void expect_same(const Lease& a, const Lease& b) {
@@ -82,6 +80,9 @@ void expect_same(const Lease& a, const Lease& b) {
   EXPECT_EQ(a.owner, b.owner);
   EXPECT_EQ(a.netns, b.netns);
   EXPECT_EQ(a.netns_id, b.netns_id);
+  EXPECT_EQ(a.attachment, b.attachment);
+  EXPECT_EQ(a.origin, b.origin);
+  EXPECT_EQ(a.ipus, b.ipus);
   EXPECT_EQ(a.host_netns_cookie, b.host_netns_cookie);
   EXPECT_EQ(a.error, b.error);
   EXPECT_EQ(a.obstacle, b.obstacle);
@@ -97,7 +98,9 @@ TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
   expect_same(stored(lease), lease);
   now_ += 10;
   ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)},
-                                               {{ip("10.5.0.0"), 16}, {ip("1.2.3.4"), 32}})));
+                                               {{ip("10.5.0.0"), 16}, {ip("fd00::1"), 128}},
+                                               {{rail_, "roce0"}})));
+  EXPECT_EQ(lease.attachment, lease.id);
   EXPECT_EQ(lease.state, LeaseState::kAllocated);
   EXPECT_EQ(lease.changed_ms, now_);
   expect_same(stored(lease), lease);
@@ -140,7 +143,9 @@ TEST_F(LedgerTest, TakesAChangeOnlyFromTheStateThatItStartsFrom) {
     std::vector<LeaseState> from;
   };
   const Change changes[] = {
-      {"allocated", [&](Lease& l) { return ledger_.allocated(l, {}, {}); }, {LeaseState::kIntent}},
+      {"allocated",
+       [&](Lease& l) { return ledger_.allocated(l, {}, {}, {}); },
+       {LeaseState::kIntent}},
       {"attaching",
        [&](Lease& l) { return ledger_.attaching(l, {}, {}); },
        {LeaseState::kAllocated}},
@@ -175,12 +180,12 @@ TEST_F(LedgerTest, RefusesAWriterThatReadAnOlderGeneration) {
   Lease first = acquire();
   Ledger other = open();
   Lease second = other.find(first.id).take().value();
-  ASSERT_TRUE(test::succeeds(other.allocated(second, {ipu("10.5.1.1", 0)}, {})));
+  ASSERT_TRUE(test::succeeds(other.allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
   EXPECT_TRUE(test::fails(ledger_.releasing(first, releaser_, ""), Code::kBusy,
                           "was changed by another process"));
   EXPECT_EQ(first.state, LeaseState::kIntent);
   expect_same(stored(second), second);
-  EXPECT_TRUE(test::fails(ledger_.allocated(first, {ipu("10.5.1.1", 1)}, {}), Code::kBusy));
+  EXPECT_TRUE(test::fails(ledger_.allocated(first, {ipu("10.5.1.1", 1)}, {}, {}), Code::kBusy));
   expect_same(stored(second), second);
 }
 
@@ -196,20 +201,21 @@ TEST_F(LedgerTest, GivesAnIpuToOneLeaseOnly) {
   Lease first = acquire("a");
   Lease second = acquire("b");
   ASSERT_TRUE(
-      test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)}, {})));
-  EXPECT_TRUE(test::fails(ledger_.allocated(second, {ipu("10.5.1.2", 0), ipu("10.5.1.1", 1)}, {}),
-                          Code::kExists, "IPU 1 of 10.5.1.1, which another container holds"));
+      test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)}, {}, {})));
+  EXPECT_TRUE(
+      test::fails(ledger_.allocated(second, {ipu("10.5.1.2", 0), ipu("10.5.1.1", 1)}, {}, {}),
+                  Code::kExists, "IPU 1 of 10.5.1.1, which another container holds"));
   EXPECT_EQ(second.state, LeaseState::kIntent);
   expect_same(stored(second), second);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.2", 0)}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.2", 0)}, {}, {})));
 }
 
 TEST_F(LedgerTest, GivesAnIpuAgainAsSoonAsItsLeaseIsFree) {
   Lease first = acquire("a");
   Lease second = acquire("b");
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0)}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0)}, {}, {})));
   release(first);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.1", 0)}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 // The limit on the size of a file stands in for a full disk.
@@ -222,13 +228,13 @@ TEST_F(LedgerTest, LeavesTheCallersLeaseAsItIsStoredWhenTheDiskIsFull) {
   (void)::signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{static_cast<rlim_t>(log.st_size), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-  const Status full = ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {});
+  const Status full = ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {}, {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   (void)::signal(SIGXFSZ, SIG_DFL);
   EXPECT_FALSE(full.ok());
   EXPECT_EQ(lease.state, LeaseState::kIntent);
   expect_same(stored(lease), lease);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 TEST_F(LedgerTest, ListsLiveLeasesOldestFirst) {

@@ -44,7 +44,7 @@ class PartitionsTest : public LedgerFixture {
   }
   ResetDuty duty(const Lease& lease) { return ledger_.partitions().reset_duty(lease).take(); }
   void allocate(Lease& lease, std::vector<LeasedIpu> ipus) {
-    ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, std::move(ipus), {})));
+    ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, std::move(ipus), {}, {})));
   }
 };
 
@@ -194,15 +194,17 @@ TEST_F(PartitionsTest, ShareTheirIpusWithinOneSharedPartitionOnly) {
   allocate(a, {ipu("10.5.1.1", 0)});
   allocate(b, {ipu("10.5.1.1", 0)});
   Lease foreign = use("other");
-  EXPECT_TRUE(test::fails(ledger_.allocated(foreign, {ipu("10.5.1.1", 0)}, {}), Code::kExists,
+  EXPECT_TRUE(test::fails(ledger_.allocated(foreign, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists,
                           "which another container holds"));
   release(foreign);
   Lease exclusive = acquire("exclusive");
-  EXPECT_TRUE(test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}), Code::kExists));
+  EXPECT_TRUE(
+      test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
   release(a);
-  EXPECT_TRUE(test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}), Code::kExists));
+  EXPECT_TRUE(
+      test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
   release(b);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 TEST_F(PartitionsTest, AreRemovedByOneProcess) {

@@ -58,8 +58,8 @@ TEST_F(PrepareTest, RecordsTheLeaseWithAllThatItHolds) {
   EXPECT_EQ(lease.owner, base::current_process().value());
   EXPECT_EQ(lease.ipus, 4U);
   EXPECT_EQ(lease.devices.size(), 4U);
-  EXPECT_THAT(lease.prohibited, ElementsAre(netns::parse_ipv4_prefix("10.5.0.0/16").value(),
-                                            netns::parse_ipv4_prefix("10.5.1.254/32").value()));
+  EXPECT_THAT(lease.prohibited, ElementsAre(netns::parse_prefix("10.5.0.0/16").value(),
+                                            netns::parse_prefix("10.5.1.254/32").value()));
   EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
 }
 
@@ -96,7 +96,11 @@ TEST_F(PrepareTest, GivesTheDevicesOfTheRail) {
     ASSERT_TRUE(base::ensure_dir(file.substr(0, file.rfind('/')), 0755).ok());
     ASSERT_TRUE(base::write_atomic(file, text, {}).ok());
   };
-  write("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "lo");
+  write("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "rnic0");
+  for (const char* gid : {"0", "1", "2"}) {
+    write(base::str("infiniband/mlx5_0/ports/1/gids/", gid),
+          "0000:0000:0000:0000:0000:0000:0000:0000");
+  }
   write("infiniband_verbs/uverbs0/ibdev", "mlx5_0");
   write("infiniband_verbs/uverbs0/dev", "231:192");
   write("misc/rdma_cm/dev", "10:58");
@@ -206,7 +210,7 @@ TEST_F(PrepareTest, UndoesAllWhenTheBundleCannotBeReplaced) {
 }
 
 TEST_F(PrepareTest, RefusesAnIpuMachineThatNoRailReaches) {
-  host_.config.network.rails[0].subnet = netns::parse_ipv4_prefix("10.5.200.0/24").take();
+  host_.config.network.rails[0].subnet = netns::parse_prefix("10.5.200.0/24").take();
   EXPECT_TRUE(test::fails(fail_to_start(4), Code::kInvalid,
                           "IPU-Machine 10.5.1.1 of the partition is in no subnet"));
   EXPECT_TRUE(host_.is_empty());
@@ -222,6 +226,7 @@ TEST_F(PrepareTest, RefusesTheNetworkOfTheHostBeforeItTakesAnything) {
 
 TEST_F(PrepareTest, RefusesAnAbsentRailBeforeItTakesAnything) {
   host_.config.network.rails[0].parent = "absent0";
+  host_.missing_links = {"absent0"};
   EXPECT_TRUE(test::fails(fail_to_start(4), Code::kNotFound, "network.rail"));
   EXPECT_TRUE(test::fails(host_.prepare("web", 4), Code::kNotFound, "absent0"));
   expect_untouched();
@@ -244,7 +249,7 @@ TEST_F(PrepareTest, RefusesABrokenBundleBeforeItTakesAnything) {
 TEST_F(PrepareTest, SaysThatNoAddressIsLeft) {
   host_.config.network.rails[0].last = host_.config.network.rails[0].first;
   host_.start("a", 4);
-  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kBusy, "all 1 addresses of rail 'lo'"));
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kBusy, "all 1 addresses of rail 'rnic0'"));
 }
 
 TEST_F(PrepareTest, RefusesAPoolThatIsNotConfigured) {

@@ -224,5 +224,30 @@ TEST(EditSpec, FailsAsParseSpecDoes) {
   EXPECT_TRUE(test::fails(edit_spec("", edit_for("aa")), Code::kInvalid, "empty"));
 }
 
+TEST(EditSpec, GivesANetworkOfItsOwnInsteadOfOneByPath) {
+  SpecEdit edit;
+  edit.own_network = true;
+  const Json spec = parsed(edited(
+      R"({"linux":{"namespaces":[{"type":"pid"},{"type":"network","path":"/proc/1/ns/net"}]}})",
+      edit));
+  EXPECT_EQ(spec["linux"]["namespaces"], parsed(R"([{"type":"pid"},{"type":"network"}])"));
+}
+
+TEST(EditSpec, GivesANetworkWhereThereWasNone) {
+  SpecEdit edit;
+  edit.own_network = true;
+  EXPECT_EQ(parsed(edited("{}", edit))["linux"]["namespaces"], parsed(R"([{"type":"network"}])"));
+}
+
+TEST(EditSpec, LimitsTheRdmaDeviceAndKeepsTheLimitsOfOthers) {
+  SpecEdit edit;
+  edit.rdma_limits["mlx5_0"].handles = 8;
+  const Json spec = parsed(edited(
+      R"({"linux":{"resources":{"rdma":{"mlx5_1":{"hcaObjects":5},"mlx5_0":{"hcaObjects":6}}}}})",
+      edit));
+  EXPECT_EQ(spec["linux"]["resources"]["rdma"],
+            parsed(R"({"mlx5_1":{"hcaObjects":5},"mlx5_0":{"hcaObjects":6,"hcaHandles":8}})"));
+}
+
 }  // namespace
 }  // namespace hook

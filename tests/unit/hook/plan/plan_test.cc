@@ -18,7 +18,17 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-netns::Ipv4 ip(const char* text) { return netns::parse_ipv4(text).take(); }
+netns::Address ip(const char* text) { return netns::parse_address(text).take(); }
+
+RailLease rail(const char* parent, const char* interface, const char* subnet, const char* address) {
+  RailLease rail;
+  rail.parent = parent;
+  rail.interface = interface;
+  rail.subnet = netns::parse_prefix(subnet).take();
+  rail.address = ip(address);
+  rail.mac = mac_of("pod64", rail.address);
+  return rail;
+}
 
 Lease lease_of_two_ipus() {
   Lease lease;
@@ -26,7 +36,7 @@ Lease lease_of_two_ipus() {
   lease.pool = "pod64";
   lease.partition = "c-0123456789ab";
   lease.ipus = 2;
-  lease.rails = {{"ens1f0", "roce0", ip("10.5.200.10"), mac_of("pod64", ip("10.5.200.10"))}};
+  lease.rails = {rail("ens1f0", "roce0", "10.5.0.0/16", "10.5.200.10")};
   lease.devices = {{ip("10.5.1.1"), 0, 50052, 50152}, {ip("10.5.1.2"), 3, 50055, 50155}};
   lease.prohibited = {{ip("10.5.0.0"), 16}, {ip("10.1.3.101"), 32}};
   return lease;
@@ -58,9 +68,10 @@ Json lease_file(const Plan& plan) {
   return base::parse_json(plan.files.at("lease.json"), "lease.json").take();
 }
 
-TEST(MakePlan, WritesTheTwoFilesThatItMounts) {
+TEST(MakePlan, WritesTheTwoFilesThatItMountsAndOneForTheHook) {
   const Plan plan = make_plan(input());
-  EXPECT_THAT(plan.files, ElementsAre(Pair("ipuof.conf", vipu::to_ipuof_file(input().ipuof)),
+  EXPECT_THAT(plan.files, ElementsAre(Pair(kOrdersFile, testing::_),
+                                      Pair("ipuof.conf", vipu::to_ipuof_file(input().ipuof)),
                                       Pair("lease.json", testing::_)));
   EXPECT_THAT(
       plan.edit.mounts,
@@ -108,7 +119,7 @@ TEST(MakePlan, GivesTheNodesOfTheRailsDevice) {
   EXPECT_EQ(plan.edit.devices, mlx5().nodes);
   const Json rail = lease_file(plan)["rails"][0];
   EXPECT_EQ(base::to_text(rail["rdma"]),
-            R"({"device":"mlx5_0","port":1,)"
+            R"({"device":"mlx5_0","port":1,"gid_index":null,"gid_type":null,)"
             R"("nodes":["/dev/infiniband/uverbs0","/dev/infiniband/rdma_cm"]})");
   EXPECT_FALSE(rail.contains("rdma_absent"));
 }
@@ -137,18 +148,87 @@ TEST(MakePlan, IsTheSameForTheSameInput) {
   EXPECT_EQ(make_plan(input()).files, make_plan(input()).files);
 }
 
-TEST(AttachPlan, NamesThePeersOfTheLeaseAndNothingElse) {
+TEST(MakePlan, TellsTheHookWhichPortsToWaitFor) {
+  PlanInput with_rdma = input();
+  with_rdma.rdma = {mlx5()};
+  with_rdma.orders.gid_wait = std::chrono::milliseconds(7);
+  const auto orders = parse_orders(make_plan(with_rdma).files.at(kOrdersFile));
+  ASSERT_TRUE(test::succeeds(orders));
+  EXPECT_EQ(orders.value().gid_wait.count(), 7);
+  EXPECT_THAT(orders.value().ports, ElementsAre(AttachOrders::Port{"roce0", "mlx5_0", 1}));
+}
+
+TEST(MakePlan, LimitsEachRdmaDeviceAsConfigured) {
+  PlanInput with_rdma = input();
+  with_rdma.rdma = {mlx5()};
+  EXPECT_TRUE(make_plan(with_rdma).edit.rdma_limits.empty());
+  with_rdma.rdma_limit.handles = 8;
+  EXPECT_THAT(make_plan(with_rdma).edit.rdma_limits,
+              ElementsAre(Pair("mlx5_0", RdmaLimit{8, std::nullopt})));
+}
+
+TEST(MakePlan, NamesANodeOnceThatTwoRailsShare) {
+  PlanInput two = input();
+  two.lease.rails.push_back(rail("ens1f1", "roce1", "10.6.0.0/16", "10.6.200.10"));
+  RdmaDevice second = mlx5();
+  second.name = "mlx5_1";
+  second.nodes[0] = {"/dev/infiniband/uverbs1", 231, 193};
+  two.rdma = {mlx5(), second};
+  const Plan plan = make_plan(two);
+  EXPECT_THAT(plan.edit.devices, ElementsAre(mlx5().nodes[0], mlx5().nodes[1], second.nodes[0]));
+}
+
+TEST(NetworkPlan, NamesThePeersOfTheLeaseAndNothingElse) {
   const Lease lease = lease_of_two_ipus();
-  const netns::AttachPlan plan = attach_plan(lease, lease.rails[0], {ip("10.5.0.9")});
-  EXPECT_EQ(plan.parent, "ens1f0");
-  EXPECT_EQ(plan.interface, "roce0");
-  EXPECT_EQ(plan.mac, lease.rails[0].mac);
-  EXPECT_EQ(plan.address, ip("10.5.200.10"));
-  EXPECT_THAT(plan.peers,
+  const netns::NetworkPlan plan = network_plan({lease}, {ip("10.5.0.9"), ip("fd00::9")});
+  ASSERT_EQ(plan.rails.size(), 1U);
+  EXPECT_EQ(plan.rails[0].parent, "ens1f0");
+  EXPECT_EQ(plan.rails[0].interface, "roce0");
+  EXPECT_EQ(plan.rails[0].mac, lease.rails[0].mac);
+  EXPECT_EQ(plan.rails[0].address, ip("10.5.200.10"));
+  EXPECT_THAT(plan.rails[0].peers,
               ElementsAre(netns::Peer{ip("10.5.1.1"), 50052}, netns::Peer{ip("10.5.1.1"), 50152},
                           netns::Peer{ip("10.5.1.2"), 50055}, netns::Peer{ip("10.5.1.2"), 50155}));
-  EXPECT_EQ(plan.prohibited, lease.prohibited);
-  EXPECT_THAT(plan.guarded, ElementsAre(netns::Ipv4Prefix{ip("10.5.0.9"), 32}));
+  EXPECT_THAT(plan.prohibited, testing::UnorderedElementsAreArray(lease.prohibited));
+  EXPECT_THAT(plan.guarded,
+              ElementsAre(netns::Prefix{ip("10.5.0.9"), 32}, netns::Prefix{ip("fd00::9"), 128}));
+}
+
+TEST(NetworkPlan, GivesEachRailItsOwnPeers) {
+  Lease lease = lease_of_two_ipus();
+  lease.rails.push_back(rail("ens1f1", "roce1", "10.6.0.0/16", "10.6.200.10"));
+  lease.rails[1].peers = {{ip("10.6.9.9"), 2049}};
+  lease.devices[1].address = ip("10.6.1.2");
+  const netns::NetworkPlan plan = network_plan({lease}, {});
+  EXPECT_THAT(plan.rails[0].peers,
+              ElementsAre(netns::Peer{ip("10.5.1.1"), 50052}, netns::Peer{ip("10.5.1.1"), 50152}));
+  EXPECT_THAT(plan.rails[1].peers,
+              ElementsAre(netns::Peer{ip("10.6.9.9"), 2049}, netns::Peer{ip("10.6.1.2"), 50055},
+                          netns::Peer{ip("10.6.1.2"), 50155}));
+}
+
+TEST(NetworkPlan, HoldsTheIpusOfAllLeasesThatShareIt) {
+  const Lease first = lease_of_two_ipus();
+  Lease second = first;
+  second.devices = {{ip("10.5.1.7"), 0, 50052, 50152}, first.devices[0]};
+  second.prohibited = {{ip("10.1.3.102"), 32}};
+  const netns::NetworkPlan plan = network_plan({first, second}, {});
+  EXPECT_EQ(plan.rails[0].peers.size(), 6U);
+  EXPECT_EQ(plan.prohibited.size(), 3U);
+}
+
+TEST(WithGids, FillsInTheIndexOfEachInterface) {
+  PlanInput with_rdma = input();
+  with_rdma.rdma = {mlx5()};
+  const std::string text = make_plan(with_rdma).files.at("lease.json");
+  Gid gid;
+  gid.index = 7;
+  gid.type = "RoCE v2";
+  const base::Json filled =
+      base::parse_json(with_gids(text, {{"roce0", gid}}).take(), "lease.json").take();
+  EXPECT_EQ(filled["rails"][0]["rdma"]["gid_index"], 7);
+  EXPECT_EQ(filled["rails"][0]["rdma"]["gid_type"], "RoCE v2");
+  EXPECT_EQ(with_gids(text, {}).value(), text);
 }
 
 TEST(LeasedIpus, AreThoseOfTheConfiguration) {
@@ -164,7 +244,7 @@ TEST(LeasedIpus, RefuseAnAnswerOfAnotherSize) {
 }
 
 TEST(LeasedIpus, RefuseWhatIsNoAddressOrPort) {
-  for (const char* address : {"", "ipum-1", "fd00::1", "10.5.1", "10.5.1.1 "}) {
+  for (const char* address : {"", "ipum-1", "fd00::1::", "10.5.1", "10.5.1.1 "}) {
     EXPECT_TRUE(test::fails(leased_ipus({{device(address, 0)}, {}}, 1), Code::kInvalid,
                             "IPUoF configuration"))
         << address;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The [network] table of the configuration, and its [[network.rail]] tables.
+#pragma once
+
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/config/section.h"
+
+namespace hook {
+
+// All of [network]. No two rails overlap or have an interface in common.
+base::Result<NetworkConfig> read_network(const Section& section);
+
+base::Result<RailConfig> read_rail(const Section& section);
+
+}  // namespace hook

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lease begins: with which partition.
+#include "base/fs.h"
+#include "base/text.h"
+#include "hook/ledger/ledger.h"
+#include "hook/ledger/rail_choice.h"
+#include "hook/ledger/rows.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+namespace {
+
+constexpr int64_t kHistoryMs = int64_t{7} * 24 * 3600 * 1000;
+
+// Whether LEASE has what INTENT asks for by name, if it does.
+bool fits(const Lease& lease, const std::optional<NamedPartition>& named) {
+  if (!named) return true;
+  return lease.partition == named->name && lease.gcd == named->gcd.value_or(lease.gcd);
+}
+
+// LEASE has the partition of OTHER.
+void join(const Lease& other, Lease& lease) {
+  lease.controller = other.controller;
+  lease.partition = other.partition;
+  lease.gcd = other.gcd;
+  lease.ipus = other.ipus;
+  lease.origin = Origin::kJoined;
+}
+
+}  // namespace
+
+Result<Lease> Ledger::acquire(const Intent& intent) {
+  Lease lease;
+  lease.id = TRY(base::random_hex(16));
+  lease.container = intent.container;
+  lease.bundle = intent.bundle;
+  lease.tenant = intent.tenant;
+  lease.pool = intent.pool.name;
+  lease.controller = source_of(intent.pool);
+  lease.owner = intent.owner;
+  lease.boot_id = TRY(base::boot_id());
+
+  Transaction transaction = TRY(Transaction::begin(store_->database));
+  lease.created_ms = lease.changed_ms = store_->now();
+  TRY(forget_history(lease.changed_ms - kHistoryMs));
+  const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));
+  if (other) {
+    join(*other, lease);
+  } else {
+    TRY(choose_partition(intent, lease));
+    for (const RailConfig& rail : intent.rails) {
+      TRY(choose_address(store_->database, rail, lease.changed_ms));
+    }
+  }
+  const Status inserted = insert_lease(store_->database, lease);
+  if (!inserted.ok() && inserted.error().code() == Code::kExists) return taken(lease);
+  TRY(inserted);
+  TRY(load_ipus(store_->database, lease));
+  TRY(insert_event(store_->database, lease, "INTENT"));
+  TRY(transaction.commit());
+  return lease;
+}
+
+// The lease of the sandbox, if it has a partition that INTENT can join. A container that was
+// started again may have several: the newest counts.
+Result<std::optional<Lease>> Ledger::find_joinable(const Intent& intent, const std::string& boot) {
+  if (intent.sandbox.empty()) return std::optional<Lease>();
+  std::vector<Lease> leases = TRY(select_leases(store_->database,
+                                                "container = ? AND pool = ? AND boot_id = ?"
+                                                " AND state IN ('INTENT', 'ALLOCATED', 'RUNNING')",
+                                                {intent.sandbox, intent.pool.name, boot}));
+  std::erase_if(leases, [&](const Lease& lease) { return !fits(lease, intent.named); });
+  if (leases.empty()) return std::optional<Lease>();
+  if (leases.back().state != LeaseState::kIntent) {
+    return std::optional<Lease>(std::move(leases.back()));
+  }
+  return Error(Code::kBusy, str("container ", intent.sandbox.substr(0, 12),
+                                ", the sandbox of the pod, is still being started"));
+}
+
+Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
+  if (!intent.named) {
+    lease.partition = partition_name(lease.id);
+    lease.ipus = intent.ipus;
+    return {};
+  }
+  const std::string name = base::quote(intent.named->name);
+  const std::optional<PartitionRecord> record =
+      TRY(partitions().find(intent.pool.name, intent.named->name));
+  if (!record || record->kind != PartitionKind::kNamed || record->state != PartitionState::kReady) {
+    return Error(Code::kNotFound, str("pool '", intent.pool.name, "' has no partition ", name,
+                                      " that was made ahead on this host; make one with 'ipuctl"
+                                      " partition create'"));
+  }
+  if (!intent.named->gcd && record->gcds > 1) {
+    return Error(Code::kInvalid, str("partition ", name, " has ", record->gcds,
+                                     " GCDs; say which one with IPU_GCD=0 to ", record->gcds - 1));
+  }
+  lease.gcd = intent.named->gcd.value_or(0);
+  if (lease.gcd >= record->gcds) {
+    return Error(Code::kInvalid, str("partition ", name, " has no GCD ", lease.gcd, ": it has ",
+                                     record->gcds, ", numbered from 0"));
+  }
+  lease.partition = record->name;
+  lease.controller = record->source;
+  lease.origin = record->shared ? Origin::kShared : Origin::kNamed;
+  lease.ipus = record->ipus / record->gcds;
+  return {};
+}
+
+// Who has what LEASE wanted.
+Error Ledger::taken(const Lease& lease) {
+  std::string holder = "another lease";
+  const Result<std::vector<Lease>> holders = partitions().holders(lease.pool, lease.partition);
+  for (const Lease& other : holders.ok() ? holders.value() : std::vector<Lease>()) {
+    if (other.gcd == lease.gcd && other.origin != Origin::kJoined)
+      holder = str("container ", other.container.substr(0, 12));
+  }
+  return {Code::kBusy, str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition),
+                           " is in use by ", holder, "; see 'ipuctl ps'")};
+}
+
+Status Ledger::forget_history(int64_t before_ms) {
+  for (const char* sql :
+       {"DELETE FROM event WHERE lease IN (SELECT id FROM lease WHERE state IN ('FREE', 'FAILED')"
+        " AND changed_ms < ?)",
+        "DELETE FROM lease WHERE state IN ('FREE', 'FAILED') AND changed_ms < ?"}) {
+    Statement statement = TRY(store_->database.prepare(sql));
+    TRY(statement.bind(before_ms).run());
+  }
+  return {};
+}
+
+}  // namespace hook

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ledger is asked.
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+#include "hook/ledger/ledger.h"
+#include "hook/ledger/rail_choice.h"
+#include "hook/ledger/rows.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::str;
+using sqlite::Statement;
+
+Result<std::optional<Lease>> Ledger::find(const std::string& id) {
+  std::vector<Lease> leases = TRY(select_leases(store_->database, "id = ?", {id}));
+  if (leases.empty()) return std::optional<Lease>();
+  return std::optional<Lease>(std::move(leases.front()));
+}
+
+Result<Lease> Ledger::get(const std::string& text) {
+  constexpr std::string_view kMatches =
+      "(substr(id, 1, length(?1)) = ?1 OR substr(container, 1, length(?1)) = ?1)";
+  std::vector<Lease> found = TRY(select_leases(
+      store_->database, str("state NOT IN ('FREE', 'FAILED') AND ", kMatches), {text}));
+  if (found.empty()) found = TRY(select_leases(store_->database, kMatches, {text}));
+  if (found.empty() || text.empty()) {
+    return Error(Code::kNotFound,
+                 str("no lease or container is called ", base::quote(text), "; see 'ipuctl ps'"));
+  }
+  const auto is_exact = [&](const Lease& lease) {
+    return lease.id == text || lease.container == text;
+  };
+  if (std::any_of(found.begin(), found.end(), is_exact))
+    std::erase_if(found, std::not_fn(is_exact));
+  // A container that was started again has a lease from each time: the newest is meant.
+  const std::string& container = found.back().container;
+  for (const Lease& lease : found) {
+    if (lease.container != container) {
+      return Error(Code::kInvalid, str(base::quote(text),
+                                       " fits the leases of several containers; give more of it"));
+    }
+  }
+  return std::move(found.back());
+}
+
+Result<std::vector<Lease>> Ledger::live() {
+  return select_leases(store_->database, "state NOT IN ('FREE', 'FAILED')", {});
+}
+
+Result<std::vector<Lease>> Ledger::sharers(const Lease& lease) {
+  return select_leases(store_->database,
+                       "attachment = ? AND attachment <> '' AND id <> ?"
+                       " AND state IN ('INTENT', 'ALLOCATED', 'RUNNING')",
+                       {lease.attachment, lease.id});
+}
+
+Result<uint32_t> Ledger::held_addresses(const std::string& parent) {
+  Statement statement = TRY(store_->database.prepare(
+      "SELECT COUNT(*) FROM address WHERE parent = ? AND free_at IS NULL"));
+  TRY(statement.bind(parent).step());
+  return static_cast<uint32_t>(statement.integer(0));
+}
+
+Result<Ledger::RailUse> Ledger::use_of(const RailConfig& rail) {
+  return count_use(store_->database, rail, store_->now());
+}
+
+Result<int64_t> Ledger::data_version() {
+  Statement statement = TRY(store_->database.prepare("PRAGMA data_version"));
+  TRY(statement.step());
+  return statement.integer(0);
+}
+
+}  // namespace hook

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/device/rdma.h"
+#include "hook/inject/lease_files.h"
+#include "hook/lifecycle/network_lock.h"
+#include "hook/plan/orders.h"
+#include "hook/plan/plan.h"
+#include "netns/attach.h"
+#include "netns/handle.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::ProcessId;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kProbeGrace{50};  // beyond the probe's own time, for its process to start
+constexpr milliseconds kRetry{1};
+
+bool holds_functions(const Lease& lease) {
+  return std::any_of(lease.rails.begin(), lease.rails.end(),
+                     [](const RailLease& rail) { return rail.kind == netns::LinkKind::kFunction; });
+}
+
+// An address that another host answers for would take that host's traffic away, or ours.
+Status refuse_duplicate(Env& env, Lease& lease, const ProbeReport& report) {
+  for (const RailLease& rail : lease.rails) {
+    const auto found = report.find(rail.interface);
+    if (found == report.end()) continue;
+    TRY(env.ledger.note_duplicate(lease, rail.interface, found->second));
+    return Error(Code::kExists,
+                 str("address ", netns::to_string(rail.address), " of rail '", rail.parent,
+                     "' is in use by another host, with MAC ", netns::to_string(found->second),
+                     "; it is set aside for ten minutes, start the container again. If this happens"
+                     " often, two hosts have the same 'range' of network.rail"));
+  }
+  return {};
+}
+
+// Waits for what the probe found. One that does not answer in time is as silent as the fabric.
+Status await_probe(Env& env, Lease& lease, const AttachOrders& orders, const Deadline& deadline) {
+  if (orders.probe.count() == 0) return {};
+  const auto patience =
+      deadline.capped(orders.probe * static_cast<int>(lease.rails.size()) + kProbeGrace);
+  for (;;) {
+    const Result<std::string> text = read_lease_file(env.run_dir, lease.id, kProbeFile);
+    if (text.ok()) {
+      const ProbeReport report = TRY(parse_probe_report(text.value()));
+      return refuse_duplicate(env, lease, report);
+    }
+    if (patience.passed()) return {};
+    base::sleep_for(kRetry, patience);
+  }
+}
+
+Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<Lease>& leases) {
+  const std::vector<netns::Address> guarded = TRY(env.host.addresses());
+  return network_plan(leases, guarded);
+}
+
+Status make_interfaces(Env& env, Lease& lease, const netns::Namespace& host,
+                       const netns::Namespace& target, const Deadline& deadline) {
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, target.identity().cookie, deadline));
+  std::vector<Lease> sharers = TRY(env.ledger.sharers(lease));
+  sharers.insert(sharers.begin(), lease);
+  if (holds_functions(lease)) {
+    TRY(netns::keep(kept_namespaces(env), lease.attachment, target));
+  }
+  const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
+  TRY(netns::attach(plan, host, target));
+  return {};
+}
+
+Error no_gid(const AttachOrders::Port& port, const RailLease& rail, const Result<GidTable>& seen) {
+  if (!seen.ok()) return seen.error();
+  const GidTable& table = seen.value();
+  const bool is_full = table.used.size() >= table.size;
+  return {is_full ? Code::kBusy : Code::kTimeout,
+          str("RDMA device '", port.device, "' port ", port.port, " has no RoCE v2 GID for ",
+              netns::to_string(rail.address), " (", table.used.size(), " of ", table.size,
+              " entries used)",
+              is_full ? "; its table is full: end another container"
+                      : "; see 'rdma link' and the kernel's log, or raise network.gid_wait")};
+}
+
+// The kernel puts an address into the RNIC's table some time after it was assigned, or, without a
+// word, never. A function's device may vanish and come back when it changes its namespace.
+Result<Gid> await_gid(Env& env, const AttachOrders::Port& port, const RailLease& rail,
+                      const Deadline& deadline) {
+  for (;;) {
+    const Result<GidTable> table = read_gids(env.sysfs, port.device, port.port);
+    if (table.ok()) {
+      const std::optional<Gid> gid = find_roce_v2_gid(table.value().used, rail.address);
+      if (gid) return *gid;
+    }
+    if (deadline.passed()) return no_gid(port, rail, table);
+    base::sleep_for(kRetry, deadline);
+  }
+}
+
+Status publish_gids(Env& env, const Lease& lease, const AttachOrders& orders,
+                    const Deadline& deadline) {
+  if (orders.ports.empty()) return {};
+  std::map<std::string, Gid> gids;
+  const auto patience = deadline.capped(orders.gid_wait);
+  for (const AttachOrders::Port& port : orders.ports) {
+    for (const RailLease& rail : lease.rails) {
+      if (rail.interface != port.interface) continue;
+      gids[rail.interface] = TRY(await_gid(env, port, rail, patience));
+    }
+  }
+  const std::string text = TRY(read_lease_file(env.run_dir, lease.id, "lease.json"));
+  const std::string complete = TRY(with_gids(text, gids));
+  return rewrite_lease_file(env.run_dir, lease.id, "lease.json", complete);
+}
+
+// The namespace that LEASE was attached in, by the process of a container that shares it and runs;
+// absent if none does. kBusy if one does and cannot be looked at.
+Result<std::optional<netns::Namespace>> find_namespace(const Lease& lease,
+                                                       const std::vector<Lease>& sharers) {
+  for (const Lease& sharer : sharers) {
+    if (sharer.state != LeaseState::kRunning || !base::is_running(sharer.owner)) continue;
+    Result<netns::Namespace> found = netns::Namespace::of_process(sharer.owner.pid);
+    if (found.ok() && found.value().identity() == lease.netns) {
+      return std::optional<netns::Namespace>(std::move(found).take());
+    }
+    if (!base::is_running(sharer.owner)) continue;
+    return Error(Code::kBusy, str("container ", sharer.container.substr(0, 12),
+                                  " shares the interfaces, and its network namespace cannot be"
+                                  " reached from here; call 'ipuctl gc' in the host's namespaces"));
+  }
+  return std::optional<netns::Namespace>();
+}
+
+Status remove_interfaces(Env& env, const Lease& lease, const netns::Namespace& host) {
+  std::optional<netns::Namespace> kept;
+  if (holds_functions(lease)) {
+    kept = TRY(netns::find_kept(kept_namespaces(env), lease.attachment));
+  }
+  for (const RailLease& rail : lease.rails) {
+    if (rail.kind == netns::LinkKind::kFunction) {
+      TRY(netns::give_back(rail_plan(rail), host, kept ? &*kept : nullptr));
+    } else {
+      TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
+    }
+  }
+  if (kept) TRY(netns::drop(kept_namespaces(env), lease.attachment));
+  return {};
+}
+
+bool same_ipus(const std::vector<LeasedIpu>& a, const std::vector<LeasedIpu>& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// An interface is not added to a container that runs.
+Status check_reached(const Lease& lease, const std::vector<LeasedIpu>& ipus) {
+  for (const LeasedIpu& ipu : ipus) {
+    const auto reaches = [&](const RailLease& rail) { return rail.subnet.contains(ipu.address); };
+    if (std::any_of(lease.rails.begin(), lease.rails.end(), reaches)) continue;
+    return Error(Code::kUnsupported,
+                 str("the partition of container ", lease.container.substr(0, 12), " has moved to ",
+                     netns::to_string(ipu.address),
+                     ", which none of its interfaces reaches;"
+                     " start the container again"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status connect_lease(Env& env, Lease& lease, const ProcessId& init, const Deadline& deadline) {
+  const ProcessId self = TRY(base::current_process());
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
+  const int32_t netns_id = TRY(netns::ensure_id(host, target));
+  // Recorded before the interface exists, so that whatever happens next it can be found and
+  // removed.
+  TRY(env.ledger.attaching(lease, self, {target.identity(), netns_id, host.identity().cookie}));
+  const std::string text = TRY(read_lease_file(env.run_dir, lease.id, kOrdersFile));
+  const AttachOrders orders = TRY(parse_orders(text));
+  TRY(await_probe(env, lease, orders, deadline));
+  TRY(make_interfaces(env, lease, host, target, deadline));
+  return publish_gids(env, lease, orders, deadline);
+}
+
+Status disconnect_lease(Env& env, const Lease& lease, const Deadline& deadline) {
+  const std::string boot = TRY(base::boot_id());
+  const bool never_attached = lease.netns_id < 0;
+  if (never_attached || lease.boot_id != boot) return {};  // namespaces do not outlive the kernel
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  if (host.identity().cookie != lease.host_netns_cookie) {
+    return Error(Code::kUnsupported,
+                 "the container was attached from another network namespace than this one; call"
+                 " 'ipuctl gc' in the host's");
+  }
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
+  const std::vector<Lease> sharers = TRY(env.ledger.sharers(lease));
+  const std::optional<netns::Namespace> shared = TRY(find_namespace(lease, sharers));
+  // Without a way into the namespace the interfaces go: whoever shares them and is being started
+  // makes them anew.
+  if (!shared) return remove_interfaces(env, lease, host);
+  const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
+  TRY(netns::attach(plan, host, *shared));
+  return {};
+}
+
+Result<Refreshed> refresh_lease(Env& env, Lease& lease, const Deadline& deadline) {
+  if (lease.state != LeaseState::kRunning || lease.rails.empty()) return Refreshed::kSame;
+  const std::unique_ptr<vipu::Controller> controller =
+      recorded_controller(env, lease.pool, lease.controller);
+  const vipu::Grant grant = TRY(controller->config(lease.partition, lease.gcd, deadline));
+  if (grant.gcds.size() != 1) {
+    return Error(Code::kInternal, str("the controller has ", grant.gcds.size(), " GCDs ", lease.gcd,
+                                      " of partition ", base::quote(lease.partition)));
+  }
+  const std::vector<LeasedIpu> ipus = TRY(leased_ipus(grant.gcds.front(), lease.ipus));
+  if (same_ipus(ipus, lease.devices)) return Refreshed::kSame;
+  TRY(check_reached(lease, ipus));
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const netns::Namespace target = TRY(netns::Namespace::of_process(lease.owner.pid));
+  if (target.identity() != lease.netns) {
+    return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
+  }
+  TRY(env.ledger.relocated(lease, ipus));
+  TRY(make_interfaces(env, lease, host, target, deadline));
+  TRY(rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf",
+                         vipu::to_ipuof_file(grant.gcds.front())));
+  return Refreshed::kMoved;
+}
+
+}  // namespace hook

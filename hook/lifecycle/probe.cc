@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/probe.h"
+
+#include "base/text.h"
+#include "hook/inject/lease_files.h"
+#include "hook/plan/orders.h"
+#include "netns/probe.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+
+Status probe_lease(Env& env, const std::string& lease_id) {
+  const std::optional<Lease> lease = TRY(env.ledger.find(lease_id));
+  if (!lease || !is_live(lease->state)) {
+    return Error(Code::kNotFound, base::str("there is no live lease ", base::quote(lease_id)));
+  }
+  const std::string text = TRY(read_lease_file(env.run_dir, lease_id, kOrdersFile));
+  const AttachOrders orders = TRY(parse_orders(text));
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  ProbeReport report;
+  for (const RailLease& rail : lease->rails) {
+    const auto deadline = Deadline::after(orders.probe);
+    const Result<std::optional<netns::MacAddress>> answer =
+        netns::probe_address(host, rail.parent, rail.address, deadline);
+    if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
+  }
+  return write_lease_files(env.run_dir, lease_id, {{kProbeFile, to_text(report)}});
+}
+
+}  // namespace hook

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/internal/ipv6_settings.h"
+
+#include <fcntl.h>
+
+#include <array>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "netns/internal/scope.h"
+
+namespace netns::internal {
+
+using base::Code;
+using base::Error;
+using base::Fd;
+using base::quote;
+using base::Result;
+using base::Status;
+using base::str;
+
+namespace {
+
+struct Setting {
+  const char* name;
+  const char* value;
+};
+
+// IPv6 itself is the last: until then nothing is heard.
+constexpr std::array
+    kSettings{
+        Setting{"accept_ra", "0"},        Setting{"autoconf", "0"},
+        Setting{"accept_redirects", "0"}, Setting{"forwarding", "0"},
+        Setting{"ndisc_notify", "1"},  // announces an address that is there when the link goes up
+        Setting{"disable_ipv6", "0"},
+    };
+
+}  // namespace
+
+Status enable_ipv6(const Namespace& in, const std::string& interface) {
+  for (const Setting& setting : kSettings) {
+    const std::string path = str("/proc/sys/net/ipv6/conf/", interface, '/', setting.name);
+    const Result<Fd> file = open_setting(in.fd(), path, O_WRONLY);
+    if (!file.ok() && file.error().code() == Code::kNotFound) {
+      return Error(Code::kUnsupported, str("interface ", quote(interface),
+                                           " can have no IPv6 address: the kernel has "
+                                           "no IPv6, or its MTU is below 1280"));
+    }
+    if (!file.ok()) return file.error();
+    TRY(base::write_all(file.value().get(), setting.value, path));
+  }
+  return {};
+}
+
+}  // namespace netns::internal

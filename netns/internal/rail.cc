@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/internal/rail.h"
+
+#include <linux/if_ether.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "netns/internal/ipv6_settings.h"
+#include "netns/rdma.h"
+
+namespace netns::internal {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::quote;
+using base::Result;
+using base::Status;
+using base::str;
+
+namespace {
+
+// A link whose namespace died keeps its MAC until the kernel has taken the namespace apart: 33 to
+// 37 ms measured, and more when many die together. Nothing else holds a MAC for long, as no two
+// leases have the same, so that waiting longer delays no start that could succeed.
+constexpr std::chrono::milliseconds kMacInUse{2000};
+constexpr std::chrono::milliseconds kRetry{5};
+
+Result<Link> find_parent(Session& host, const std::string& name) {
+  const std::optional<Link> parent = TRY(host.find_link(name));
+  if (!parent.has_value()) {
+    return Error(Code::kNotFound, str("RoCE interface ", quote(name),
+                                      " does not exist on the host; set 'parent' of network.rail "
+                                      "to one that 'ip link' shows"));
+  }
+  return *parent;
+}
+
+// The kernel has one number for several reasons, and rarely a text.
+Error explain_refusal(const Error& error, const RailPlan& rail, const Link& parent) {
+  const int err = error.sys_errno();
+  const std::string name = quote(rail.parent);
+  if (err == EBUSY) {
+    return Error(Code::kBusy,
+                 str(name,
+                     " carries no macvlan as long as it is part of a bridge, a bond or an "
+                     "Open vSwitch, or the parent of an ipvlan; take it out of there ('ip -d link "
+                     "show dev ",
+                     rail.parent,
+                     "' shows it), or set another 'parent' of "
+                     "network.rail (",
+                     error.message(), ')'));
+  }
+  const bool is_tiny = rail.mtu != 0 && rail.mtu < ETH_MIN_MTU;  // and the kernel says so
+  if (err != EINVAL || is_tiny) return error;
+  if (rail.mtu > parent.mtu) {
+    return Error(Code::kInvalid,
+                 str("MTU ", rail.mtu, " of interface ", quote(rail.interface), " is above ",
+                     parent.mtu, ", that of its parent ", name, "; set 'mtu' of network.rail to ",
+                     "at most that, or raise the parent's"));
+  }
+  if (!parent.is_ethernet) {
+    return Error(Code::kInvalid, str(name, " is no Ethernet interface, and carries no macvlan"));
+  }
+  return Error(Code::kBusy,
+               str(name,
+                   " carries no other macvlan beside one in mode passthru, perhaps of "
+                   "another namespace; remove that one, or set another 'parent' of network.rail (",
+                   error.message(), ')'));
+}
+
+Status create(const RailPlan& rail, Ends& ends) {
+  const Link parent = TRY(find_parent(ends.host, rail.parent));
+  const Macvlan macvlan{parent.index, temporary_name(rail.mac), rail.mac, rail.mode, rail.mtu};
+  const Status status = ends.host.create_macvlan(macvlan, ends.target_namespace);
+  if (!status.ok()) return explain_refusal(status.error(), rail, parent);
+  return {};
+}
+
+Status move_rdma(const RailPlan& rail, Ends& ends) {
+  if (rail.rdma_device.empty()) return {};
+  const std::optional<RdmaMode> mode = TRY(rdma_mode(ends.host_namespace));
+  if (mode != RdmaMode::kExclusive) return {};
+  return move_rdma_device(ends.host_namespace, rail.rdma_device, ends.target_namespace);
+}
+
+Status move_in(const RailPlan& rail, Ends& ends) {
+  const Link function = TRY(find_parent(ends.host, rail.parent));
+  if (function.mac != rail.mac) {
+    return Error(Code::kInvalid, str("function ", quote(rail.parent), " has MAC ",
+                                     to_string(function.mac), " instead of ", to_string(rail.mac)));
+  }
+  TRY(ends.host.move_link(function.index, temporary_name(rail.mac), ends.target_namespace));
+  return move_rdma(rail, ends);
+}
+
+Result<Link> find_made(const RailPlan& rail, Ends& ends) {
+  const std::string name = temporary_name(rail.mac);
+  const std::optional<Link> link = TRY(ends.target.find_link(name));
+  if (!link.has_value()) return Error(Code::kNotFound, str("interface ", quote(name), " vanished"));
+  if (link->mac == rail.mac) return *link;
+  if (rail.kind == LinkKind::kMacvlan) TRY(ends.target.remove_link(link->index));
+  return Error(Code::kInternal, str("the kernel gave interface ", quote(rail.interface), " MAC ",
+                                    to_string(link->mac), " instead of ", to_string(rail.mac)));
+}
+
+Status bring_up(Session& target, const Link& link, const Interface& interface) {
+  const auto deadline = Deadline::after(kMacInUse);
+  Status status = target.bring_up(link, interface);
+  while (!status.ok() && status.error().sys_errno() == EADDRINUSE && !deadline.passed()) {
+    base::sleep_for(kRetry, deadline);
+    status = target.bring_up(link, interface);
+  }
+  return status;
+}
+
+Status apply(const RailPlan& rail, const Link& link, const std::vector<Address>& peers,
+             Ends& ends) {
+  if (!rail.address.is_ipv4()) TRY(enable_ipv6(ends.target_namespace, link.name));
+  return bring_up(ends.target, link, Interface{rail.interface, rail.address, peers});
+}
+
+// The MTU that RAIL is to have; 0: the one that it has.
+Result<uint32_t> wanted_mtu(const RailPlan& rail, Session& host) {
+  if (rail.mtu != 0 || rail.kind == LinkKind::kFunction) return rail.mtu;
+  const std::optional<Link> parent = TRY(host.find_link(rail.parent));
+  return parent.has_value() ? parent->mtu : 0;
+}
+
+}  // namespace
+
+Result<Ends> Ends::open(const Namespace& host, const Namespace& target) {
+  Session host_session = TRY(Session::open(host));
+  Session target_session = TRY(Session::open(target));
+  return Ends{host, target, std::move(host_session), std::move(target_session)};
+}
+
+std::string temporary_name(const MacAddress& mac) {
+  std::string name = "ipu";
+  for (const char c : to_string(mac)) {
+    if (c != ':') name += c;
+  }
+  return name;
+}
+
+Result<std::optional<Link>> find_own(Session& session, const RailPlan& rail) {
+  for (const std::string& name : {rail.interface, temporary_name(rail.mac)}) {
+    std::optional<Link> link = TRY(session.find_link(name));
+    if (link.has_value() && link->mac == rail.mac) return link;
+  }
+  return std::optional<Link>();
+}
+
+Result<std::optional<Link>> find_ready(Session& target, const RailPlan& rail) {
+  const std::optional<Link> link = TRY(target.find_link(rail.interface));
+  if (!link.has_value()) return link;
+  if (link->mac != rail.mac) {
+    return Error(Code::kExists, str("interface ", quote(rail.interface),
+                                    " exists in the container already, with MAC ",
+                                    to_string(link->mac), " instead of ", to_string(rail.mac)));
+  }
+  return link->is_up ? link : std::optional<Link>();
+}
+
+Result<Link> make_rail(const RailPlan& rail, Ends& ends) {
+  TRY(unmake_rail(rail, ends));
+  TRY(rail.kind == LinkKind::kMacvlan ? create(rail, ends) : move_in(rail, ends));
+  Link link = TRY(find_made(rail, ends));
+  if (rail.kind == LinkKind::kFunction && rail.mtu != 0) {
+    TRY(ends.target.set_mtu(link.index, rail.mtu));
+    link.mtu = rail.mtu;
+  }
+  TRY(apply(rail, link, peer_addresses(rail), ends));
+  return link;
+}
+
+Status unmake_rail(const RailPlan& rail, Ends& ends) {
+  const std::optional<Link> link = TRY(find_own(ends.target, rail));
+  if (!link.has_value()) return {};
+  if (rail.kind == LinkKind::kFunction) {
+    TRY(give_back(rail, ends.host_namespace, &ends.target_namespace));
+  } else {
+    TRY(ends.target.remove_link(link->index));
+  }
+  return {};
+}
+
+Result<Link> refresh_rail(const RailPlan& rail, const Link& link, const std::vector<Address>& peers,
+                          Ends& ends) {
+  Link current = link;
+  const uint32_t mtu = TRY(wanted_mtu(rail, ends.host));
+  if (mtu != 0 && mtu != link.mtu) {
+    const Status status = ends.target.set_mtu(link.index, mtu);
+    // Above the parent's, which somebody lowered: the container keeps what it has.
+    if (!status.ok() && status.error().sys_errno() != EINVAL) return status.error();
+    if (status.ok()) current.mtu = mtu;
+  }
+  TRY(apply(rail, link, peers, ends));
+  return current;
+}
+
+std::vector<Address> peer_addresses(const RailPlan& rail) {
+  std::vector<Address> addresses;
+  for (const Peer& peer : rail.peers) addresses.push_back(peer.address);
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  return addresses;
+}
+
+}  // namespace netns::internal

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/link.h"
+
+#include <linux/netlink.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/text.h"
+#include "netns/internal/link_facts.h"
+#include "netns/internal/nl.h"
+
+namespace netns {
+
+using base::Code;
+using base::Error;
+using base::quote;
+using base::Result;
+using base::str;
+using internal::LinkAnswer;
+
+namespace {
+
+// The old and the new wireless interface of the kernel.
+bool is_wireless(const std::string& sysfs, const std::string& name) {
+  const std::string directory = str(sysfs, "/class/net/", name);
+  std::error_code err;
+  return std::filesystem::exists(str(directory, "/phy80211"), err) ||
+         std::filesystem::exists(str(directory, "/wireless"), err);
+}
+
+// Why nothing can be done with LINK, shared or as a whole.
+std::string why_unusable(const LinkFacts& link) {
+  const std::string name = quote(link.name);
+  if (link.is_loopback) {
+    return str(name, " is the loopback interface, which reaches nobody; name the RNIC's interface");
+  }
+  if (link.is_wireless) {
+    return str(name, " is wireless, which carries no RoCE; name the RNIC's interface");
+  }
+  if (!link.is_ethernet) {
+    return str(name,
+               " is not an Ethernet interface; name the RNIC's, with its port set to"
+               " Ethernet");
+  }
+  // A VRF only routes for its members; all other masters take what they receive.
+  if (!link.master.empty() && link.master_kind != "bond" && link.master_kind != "vrf") {
+    const bool is_ovs = link.master_kind == "openvswitch";
+    return str(name, " is a port of the ", link.master_kind, " ", quote(link.master),
+               "; take it out: ",
+               is_ovs ? str("ovs-vsctl del-port ", link.name)
+                      : str("ip link set ", link.name, " nomaster"));
+  }
+  if (!link.taken_by.empty()) {
+    return str(name, " is used whole by ", link.taken_by, "; remove that first");
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
+                               const std::string& sysfs, Taker taker) {
+  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_ROUTE));
+  std::optional<LinkAnswer> answer = TRY(internal::find_link_facts(socket, name));
+  if (!answer) {
+    return Error(Code::kNotFound, str("there is no interface ", quote(name),
+                                      " on this host; 'ip link' shows those there are"));
+  }
+  LinkFacts& facts = answer->facts;
+  facts.is_wireless = is_wireless(sysfs, facts.name);
+  if (answer->master != 0) {
+    const std::optional<LinkAnswer> master = TRY(internal::find_link_facts(socket, answer->master));
+    if (master) {
+      facts.master = master->facts.name;
+      facts.master_kind = master->facts.kind;
+    }
+  }
+  if (taker == Taker::kSkip) return std::move(facts);
+  facts.taken_by = TRY(internal::find_taker(socket, host, facts.index));
+  return std::move(facts);
+}
+
+std::string why_no_rail(const LinkFacts& link, uint32_t mtu) {
+  if (std::string why = why_unusable(link); !why.empty()) return why;
+  if (link.master_kind == "bond") {
+    return str(quote(link.name), " is a part of the bond ", quote(link.master), "; name ",
+               quote(link.master), " instead");
+  }
+  if (!link.is_up) {
+    return str(quote(link.name), " is down; set it up: ip link set ", link.name, " up");
+  }
+  if (mtu > link.mtu) {
+    return str("MTU ", mtu, " is above the ", link.mtu, " of ", quote(link.name),
+               "; raise that or lower the other");
+  }
+  return "";
+}
+
+std::string why_no_function(const LinkFacts& link, uint32_t mtu) {
+  if (std::string why = why_unusable(link); !why.empty()) return why;
+  if (link.master_kind == "bond") {
+    return str(quote(link.name), " is a part of the bond ", quote(link.master),
+               "; take it out: ip link set ", link.name, " nomaster");
+  }
+  if (link.max_mtu != 0 && mtu > link.max_mtu) {
+    return str("MTU ", mtu, " is above the ", link.max_mtu, " that ", quote(link.name),
+               " can have at most; lower it");
+  }
+  return "";
+}
+
+}  // namespace netns
