@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipuctl doctor.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "hook/config/paths.h"
+#include "hook/doctor/doctor.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Json;
+using base::Result;
+using base::str;
+using hook::Finding;
+using hook::Verdict;
+
+std::string table_of(const std::vector<Finding>& findings) {
+  Rows rows{{"RESULT", "CHECK", "FINDING"}};
+  for (const Finding& finding : findings) {
+    rows.push_back({std::string(name_of(finding.verdict)), finding.check, finding.says});
+    if (!finding.advice.empty()) rows.push_back({"", "", str("-> ", finding.advice)});
+  }
+  return table(rows);
+}
+
+std::string json_of(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"check", finding.check},
+                    {"result", name_of(finding.verdict)},
+                    {"finding", finding.says},
+                    {"advice", finding.advice}});
+  }
+  return base::to_pretty_text(list);
+}
+
+Result<Outcome> run_doctor(Output output) {
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  hook::Config looked_at;
+  looked_at.runtimes = hook::default_runtimes();
+  if (config.ok()) looked_at = config.value();
+  Result<hook::Ledger> ledger = open_ledger();
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const hook::Trials trials = ::geteuid() == 0 ? hook::Trials::kAllowed : hook::Trials::kSkipped;
+  const hook::HostState state = hook::look_at_host(looked_at, ledger, host, "/sys", trials);
+  const std::vector<Finding> findings = hook::examine(config, state);
+
+  Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};
+  // A configuration that is absent is one that is wrong, for the exit status.
+  if (!config.ok()) outcome.obstacles.emplace_back(Code::kInvalid, config.error().message());
+  const auto failed = static_cast<size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [](const Finding& finding) { return finding.verdict == Verdict::kFailed; }));
+  if (config.ok() && failed > 0) {
+    outcome.obstacles.emplace_back(Code::kInternal,
+                                   str(failed, " of ", findings.size(), " checks failed"));
+  }
+  return outcome;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Command& chosen) {
+  const auto output = std::make_shared<Output>(Output::kTable);
+  add_command(app, "doctor", "Say what is wrong with this host, and what to do", chosen, [output] {
+    return run_doctor(*output);
+  }).output(*output);
+}
+
+}  // namespace ipuctl
