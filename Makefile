@@ -171,6 +171,10 @@ check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its 
 check-e2e: all ## real dockerd, containerd and runc on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
+.PHONY: check-rdma
+check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
+	@packaging/deps.sh rdma
+	@tests/rdma/check.sh
 .PHONY: test-programs
 test-programs: all $(TESTS:%=$(O)/bin/%)
 

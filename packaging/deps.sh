@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing for: build, e2e (tests on a real engine), lint.
+# Installs the Debian packages that are missing for: build, e2e (tests on a real engine), rdma (tests in a
+# virtual machine), lint.
 # Says what it installs; does nothing when all are there. As a user it prints the command to run.
 set -euo pipefail
 
@@ -9,12 +10,14 @@ declare -A packages=(
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
   [e2e]='docker.io containerd runc iptables iproute2 util-linux procps busybox-static bats jq strace'
+  [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static
+    openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db'
 )
 
 missing=()
 for group in "$@"; do
-  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, e2e or lint" >&2; exit 2; }
+  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, e2e, rdma or lint" >&2; exit 2; }
   for package in ${packages[$group]}; do
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
   done

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The tests that need a real RDMA device, in a virtual machine with software RoCE: makes the machine's
+# image if need be, boots it, installs the built product in it and runs the tests there by ssh; then once
+# more for the tests of exclusive mode, which is a parameter of the kernel. TEST=PATTERN selects tests by
+# name. The last line is "N passed, N failed". Nothing of it stays but build/rdma, the image.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+export FLAVOR=${FLAVOR:-release}
+export O=${O:-build/$FLAVOR}
+TEST=${TEST:-}
+IMAGES=$PWD/build/rdma
+EXCLUSIVE=tests/rdma/exclusive.bats
+# Where the machine has the project's tests.
+CHECKOUT=/srv/check
+passed=0
+failed=0
+
+# shellcheck source=tests/support/host.sh
+source tests/support/host.sh
+# shellcheck source=tests/rdma/vm.sh
+source tests/rdma/vm.sh
+
+clean_up() {
+  vm_stop
+  rm -rf "$run"
+}
+
+# Runs a command, shows its output and writes it to FILE. bash acts on a signal while it waits, but not
+# while a command runs in the foreground.
+shown() { # FILE COMMAND...
+  "${@:2}" </dev/null | tee "$1" &
+  wait $!
+}
+
+# What the machine gets after each boot: the product, the tests, and a tenant's program.
+pack() { # FOLDER
+  local root=$1/root compiler
+  mkdir -p "$root$CHECKOUT" "$root/usr/local/libexec"
+  make --no-print-directory -s O="$O" DESTDIR="$root" install >/dev/null || return 1
+  read -ra compiler <<<"${CXX:-g++}"
+  "${compiler[@]}" -std=c++20 -O1 -o "$root/usr/local/libexec/resolve" tests/rdma/resolve.cc -lrdmacm || return 1
+  cp -r --parents tests/rdma tests/support tests/e2e/support.bash "$root$CHECKOUT" || return 1
+  tar -C "$root" -c --owner root --group root -f "$1/payload.tar" .
+}
+
+run_tests() { # FILE...
+  local status filter=
+  [ -z "$TEST" ] || filter="--filter $(printf %q "$TEST")"
+  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
+  shown "$run/tap" vm_run "cd $CHECKOUT && BATS_TEST_TIMEOUT=900 BINDIR=/usr/local/bin bats --tap --timing $filter $*"
+  status=$?
+  passed=$((passed + $(grep -c '^ok ' "$run/tap")))
+  failed=$((failed + $(grep -c '^not ok ' "$run/tap")))
+  if [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$run/tap"; then
+    echo "bats ended with exit status $status"
+    failed=$((failed + 1))
+  fi
+}
+
+boot_and_test() { # TITLE KERNEL-PARAMETERS FILE...
+  echo "== rdma: $1"
+  if vm_start "$IMAGES/$image" "$2" && vm_run tar -C / -x --no-overwrite-dir --keep-directory-symlink <"$run/payload.tar"; then
+    run_tests "${@:3}"
+  else
+    failed=$((failed + 1))
+  fi
+  vm_stop
+}
+
+run=$(mktemp -d) || exit 1
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+shown "$run/image" tests/rdma/image.sh "$IMAGES" || exit 1
+image=$(tail -n 1 "$run/image")
+pack "$run" || exit 1
+vm_init "$run" || exit 1
+
+mapfile -t shared < <(find tests/rdma -name '*.bats' ! -path "$EXCLUSIVE" | sort)
+boot_and_test 'shared mode' '' "${shared[@]}"
+boot_and_test 'exclusive mode' ib_core.netns_mode=0 "$EXCLUSIVE"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

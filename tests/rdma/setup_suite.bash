@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Makes the virtual machine, which has just booted, the host of all files of this folder.
+
+setup_suite() {
+  cd "$BATS_TEST_DIRNAME/../.." || return 1
+  # shellcheck source=tests/support/host.sh
+  source tests/support/host.sh
+  # shellcheck source=tests/rdma/guest.bash
+  source tests/rdma/guest.bash
+  guest_network
+  configure_rail 'parent = "rnic0"'
+  sim_start
+  guest_docker
+}
