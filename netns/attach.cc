@@ -138,7 +138,12 @@ Status Attaching::take_over(Rail& rail, const std::vector<Route>& routes) {
     if (is_host && missing.erase(route.to.address) == 0) gone.push_back(route.to.address);
   }
   rail.new_peers.assign(missing.begin(), missing.end());
-  return ends_.target.remove_host_routes(rail.ready->index, gone);
+  TRY(ends_.target.remove_host_routes(rail.ready->index, gone));
+  // RDMA needs no more than the MAC, which the filter only keeps from being asked for anew.
+  for (const Address& address : gone) {
+    TRY(ends_.target.remove_neighbour(rail.ready->index, address));
+  }
+  return {};
 }
 
 Status Attaching::remove_rail(const Rail& rail) {

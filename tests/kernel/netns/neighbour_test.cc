@@ -62,6 +62,19 @@ TEST_F(NeighbourTest, FollowsThePeersOfThePlan) {
   EXPECT_FALSE(asks_for(ip("10.5.1.79")));
 }
 
+TEST_F(NeighbourTest, IsForgottenWhenItIsNoPeerAnyMore) {
+  NetworkPlan changed = plan();
+  must(attach(changed, host(), *container_));
+  EXPECT_EQ(connect_tcp({*container_}, own_, peer_.port), 0);
+  EXPECT_NE(run_ip(*container_, "neighbour show dev roce0").find(to_string(own_)),
+            std::string::npos);
+  changed.rails[0].peers = {{other_, 0}};
+  must(attach(changed, host(), *container_));
+  EXPECT_EQ(run_ip(*container_, "neighbour show dev roce0").find(to_string(own_)),
+            std::string::npos);
+  EXPECT_FALSE(asks_for(own_));
+}
+
 // Whoever looks for duplicates must find this one.
 TEST_F(NeighbourTest, IsAnsweredWhoeverAsks) {
   must(attach(plan(), host(), *container_));
