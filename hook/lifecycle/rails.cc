@@ -49,7 +49,8 @@ Status check_shared_rdma(Env& env, const NetworkConfig& network, const RailConfi
   if (mode == netns::RdmaMode::kExclusive) {
     return unusable(rail, str("the kernel keeps RDMA device '", device->name,
                               "' to one network namespace (exclusive mode), so that containers"
-                              " cannot share it; start the host with ib_core.netns_mode=1, or give"
+                              " cannot share it; call 'rdma system set netns shared' when no other"
+                              " namespace is there yet (or boot with ib_core.netns_mode=1), or give"
                               " the rail 'functions' instead of 'parent'"));
   }
   return check_gids(env, rail, *device);
