@@ -10,17 +10,29 @@ setup_file() {
   in_host sh -c '
     set -e
     class=/run/fake-class
-    mkdir -p $class/infiniband/mlx5_2/ports/1/gid_attrs/ndevs $class/misc/rdma_cm \
+    port=$class/infiniband/mlx5_2/ports/1
+    mkdir -p $port/gid_attrs/ndevs $port/gid_attrs/types $port/gids $class/misc/rdma_cm \
       $class/infiniband_verbs/uverbs3 $class/infiniband_mad/umad3
-    echo rnic0 >$class/infiniband/mlx5_2/ports/1/gid_attrs/ndevs/0
     echo mlx5_2 >$class/infiniband_verbs/uverbs3/ibdev
     echo 231:195 >$class/infiniband_verbs/uverbs3/dev
     echo 10:58 >$class/misc/rdma_cm/dev
+    set_gid() { # INDEX GID INTERFACE
+      echo "$2" >$port/gids/$1
+      echo "RoCE v2" >$port/gid_attrs/types/$1
+      echo "$3" >$port/gid_attrs/ndevs/$1
+    }
+    set_gid 0 0000:0000:0000:0000:0000:ffff:0a05:c801 rnic0
+    for empty in 1 2 3; do echo 0000:0000:0000:0000:0000:0000:0000:0000 >$port/gids/$empty; done
+    # The address that the next container gets.
+    set_gid 9 0000:0000:0000:0000:0000:ffff:0a05:cb01 roce0
     mount -t overlay overlay -o lowerdir=$class:/sys/class /sys/class'
+  host_config
+  in_host sed -i 's/^range = .*/range = "10.5.203.1-10.5.203.2"/' /etc/ipu-container-toolkit/config.toml
   start rdma -e IPU_COUNT=4
 }
 
 teardown_file() {
+  host_config
   remove_containers
   in_host umount /sys/class
   in_host rm -r /run/fake-class
@@ -48,4 +60,17 @@ uverbs3'
 @test "lease.json names the RDMA device and its port" {
   assert_equal "$(lease_of rdma '.rails[0].rdma.device')" mlx5_2
   assert_equal "$(lease_of rdma '.rails[0].rdma.port')" 1
+}
+
+@test "lease.json names the GID of the container's address" {
+  assert_equal "$(address_in rdma)" 10.5.203.1
+  assert_equal "$(lease_of rdma '.rails[0].rdma.gid_index')" 9
+  assert_equal "$(lease_of rdma '.rails[0].rdma.gid_type')" 'RoCE v2'
+}
+
+@test "a container whose GID never comes is refused, and nothing of it stays" {
+  in_host sed -i '/^parent/a max_gids = 64' /etc/ipu-container-toolkit/config.toml
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[network]\ngid_wait = "200ms"'
+  assert_refused -e IPU_COUNT=4 -- 'mlx5_2' 'no RoCE v2 GID for 10.5.203.2' gid_wait
+  wait_until 10 has_leases 1
 }
