@@ -10,6 +10,15 @@ setup_suite() {
   source tests/rdma/guest.bash
   guest_network
   configure_rail 'parent = "rnic0"'
-  sim_start
+  # bats waits for whoever holds its descriptor 3.
+  sim_start 3>&-
   guest_docker
+}
+
+teardown_suite() {
+  # shellcheck source=tests/support/host.sh
+  source "$BATS_TEST_DIRNAME/../support/host.sh"
+  # shellcheck source=tests/rdma/guest.bash
+  source "$BATS_TEST_DIRNAME/guest.bash"
+  sim_stop
 }
