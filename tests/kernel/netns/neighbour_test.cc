@@ -28,6 +28,7 @@ class NeighbourTest : public World {
   }
   // Whether the kernel asks the fabric for ADDRESS when it needs its MAC.
   bool asks_for(const Address& address) {
+    (void)wire_->frames(std::chrono::milliseconds(50));  // from before
     // An entry that was asked for in vain asks again a second later only.
     run_ip(*container_, str("neighbour flush to ", to_string(address), " dev roce0 nud all"));
     run_ip(*container_, str("neighbour replace ", to_string(address), " dev roce0 use"));
