@@ -11,6 +11,7 @@
 #include "hook/plan/plan.h"
 #include "netns/attach.h"
 #include "netns/handle.h"
+#include "netns/sysfs.h"
 
 namespace hook {
 namespace {
@@ -95,10 +96,10 @@ Error no_gid(const AttachOrders::Port& port, const RailLease& rail, const Result
 
 // The kernel puts an address into the RNIC's table some time after it was assigned, or, without a
 // word, never. A function's device may vanish and come back when it changes its namespace.
-Result<Gid> await_gid(Env& env, const AttachOrders::Port& port, const RailLease& rail,
-                      const Deadline& deadline) {
+Result<Gid> await_gid(const std::string& sysfs, const AttachOrders::Port& port,
+                      const RailLease& rail, const Deadline& deadline) {
   for (;;) {
-    const Result<GidTable> table = read_gids(env.sysfs, port.device, port.port);
+    const Result<GidTable> table = read_gids(sysfs, port.device, port.port);
     if (table.ok()) {
       const std::optional<Gid> gid = find_roce_v2_gid(table.value().used, rail.address);
       if (gid) return *gid;
@@ -108,15 +109,28 @@ Result<Gid> await_gid(Env& env, const AttachOrders::Port& port, const RailLease&
   }
 }
 
+// Where the RDMA devices of TARGET are shown: with those of the host, unless they were moved.
+Result<std::optional<netns::Sysfs>> own_sysfs(Env& env, const Lease& lease,
+                                              const netns::Namespace& target) {
+  if (!holds_functions(lease)) return std::optional<netns::Sysfs>();
+  const std::optional<netns::RdmaMode> mode = TRY(env.host.rdma_mode());
+  if (mode != netns::RdmaMode::kExclusive) return std::optional<netns::Sysfs>();
+  return std::optional<netns::Sysfs>(TRY(netns::Sysfs::of(target)));
+}
+
 Status publish_gids(Env& env, const Lease& lease, const AttachOrders& orders,
-                    const Deadline& deadline) {
+                    const netns::Namespace& target, const Deadline& deadline) {
   if (orders.ports.empty()) return {};
+  const std::optional<netns::Sysfs> own = TRY(own_sysfs(env, lease, target));
+  const auto sysfs = [&](const RailLease& rail) {
+    return own && rail.kind == netns::LinkKind::kFunction ? own->path() : env.sysfs;
+  };
   std::map<std::string, Gid> gids;
   const auto patience = deadline.capped(orders.gid_wait);
   for (const AttachOrders::Port& port : orders.ports) {
     for (const RailLease& rail : lease.rails) {
       if (rail.interface != port.interface) continue;
-      gids[rail.interface] = TRY(await_gid(env, port, rail, patience));
+      gids[rail.interface] = TRY(await_gid(sysfs(rail), port, rail, patience));
     }
   }
   const std::string text = TRY(read_lease_file(env.run_dir, lease.id, "lease.json"));
@@ -190,7 +204,7 @@ Status connect_lease(Env& env, Lease& lease, const ProcessId& init, const Deadli
   const AttachOrders orders = TRY(parse_orders(text));
   TRY(await_probe(env, lease, orders, deadline));
   TRY(make_interfaces(env, lease, host, target, deadline));
-  return publish_gids(env, lease, orders, deadline);
+  return publish_gids(env, lease, orders, target, deadline);
 }
 
 Status disconnect_lease(Env& env, const Lease& lease, const Deadline& deadline) {
