@@ -101,7 +101,8 @@ void add_rdma(const PlanInput& input, SpecEdit& edit) {
           std::find(edit.devices.begin(), edit.devices.end(), node) != edit.devices.end();
       if (!is_there) edit.devices.push_back(node);
     }
-    if (input.rdma_limit != RdmaLimit()) edit.rdma_limits[device->name] = input.rdma_limit;
+    const bool is_limited = input.rdma_limit.handles || input.rdma_limit.objects;
+    if (is_limited) edit.rdma_limits[device->name] = input.rdma_limit;
   }
 }
 
