@@ -19,7 +19,7 @@ start() { # NAME [DOCKER-OPTION...]
 }
 
 # Shows a line among the results, as a TAP comment.
-report() { sed 's/^/# /' <<<"$*" >&3; }
+report() { echo "# ${*//$'\n'/$'\n'# }" >&3; }
 
 # A GID as sysfs writes it, of an IPv4 ADDRESS.
 gid_of() { # ADDRESS
