@@ -139,6 +139,27 @@ TEST_F(FilterTest, KeepsTheProhibitedAwayAlsoByTheDefaultRoute) {
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
 }
 
+// Docker 28 and later gives a container its eth0 when our hook has run already.
+TEST_F(FilterTest, HoldsForAnInterfaceThatComesLater) {
+  const Namespace container = make_namespace();
+  NetworkPlan guarding = plan();
+  const Address gateway = ip("172.30.1.1");
+  guarding.guarded = {host_prefix(gateway)};
+  must(attach(guarding, host(), container));
+  add_docker_network(container);
+  const Service on_host = serve_tcp(host(), gateway);
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), EACCES);
+  EXPECT_EQ(connect_tcp({container, "eth0"}, other_, stranger_.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
+  const Service published = serve_tcp(container, ip("172.30.1.2"));
+  EXPECT_TRUE(echoes(host(), ip("172.30.1.2"), published));
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
+  run_ip(container, "route delete prohibit 10.5.0.0/16 metric 4791");
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
+}
+
 TEST_F(FilterTest, KeepsTheContainerFromTheGuardedWhichMayCallIt) {
   const Namespace container = make_namespace();
   add_docker_network(container);
