@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,17 +67,20 @@ Status start_detached(const std::string& path, const std::vector<std::string>& a
 
 Status go_on_detached(const std::function<Work(const std::function<void()>& started)>& work,
                       const Deadline& deadline) {
+  // Not a pipe: the caller may have ended when the work begins, and SIGPIPE would end that too.
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno(errno, "make a pipe");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error::from_errno(errno, "make a socket pair");
+  }
   const Fd heard(ends[0]);
   Fd said(::fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
   ::close(ends[1]);
-  if (!said.valid()) return Error::from_errno(errno, "make a pipe");
+  if (!said.valid()) return Error::from_errno(errno, "make a socket pair");
   const pid_t child = ::fork();
   if (child < 0) return Error::from_errno(errno, "fork");
   if (child == 0) {
     detach(said.get());
-    const auto started = [&] { (void)!::write(said.get(), "", 1); };
+    const auto started = [&] { (void)::send(said.get(), "", 1, MSG_NOSIGNAL); };
     if (work(started) == Work::kDone) started();
     ::_exit(0);
   }

@@ -124,7 +124,12 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
                              const Deadline& deadline) {
   std::string out;
   char chunk[65536];
-  if (input.empty()) (void)::shutdown(socket, SHUT_WR);
+  // A program that never sees the end of its input would be waited for until the deadline.
+  const auto end_input = [&]() -> Status {
+    if (::shutdown(socket, SHUT_WR) == 0) return {};
+    return Error::from_errno(errno, "end its input");
+  };
+  if (input.empty()) TRY(end_input());
   for (;;) {
     pollfd waiter{socket, static_cast<short>(input.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     const int ready = ::poll(&waiter, 1, static_cast<int>(deadline.left().count()));
@@ -134,7 +139,7 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
       const ssize_t put = ::send(socket, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       // A program that ends without reading its input still may have written its answer.
       input.remove_prefix(put > 0 ? static_cast<size_t>(put) : errno == EPIPE ? input.size() : 0);
-      if (input.empty()) (void)::shutdown(socket, SHUT_WR);
+      if (input.empty()) TRY(end_input());
     }
     if ((waiter.revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     const ssize_t got = ::recv(socket, chunk, sizeof chunk, MSG_DONTWAIT);
@@ -171,6 +176,7 @@ Result<ProcessId> identify_process(pid_t pid) {
 Result<ProcessId> current_process() { return identify_process(::getpid()); }
 
 bool is_running(const ProcessId& process) {
+  if (process == ProcessId()) return false;
   const Result<uint64_t> here = own_pid_namespace();
   if (!here.ok() || here.value() != process.pid_namespace) return true;
   const Result<ProcessId> now = identify_process(process.pid);

@@ -25,8 +25,9 @@ struct ProcessId {
 // The process that has PID now; kNotFound if there is none, or only a zombie.
 Result<ProcessId> identify_process(pid_t pid);
 Result<ProcessId> current_process();
-// Whether that very process runs. A zombie does not. A process that cannot be looked at, or that
-// belongs to another pid namespace than ours, does: what it holds must not be taken away.
+// Whether that very process runs. A zombie does not, nor does nobody: ProcessId(). A process that
+// cannot be looked at, or that belongs to another pid namespace than ours, does: what it holds must
+// not be taken away.
 [[nodiscard]] bool is_running(const ProcessId& process);
 
 // Who a program runs as: with no other group and with no capability, not even in its bounding set.

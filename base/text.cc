@@ -55,7 +55,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return out;
 }
 
-Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
+Result<std::chrono::milliseconds> parse_duration(std::string_view text,
+                                                 std::chrono::milliseconds longest) {
   using std::chrono::milliseconds;
   struct Unit {
     std::string_view suffix;
@@ -64,16 +65,17 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   constexpr Unit kUnits[] = {{"ms", milliseconds(1)},
                              {"s", milliseconds(1000)},
                              {"m", milliseconds(60'000)},
-                             {"h", milliseconds(3'600'000)}};
-  constexpr milliseconds kMax(24 * 3'600'000);
+                             {"h", milliseconds(3'600'000)},
+                             {"d", milliseconds(86'400'000)}};
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
     const std::string_view digits = text.substr(0, text.size() - unit.suffix.size());
-    const Result<int64_t> count = parse_int<int64_t>(digits, 0, kMax / unit.length);
+    const Result<int64_t> count = parse_int<int64_t>(digits, 0, longest / unit.length);
     if (count.ok()) return count.value() * unit.length;
   }
   return Error(Code::kInvalid,
-               str(quote(text), " is not a duration such as 250ms, 90s, 5m or 1h (at most 24h)"));
+               str(quote(text), " is not a duration such as 250ms, 90s, 5m or 1h (at most ",
+                   std::chrono::floor<std::chrono::hours>(longest).count(), "h)"));
 }
 
 Result<std::string> random_hex(size_t count) {

@@ -58,8 +58,9 @@ Result<T> parse_int(std::string_view text, T min, T max) {
   return value;
 }
 
-// "250ms", "90s", "5m" or "1h", at most 24 hours; kInvalid otherwise.
-Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+// "250ms", "90s", "5m", "1h" or "7d", at most LONGEST, which is whole hours; kInvalid otherwise.
+Result<std::chrono::milliseconds> parse_duration(
+    std::string_view text, std::chrono::milliseconds longest = std::chrono::hours(24));
 
 // COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
 Result<std::string> random_hex(size_t count);

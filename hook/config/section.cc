@@ -140,11 +140,12 @@ Result<std::optional<bool>> Section::find_flag(std::string_view key) const {
 }
 
 Result<std::optional<std::chrono::milliseconds>> Section::find_duration(
-    std::string_view key) const {
+    std::string_view key, std::chrono::milliseconds longest) const {
   using std::chrono::milliseconds;
   const std::optional<std::string> text = TRY(find_text(key, "a duration, such as \"120s\""));
   if (!text) return std::optional<milliseconds>();
-  const milliseconds time = TRY(parse_key(key, *text, base::parse_duration));
+  const auto parse = [&](const std::string& value) { return base::parse_duration(value, longest); };
+  const milliseconds time = TRY(parse_key(key, *text, parse));
   return std::optional<milliseconds>(time);
 }
 

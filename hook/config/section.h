@@ -28,7 +28,8 @@ class Section {
   base::Result<std::optional<int64_t>> find_number(std::string_view key, int64_t min, int64_t max,
                                                    std::string_view expected) const;
   base::Result<std::optional<bool>> find_flag(std::string_view key) const;
-  base::Result<std::optional<std::chrono::milliseconds>> find_duration(std::string_view key) const;
+  base::Result<std::optional<std::chrono::milliseconds>> find_duration(
+      std::string_view key, std::chrono::milliseconds longest = std::chrono::hours(24)) const;
   base::Result<std::vector<std::string>> find_texts(std::string_view key,
                                                     std::string_view expected) const;
   base::Result<std::vector<uint32_t>> find_numbers(std::string_view key,

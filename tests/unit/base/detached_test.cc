@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -118,6 +119,29 @@ TEST(GoOnDetached, IsDoneWhenTheWorkIsAlthoughItNeverSaidSo) {
   EXPECT_TRUE(test::succeeds(
       go_on_detached([](const std::function<void()>&) { return Work::kDone; }, soon())));
   reap();
+}
+
+TEST(GoOnDetached, GoesOnWhenItsCallerHasEndedBeforeItBegan) {
+  const test::TempDir dir;
+  const std::string file = dir / "done";
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    (void)go_on_detached(
+        [&](const std::function<void()>& started) {
+          (void)write_atomic(dir / "there", "", {});
+          (void)wait_for_file(dir / "go");
+          started();
+          (void)write_atomic(file, "went on", {});
+          return Work::kDone;
+        },
+        soon());
+    ::_exit(0);
+  }
+  (void)wait_for_file(dir / "there");
+  ASSERT_EQ(::kill(caller, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(caller, nullptr, 0), caller);
+  ASSERT_TRUE(test::succeeds(write_atomic(dir / "go", "", {})));
+  EXPECT_EQ(wait_for_file(file), "went on");
 }
 
 TEST(GoOnDetached, DoesNotWaitLongerThanItsDeadline) {

@@ -85,10 +85,17 @@ TEST(ParseDuration, TakesEachUnit) {
   EXPECT_EQ(parse_duration("1h").value(), milliseconds(3'600'000));
   EXPECT_EQ(parse_duration("0s").value(), milliseconds(0));
   EXPECT_EQ(parse_duration("24h").value(), std::chrono::hours(24));
+  EXPECT_EQ(parse_duration("1d").value(), std::chrono::hours(24));
+}
+
+TEST(ParseDuration, HasTheLimitThatTheCallerGives) {
+  const std::chrono::hours week(7 * 24);
+  EXPECT_EQ(parse_duration("7d", week).value(), week);
+  EXPECT_TRUE(test::fails(parse_duration("8d", week), Code::kInvalid, "at most 168h"));
 }
 
 TEST(ParseDuration, RefusesAllElse) {
-  for (const std::string_view text : {"", "90", "s", "ms", "1d", "-1s", "1.5s", "1 s", "1s ", "25h",
+  for (const std::string_view text : {"", "90", "s", "ms", "2d", "-1s", "1.5s", "1 s", "1s ", "25h",
                                       "86401s", "99999999999999999999h", "1h30m", "1S"}) {
     EXPECT_TRUE(test::fails(parse_duration(text), Code::kInvalid, "at most 24h")) << quote(text);
   }
