@@ -82,6 +82,12 @@ base::Result<std::vector<Attachment>> attach(const NetworkPlan& plan, const Name
 base::Result<base::Removed> detach(const Namespace& host, int32_t netns_id,
                                    const std::string& interface, const MacAddress& mac);
 
+enum class Presence { kThere, kGone };
+
+// Whether detach() would find something to remove.
+base::Result<Presence> find_attached(const Namespace& host, int32_t netns_id,
+                                     const std::string& interface, const MacAddress& mac);
+
 // Gives the function of RAIL back to HOST from TARGET: down, without addresses, under its own name;
 // its RDMA device first. Where the namespace has ended the kernel has returned both, perhaps under
 // another name: then TARGET is null, and what HOST has with that MAC is renamed. Absent if it is

@@ -17,8 +17,8 @@ using base::str;
 namespace {
 
 // The attached link, or what an attach that was cut short left, in the namespace NETNS_ID.
-Result<std::optional<Link>> find_attached(Session& host, int32_t netns_id,
-                                          const std::string& interface, const MacAddress& mac) {
+Result<std::optional<Link>> find_link_of(Session& host, int32_t netns_id,
+                                         const std::string& interface, const MacAddress& mac) {
   for (const std::string& name : {interface, internal::temporary_name(mac)}) {
     std::optional<Link> link = TRY(host.find_link_in(netns_id, name));
     if (link.has_value() && link->mac == mac) return link;
@@ -36,15 +36,22 @@ Result<int32_t> ensure_id(const Namespace& host, const Namespace& target) {
 Result<Removed> detach(const Namespace& host, int32_t netns_id, const std::string& interface,
                        const MacAddress& mac) {
   Session session = TRY(Session::open(host));
-  const std::optional<Link> link = TRY(find_attached(session, netns_id, interface, mac));
+  const std::optional<Link> link = TRY(find_link_of(session, netns_id, interface, mac));
   if (!link.has_value()) return Removed::kWasAbsent;
   const Removed removed = TRY(session.remove_group_in(netns_id, group_of(mac)));
-  const std::optional<Link> after = TRY(find_attached(session, netns_id, interface, mac));
+  const std::optional<Link> after = TRY(find_link_of(session, netns_id, interface, mac));
   if (after.has_value()) {
     return Error(Code::kBusy, str("interface ", quote(after->name), " with MAC ", to_string(mac),
                                   " is still there after its removal"));
   }
   return removed;
+}
+
+Result<Presence> find_attached(const Namespace& host, int32_t netns_id,
+                               const std::string& interface, const MacAddress& mac) {
+  Session session = TRY(Session::open(host));
+  const std::optional<Link> link = TRY(find_link_of(session, netns_id, interface, mac));
+  return link.has_value() ? Presence::kThere : Presence::kGone;
 }
 
 Result<std::vector<Address>> addresses_of(const Namespace& host) {

@@ -98,6 +98,18 @@ TEST_F(DetachTest, RemovesByGroupOnlyWhatHasTheGroup) {
   EXPECT_THAT(run_ip(container, "-o link show type macvlan"), HasSubstr("roce0"));
 }
 
+TEST_F(DetachTest, TellsBeforeWhetherThereIsSomethingToRemove) {
+  const Namespace container = make_namespace();
+  const int32_t id = must(ensure_id(host(), container));
+  const MacAddress mac = plan(1).rails[0].mac;
+  EXPECT_EQ(must(find_attached(host(), id, "roce0", mac)), Presence::kGone);
+  must(attach(plan(1), host(), container));
+  EXPECT_EQ(must(find_attached(host(), id, "roce0", mac)), Presence::kThere);
+  EXPECT_EQ(must(find_attached(host(), id, "roce0", plan(2).rails[0].mac)), Presence::kGone);
+  must(detach(host(), id, "roce0", mac));
+  EXPECT_EQ(must(find_attached(host(), id, "roce0", mac)), Presence::kGone);
+}
+
 class NetnsIdTest : public World {};
 
 TEST_F(NetnsIdTest, IsTheSameEveryTimeAndDiffersByNamespace) {
