@@ -56,6 +56,7 @@ std::optional<Option> as_option(std::string_view word) {
 void take_global(CommandLine& line, std::string_view name, std::string_view value) {
   if (name == "log" || name == "l") line.log = value;
   if (name == "log-format") line.log_json = value == "json";
+  if (name == "root" || name == "r") line.root = value;
 }
 
 // Reads the global options and returns the position of the subcommand.

@@ -13,6 +13,7 @@ struct CommandLine {
   std::string subcommand;  // empty if there is none, as for --version
   std::string log;         // --log; empty: standard error only
   bool log_json = false;   // --log-format json
+  std::string root;        // --root; empty: the runtime's own default
   std::string bundle;      // --bundle of create, run, restore; empty: the working directory
   std::string config_name = "config.json";  // crun's --config
   std::string container;                    // the first word after the subcommand that is no option

@@ -120,5 +120,11 @@ TEST(CommandLine, MayBeVeryLong) {
   EXPECT_EQ(parse_command_line(many).subcommand, "");
 }
 
+TEST(CommandLine, KnowsWhereTheRuntimeKeepsItsState) {
+  EXPECT_EQ(parse_command_line({"--root", "/r", "create", "a"}).root, "/r");
+  EXPECT_EQ(parse_command_line({"--root=/r", "--debug", "create", "a"}).root, "/r");
+  EXPECT_EQ(parse_command_line({"create", "--root", "/r", "a"}).root, "");
+}
+
 }  // namespace
 }  // namespace hook
