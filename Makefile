@@ -21,6 +21,8 @@ SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+# Of logrotate, which reads no other folder.
+LOGROTATEDIR ?= /etc/logrotate.d
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
@@ -44,14 +46,16 @@ GEN := $(O)/gen
 FLAVOR_CXX_release := -O2 -g -D_FORTIFY_SOURCE=2
 FLAVOR_CXX_debug := -O0 -g3 -Werror
 FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-pointer
+FLAVOR_CXX_tsan := -O1 -g -Werror -fsanitize=thread -fno-omit-frame-pointer
 FLAVOR_LD_release :=
 FLAVOR_LD_debug :=
 FLAVOR_LD_asan := -fsanitize=address,undefined
+FLAVOR_LD_tsan := -fsanitize=thread
 ifeq ($(origin FLAVOR_CXX_$(FLAVOR)),undefined)
-$(error FLAVOR=$(FLAVOR) is unknown: use release, debug or asan)
+$(error FLAVOR=$(FLAVOR) is unknown: use release, debug, asan or tsan)
 endif
 # The sanitizers cannot be linked statically.
-STATIC := $(if $(filter asan,$(FLAVOR)),,-static-pie)
+STATIC := $(if $(filter asan tsan,$(FLAVOR)),,-static-pie)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
   -Wold-style-cast -Woverloaded-virtual -Wformat=2 -Wundef -Wunused-result
@@ -159,7 +163,7 @@ FORCE:
 
 # ---- targets -------------------------------------------------------------------------------------
 .PHONY: all
-all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, debug or asan; V=1 shows commands)
+all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, debug, asan or tsan; V=1 shows commands)
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
@@ -210,9 +214,11 @@ install: all ## install below DESTDIR and PREFIX; configures no engine, enables 
 	$(foreach u,$(UNITS),$(unit_paths) $(u) | install -m 0644 /dev/stdin '$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
+	install -d '$(DESTDIR)$(LOGROTATEDIR)'
+	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 uninstall: ## remove what install put there
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
-	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
+	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 define nl
 
 
@@ -222,4 +228,4 @@ endef
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r t d; do printf '  %-16s %s\n' "$$t" "$$d"; done

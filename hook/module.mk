@@ -3,7 +3,7 @@ LIBS += hook
 LIB_hook_SRCS := $(wildcard hook/*/*.cc)
 LIB_hook_DEPS := netns vipu base
 # toml++ is used as headers: its library has no static form.
-LIB_hook_PKGS := sqlite3
+LIB_hook_PKGS := sqlite3 nettle
 
 # The one place that knows where things are installed.
 $(O)/hook/config/paths.o: CPPFLAGS += -DIPU_VERSION='"$(VERSION)"' -DIPU_BINDIR='"$(BINDIR)"' \

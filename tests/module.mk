@@ -23,6 +23,8 @@ BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
 BIN_kernel-ledger_DEPS := hook
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation
+BENCHES += fragmentation quick_look
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
+BIN_quick_look_SRCS := tests/bench/quick_look.cc
+BIN_quick_look_DEPS := hook

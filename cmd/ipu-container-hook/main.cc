@@ -4,6 +4,7 @@
 //   ipu-container-hook createRuntime|prestart|poststop --lease ID
 // and by the product itself:
 //   ipu-container-hook probe --lease ID
+//   ipu-container-hook reconcile
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,7 @@ using base::Status;
 constexpr std::chrono::milliseconds kTime{10'000};
 
 constexpr std::chrono::milliseconds kReleaseTime{30'000};  // when nobody waits
+constexpr std::chrono::minutes kReconcileTime{5};
 
 bool is_well_formed(const std::vector<std::string_view>& args) {
   constexpr std::array<std::string_view, 4> kStages = {"createRuntime", "prestart", "poststop",
@@ -63,7 +65,19 @@ Status poststop(const std::string& lease_id, const base::Deadline& deadline) {
   return release(lease_id, deadline, [] {});
 }
 
+Status reconcile() {
+  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
+  hook::Env env = hook::product_env(ledger);
+  hook::Scope due;
+  due.due_only = true;
+  const hook::Reconciled done =
+      TRY(hook::reconcile(env, base::Deadline::after(kReconcileTime), due));
+  if (!done.obstacles.empty()) return done.obstacles.front();
+  return {};
+}
+
 Status run(const std::vector<std::string_view>& args) {
+  if (args.size() == 1 && args[0] == "reconcile") return reconcile();
   if (!is_well_formed(args)) {
     return Error(Code::kInvalid,
                  "usage: ipu-container-hook createRuntime|prestart|poststop|probe --lease ID,"

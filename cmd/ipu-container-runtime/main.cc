@@ -39,7 +39,8 @@ Result<std::optional<hook::Bundle>> open_bundle(const hook::CommandLine& line) {
   return std::move(bundle).error();
 }
 
-Status prepare(const hook::CommandLine& line, const Result<Config>& config, hook::Bundle& bundle) {
+Status prepare(const hook::CommandLine& line, const Result<Config>& config,
+               const std::string& runtime, hook::Bundle& bundle) {
   const hook::SpecView view = TRY(hook::parse_spec(bundle.config()));
   if (!hook::asks_for_ipus(view.environment, view.annotations)) return {};
   if (!config.ok()) return config.error();
@@ -49,7 +50,8 @@ Status prepare(const hook::CommandLine& line, const Result<Config>& config, hook
   if (!request) return {};
   hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
   hook::Env env = hook::product_env(ledger);
-  return hook::prepare_container(env, config.value(), *request, line.container, bundle);
+  return hook::prepare_container(env, config.value(), *request, line.container, bundle,
+                                 hook::state_dir_of(runtime, line.root, line.container));
 }
 
 // The low-level runtime, by the configuration; by memory while that is broken, because a container
@@ -66,7 +68,7 @@ Result<std::string> before_create(const hook::CommandLine& line) {
   const Result<Config> config = hook::load_config(hook::config_file());
   std::string runtime = TRY(configured_runtime(config));
   std::optional<hook::Bundle> bundle = TRY(open_bundle(line));
-  if (bundle) TRY(prepare(line, config, *bundle));
+  if (bundle) TRY(prepare(line, config, runtime, *bundle));
   return runtime;
 }
 

@@ -25,6 +25,11 @@ Result<Output> parse_output(const std::string& text) {
 
 constexpr uint32_t kMaxNumber = 65'535;
 
+Result<hook::Ledger> or_who_may(Result<hook::Ledger> ledger) {
+  if (ledger.ok() || ::geteuid() == 0) return ledger;
+  return Error(ledger.error().code(), str(ledger.error().message(), "; run ipuctl as root"));
+}
+
 }  // namespace
 
 void Options::output(Output& target) {
@@ -41,6 +46,10 @@ void Options::pool(std::string& target) {
 
 void Options::argument(const char* name, std::string& target, const char* help) {
   app_.add_option(name, target, help)->required()->type_name("");
+}
+
+void Options::arguments(const char* name, std::vector<std::string>& target, const char* help) {
+  app_.add_option(name, target, help)->type_name("");
 }
 
 void Options::flag(const char* names, bool& target, const char* help) {
@@ -107,10 +116,10 @@ Result<hook::PoolConfig> load_pool(const std::string& name) {
   return hook::find_pool(config, name);
 }
 
-Result<hook::Ledger> open_ledger() {
-  Result<hook::Ledger> ledger = hook::Ledger::open(hook::ledger_file());
-  if (ledger.ok() || ::geteuid() == 0) return ledger;
-  return Error(ledger.error().code(), str(ledger.error().message(), "; run ipuctl as root"));
+Result<hook::Ledger> open_ledger() { return or_who_may(hook::Ledger::open(hook::ledger_file())); }
+
+Result<hook::Ledger> read_ledger() {
+  return or_who_may(hook::Ledger::open_copy(hook::ledger_file()));
 }
 
 base::Deadline query_deadline() { return base::Deadline::after(std::chrono::seconds(10)); }

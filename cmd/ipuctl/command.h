@@ -47,6 +47,8 @@ class Options {
   void pool(std::string& target);  // --pool
   // An argument that must be given.
   void argument(const char* name, std::string& target, const char* help);
+  // Any number of arguments.
+  void arguments(const char* name, std::vector<std::string>& target, const char* help);
   void flag(const char* names, bool& target, const char* help);
   void text(const Option& option, std::string& target);
   void texts(const Option& option, std::vector<std::string>& target);
@@ -76,6 +78,8 @@ void add_doctor(CLI::App& app, Command& chosen);
 base::Result<hook::PoolConfig> load_pool(const std::string& name);
 // The ledger of this host. Says so if it takes root.
 base::Result<hook::Ledger> open_ledger();
+// What it says now, for a command that changes nothing: an absent ledger is an empty one.
+base::Result<hook::Ledger> read_ledger();
 
 // For a question to a controller that has its answer at hand.
 [[nodiscard]] base::Deadline query_deadline();

@@ -46,7 +46,7 @@ Result<Outcome> run_doctor(Output output) {
   hook::Config looked_at;
   looked_at.runtimes = hook::default_runtimes();
   if (config.ok()) looked_at = config.value();
-  Result<hook::Ledger> ledger = open_ledger();
+  Result<hook::Ledger> ledger = read_ledger();
   const netns::Namespace host = TRY(netns::Namespace::current());
   const hook::Trials trials = ::geteuid() == 0 ? hook::Trials::kAllowed : hook::Trials::kSkipped;
   const hook::HostState state = hook::look_at_host(looked_at, ledger, host, "/sys", trials);

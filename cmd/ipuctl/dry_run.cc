@@ -108,7 +108,7 @@ std::string dry_run_text(const hook::NewPartition& wanted, const std::string& sh
 
 Result<Outcome> dry_run(const hook::NewPartition& wanted, Output output) {
   TRY(hook::check_partition(wanted));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   const vipu::Survey survey = TRY(env.controller(wanted.pool)->survey(query_deadline()));
   const std::string shortage = TRY(find_shortage(survey, wanted));

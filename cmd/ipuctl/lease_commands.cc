@@ -3,16 +3,16 @@
 #include <map>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/json.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/network.h"
-#include "hook/lifecycle/partitions.h"
 #include "hook/lifecycle/release.h"
+#include "hook/lifecycle/remains.h"
 #include "hook/lifecycle/turn.h"
 
 namespace ipuctl {
@@ -22,7 +22,8 @@ using base::Deadline;
 using base::Result;
 using base::str;
 
-constexpr std::chrono::milliseconds kReleaseTime{60'000};
+constexpr std::chrono::milliseconds kRefreshTime{60'000};  // for one lease
+constexpr std::chrono::minutes kGcTime{5};
 
 struct ListOptions {
   Output output = Output::kTable;
@@ -37,6 +38,7 @@ struct LeaseOptions {
 struct GcOptions {
   Output output = Output::kTable;
   bool dry_run = false;
+  std::optional<std::chrono::milliseconds> timeout;
 };
 
 Result<Outcome> run_version(const Output& output) {
@@ -45,7 +47,7 @@ Result<Outcome> run_version(const Output& output) {
 }
 
 Result<Outcome> run_ps(const ListOptions& options) {
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   std::vector<hook::Lease> leases = TRY(ledger.live());
   std::erase_if(leases, [&](const hook::Lease& lease) {
     return !options.pool.empty() && lease.pool != options.pool;
@@ -54,7 +56,7 @@ Result<Outcome> run_ps(const ListOptions& options) {
 }
 
 Result<Outcome> run_lease_show(const LeaseOptions& options) {
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   const hook::Lease lease = TRY(ledger.get(options.lease));
   return Outcome{lease_text(lease, options.output)};
 }
@@ -66,7 +68,7 @@ Result<Outcome> run_lease_refresh(const Output& output) {
   std::vector<hook::Lease> moved;
   std::vector<base::Error> obstacles;
   for (hook::Lease& lease : TRY(ledger.live())) {
-    Result<hook::Refreshed> done = hook::refresh_lease(env, lease, Deadline::after(kReleaseTime));
+    Result<hook::Refreshed> done = hook::refresh_lease(env, lease, Deadline::after(kRefreshTime));
     if (!done.ok()) {
       obstacles.push_back(std::move(done).error());
     } else if (done.value() == hook::Refreshed::kMoved) {
@@ -82,7 +84,7 @@ bool is_of_pool(const hook::Waiter& waiter, const std::string& pool) {
 }
 
 Result<Outcome> run_queue(const ListOptions& options) {
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   std::map<std::string, size_t> lengths;  // by resource
   std::vector<Place> queue;
@@ -94,28 +96,46 @@ Result<Outcome> run_queue(const ListOptions& options) {
   return Outcome{queue_text(queue, options.output)};
 }
 
-Result<std::vector<hook::Waiter>> find_dead_waiters(hook::Ledger& ledger) {
-  const std::string boot = TRY(base::boot_id());
-  std::vector<hook::Waiter> waiters = TRY(ledger.queue().list());
-  std::erase_if(waiters, [&](const hook::Waiter& waiter) {
-    return waiter.boot_id == boot && base::is_running(waiter.owner);
-  });
-  return waiters;
+Result<Outcome> run_dry_gc(const GcOptions& options) {
+  hook::Ledger ledger = TRY(read_ledger());
+  hook::Env env = hook::product_env(ledger);
+  const hook::Remains remains = TRY(hook::find_remains(env, Deadline::after(kGcTime)));
+  return Outcome{remains_text(remains, options.output)};
+}
+
+// What was given back by hand is for the audit log too, and what keeps that from being written is
+// an obstacle.
+void record_gc(hook::Ledger& ledger, hook::Reconciled& done) {
+  if (!done.released.empty() || !done.partitions.empty()) {
+    base::Status recorded =
+        ledger.events().record(str("gc released ", done.released.size(), " leases, removed ",
+                                   done.partitions.size(), " partitions"));
+    if (!recorded.ok()) done.obstacles.push_back(std::move(recorded).error());
+  }
+  base::Status written = ledger.events().write_audit_log();
+  if (!written.ok()) done.obstacles.push_back(std::move(written).error());
+}
+
+// A host that starts nothing forgets as well. Without a configuration nobody knows what.
+void forget_history(hook::Ledger& ledger, hook::Reconciled& done) {
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  if (!config.ok()) return;
+  base::Status forgotten =
+      ledger.events().forget(base::unix_millis() - config.value().ledger.history.count());
+  if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {
+  if (options.dry_run) return run_dry_gc(options);
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
-  Remains remains;
-  remains.waiters = TRY(find_dead_waiters(ledger));
-  if (options.dry_run) {
-    remains.leases = TRY(hook::find_orphans(env));
-    remains.partitions = TRY(hook::find_leftovers(env));
-    return Outcome{remains_text(remains, options.output)};
-  }
-  for (const hook::Waiter& waiter : remains.waiters) TRY(ledger.queue().leave(waiter.ticket));
-  hook::Reconciled done = TRY(hook::reconcile(env, Deadline::after(kReleaseTime)));
-  std::string text = cleaned_text(done, remains.waiters, options.output);
+  const std::vector<hook::Waiter> waiters = TRY(hook::find_dead_waiters(ledger));
+  for (const hook::Waiter& waiter : waiters) TRY(ledger.queue().leave(waiter.ticket));
+  const Deadline deadline = Deadline::after(options.timeout.value_or(kGcTime));
+  hook::Reconciled done = TRY(hook::reconcile(env, deadline));
+  record_gc(ledger, done);
+  forget_history(ledger, done);
+  std::string text = cleaned_text(done, waiters, options.output);
   return Outcome{std::move(text), std::move(done.obstacles)};
 }
 
@@ -153,7 +173,9 @@ void add_gc(CLI::App& app, Command& chosen) {
   Options declared = add_command(app, "gc", "Release what ended processes left", chosen,
                                  [options] { return run_gc(*options); });
   declared.output(options->output);
-  declared.flag("--dry-run", options->dry_run, "Only say what would be released");
+  declared.flag("--dry-run", options->dry_run, "Only say what would be released, and why");
+  declared.duration({"--timeout", "TIME", "Leave what is not done by then (default 5m)"},
+                    options->timeout);
 }
 
 void add_version(CLI::App& app, Command& chosen) {

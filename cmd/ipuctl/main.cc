@@ -69,6 +69,7 @@ int run(const Command& command) {
   if (!outcome.value().obstacles.empty()) {
     return exit_code(outcome.value().obstacles.front().code());
   }
+  if (!written) complain("write to standard output: it does not take the text");
   return written ? 0 : 1;
 }
 

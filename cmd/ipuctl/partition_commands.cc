@@ -46,7 +46,7 @@ Result<Outcome> done(hook::Env& env, const hook::PoolConfig& pool, const std::st
 
 Result<Outcome> run_list(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   const std::vector<PartitionView> views = TRY(list_partitions(env, pool, query_deadline()));
   const Holders holders = options.holders ? Holders::kShow : Holders::kHide;
@@ -55,7 +55,7 @@ Result<Outcome> run_list(const PartitionOptions& options) {
 
 Result<Outcome> run_show(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   const Deadline deadline = query_deadline();
   const PartitionView view = TRY(get_partition(env, pool, options.name, deadline));
@@ -65,7 +65,7 @@ Result<Outcome> run_show(const PartitionOptions& options) {
 
 Result<Outcome> run_wait(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   TRY(env.controller(pool)->wait(options.name, deadline_of(options, pool)));
   return done(env, pool, "wait", options);
@@ -106,7 +106,7 @@ Result<Outcome> run_remove(const PartitionOptions& options) {
 
 Result<Outcome> run_config(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   const vipu::Grant grant =
       TRY(env.controller(pool)->config(options.name, options.gcd, query_deadline()));
@@ -127,7 +127,7 @@ Result<Outcome> run_config(const PartitionOptions& options) {
 
 Result<Outcome> run_ipu_attrs(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   const std::vector<vipu::IpuAttributes> ipus =
       TRY(env.controller(pool)->attributes(options.agents, query_deadline()));

@@ -60,7 +60,7 @@ Usage usage_of(const vipu::Survey& survey) {
 
 Result<Outcome> run_list(const PoolOptions& options) {
   const std::vector<hook::PoolConfig> pools = TRY(load_pools(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::Ledger ledger = TRY(read_ledger());
   hook::Env env = hook::product_env(ledger);
   std::vector<PoolView> views;
   std::vector<Error> obstacles;
@@ -93,7 +93,8 @@ Result<Outcome> run_refill(const PoolOptions& options) {
   hook::Env env = hook::product_env(ledger);
   std::vector<Error> obstacles;
   // A refill that was killed left one half made, which counts as one that is there.
-  (void)TRY(hook::reconcile_partitions(env, query_deadline(), obstacles));
+  std::set<std::string> silent;
+  (void)TRY(hook::reconcile_partitions(env, query_deadline(), {}, obstacles, silent));
   std::vector<RefilledPool> done;
   for (const hook::PoolConfig& pool : pools) {
     done.push_back({pool.name, refill_one(env, pool)});

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cmd/ipuctl/lease_json.h"
 
 namespace ipuctl {
 namespace {
@@ -19,7 +20,9 @@ std::string addresses(const hook::Lease& lease) {
   return text.empty() ? "-" : text;
 }
 
-Json to_json(const hook::Lease& lease) {
+}  // namespace
+
+Json lease_json(const hook::Lease& lease) {
   Json json = {{"lease", lease.id},
                {"container", lease.container},
                {"state", hook::name_of(lease.state)},
@@ -53,9 +56,11 @@ Json to_json(const hook::Lease& lease) {
   return json;
 }
 
+namespace {
+
 Json to_json(const std::vector<hook::Lease>& leases) {
   Json json = Json::array();
-  for (const hook::Lease& lease : leases) json.push_back(to_json(lease));
+  for (const hook::Lease& lease : leases) json.push_back(lease_json(lease));
   return json;
 }
 
@@ -76,6 +81,63 @@ Json containers_of(const std::vector<hook::Waiter>& waiters) {
   return json;
 }
 
+std::string not_judged(const hook::Judged& judged) {
+  return str("lease ", judged.lease.id, " of container ", judged.lease.container,
+             " cannot be judged from here, and stays: ", judged.judgement.because, "\n");
+}
+
+std::string text_of(const base::Result<netns::Presence>& seen) {
+  if (!seen.ok()) return str("unknown (", seen.error().message(), ")");
+  return seen.value() == netns::Presence::kThere ? "there" : "gone";
+}
+
+std::string line_of(const hook::RemainingLease& remaining) {
+  const hook::Judged& judged = remaining.judged;
+  if (judged.judgement.life == hook::Life::kUnknown) return not_judged(judged);
+  const std::string what = str("lease ", judged.lease.id, " of container ", judged.lease.container,
+                               ": ", judged.judgement.because);
+  if (judged.judgement.life == hook::Life::kRuns) return str("would keep ", what, "\n");
+  std::string effects;
+  for (const auto& [name, seen] : remaining.effects) {
+    effects += str(effects.empty() ? "; " : ", ", name, ": ", text_of(seen));
+  }
+  return str("would release ", what, effects, "\n");
+}
+
+Json to_json(const hook::Judged& judged) {
+  Json json = lease_json(judged.lease);
+  json["because"] = judged.judgement.because;
+  return json;
+}
+
+Json to_json(const hook::Remains& remains) {
+  Json lists[] = {Json::array(), Json::array(), Json::array()};  // by hook::Life
+  for (const hook::RemainingLease& remaining : remains.leases) {
+    Json json = to_json(remaining.judged);
+    for (const auto& [name, seen] : remaining.effects) {
+      json["effects"][std::string(name)] = text_of(seen);
+    }
+    lists[static_cast<size_t>(remaining.judged.judgement.life)].push_back(std::move(json));
+  }
+  Json partitions = Json::array();
+  for (const hook::PartitionRecord& record : remains.partitions) partitions.push_back(record.name);
+  return {{"would_release", lists[static_cast<size_t>(hook::Life::kEnded)]},
+          {"would_keep", lists[static_cast<size_t>(hook::Life::kRuns)]},
+          {"unknown", lists[static_cast<size_t>(hook::Life::kUnknown)]},
+          {"partitions", std::move(partitions)},
+          {"waiters", containers_of(remains.waiters)}};
+}
+
+Json to_json(const hook::Reconciled& reconciled, const std::vector<hook::Waiter>& waiters) {
+  Json obstacles = Json::array();
+  for (const base::Error& obstacle : reconciled.obstacles) obstacles.push_back(obstacle.message());
+  Json unknown = Json::array();
+  for (const hook::Judged& judged : reconciled.unknown) unknown.push_back(to_json(judged));
+  return {{"released", reconciled.released},     {"adopted", reconciled.adopted},
+          {"partitions", reconciled.partitions}, {"waiters", containers_of(waiters)},
+          {"unknown", std::move(unknown)},       {"obstacles", std::move(obstacles)}};
+}
+
 std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
 
 }  // namespace
@@ -94,7 +156,7 @@ std::string leases_text(const std::vector<hook::Lease>& leases, Output output) {
 }
 
 std::string lease_text(const hook::Lease& lease, Output output) {
-  const Json json = to_json(lease);
+  const Json json = lease_json(lease);
   if (output == Output::kJson) return base::to_pretty_text(json);
   Rows rows;
   for (const auto& [key, value] : json.items()) {
@@ -126,20 +188,10 @@ std::string queue_text(const std::vector<Place>& queue, Output output) {
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
 }
 
-std::string remains_text(const Remains& remains, Output output) {
-  if (output == Output::kJson) {
-    Json partitions = Json::array();
-    for (const hook::PartitionRecord& record : remains.partitions) {
-      partitions.push_back(record.name);
-    }
-    return base::to_pretty_text({{"would_release", to_json(remains.leases)},
-                                 {"partitions", std::move(partitions)},
-                                 {"waiters", containers_of(remains.waiters)}});
-  }
+std::string remains_text(const hook::Remains& remains, Output output) {
+  if (output == Output::kJson) return base::to_pretty_text(to_json(remains));
   std::string text;
-  for (const hook::Lease& lease : remains.leases) {
-    text += str("would release lease ", lease.id, " of container ", lease.container, "\n");
-  }
+  for (const hook::RemainingLease& remaining : remains.leases) text += line_of(remaining);
   for (const hook::PartitionRecord& record : remains.partitions) {
     text += str("would remove partition ", record.name, " of pool ", record.pool, ", left in ",
                 hook::name_of(record.state), "\n");
@@ -153,18 +205,12 @@ std::string remains_text(const Remains& remains, Output output) {
 
 std::string cleaned_text(const hook::Reconciled& reconciled,
                          const std::vector<hook::Waiter>& waiters, Output output) {
-  if (output == Output::kJson) {
-    Json obstacles = Json::array();
-    for (const base::Error& obstacle : reconciled.obstacles) {
-      obstacles.push_back(obstacle.message());
-    }
-    return base::to_pretty_text({{"released", reconciled.released},
-                                 {"partitions", reconciled.partitions},
-                                 {"waiters", containers_of(waiters)},
-                                 {"obstacles", std::move(obstacles)}});
-  }
+  if (output == Output::kJson) return base::to_pretty_text(to_json(reconciled, waiters));
   std::string text;
   for (const std::string& id : reconciled.released) text += str("released lease ", id, "\n");
+  for (const std::string& id : reconciled.adopted) {
+    text += str("lease ", id, " is held by the restored container\n");
+  }
   for (const std::string& name : reconciled.partitions) {
     text += str("removed partition ", name, "\n");
   }
@@ -172,7 +218,9 @@ std::string cleaned_text(const hook::Reconciled& reconciled,
     text += str("gave up the place of container ", waiter.container, " in the queue for ",
                 waiter.resource, "\n");
   }
-  return text.empty() && reconciled.obstacles.empty() ? "nothing to release\n" : text;
+  if (text.empty() && reconciled.obstacles.empty()) text = "nothing to release\n";
+  for (const hook::Judged& judged : reconciled.unknown) text += not_judged(judged);
+  return text;
 }
 
 }  // namespace ipuctl

@@ -10,6 +10,7 @@
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
 #include "hook/lifecycle/release.h"
+#include "hook/lifecycle/remains.h"
 
 namespace ipuctl {
 
@@ -23,13 +24,8 @@ struct Place {
 };
 [[nodiscard]] std::string queue_text(const std::vector<Place>& queue, Output output);
 
-// What processes that ended left behind.
-struct Remains {
-  std::vector<hook::Lease> leases;
-  std::vector<hook::PartitionRecord> partitions;  // half made or half removed
-  std::vector<hook::Waiter> waiters;
-};
-[[nodiscard]] std::string remains_text(const Remains& remains, Output output);
+// What gc would do, with the reason for each lease.
+[[nodiscard]] std::string remains_text(const hook::Remains& remains, Output output);
 // WAITERS are those whose places were given up.
 [[nodiscard]] std::string cleaned_text(const hook::Reconciled& reconciled,
                                        const std::vector<hook::Waiter>& waiters, Output output);

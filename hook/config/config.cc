@@ -45,6 +45,14 @@ Result<PolicyConfig> read_policy(const Section& section) {
   return policy;
 }
 
+Result<LedgerConfig> read_ledger(const Section& section) {
+  TRY(section.refuse_unknown({"history"}));
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
+  LedgerConfig ledger;
+  ledger.history = TRY(section.find_duration("history", kLongest)).value_or(ledger.history);
+  return ledger;
+}
+
 Result<std::vector<std::string>> read_runtimes(const Section& section) {
   TRY(section.refuse_unknown({"paths"}));
   constexpr std::string_view kExpected = "a list of absolute paths, such as [\"/usr/bin/runc\"]";
@@ -103,7 +111,7 @@ std::vector<std::string> default_runtimes() {
 
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
-  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy"}));
+  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "ledger"}));
   Config config;
   if (const auto section = TRY(root.find_table("runtime"))) {
     config.runtimes = TRY(read_runtimes(*section));
@@ -116,6 +124,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   }
   if (const auto section = TRY(root.find_table("policy"))) {
     config.policy = TRY(read_policy(*section));
+  }
+  if (const auto section = TRY(root.find_table("ledger"))) {
+    config.ledger = TRY(read_ledger(*section));
   }
   const bool networked =
       std::any_of(config.pools.begin(), config.pools.end(),

@@ -110,11 +110,19 @@ struct PolicyConfig {
   bool allow_annotation = true;
 };
 
+inline constexpr std::chrono::milliseconds kDefaultHistory = std::chrono::hours(7 * 24);
+
+struct LedgerConfig {
+  // How long leases that ended, and events, are kept.
+  std::chrono::milliseconds history = kDefaultHistory;
+};
+
 struct Config {
   std::vector<std::string> runtimes;  // absolute paths; the first that exists is used
   std::vector<PoolConfig> pools;      // at least one; the first is the default
   NetworkConfig network;
   PolicyConfig policy;
+  LedgerConfig ledger;
 };
 
 // What a host tells without a configuration.

@@ -7,6 +7,7 @@ std::string product_version() { return IPU_VERSION; }
 std::string config_file() { return IPU_SYSCONFDIR "/config.toml"; }
 std::string state_dir() { return IPU_STATEDIR; }
 std::string ledger_file() { return IPU_STATEDIR "/ledger.db"; }
+std::string audit_file() { return IPU_STATEDIR "/audit.log"; }
 std::string run_dir() { return IPU_RUNDIR; }
 std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
 std::string control_program() { return IPU_BINDIR "/ipuctl"; }

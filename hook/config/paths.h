@@ -11,6 +11,7 @@ namespace hook {
 [[nodiscard]] std::string config_file();      // /etc/ipu-container-toolkit/config.toml
 [[nodiscard]] std::string state_dir();        // /var/lib/ipu-container-toolkit
 [[nodiscard]] std::string ledger_file();      // /var/lib/ipu-container-toolkit/ledger.db
+[[nodiscard]] std::string audit_file();       // /var/lib/ipu-container-toolkit/audit.log
 [[nodiscard]] std::string run_dir();          // /run/ipu-container-toolkit
 [[nodiscard]] std::string hook_program();     // .../bin/ipu-container-hook
 [[nodiscard]] std::string control_program();  // .../bin/ipuctl

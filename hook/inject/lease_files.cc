@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/ledger/record.h"
 
 namespace hook {
 
@@ -42,6 +44,11 @@ std::string file_path(const std::string& run_dir, const std::string& lease_id,
 
 }  // namespace
 
+Status add_lease_file(const std::string& run_dir, const std::string& lease_id,
+                      const std::string& name, const std::string& content) {
+  return base::write_atomic(file_path(run_dir, lease_id, name), content, {0444, {}, {}});
+}
+
 Result<std::string> read_lease_file(const std::string& run_dir, const std::string& lease_id,
                                     const std::string& name) {
   return base::read_file(file_path(run_dir, lease_id, name), kMaxFile);
@@ -56,6 +63,30 @@ Status rewrite_lease_file(const std::string& run_dir, const std::string& lease_i
     return base::Error::from_errno(errno, str("shorten ", base::quote(path)));
   }
   return {};
+}
+
+Status write_lease_record(const std::string& run_dir, const Lease& lease) {
+  return base::write_atomic(file_path(run_dir, lease.id, kRecordFile), to_record(lease),
+                            {0400, {}, {}});
+}
+
+Result<Lease> read_lease_record(const std::string& run_dir, const std::string& lease_id) {
+  const std::string text = TRY(read_lease_file(run_dir, lease_id, kRecordFile));
+  Lease lease = TRY_CTX(file_path(run_dir, lease_id, kRecordFile), parse_record(text));
+  if (lease.id == lease_id) return lease;
+  return base::Error(base::Code::kInvalid,
+                     str(file_path(run_dir, lease_id, kRecordFile), " is of another lease"));
+}
+
+Result<std::vector<std::string>> list_lease_dirs(const std::string& run_dir) {
+  std::vector<std::string> names;
+  std::error_code err;
+  for (auto it = std::filesystem::directory_iterator(str(run_dir, "/leases"), err);
+       !err && it != std::filesystem::directory_iterator(); it.increment(err)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (!err || err == std::errc::no_such_file_or_directory) return names;
+  return base::Error::from_errno(err.value(), str("list ", base::quote(str(run_dir, "/leases"))));
 }
 
 Result<base::Removed> remove_lease_files(const std::string& run_dir, const std::string& lease_id) {

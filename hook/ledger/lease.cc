@@ -10,6 +10,7 @@ namespace hook {
 namespace {
 
 constexpr size_t kIdLength = 32;
+constexpr int64_t kLongestPauseMs = int64_t{5} * 60 * 1000;
 
 constexpr uint32_t kHashStart = 2166136261U;  // FNV-1a
 uint32_t hash_on(uint32_t hash, uint8_t byte) { return (hash ^ byte) * 16777619U; }
@@ -44,6 +45,8 @@ std::string_view name_of(LeaseState state) {
       return "RUNNING";
     case LeaseState::kReleasing:
       return "RELEASING";
+    case LeaseState::kQuarantine:
+      return "QUARANTINE";
     case LeaseState::kFree:
       return "FREE";
     case LeaseState::kFailed:
@@ -67,7 +70,19 @@ std::string_view name_of(Origin origin) {
 }
 
 bool is_live(LeaseState state) {
-  return state != LeaseState::kFree && state != LeaseState::kFailed;
+  return state != LeaseState::kQuarantine && state != LeaseState::kFree &&
+         state != LeaseState::kFailed;
+}
+
+int64_t retry_pause_ms(uint32_t attempts) {
+  constexpr int64_t kFirstMs = 2000;
+  constexpr uint32_t kMostDoublings = 8;  // beyond the longest pause
+  if (attempts == 0) return 0;
+  return std::min(kFirstMs << std::min(attempts - 1, kMostDoublings), kLongestPauseMs);
+}
+
+bool is_due(int64_t retry_ms, int64_t now_ms) {
+  return retry_ms <= now_ms || retry_ms > now_ms + kLongestPauseMs;
 }
 
 std::string partition_name(std::string_view lease_id) {

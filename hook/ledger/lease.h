@@ -14,9 +14,10 @@
 
 namespace hook {
 
-// INTENT -> ALLOCATED -> RUNNING -> RELEASING -> FREE. FAILED is FREE with a reason: a lease that
-// no container ever got. Any live state can go to RELEASING.
-enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kFree, kFailed };
+// INTENT -> ALLOCATED -> RUNNING -> RELEASING -> QUARANTINE -> FREE. QUARANTINE: all is given back,
+// but its addresses are kept from others for a while. FAILED is FREE with a reason: a lease that no
+// container ever got. What is possible when, transitions.h says.
+enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kQuarantine, kFree, kFailed };
 
 // Where the partition of a lease comes from, and so what becomes of it at the end.
 enum class Origin {
@@ -69,7 +70,8 @@ struct Lease {
   LeaseState state = LeaseState::kIntent;
   int64_t generation = 0;  // grows with every change: a writer that read an older one loses
   // Whose life holds the lease: the runtime while it creates, the hook while it attaches, the
-  // container's first process while it runs, whoever releases.
+  // container's first process while it runs, whoever releases. Pid 0: nobody, since a release that
+  // could not be done.
   base::ProcessId owner;
   std::string boot_id;
   netns::Identity netns;           // of the container; zero before the hook attached
@@ -78,14 +80,34 @@ struct Lease {
   // The lease that the interfaces were made for: this one, or, in a namespace that containers
   // share, another. They belong to all live leases that name it, and go with the last.
   std::string attachment = {};
-  std::string error;       // why no container got it
-  std::string obstacle;    // why its release is not done yet
-  int64_t created_ms = 0;  // unix time
+  std::string state_dir = {};  // of the container, at its low-level runtime; empty: not known
+  std::string cgroup = {};     // of the container alone, below /sys/fs/cgroup; empty: not known
+  std::string error;           // why no container got it
+  std::string obstacle;        // why its release is not done yet
+  uint32_t attempts = 0;       // at its release, that failed
+  int64_t retry_ms = 0;        // unix time before which no start tries its release again
+  int64_t quarantine_until_ms = 0;  // unix time; 0: it has held no address
+  int64_t created_ms = 0;           // unix time
   int64_t changed_ms = 0;
   std::vector<RailLease> rails;
   std::vector<LeasedIpu> devices;
   std::vector<netns::Prefix> prohibited;  // never reachable from the container
 };
+
+// Of a live lease, what a quick look at all of them needs.
+struct LeaseHold {
+  std::string id;
+  LeaseState state = LeaseState::kIntent;
+  base::ProcessId owner;
+  std::string boot_id;
+  int64_t retry_ms = 0;
+};
+
+// How long what could not be given back is left alone by starts, after ATTEMPTS that failed: 2 s,
+// and twice as long each time, up to 5 min.
+[[nodiscard]] int64_t retry_pause_ms(uint32_t attempts);
+// Whether the time RETRY_MS has come; a clock that was set back does not put it off.
+[[nodiscard]] bool is_due(int64_t retry_ms, int64_t now_ms);
 
 // The name of the partition of a lease: "c-" and the first 12 digits of its id. Far below the 36
 // characters at which Graphcore's tools break.

@@ -7,8 +7,11 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/ledger/gate.h"
+#include "hook/ledger/history.h"
 #include "hook/ledger/rail_choice.h"
 #include "hook/ledger/rail_rows.h"
+#include "hook/ledger/reserve.h"
 #include "hook/ledger/rows.h"
 #include "hook/ledger/schema.h"
 
@@ -26,6 +29,12 @@ using sqlite::Transaction;
 
 constexpr int kBusyMs = 5000;  // the longest wait for another writer
 
+// How a release ends.
+Change end_of(const Lease& lease) {
+  if (!lease.error.empty()) return Change::kFail;
+  return lease.quarantine_until_ms > 0 ? Change::kQuarantine : Change::kFree;
+}
+
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 // Processes that change a new database at the same time do not wait for each other here: to SQLite
@@ -41,10 +50,26 @@ Status use_wal(sqlite::Database& database) {
 
 }  // namespace
 
+// A ledger that is gone must not be taken for a new one: what it had may be there still. And what
+// SQLite needs to open it must be there on a full disk as well.
 Result<Ledger> Ledger::open(const std::string& path, WallClock now) {
   TRY_CTX("ledger", base::ensure_dir(directory_of(path), 0700));
+  const Gate gate = TRY(Gate::enter(path, Gate::Way::kOpen));
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT && has_had_reserve(path)) {
+    return sqlite::damaged(path, "it is gone");
+  }
+  Result<Ledger> ledger = open_inside(path, now);
+  if (ledger.ok() || !sqlite::is_full(ledger.error())) return ledger;
+  if (give_up_reserve(path) == GivenUp::kWasNot) return ledger;
+  return open_inside(path, std::move(now));
+}
+
+Result<Ledger> Ledger::open_inside(const std::string& path, WallClock now) {
   sqlite::Database database = TRY(sqlite::Database::open(path, kBusyMs));
-  Ledger ledger(std::make_unique<Store>(Store{std::move(database), std::move(now)}));
+  AuditLog audit(audit_log_of(path));
+  Ledger ledger(
+      std::make_unique<Store>(Store{std::move(database), std::move(now), std::move(audit)}));
   // One sync a commit: the write-ahead log stays when the last process closes it, and is not copied
   // into the database then.
   TRY(use_wal(ledger.store_->database));
@@ -54,6 +79,16 @@ Result<Ledger> Ledger::open(const std::string& path, WallClock now) {
                              &persist);
   (void)sqlite3_db_config(ledger.store_->database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
                           nullptr);
+  TRY(ledger.migrate());
+  // Without it there are no new leases; those that there are can be used and ended. One that was
+  // given up comes back with the next new lease.
+  if (!has_had_reserve(path)) (void)ensure_reserve(path);
+  return ledger;
+}
+
+Result<Ledger> Ledger::open_copy(const std::string& path) {
+  sqlite::Database copy = TRY(sqlite::Database::copy_of(path, kBusyMs));
+  Ledger ledger(std::make_unique<Store>(Store{std::move(copy)}));
   TRY(ledger.migrate());
   return ledger;
 }
@@ -66,22 +101,39 @@ Status Ledger::migrate() {
     return statement.integer(0);
   };
   const int64_t seen = TRY(version());
-  if (seen > kNewest) {
+  const int64_t compatible = seen > kNewest ? TRY(compatible_from()) : 0;
+  if (seen > kNewest && compatible > kNewest) {
     return Error(Code::kUnsupported,
                  str("ledger: written by a newer version of ipu-container-toolkit (schema ", seen,
                      ", this one knows ", kNewest, "); install that version again"));
   }
-  if (seen == kNewest) return {};
+  if (seen >= kNewest) return {};
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
+  const std::string path = store_->database.path();
+  if (now == 0 && has_had_reserve(path)) return sqlite::damaged(path, "it is empty, and was not");
   for (int64_t step = now; step < kNewest; ++step) TRY(store_->database.execute(kMigrations[step]));
   TRY(store_->database.execute(str("PRAGMA user_version = ", kNewest).c_str()));
+  TRY(store_->database.execute(str("INSERT OR REPLACE INTO meta(name, value)"
+                                   " VALUES('compatible_from', '",
+                                   kCompatibleFrom, "')")
+                                   .c_str()));
   return transaction.commit();
+}
+
+// The oldest schema whose programs may write to this database, which is newer than this one. Where
+// it does not say, none.
+Result<int64_t> Ledger::compatible_from() {
+  Result<Statement> row =
+      store_->database.prepare("SELECT value FROM meta WHERE name = 'compatible_from'");
+  if (!row.ok()) return INT64_MAX;
+  if (TRY(row.value().step()) == Step::kDone) return INT64_MAX;
+  return base::parse_int<int64_t>(row.value().text(0), 1, INT64_MAX);
 }
 
 Result<Ledger::Taken> Ledger::take_warm(Lease& lease) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kIntent}));
+  Lease after = TRY(begin_change(lease, Change::kTakeWarm));
   Statement warm = TRY(store_->database.prepare(
       "DELETE FROM partition WHERE pool = ?1 AND name = (SELECT name FROM partition WHERE pool = ?1"
       " AND source = ?2 AND kind = 'WARM' AND state = 'READY' AND ipus = ?3"
@@ -90,6 +142,7 @@ Result<Ledger::Taken> Ledger::take_warm(Lease& lease) {
   if (TRY(warm.step()) == Step::kDone) return Taken::kNone;
   after.partition = warm.text(0);
   TRY(warm.run());
+  TRY(record_partition(*store_, after.pool, after.partition, "TAKEN", after.container));
   const std::string event = str("took the warm partition ", after.partition);
   TRY(commit(transaction, lease, std::move(after), event));
   return Taken::kYes;
@@ -98,24 +151,31 @@ Result<Ledger::Taken> Ledger::take_warm(Lease& lease) {
 // That the lease still is as the caller read it is told by its generation. The caller's copy
 // decides nothing beside: another lease may have shared its interfaces or left its partition to it
 // meanwhile, which is no change that a writer has to lose by.
-Result<Lease> Ledger::begin_change(const Lease& lease, std::initializer_list<LeaseState> from) {
-  if (std::find(from.begin(), from.end(), lease.state) == from.end()) {
+Result<Lease> Ledger::begin_change(const Lease& lease, Change change) {
+  const Transition* const transition = find_transition(change, lease.state);
+  if (transition == nullptr) {
     return Error(Code::kInternal, str("lease ", lease.id, " is ", name_of(lease.state),
-                                      ", from which this change is not possible"));
+                                      ", in which there is no '", name_of(change), "'"));
   }
   std::optional<Lease> stored = TRY(find(lease.id));
   if (!stored || stored->generation != lease.generation) {
     return Error(Code::kBusy, str("lease ", lease.id, " was changed by another process"));
   }
+  stored->state = transition->to;
   ++stored->generation;
   stored->changed_ms = store_->now();
   return std::move(*stored);
 }
 
 Status Ledger::commit(Transaction& transaction, Lease& lease, Lease after, std::string_view event) {
+  const bool gives_addresses = after.state != lease.state && after.state == LeaseState::kAllocated;
   TRY(update_lease(store_->database, after));
-  TRY(insert_event(store_->database, after, event));
-  TRY(transaction.commit());
+  if (!event.empty()) {
+    TRY(record_change(*store_, after, event,
+                      gives_addresses ? after.rails : std::vector<RailLease>()));
+  }
+  TRY(hook::commit(*store_, transaction));
+  if (!event.empty()) store_->notes.drop(after.id);
   lease = std::move(after);
   return {};
 }
@@ -125,8 +185,7 @@ Status Ledger::allocated(Lease& lease, std::vector<LeasedIpu> devices,
                          const std::vector<RailRequest>& rails,
                          const std::optional<netns::Identity>& in) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kIntent}));
-  after.state = LeaseState::kAllocated;
+  Lease after = TRY(begin_change(lease, Change::kAllocate));
   after.prohibited = std::move(prohibited);
   // A lease that joined has the IPUs already, also when the partition became its own meanwhile.
   if (after.origin != Origin::kJoined && after.devices.empty()) {
@@ -163,7 +222,7 @@ Status Ledger::take_rails(Lease& lease, const std::vector<RailRequest>& rails,
 Status Ledger::attaching(Lease& lease, const base::ProcessId& owner,
                          const AttachedNamespace& netns) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kAllocated}));
+  Lease after = TRY(begin_change(lease, Change::kAttach));
   const bool shares = after.attachment != after.id && !after.attachment.empty();
   if (shares && after.netns != netns.identity) {
     return Error(Code::kInvalid,
@@ -177,17 +236,24 @@ Status Ledger::attaching(Lease& lease, const base::ProcessId& owner,
   return commit(transaction, lease, std::move(after), str("attaching, as process ", owner.pid));
 }
 
-Status Ledger::running(Lease& lease, const base::ProcessId& init) {
+Status Ledger::running(Lease& lease, const base::ProcessId& init, const std::string& cgroup) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kAllocated}));
-  after.state = LeaseState::kRunning;
+  Lease after = TRY(begin_change(lease, Change::kRun));
   after.owner = init;
+  after.cgroup = cgroup;
   return commit(transaction, lease, std::move(after), str("RUNNING, as process ", init.pid));
+}
+
+Status Ledger::adopted(Lease& lease, const base::ProcessId& init) {
+  Transaction transaction = TRY(Transaction::begin(store_->database));
+  Lease after = TRY(begin_change(lease, Change::kAdopt));
+  after.owner = init;
+  return commit(transaction, lease, std::move(after), str("restored, as process ", init.pid));
 }
 
 Status Ledger::relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kRunning}));
+  Lease after = TRY(begin_change(lease, Change::kRelocate));
   after.devices = std::move(devices);
   if (after.origin != Origin::kJoined) {
     TRY(delete_ipus(store_->database, after.id));
@@ -196,17 +262,20 @@ Status Ledger::relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   return commit(transaction, lease, std::move(after), "relocated");
 }
 
-Status Ledger::releasing(Lease& lease, const base::ProcessId& owner, const std::string& error) {
+Status Ledger::try_releasing(Lease& lease, const base::ProcessId& owner, const std::string& error) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kIntent, LeaseState::kAllocated,
-                                         LeaseState::kRunning, LeaseState::kReleasing}));
-  after.state = LeaseState::kReleasing;
+  Lease after = TRY(begin_change(lease, Change::kRelease));
   after.owner = owner;
   if (after.error.empty()) after.error = error;
   if (after.origin != Origin::kJoined) TRY(pass_partition_on(after));
   if (after.origin == Origin::kJoined) after.devices.clear();
+  // What the user saw is an event of its own, and a further attempt is none.
+  const bool has_cause = !error.empty() && !store_->notes.has(lease.id, EventKind::kError);
+  const bool is_retry = lease.state == LeaseState::kReleasing;
   return commit(transaction, lease, std::move(after),
-                error.empty() ? "RELEASING" : str("RELEASING: ", error));
+                is_retry    ? ""
+                : has_cause ? str("RELEASING: ", error)
+                            : "RELEASING");
 }
 
 // The partition stays as long as one of those who joined does: the oldest has it from here on. Its
@@ -219,18 +288,24 @@ Status Ledger::pass_partition_on(Lease& lease) {
   TRY(pass_partition(store_->database, lease, heir));
   lease.origin = Origin::kJoined;
   heir.changed_ms = lease.changed_ms;
-  return insert_event(store_->database, heir,
-                      str("has the partition of container ", lease.container.substr(0, 12)));
+  return record_change(*store_, heir,
+                       str("has the partition of container ", lease.container.substr(0, 12)));
 }
 
-Status Ledger::released(Lease& lease) {
+Status Ledger::try_released(Lease& lease) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kReleasing}));
+  // A quarantine ends by the clock, not by this.
+  Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));
   TRY(delete_ipus(store_->database, after.id));
   TRY(forget_resetter(store_->database, after));
   TRY(free_rails(store_->database, after, after.changed_ms));
-  after.state = after.error.empty() ? LeaseState::kFree : LeaseState::kFailed;
+  if (!after.attachment.empty()) {
+    after.quarantine_until_ms = TRY(quarantine_end(store_->database, after));
+  }
+  after.state = find_transition(end_of(after), lease.state)->to;
+  after.owner = {};
   after.obstacle.clear();
+  after.retry_ms = 0;
   after.attachment.clear();
   after.devices.clear();
   after.rails.clear();
@@ -238,11 +313,15 @@ Status Ledger::released(Lease& lease) {
   return commit(transaction, lease, std::move(after), event);
 }
 
-Status Ledger::note_obstacle(Lease& lease, const std::string& obstacle) {
+Status Ledger::try_note_obstacle(Lease& lease, const std::string& obstacle) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  Lease after = TRY(begin_change(lease, {LeaseState::kReleasing}));
+  Lease after = TRY(begin_change(lease, Change::kHold));
   after.obstacle = obstacle;
-  return commit(transaction, lease, std::move(after), obstacle);
+  after.owner = {};
+  ++after.attempts;
+  after.retry_ms = after.changed_ms + retry_pause_ms(after.attempts);
+  return commit(transaction, lease, std::move(after),
+                obstacle == lease.obstacle ? "" : str("not released yet: ", obstacle));
 }
 
 Status Ledger::note_duplicate(const Lease& lease, const std::string& interface,
@@ -257,10 +336,12 @@ Status Ledger::note_duplicate(const Lease& lease, const std::string& interface,
   TRY(mark_duplicate(store_->database, lease, *rail, mac));
   Lease at = lease;
   at.changed_ms = store_->now();
-  TRY(insert_event(store_->database, at,
-                   str("another host, with MAC ", netns::to_string(mac), ", answers for ",
-                       netns::to_string(rail->address))));
-  return transaction.commit();
+  TRY(record_change(*store_, at,
+                    str("another host, with MAC ", netns::to_string(mac), ", answers for ",
+                        netns::to_string(rail->address))));
+  TRY(hook::commit(*store_, transaction));
+  store_->notes.drop(lease.id);
+  return {};
 }
 
 }  // namespace hook

@@ -3,7 +3,6 @@
 // local disk, opened by each process for itself.
 #pragma once
 
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +13,13 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "hook/config/config.h"
+#include "hook/ledger/events.h"
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
 #include "hook/ledger/sqlite.h"
 #include "hook/ledger/store.h"
+#include "hook/ledger/transitions.h"
 
 namespace hook {
 
@@ -43,6 +44,8 @@ struct Intent {
   // The container, sandbox of a pod, whose lease is to be joined; empty: none. Without such a
   // lease, or where NAMED is something else than its partition, it is as if it was not named.
   std::string sandbox = {};
+  std::chrono::milliseconds history = kDefaultHistory;  // what ended before is forgotten
+  std::string state_dir = {};  // of the container, at its low-level runtime; empty: not known
 };
 
 // A VF or SF of the host that can be given to a container now.
@@ -71,18 +74,24 @@ struct AttachedNamespace {
 class Ledger {
  public:
   // The ledger at PATH, made with its directory if absent (0700). kUnsupported if a newer version
-  // of the product wrote it.
+  // of the product wrote it that this one must not write after. kInternal, with what to do, if it
+  // is damaged, as far as that is seen by opening it.
   static base::Result<Ledger> open(const std::string& path, WallClock now = base::unix_millis);
 
-  // A new lease in state INTENT. kBusy when a rail has no free address, with who holds them, or
-  // when another lease has the GCD of the named partition, or the sandbox is still being started;
-  // kNotFound if there is no such partition; kInvalid if it has no such GCD. One that joined a
-  // sandbox has its partition, and its IPUs, from here on.
+  // What the ledger at PATH says now, in memory: whatever is done to it changes no file. An absent
+  // one is empty.
+  static base::Result<Ledger> open_copy(const std::string& path);
+
+  // A new lease in state INTENT. kBusy when the disk has no reserve for its release, when a rail
+  // has no free address, with who holds them, or when another lease has the GCD of the named
+  // partition, or the sandbox is still being started; kNotFound if there is no such partition;
+  // kInvalid if it has no such GCD. One that joined a sandbox has its partition, and its IPUs, from
+  // here on.
   base::Result<Lease> acquire(const Intent& intent);
 
   // The changes below take the lease as it was read last and bring it up to date on success. kBusy
-  // if somebody changed it since: read it again and decide anew. kInternal if its state is not the
-  // one that the change starts from.
+  // if somebody changed it since: read it again and decide anew. kInternal if the table of
+  // transitions.h has no such change from its state.
 
   // Still INTENT, but with a warm partition of its size instead of the one that it was to make, if
   // there is one. The partition is the lease's own from here on.
@@ -101,19 +110,23 @@ class Ledger {
   // kInvalid if the lease shares interfaces that are in another one.
   base::Status attaching(Lease& lease, const base::ProcessId& owner,
                          const AttachedNamespace& netns);
-  // ALLOCATED -> RUNNING: the container's first process holds the lease.
-  base::Status running(Lease& lease, const base::ProcessId& init);
+  // ALLOCATED -> RUNNING: the container's first process, in this cgroup, holds the lease.
+  base::Status running(Lease& lease, const base::ProcessId& init, const std::string& cgroup = "");
+  // Still RUNNING, but INIT is the container's first process now.
+  base::Status adopted(Lease& lease, const base::ProcessId& init);
   // Still RUNNING, but the controller has moved its IPUs. A lease that joined another's has no rows
   // of its own to change.
   base::Status relocated(Lease& lease, std::vector<LeasedIpu> devices);
   // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran. A
   // partition that others joined becomes the partition of one of them, and this lease a joined one.
   base::Status releasing(Lease& lease, const base::ProcessId& owner, const std::string& error);
-  // RELEASING -> FREE, or FAILED if it has an error. Its IPUs and its partition's name are free
-  // now; the addresses of its interfaces, if no other live lease shares them, after a quarantine of
-  // two seconds, or of ten minutes where another host answered for one.
+  // RELEASING -> QUARANTINE, or FREE if it had no address, or FAILED if it has an error. Its IPUs
+  // and its partition's name are free now; the addresses of its interfaces, if no other live lease
+  // shares them, after a quarantine of two seconds, or of ten minutes where another host answered
+  // for one.
   base::Status released(Lease& lease);
-  // What stands in the way of a release, for people; the state stays.
+  // What stands in the way of a release, after an attempt that failed. It stays RELEASING, held by
+  // nobody: whoever comes next may go on, however long this process lives.
   base::Status note_obstacle(Lease& lease, const std::string& obstacle);
 
   // Another host, with this MAC, answers for the address that the lease has on INTERFACE. The lease
@@ -139,32 +152,47 @@ class Ledger {
   // kNotFound if there is none; kInvalid if TEXT is short of telling one from another; a whole
   // name always does.
   base::Result<Lease> get(const std::string& text);
-  // All leases that hold something, oldest first.
+  // All leases that hold something, oldest first; and the same in brief.
   base::Result<std::vector<Lease>> live();
+  base::Result<std::vector<LeaseHold>> holds();
+  // All leases of the container with this whole id, oldest first.
+  base::Result<std::vector<Lease>> of_container(const std::string& container);
+  // All that the ledger has, as one JSON object: see ipuctl(8).
+  base::Result<std::string> dump();
 
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
+  [[nodiscard]] Events events() { return Events(*store_); }
+  // See Events::note().
+  void note(const std::string& lease, EventKind kind, std::string_view text) {
+    events().note(lease, kind, text);
+  }
   // A number that differs from the last one if another process wrote to the ledger in between.
   base::Result<int64_t> data_version();
 
  private:
   explicit Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+  static base::Result<Ledger> open_inside(const std::string& path, WallClock now);
   base::Status migrate();
-  base::Status forget_history(int64_t before_ms);
-
+  base::Result<int64_t> compatible_from();
   base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);
   base::Status choose_partition(const Intent& intent, Lease& lease);
   base::Error taken(const Lease& lease);
 
-  // LEASE as it is stored, with its next generation and the time of the change; what other leases
-  // changed of it is in there. Inside a transaction of the caller.
-  base::Result<Lease> begin_change(const Lease& lease, std::initializer_list<LeaseState> from);
-  // Writes AFTER in place of LEASE, and commits. LEASE is AFTER only then.
+  // LEASE as it is stored, in the state that CHANGE leads to, with its next generation and the time
+  // of the change; what other leases changed of it is in there. Inside a transaction of the caller.
+  base::Result<Lease> begin_change(const Lease& lease, Change change);
+  // Writes AFTER in place of LEASE, and commits. LEASE is AFTER only then. EVENT empty: no history.
   base::Status commit(sqlite::Transaction& transaction, Lease& lease, Lease after,
                       std::string_view event);
   base::Status take_rails(Lease& lease, const std::vector<RailRequest>& rails,
                           const std::optional<netns::Identity>& in);
   base::Status pass_partition_on(Lease& lease);
+  // The transactions of releasing() and so on.
+  base::Status try_releasing(Lease& lease, const base::ProcessId& owner, const std::string& error);
+  base::Status try_released(Lease& lease);
+  base::Status try_note_obstacle(Lease& lease, const std::string& obstacle);
+  [[nodiscard]] Lease as_of_now(Lease lease) const;
 
   std::unique_ptr<Store> store_;
 };

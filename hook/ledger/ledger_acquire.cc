@@ -2,8 +2,10 @@
 // How a lease begins: with which partition.
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/ledger/history.h"
 #include "hook/ledger/ledger.h"
 #include "hook/ledger/rail_choice.h"
+#include "hook/ledger/reserve.h"
 #include "hook/ledger/rows.h"
 
 namespace hook {
@@ -13,12 +15,9 @@ using base::Error;
 using base::Result;
 using base::Status;
 using base::str;
-using sqlite::Statement;
 using sqlite::Transaction;
 
 namespace {
-
-constexpr int64_t kHistoryMs = int64_t{7} * 24 * 3600 * 1000;
 
 // Whether LEASE has what INTENT asks for by name, if it does.
 bool fits(const Lease& lease, const std::optional<NamedPartition>& named) {
@@ -38,6 +37,7 @@ void join(const Lease& other, Lease& lease) {
 }  // namespace
 
 Result<Lease> Ledger::acquire(const Intent& intent) {
+  TRY(ensure_reserve(store_->database.path()));
   Lease lease;
   lease.id = TRY(base::random_hex(16));
   lease.container = intent.container;
@@ -46,11 +46,12 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   lease.pool = intent.pool.name;
   lease.controller = source_of(intent.pool);
   lease.owner = intent.owner;
+  lease.state_dir = intent.state_dir;
   lease.boot_id = TRY(base::boot_id());
 
   Transaction transaction = TRY(Transaction::begin(store_->database));
   lease.created_ms = lease.changed_ms = store_->now();
-  TRY(forget_history(lease.changed_ms - kHistoryMs));
+  TRY(forget_history(*store_, lease.changed_ms - intent.history.count()));
   const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));
   if (other) {
     join(*other, lease);
@@ -64,8 +65,8 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   if (!inserted.ok() && inserted.error().code() == Code::kExists) return taken(lease);
   TRY(inserted);
   TRY(load_ipus(store_->database, lease));
-  TRY(insert_event(store_->database, lease, "INTENT"));
-  TRY(transaction.commit());
+  TRY(record_change(*store_, lease, "INTENT"));
+  TRY(hook::commit(*store_, transaction));
   return lease;
 }
 
@@ -126,17 +127,6 @@ Error Ledger::taken(const Lease& lease) {
   }
   return {Code::kBusy, str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition),
                            " is in use by ", holder, "; see 'ipuctl ps'")};
-}
-
-Status Ledger::forget_history(int64_t before_ms) {
-  for (const char* sql :
-       {"DELETE FROM event WHERE lease IN (SELECT id FROM lease WHERE state IN ('FREE', 'FAILED')"
-        " AND changed_ms < ?)",
-        "DELETE FROM lease WHERE state IN ('FREE', 'FAILED') AND changed_ms < ?"}) {
-    Statement statement = TRY(store_->database.prepare(sql));
-    TRY(statement.bind(before_ms).run());
-  }
-  return {};
 }
 
 }  // namespace hook

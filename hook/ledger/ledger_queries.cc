@@ -16,10 +16,18 @@ using base::Result;
 using base::str;
 using sqlite::Statement;
 
+// A quarantine ends by the clock.
+Lease Ledger::as_of_now(Lease lease) const {
+  if (lease.state == LeaseState::kFree && lease.quarantine_until_ms > store_->now()) {
+    lease.state = LeaseState::kQuarantine;
+  }
+  return lease;
+}
+
 Result<std::optional<Lease>> Ledger::find(const std::string& id) {
   std::vector<Lease> leases = TRY(select_leases(store_->database, "id = ?", {id}));
   if (leases.empty()) return std::optional<Lease>();
-  return std::optional<Lease>(std::move(leases.front()));
+  return std::optional<Lease>(as_of_now(std::move(leases.front())));
 }
 
 Result<Lease> Ledger::get(const std::string& text) {
@@ -45,12 +53,20 @@ Result<Lease> Ledger::get(const std::string& text) {
                                        " fits the leases of several containers; give more of it"));
     }
   }
-  return std::move(found.back());
+  return as_of_now(std::move(found.back()));
 }
 
 Result<std::vector<Lease>> Ledger::live() {
   return select_leases(store_->database, "state NOT IN ('FREE', 'FAILED')", {});
 }
+
+Result<std::vector<Lease>> Ledger::of_container(const std::string& container) {
+  std::vector<Lease> leases = TRY(select_leases(store_->database, "container = ?", {container}));
+  for (Lease& lease : leases) lease = as_of_now(std::move(lease));
+  return leases;
+}
+
+Result<std::vector<LeaseHold>> Ledger::holds() { return select_holds(store_->database); }
 
 Result<std::vector<Lease>> Ledger::sharers(const Lease& lease) {
   return select_leases(store_->database,

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hook/ledger/history.h"
+#include "hook/ledger/reserve.h"
 #include "hook/ledger/rows.h"
 
 namespace hook {
@@ -21,25 +23,18 @@ using sqlite::Transaction;
 
 constexpr std::string_view kColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
-    " created_ms, owner_pid, owner_start, owner_pid_namespace";
-
-template <typename Enum>
-Result<Enum> parse_name(const std::string& text, std::initializer_list<Enum> values) {
-  for (const Enum value : values) {
-    if (text == name_of(value)) return value;
-  }
-  return Error(Code::kInternal, str("ledger: partition with unknown ", base::quote(text)));
-}
+    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms";
 
 Result<PartitionRecord> read_record(const Statement& row) {
   PartitionRecord record;
   record.pool = row.text(0);
   record.name = row.text(1);
   record.source = row.text(2);
-  record.kind =
-      TRY(parse_name<PartitionKind>(row.text(3), {PartitionKind::kNamed, PartitionKind::kWarm}));
-  record.state = TRY(parse_name<PartitionState>(
-      row.text(4), {PartitionState::kIntent, PartitionState::kReady, PartitionState::kRemoving}));
+  record.kind = TRY(
+      parse_name("kind of partition", row.text(3), {PartitionKind::kNamed, PartitionKind::kWarm}));
+  record.state =
+      TRY(parse_name("state of partition", row.text(4),
+                     {PartitionState::kIntent, PartitionState::kReady, PartitionState::kRemoving}));
   record.ipus = static_cast<uint32_t>(row.integer(5));
   record.gcds = static_cast<uint32_t>(row.integer(6));
   record.shared = row.integer(7) != 0;
@@ -49,6 +44,8 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.boot_id = row.text(11);
   record.created_ms = row.integer(12);
   record.owner = read_process(row, 13);
+  record.attempts = static_cast<uint32_t>(row.integer(16));
+  record.retry_ms = row.integer(17);
   return record;
 }
 
@@ -66,14 +63,21 @@ Result<std::vector<PartitionRecord>> select(Database& database, std::string_view
 
 Status insert(Database& database, const PartitionRecord& record) {
   Statement statement = TRY(database.prepare(
-      str("INSERT INTO partition(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+      str("INSERT INTO partition(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
   statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
   statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
   statement.bind(int64_t{record.dirty}).bind(record.resetter).bind(record.boot_id);
   statement.bind(record.created_ms);
   bind_process(statement, record.owner);
+  statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
   return statement.run();
+}
+
+// What somebody asked for.
+std::string wanted_text(const PartitionRecord& record) {
+  return str("INTENT, ", name_of(record.kind), " of ", record.ipus, " IPUs",
+             record.gcds > 1 ? str(" in ", record.gcds, " GCDs") : "");
 }
 
 Error changed(const PartitionRecord& record) {
@@ -88,6 +92,13 @@ Status update_one(Database& database, std::string_view update, const PartitionRe
   TRY(statement.bind(first).bind(record.pool).bind(record.name).run());
   if (database.changes() != 1) return changed(record);
   return {};
+}
+
+std::string removing_text(const std::vector<Lease>& holders) {
+  if (holders.empty()) return "REMOVING";
+  std::vector<std::string> containers;
+  for (const Lease& lease : holders) containers.push_back(lease.container.substr(0, 12));
+  return str("REMOVING by force, from ", base::join(containers, ", "));
 }
 
 constexpr std::string_view kLiveOfPartition =
@@ -126,7 +137,8 @@ Status Partitions::intend(const PartitionRecord& record) {
                                     " already; see 'ipuctl partition list'"));
   }
   TRY(inserted);
-  return transaction.commit();
+  TRY(record_partition(store_, record.pool, record.name, wanted_text(record)));
+  return commit(store_, transaction);
 }
 
 Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, uint32_t limit) {
@@ -137,34 +149,42 @@ Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, 
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
   if (same_size >= int64_t{limit}) return Room::kNo;
   TRY(insert(store_.database, record));
-  TRY(transaction.commit());
+  TRY(record_partition(store_, record.pool, record.name, wanted_text(record)));
+  TRY(commit(store_, transaction));
   return Room::kYes;
 }
 
 Status Partitions::ready(const PartitionRecord& record) {
-  return update_one(store_.database,
-                    "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
-                    " AND state = 'INTENT'",
-                    record, name_of(PartitionState::kReady));
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(update_one(store_.database,
+                 "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
+                 " AND state = 'INTENT'",
+                 record, name_of(PartitionState::kReady)));
+  TRY(record_partition(store_, record.pool, record.name, "READY"));
+  return commit(store_, transaction);
 }
 
 Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner,
                             vipu::Force force) {
-  Transaction transaction = TRY(Transaction::begin(store_.database));
-  const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
-  if (!leases.empty() && force == vipu::Force::kNo) return in_use(record.name, leases);
-  Statement update = TRY(store_.database.prepare(
-      "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
-      " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"
-      " AND owner_start = ?"));
   const std::string boot = TRY(base::boot_id());
-  update.bind(boot);
-  bind_process(update, owner);
-  update.bind(record.pool).bind(record.name).bind(name_of(record.state));
-  update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
-  TRY(update.run());
-  if (store_.database.changes() != 1) return changed(record);
-  TRY(transaction.commit());
+  const Status begun = with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+    if (!leases.empty() && force == vipu::Force::kNo) return in_use(record.name, leases);
+    Statement update = TRY(store_.database.prepare(
+        "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
+        " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"
+        " AND owner_start = ?"));
+    update.bind(boot);
+    bind_process(update, owner);
+    update.bind(record.pool).bind(record.name).bind(name_of(record.state));
+    update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
+    TRY(update.run());
+    if (store_.database.changes() != 1) return changed(record);
+    TRY(record_partition(store_, record.pool, record.name, removing_text(leases)));
+    return commit(store_, transaction);
+  });
+  TRY(begun);
   record.state = PartitionState::kRemoving;
   record.owner = owner;
   record.boot_id = boot;
@@ -172,16 +192,36 @@ Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owne
 }
 
 Status Partitions::removed(const PartitionRecord& record) {
-  Statement remove =
-      TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
-  return remove.bind(record.pool).bind(record.name).run();
+  return with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    Statement remove =
+        TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
+    TRY(remove.bind(record.pool).bind(record.name).run());
+    if (store_.database.changes() == 0) return {};
+    TRY(record_partition(store_, record.pool, record.name, "REMOVED"));
+    return commit(store_, transaction);
+  });
+}
+
+Status Partitions::note_failure(const PartitionRecord& record) {
+  return with_reserve(store_, [&]() -> Status {
+    Statement update = TRY(store_.database.prepare(
+        "UPDATE partition SET attempts = ?, retry_ms = ?, owner_pid = 0, owner_start = 0,"
+        " owner_pid_namespace = 0 WHERE pool = ? AND name = ? AND state <> 'READY'"));
+    const uint32_t attempts = record.attempts + 1;
+    update.bind(int64_t{attempts}).bind(store_.now() + retry_pause_ms(attempts));
+    return update.bind(record.pool).bind(record.name).run();
+  });
 }
 
 Status Partitions::kept(const PartitionRecord& record) {
-  return update_one(store_.database,
-                    "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
-                    " AND state = 'REMOVING'",
-                    record, name_of(PartitionState::kReady));
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(update_one(store_.database,
+                 "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
+                 " AND state = 'REMOVING'",
+                 record, name_of(PartitionState::kReady)));
+  TRY(record_partition(store_, record.pool, record.name, "READY: the controller keeps it"));
+  return commit(store_, transaction);
 }
 
 Result<std::optional<PartitionRecord>> Partitions::find(const std::string& pool,
@@ -218,15 +258,41 @@ Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
   if (wait) return ResetDuty::kOthers;
   TRY(update_one(store_.database, "UPDATE partition SET resetter = ? WHERE pool = ? AND name = ?",
                  *record, lease.id));
-  TRY(transaction.commit());
+  TRY(commit(store_, transaction));
   return ResetDuty::kMine;
 }
 
+Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
+  Statement row = TRY(store_.database.prepare(
+      "SELECT DISTINCT pool, controller, partition FROM lease AS ended"
+      " WHERE state IN ('FREE', 'FAILED') AND origin = 'OWN' AND NOT EXISTS (SELECT 1 FROM lease"
+      " WHERE pool = ended.pool AND partition = ended.partition"
+      " AND state NOT IN ('FREE', 'FAILED')) ORDER BY pool, controller, partition"));
+  std::vector<PartitionRecord> records;
+  while (TRY(row.step()) == Step::kRow) {
+    PartitionRecord record;
+    record.pool = row.text(0);
+    record.source = row.text(1);
+    record.name = row.text(2);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
 Status Partitions::reset_done(const Lease& lease) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET dirty = 0, resetter = '' WHERE pool = ? "
                                   "AND name = ? AND resetter = ?"));
-  return update.bind(lease.pool).bind(lease.partition).bind(lease.id).run();
+  TRY(update.bind(lease.pool).bind(lease.partition).bind(lease.id).run());
+  TRY(record_partition(store_, lease.pool, lease.partition, "RESET", lease.container));
+  return commit(store_, transaction);
+}
+
+Status Partitions::was_reset(const PartitionRecord& record) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(record_partition(store_, record.pool, record.name, "RESET"));
+  return commit(store_, transaction);
 }
 
 }  // namespace hook

@@ -40,6 +40,8 @@ struct PartitionRecord {
   base::ProcessId owner;
   std::string boot_id;
   int64_t created_ms = 0;
+  uint32_t attempts = 0;  // at its removal, that failed
+  int64_t retry_ms = 0;   // unix time before which no start tries its removal again
 };
 
 // Whose task it is to reset a partition before a container gets it.
@@ -67,6 +69,8 @@ class Partitions {
   // containers; with FORCE also then. kBusy as well if another process changed it meanwhile.
   base::Status removing(PartitionRecord& record, const base::ProcessId& owner, vipu::Force force);
   base::Status removed(const PartitionRecord& record);
+  // An attempt at its removal failed: it is left over, held by nobody.
+  base::Status note_failure(const PartitionRecord& record);
   // REMOVING -> READY: it is still there, and stays.
   base::Status kept(const PartitionRecord& record);
 
@@ -76,11 +80,17 @@ class Partitions {
   // The live leases of the partition.
   base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);
 
+  // Those that leases had for themselves which have ended since: their names are random and given
+  // once, so that whatever is called so is ours. Only pool, source and name are set.
+  base::Result<std::vector<PartitionRecord>> of_ended_leases();
+
   // Whether LEASE, which is in state INTENT, has to reset its partition first. Asked again until it
   // is kNone or kMine.
   base::Result<ResetDuty> reset_duty(const Lease& lease);
   // The reset that was LEASE's to do is done.
   base::Status reset_done(const Lease& lease);
+  // The same for one that no container has.
+  base::Status was_reset(const PartitionRecord& record);
 
  private:
   Store& store_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/queue.h"
 
+#include "hook/ledger/reserve.h"
+
 namespace hook {
 
 using base::Result;
@@ -22,8 +24,10 @@ Result<int64_t> Queue::enter(const Waiter& waiter) {
 }
 
 Status Queue::leave(int64_t ticket) {
-  Statement remove = TRY(store_.database.prepare("DELETE FROM waiter WHERE ticket = ?"));
-  return remove.bind(ticket).run();
+  return with_reserve(store_, [&]() -> Status {
+    Statement remove = TRY(store_.database.prepare("DELETE FROM waiter WHERE ticket = ?"));
+    return remove.bind(ticket).run();
+  });
 }
 
 Result<std::vector<Waiter>> Queue::list() {

@@ -131,6 +131,13 @@ Status free_rails(Database& database, const Lease& lease, int64_t now) {
   return update.bind(lease.attachment).bind(lease.id).run();
 }
 
+Result<int64_t> quarantine_end(Database& database, const Lease& lease) {
+  Statement row =
+      TRY(database.prepare("SELECT COALESCE(MAX(free_at), 0) FROM address WHERE lease = ?"));
+  TRY(row.bind(lease.attachment).step());
+  return row.integer(0);
+}
+
 Status mark_duplicate(Database& database, const Lease& lease, const RailLease& rail,
                       const netns::MacAddress& mac) {
   Statement update = TRY(database.prepare(

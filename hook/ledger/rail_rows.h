@@ -21,6 +21,8 @@ base::Status insert_rail(sqlite::Database& database, const Lease& lease, const R
 base::Status load_rails(sqlite::Database& database, Lease& lease);
 // Their addresses are free after the quarantine, unless another live lease has the attachment.
 base::Status free_rails(sqlite::Database& database, const Lease& lease, int64_t now);
+// When the addresses of LEASE's attachment may be given again; 0: they are held, or there are none.
+base::Result<int64_t> quarantine_end(sqlite::Database& database, const Lease& lease);
 // MAC, of another host, answers for the address of RAIL. kBusy if LEASE's attachment does not hold
 // it any more.
 base::Status mark_duplicate(sqlite::Database& database, const Lease& lease, const RailLease& rail,

@@ -21,23 +21,20 @@ constexpr std::string_view kColumns =
     "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
-    " host_netns_cookie, attachment, gcd, origin";
+    " host_netns_cookie, attachment, state_dir, cgroup, attempts, retry_ms, quarantine_until_ms,"
+    " gcd, origin";
 // Of the two ways to be live.
 constexpr std::string_view kHolding = "state IN ('INTENT', 'ALLOCATED', 'RUNNING')";
 
 Result<LeaseState> parse_state(const std::string& text) {
-  for (const LeaseState state : {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
-                                 LeaseState::kReleasing, LeaseState::kFree, LeaseState::kFailed}) {
-    if (text == name_of(state)) return state;
-  }
-  return Error(Code::kInternal, str("ledger: unknown lease state ", base::quote(text)));
+  return parse_name("lease state", text,
+                    {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning,
+                     LeaseState::kReleasing, LeaseState::kFree, LeaseState::kFailed});
 }
 
 Result<Origin> parse_origin(const std::string& text) {
-  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined}) {
-    if (text == name_of(origin)) return origin;
-  }
-  return Error(Code::kInternal, str("ledger: unknown origin ", base::quote(text)));
+  return parse_name("origin", text,
+                    {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined});
 }
 
 std::string to_text(const std::vector<netns::Prefix>& prefixes) {
@@ -61,9 +58,14 @@ Result<std::vector<netns::Prefix>> parse_prefixes(const std::string& text) {
 int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
 uint64_t as_unsigned(int64_t value) { return static_cast<uint64_t>(value); }
 
+// A quarantine ends by the clock alone, so it is no state of its own in the database.
+std::string_view stored_name(LeaseState state) {
+  return name_of(state == LeaseState::kQuarantine ? LeaseState::kFree : state);
+}
+
 // The columns from `state` on, in the order of kColumns: those that change.
 void bind_changing(Statement& statement, const Lease& lease) {
-  statement.bind(name_of(lease.state))
+  statement.bind(stored_name(lease.state))
       .bind(lease.generation)
       .bind(int64_t{lease.owner.pid})
       .bind(as_signed(lease.owner.start_time))
@@ -78,7 +80,12 @@ void bind_changing(Statement& statement, const Lease& lease) {
       .bind(lease.changed_ms)
       .bind(as_signed(lease.owner.pid_namespace))
       .bind(as_signed(lease.host_netns_cookie))
-      .bind(lease.attachment);
+      .bind(lease.attachment)
+      .bind(lease.state_dir)
+      .bind(lease.cgroup)
+      .bind(int64_t{lease.attempts})
+      .bind(lease.retry_ms)
+      .bind(lease.quarantine_until_ms);
 }
 
 Result<Lease> read_lease(const Statement& row) {
@@ -106,8 +113,13 @@ Result<Lease> read_lease(const Statement& row) {
   lease.changed_ms = row.integer(21);
   lease.host_netns_cookie = as_unsigned(row.integer(23));
   lease.attachment = row.text(24);
-  lease.gcd = static_cast<uint32_t>(row.integer(25));
-  lease.origin = TRY(parse_origin(row.text(26)));
+  lease.state_dir = row.text(25);
+  lease.cgroup = row.text(26);
+  lease.attempts = static_cast<uint32_t>(row.integer(27));
+  lease.retry_ms = row.integer(28);
+  lease.quarantine_until_ms = row.integer(29);
+  lease.gcd = static_cast<uint32_t>(row.integer(30));
+  lease.origin = TRY(parse_origin(row.text(31)));
   return lease;
 }
 
@@ -132,9 +144,9 @@ Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) 
 }  // namespace
 
 Status insert_lease(Database& database, const Lease& lease) {
-  Statement insert =
-      TRY(database.prepare(str("INSERT INTO lease(", kColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  Statement insert = TRY(database.prepare(
+      str("INSERT INTO lease(", kColumns,
+          ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
@@ -147,6 +159,7 @@ Status update_lease(Database& database, const Lease& lease) {
       "UPDATE lease SET state=?, generation=?, owner_pid=?, owner_start=?, boot_id=?,"
       " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
       " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?, attachment=?,"
+      " state_dir=?, cgroup=?, attempts=?, retry_ms=?, quarantine_until_ms=?,"
       " partition=?, ipus=? WHERE id = ?"));
   bind_changing(update, lease);
   update.bind(lease.partition).bind(int64_t{lease.ipus});
@@ -196,12 +209,6 @@ Status pass_partition(Database& database, const Lease& from, const Lease& to) {
   return {};
 }
 
-Status insert_event(Database& database, const Lease& lease, std::string_view event) {
-  Statement insert =
-      TRY(database.prepare("INSERT INTO event(lease, at_ms, event) VALUES(?, ?, ?)"));
-  return insert.bind(lease.id).bind(lease.changed_ms).bind(event).run();
-}
-
 Status load_ipus(Database& database, Lease& lease) {
   lease.devices.clear();
   const bool joined = lease.origin == Origin::kJoined;
@@ -232,7 +239,8 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
                                          std::initializer_list<std::string_view> parameters) {
   std::vector<Lease> leases;
   // One read transaction: the parts belong to the lease as it was read.
-  TRY(database.execute("SAVEPOINT read_leases"));
+  Statement begin = TRY(database.prepare("SAVEPOINT read_leases"));
+  TRY(begin.run());
   const auto read = [&]() -> Status {
     Statement row = TRY(database.prepare(
         str("SELECT ", kColumns, " FROM lease WHERE ", condition, " ORDER BY created_ms, id")));
@@ -246,9 +254,22 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
     return {};
   };
   const Status done = read();
-  TRY(database.execute("RELEASE read_leases"));
+  Statement end = TRY(database.prepare("RELEASE read_leases"));
+  TRY(end.run());
   if (!done.ok()) return done.error();
   return leases;
+}
+
+Result<std::vector<LeaseHold>> select_holds(Database& database) {
+  std::vector<LeaseHold> holds;
+  Statement row = TRY(database.prepare(
+      "SELECT owner_pid, owner_start, owner_pid_namespace, id, state, boot_id, retry_ms FROM lease"
+      " WHERE state NOT IN ('FREE', 'FAILED') ORDER BY created_ms, id"));
+  while (TRY(row.step()) == Step::kRow) {
+    const LeaseState state = TRY(parse_state(row.text(4)));
+    holds.push_back({row.text(3), state, read_process(row, 0), row.text(5), row.integer(6)});
+  }
+  return holds;
 }
 
 Result<std::vector<Lease>> select_attached(Database& database, const netns::Identity& netns,

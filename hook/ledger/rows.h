@@ -25,7 +25,6 @@ base::Status pass_partition(sqlite::Database& database, const Lease& from, const
 base::Status mark_used(sqlite::Database& database, const Lease& lease);
 // LEASE no longer resets its partition.
 base::Status forget_resetter(sqlite::Database& database, const Lease& lease);
-base::Status insert_event(sqlite::Database& database, const Lease& lease, std::string_view event);
 
 // The IPUs of LEASE, which must be live: its own, or those of the lease that it joined.
 base::Status load_ipus(sqlite::Database& database, Lease& lease);
@@ -34,6 +33,8 @@ base::Status load_ipus(sqlite::Database& database, Lease& lease);
 base::Result<std::vector<Lease>> select_leases(sqlite::Database& database,
                                                std::string_view condition,
                                                std::initializer_list<std::string_view> parameters);
+// Of all live leases, oldest first.
+base::Result<std::vector<LeaseHold>> select_holds(sqlite::Database& database);
 // Those that have interfaces in the namespace NETNS, since this BOOT_ID, and are not being
 // released.
 base::Result<std::vector<Lease>> select_attached(sqlite::Database& database,

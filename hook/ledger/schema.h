@@ -2,6 +2,8 @@
 // The ledger's schema, as the list of steps from one version to the next.
 #pragma once
 
+#include <cstdint>
+
 namespace hook {
 
 // Step i brings a database from user_version i to i + 1. A step that was released never changes.
@@ -123,6 +125,41 @@ CREATE TABLE waiter (
   until_ms INTEGER NOT NULL
 ) STRICT;
 )sql",
+    // 2: what a reconciler needs to judge a lease, and a history that people can read. Programs of
+    // version 1 that have the database open go on with it: all that is new has a default.
+    R"sql(
+ALTER TABLE lease ADD COLUMN state_dir TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN cgroup TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lease ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lease ADD COLUMN quarantine_until_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE partition ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE partition ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 0;
+-- All that LeaseHold has, so that a look at a thousand of them reads no lease.
+CREATE INDEX lease_held ON lease(created_ms, id, state, owner_pid, owner_start, owner_pid_namespace,
+  boot_id, retry_ms) WHERE state NOT IN ('FREE', 'FAILED');
+
+-- kind: STATE a change of the lease, CONTROLLER an answer of the controller, KERNEL what the kernel
+-- said, ERROR what the user saw, NOTE anything else. An event that is of no lease names a partition.
+ALTER TABLE event ADD COLUMN kind TEXT NOT NULL DEFAULT 'STATE';
+ALTER TABLE event ADD COLUMN container TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN pool TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN partition TEXT NOT NULL DEFAULT '';
+-- A JSON object: who did it, and what the change gave.
+ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
+
+-- Single values by name.
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql",
 };
+
+// The oldest version whose programs may go on writing to a database of the newest: in a package
+// upgrade hooks of the older programs are about to run. It is kept in the database, as
+// meta.compatible_from. Raise it with a step that they cannot live with; those of version 1, which
+// were in no release, do not look for it.
+inline constexpr int64_t kCompatibleFrom = 2;
 
 }  // namespace hook

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The database of a ledger and its clock, which the parts of the ledger share.
+// The database of a ledger, its clock and its history, which the parts of the ledger share.
 #pragma once
 
 #include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "base/text.h"
+#include "hook/ledger/audit_log.h"
+#include "hook/ledger/notes.h"
 #include "hook/ledger/sqlite.h"
 #include "netns/address.h"
 
@@ -18,7 +24,21 @@ using WallClock = std::function<int64_t()>;
 struct Store {
   sqlite::Database database;
   WallClock now = base::unix_millis;
+  AuditLog audit = {};
+  Notes notes = {};
 };
+
+// The one of VALUES that NAME is the name_of(); WHAT says in the error what it would be: "lease
+// state".
+template <typename Enum>
+base::Result<Enum> parse_name(std::string_view what, const std::string& name,
+                              std::initializer_list<Enum> values) {
+  for (const Enum value : values) {
+    if (name == name_of(value)) return value;
+  }
+  return base::Error(base::Code::kInternal,
+                     base::str("ledger: unknown ", what, " ", base::quote(name)));
+}
 
 // A process as three columns, and back.
 void bind_process(sqlite::Statement& statement, const base::ProcessId& process);

@@ -2,6 +2,8 @@
 #include "hook/lifecycle/attach.h"
 
 #include "base/text.h"
+#include "hook/device/cgroup.h"
+#include "hook/inject/lease_files.h"
 #include "hook/lifecycle/network.h"
 #include "hook/lifecycle/release.h"
 #include "hook/oci/state.h"
@@ -17,6 +19,8 @@ using base::Result;
 using base::Status;
 using base::str;
 
+constexpr int kMostAttempts = 5;
+
 Result<ProcessId> identify_init(const ContainerState& state) {
   if (state.pid == 0) {
     return Error(Code::kInvalid,
@@ -29,15 +33,33 @@ Result<ProcessId> identify_init(const ContainerState& state) {
                                    ", and no such process runs"));
 }
 
+// Its record first: a ledger that is rebuilt must know each container that runs.
+Status begin_to_run(Env& env, Lease& lease, const ProcessId& init, const std::string& cgroup) {
+  Lease running = lease;
+  running.state = LeaseState::kRunning;
+  running.owner = init;
+  running.cgroup = cgroup;
+  TRY(write_lease_record(env.run_dir, running));
+  return env.ledger.running(lease, init, cgroup);
+}
+
+// A container that ends takes the interfaces away that it shares with one that does not run yet.
 Status attach_rails(Env& env, Lease& lease, const ProcessId& init, const Deadline& deadline) {
-  if (lease.rails.empty()) return env.ledger.running(lease, init);  // cards need no network
-  TRY(connect_lease(env, lease, init, deadline));
-  // The pid may have been taken over between the look at /proc and here; a start time is not.
-  if (!base::is_running(init)) {
-    return Error(Code::kNotFound,
-                 str("process ", init.pid, " of the container ended while it was being attached"));
+  const std::string cgroup = find_cgroup(init.pid, str(env.sysfs, "/fs/cgroup"));
+  const auto begin = [&] { return begin_to_run(env, lease, init, cgroup); };
+  if (lease.rails.empty()) return begin();  // cards: no network
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    TRY(connect_lease(env, lease, init, deadline));
+    // The pid may have been taken over between the look at /proc and here; a start time is not.
+    if (!base::is_running(init)) {
+      return Error(Code::kNotFound, str("process ", init.pid,
+                                        " of the container ended while it was being attached"));
+    }
+    if (TRY(if_connected(env, lease, deadline, begin)) == Connected::kYes) return {};
   }
-  return env.ledger.running(lease, init);
+  return Error(Code::kBusy,
+               str("containers that share the network of container ", lease.container.substr(0, 12),
+                   " ended while it was being attached; start it again"));
 }
 
 Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text,
@@ -65,6 +87,7 @@ Status attach_container(Env& env, const std::string& lease_id, const Result<std:
   Status attached = attach_from_state(env, *lease, state, deadline);
   if (attached.ok() || lease->state != LeaseState::kAllocated) return attached;
   const std::string reason = attached.error().message();
+  env.ledger.note(lease_id, EventKind::kError, reason);
   (void)release(env, std::move(*lease), reason, deadline);  // what it cannot do, reconcile() does
   return attached;
 }

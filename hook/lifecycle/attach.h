@@ -11,7 +11,7 @@
 namespace hook {
 
 // Attaches the network of lease LEASE_ID in the namespace of the container's first process, which
-// the state on STATE_FD names, and makes the lease RUNNING with that process's life. Done twice for
+// STATE names, and makes the lease RUNNING with that process's life. Done twice for
 // the same process (as prestart and as createRuntime) it does nothing the second time. After any
 // failure the lease is released: not every runtime calls poststop then.
 base::Status attach_container(Env& env, const std::string& lease_id,

@@ -28,7 +28,7 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReleaseTime{5000};  // for orphans, and to undo a start that failed
+constexpr milliseconds kReleaseTime{5000};  // to undo a start, and for releases under way
 constexpr milliseconds kRetryTime{1000};    // between two looks at what a lease needs
 
 // One start: what is asked of whom, and what was seen of the host.
@@ -38,8 +38,9 @@ struct Start {
   const Request& request;
   std::string container;
   std::string bundle;
-  std::string sandbox;  // whose lease it joins; empty: none
-  HostLook host;        // nothing for cards
+  std::string state_dir;
+  std::string sandbox = {};  // whose lease it joins; empty: none
+  HostLook host = {};        // nothing for cards
 };
 
 // The RDMA device of each of the lease's interfaces. A function that is in the container already is
@@ -86,14 +87,32 @@ Result<PlanInput> plan_input(Env& env, const Start& start, const vipu::Grant& gr
   return input;
 }
 
+// A controller gives IPUs away as soon as their partition is removed, a moment before the ledger
+// has them back from the lease that is being released: that one began before this grant was made.
+// Who was to release it may have been killed in that moment.
+Status allocate(Env& env, const Start& start, const Granted& granted, Lease& lease) {
+  const auto grace = Deadline::after(kReleaseTime);
+  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  for (;;) {
+    const Releases releases = TRY(releases_of(env, start.pool.name));
+    Status done = env.ledger.allocated(lease, granted.ipus, granted.prohibited, granted.rails,
+                                       start.host.shared);
+    if (done.ok() || done.error().code() != Code::kExists) return done;
+    if (TRY(make_room(env, start.pool.name)) == Room::kMore) continue;
+    if (releases == Releases::kNone || grace.passed()) return done;
+    TRY(watch.wait(kRetryTime, grace));
+  }
+}
+
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease& lease,
                   Bundle& bundle) {
-  Granted granted = TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
-  TRY(env.ledger.allocated(lease, std::move(granted.ipus), std::move(granted.prohibited),
-                           granted.rails, start.host.shared));
+  const Granted granted =
+      TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
+  TRY(allocate(env, start, granted, lease));
   const PlanInput input = TRY(plan_input(env, start, grant, lease));
   const Plan plan = make_plan(input);
   TRY(write_lease_files(env.run_dir, lease.id, plan.files));
+  TRY(write_lease_record(env.run_dir, lease));
   if (input.orders.probe.count() > 0) env.start_probe(lease.id);
   const std::string edited = TRY(edit_spec(bundle.config(), plan.edit));
   return bundle.replace_config(edited);
@@ -110,6 +129,7 @@ PartitionFate fate_after(const Lease& lease, const Error& error) {
 // Gives back what the lease holds and returns the error that ended it. What cannot be given back
 // now is noted in the ledger.
 Status abandon(Env& env, Lease lease, const Error& error, PartitionFate partition) {
+  env.ledger.note(lease.id, EventKind::kError, error.message());
   (void)release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime), partition);
   return error;
 }
@@ -137,6 +157,8 @@ Intent intent_of(const Start& start, const base::ProcessId& owner) {
     intent.rails = {start.host.rails.front().request.rail};
   }
   intent.sandbox = start.sandbox;
+  intent.history = start.config.ledger.history;
+  intent.state_dir = start.state_dir;
   intent.ipus = ipus_of(start.request);
   if (!start.request.partition.empty()) {
     intent.named = NamedPartition{start.request.partition, start.request.gcd};
@@ -154,6 +176,7 @@ Result<Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& 
     Result<Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
     if (patience.passed()) {
+      if (TRY(make_room(env, start.pool.name)) == Room::kMore) continue;
       // What is being given back is as good as free.
       if (grace.passed() || TRY(releases_of(env, start.pool.name)) == Releases::kNone) return lease;
       TRY(watch.wait(kRetryTime, grace));
@@ -161,7 +184,7 @@ Result<Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& 
     }
     TRY(turn.join(patience));
     TRY(watch.wait(kRetryTime, patience));
-    TRY(reconcile(env, Deadline::after(kReleaseTime)));
+    TRY(make_room(env, start.pool.name));
   }
 }
 
@@ -201,18 +224,17 @@ WaitFor wait_for(const Start& start) {
 }  // namespace
 
 Status prepare_container(Env& env, const Config& config, const Request& request,
-                         const std::string& container, Bundle& bundle) {
+                         const std::string& container, Bundle& bundle,
+                         const std::string& state_dir) {
   const PoolConfig pool = TRY(find_pool(config, request.pool));
   TRY(check_request(pool, request));
   const SpecView view = TRY(parse_spec(bundle.config()));
-  Start start{config, pool, request, container, bundle.path(), "", {}};
+  Start start{config, pool, request, container, bundle.path(), state_dir};
   if (uses_network(pool.provider)) {
     start.host = TRY(inspect_host(env, config.network, view.network));
     start.sandbox = TRY(find_sandbox(env, start, sandbox_of(view.annotations)));
   }
-  // What could not be released stays noted in the ledger; it must not keep this container from
-  // starting.
-  TRY(reconcile(env, Deadline::after(kReleaseTime)));
+  TRY(reconcile_soon(env));
   const auto patience = Deadline::after(request.wait);
   Turn turn = TRY(Turn::await(env, wait_for(start), patience));
   Lease lease = TRY(acquire(env, start, turn, patience));

@@ -16,8 +16,10 @@ namespace hook {
 // Grants REQUEST to the container CONTAINER of BUNDLE: a lease ALLOCATED, its partition ACTIVE, its
 // files written, config.json replaced. After an error nothing of it is left (what cannot be undone
 // now is noted in the ledger for reconcile()), and config.json is as it was. Takes at most
-// request.wait plus config.pool.timeout and a few seconds.
+// request.wait plus config.pool.timeout and a few seconds. STATE_DIR is the container's at its
+// low-level runtime, if that is known.
 base::Status prepare_container(Env& env, const Config& config, const Request& request,
-                               const std::string& container, Bundle& bundle);
+                               const std::string& container, Bundle& bundle,
+                               const std::string& state_dir = "");
 
 }  // namespace hook

@@ -63,6 +63,11 @@ void probe_in_background(const std::string& lease_id) {
   (void)base::start_detached(hook_program(), {"ipu-container-hook", "probe", "--lease", lease_id});
 }
 
+void reconcile_in_background() {
+  // Where this fails the timer and the next start try again.
+  (void)base::start_detached(hook_program(), {"ipu-container-hook", "reconcile"});
+}
+
 }  // namespace
 
 HostView host_view(const std::string& sysfs) {
@@ -89,6 +94,7 @@ Env product_env(Ledger& ledger) {
              security,
              refill_in_background,
              probe_in_background,
+             reconcile_in_background,
              host_view(kSysfs),
              run_dir(),
              hook_program(),

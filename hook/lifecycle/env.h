@@ -34,6 +34,8 @@ struct Env {
   // Has another process ask whether other hosts answer for the lease's addresses; the answer is a
   // file of the lease that connect_lease() waits for.
   std::function<void(const std::string& lease_id)> start_probe;
+  // Has another process reconcile what is due, and waits for nothing.
+  std::function<void()> start_reconcile;
   HostView host;
   std::string run_dir;
   std::string hook_program;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/release.h"
 #include "hook/lifecycle/warm.h"
 #include "vipu/placement.h"
@@ -19,9 +20,9 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSurveyTime{2000};     // to say what stands in the way
-constexpr milliseconds kReconcileTime{5000};  // for holders that died meanwhile
-constexpr milliseconds kRetryTime{1000};      // other hosts free IPUs without a word to this ledger
+constexpr milliseconds kSurveyTime{2000};  // to say what stands in the way
+constexpr milliseconds kGraceTime{5000};   // for releases under way
+constexpr milliseconds kRetryTime{1000};   // other hosts free IPUs without a word to this ledger
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what, const Lease& lease,
@@ -112,8 +113,9 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
 
 Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& lease,
                                    const Deadline& patience) {
-  const std::unique_ptr<vipu::Controller> controller = env.controller(what.pool);
-  const auto grace = Deadline::after(kReconcileTime);
+  const std::unique_ptr<vipu::Controller> controller =
+      record_answers(env.ledger, lease.id, env.controller(what.pool));
+  const auto grace = Deadline::after(kGraceTime);
   LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
   for (;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
@@ -124,6 +126,7 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
     const GivenBack given = TRY(give_back_warm(env, what.pool, what.request.ipus, deadline));
     if (given == GivenBack::kSome) continue;
     if (patience.passed()) {
+      if (TRY(make_room(env, what.pool.name)) == Room::kMore) continue;
       // What is being given back is as good as free.
       if (grace.passed() || TRY(releases_of(env, what.pool.name)) == Releases::kNone) {
         return no_capacity(env, what, *controller, grant.error());
@@ -133,7 +136,7 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
     }
     TRY(what.turn.join(patience));
     TRY(watch.wait(kRetryTime, patience));
-    (void)reconcile(env, Deadline::after(kReconcileTime));  // a holder may have died meanwhile
+    (void)make_room(env, what.pool.name);  // a holder may have died meanwhile
   }
 }
 
@@ -141,8 +144,9 @@ Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, Lease& lease,
                               const Deadline& patience) {
   if (!may_be_warm(what)) return make_partition(env, what, lease, patience);
   const Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
+  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   Result<vipu::Grant> grant = taken == Ledger::Taken::kYes
-                                  ? use_warm(*env.controller(what.pool), what, lease)
+                                  ? use_warm(*controller, what, lease)
                                   : make_partition(env, what, lease, patience);
   if (grant.ok()) env.start_refill(what.pool.name);
   return grant;
@@ -164,14 +168,14 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const Lease& lease,
                                        " is still being reset for another container"));
     }
     TRY(watch.wait(kRetryTime, deadline));
-    (void)reconcile(env, deadline.capped(kReconcileTime));  // who resets it may have died
+    (void)make_room(env, lease.pool);  // who resets it may have died
   }
 }
 
 Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
   const std::unique_ptr<vipu::Controller> controller =
-      recorded_controller(env, lease.pool, lease.controller);
+      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
   TRY(reset_if_used(env, *controller, lease, deadline));
   vipu::Grant grant = TRY(controller->wait(lease.partition, deadline));
   if (grant.cards.empty()) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/low_level.h"
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/fs.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "hook/config/config.h"
 
@@ -17,11 +19,29 @@ namespace {
 
 using base::Code;
 using base::Error;
+using base::ProcessId;
 using base::Result;
 using base::Status;
 using base::str;
 
 std::string link_path(const std::string& run_dir) { return str(run_dir, "/runtime"); }
+
+// Named for the process that makes it, so that what a dead one left is known.
+std::string temporary_link(const std::string& run_dir, const ProcessId& maker) {
+  return str(link_path(run_dir), ".", maker.pid, ".", maker.start_time, ".", maker.pid_namespace);
+}
+
+Result<ProcessId> maker_of(const std::string& name) {
+  const std::vector<std::string_view> parts = base::split(name, '.');
+  if (parts.size() != 4 || parts[0] != "runtime") {
+    return Error(Code::kInvalid, str(base::quote(name), " is no temporary link"));
+  }
+  ProcessId maker;
+  maker.pid = TRY(base::parse_int<pid_t>(parts[1], 1, INT_MAX));
+  maker.start_time = TRY(base::parse_int<uint64_t>(parts[2], 0, UINT64_MAX));
+  maker.pid_namespace = TRY(base::parse_int<uint64_t>(parts[3], 0, UINT64_MAX));
+  return maker;
+}
 
 std::string read_link(const std::string& path) {
   char target[PATH_MAX];
@@ -70,7 +90,8 @@ Status remember_runtime(const std::string& run_dir, const std::string& runtime) 
   if (chosen.ok() && chosen.value() == runtime) return {};
   const std::string link = link_path(run_dir);
   TRY(base::ensure_dir(run_dir, 0711));
-  const std::string temporary = str(link, ".", TRY(base::random_hex(8)));
+  const ProcessId self = TRY(base::current_process());
+  const std::string temporary = temporary_link(run_dir, self);
   if (::symlink(runtime.c_str(), temporary.c_str()) != 0) {
     return Error::from_errno(errno, str("make link '", temporary, "'"));
   }
@@ -80,6 +101,30 @@ Status remember_runtime(const std::string& run_dir, const std::string& runtime) 
     return Error::from_errno(err, str("replace link '", link, "'"));
   }
   return {};
+}
+
+Status remove_half_made_links(const std::string& run_dir) {
+  std::error_code err;
+  for (auto it = std::filesystem::directory_iterator(run_dir, err);
+       !err && it != std::filesystem::directory_iterator(); it.increment(err)) {
+    const Result<ProcessId> maker = maker_of(it->path().filename().string());
+    if (maker.ok() && !base::is_running(maker.value())) {
+      TRY(base::remove_file(it->path().string()));
+    }
+  }
+  if (!err || err == std::errc::no_such_file_or_directory) return {};
+  return Error::from_errno(err.value(), str("list ", base::quote(run_dir)));
+}
+
+std::string state_dir_of(const std::string& runtime, const std::string& root,
+                         const std::string& container) {
+  const bool is_name = !container.empty() && container != "." && container != ".." &&
+                       container.find('/') == std::string::npos;
+  if (!is_name || (!root.empty() && root[0] != '/')) return "";
+  if (!root.empty()) return str(root, "/", container);
+  // The defaults of root, as runc(8) and crun(1) have them.
+  const std::string program = runtime.substr(runtime.rfind('/') + 1);
+  return str(program.starts_with("crun") ? "/run/crun/" : "/run/runc/", container);
 }
 
 }  // namespace hook

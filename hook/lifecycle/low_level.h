@@ -20,4 +20,12 @@ base::Result<std::string> choose_runtime(const std::vector<std::string>& candida
 // Makes RUNTIME the one that is chosen from remembered_runtimes(). Does nothing if it is already.
 base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
 
+// Removes what a process that ended in remember_runtime() left.
+base::Status remove_half_made_links(const std::string& run_dir);
+
+// Where RUNTIME, called with this --root (empty: without), keeps what it knows of CONTAINER; empty
+// if that cannot be told.
+[[nodiscard]] std::string state_dir_of(const std::string& runtime, const std::string& root,
+                                       const std::string& container);
+
 }  // namespace hook

@@ -6,11 +6,14 @@
 #include "base/text.h"
 #include "hook/device/rdma.h"
 #include "hook/inject/lease_files.h"
+#include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network_lock.h"
+#include "hook/lifecycle/recording.h"
 #include "hook/plan/orders.h"
 #include "hook/plan/plan.h"
 #include "netns/attach.h"
 #include "netns/handle.h"
+#include "netns/session.h"
 #include "netns/sysfs.h"
 
 namespace hook {
@@ -69,16 +72,37 @@ Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<Lease>& leases) {
   return network_plan(leases, guarded);
 }
 
+// A release that began before this process had the namespace's lock has not seen what is made now,
+// and will not look again.
+Status check_unchanged(Env& env, const Lease& lease) {
+  const std::optional<Lease> stored = TRY(env.ledger.find(lease.id));
+  if (stored && stored->generation == lease.generation) return {};
+  return Error(Code::kBusy, str("lease ", lease.id, " was changed by another process"));
+}
+
+// "roce0 with 10.5.200.10 and 02:.. in network namespace 4026532301".
+std::string interfaces_text(const Lease& lease, const netns::Namespace& target) {
+  std::string text;
+  for (const RailLease& rail : lease.rails) {
+    text += str(text.empty() ? "" : ", ", rail.interface, " with ", netns::to_string(rail.address),
+                " and MAC ", netns::to_string(rail.mac));
+  }
+  return str(text, " in network namespace ", target.identity().inode);
+}
+
 Status make_interfaces(Env& env, Lease& lease, const netns::Namespace& host,
                        const netns::Namespace& target, const Deadline& deadline) {
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, target.identity().cookie, deadline));
+  TRY(check_unchanged(env, lease));
   std::vector<Lease> sharers = TRY(env.ledger.sharers(lease));
   sharers.insert(sharers.begin(), lease);
   if (holds_functions(lease)) {
     TRY(netns::keep(kept_namespaces(env), lease.attachment, target));
   }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
-  TRY(netns::attach(plan, host, target));
+  const auto call = [&] { return netns::attach(plan, host, target); };
+  TRY(recorded(env.ledger, lease.id, EventKind::kKernel, interfaces_text(lease, target), call,
+               [](const auto&) { return "there"; }));
   return {};
 }
 
@@ -140,15 +164,19 @@ Status publish_gids(Env& env, const Lease& lease, const AttachOrders& orders,
 
 // The namespace that LEASE was attached in, by the process of a container that shares it and runs;
 // absent if none does. kBusy if one does and cannot be looked at.
-Result<std::optional<netns::Namespace>> find_namespace(const Lease& lease,
+Result<std::optional<netns::Namespace>> find_namespace(Env& env, const Lease& lease,
                                                        const std::vector<Lease>& sharers) {
+  const std::string boot = TRY(base::boot_id());
   for (const Lease& sharer : sharers) {
-    if (sharer.state != LeaseState::kRunning || !base::is_running(sharer.owner)) continue;
-    Result<netns::Namespace> found = netns::Namespace::of_process(sharer.owner.pid);
-    if (found.ok() && found.value().identity() == lease.netns) {
-      return std::optional<netns::Namespace>(std::move(found).take());
+    if (sharer.state != LeaseState::kRunning) continue;
+    const std::optional<pid_t> member = find_member(env, sharer);
+    if (member) {
+      Result<netns::Namespace> found = netns::Namespace::of_process(*member);
+      if (found.ok() && found.value().identity() == lease.netns) {
+        return std::optional<netns::Namespace>(std::move(found).take());
+      }
     }
-    if (!base::is_running(sharer.owner)) continue;
+    if (judge(sharer, look_at_lease(env, sharer, boot)).life == Life::kEnded) continue;
     return Error(Code::kBusy, str("container ", sharer.container.substr(0, 12),
                                   " shares the interfaces, and its network namespace cannot be"
                                   " reached from here; call 'ipuctl gc' in the host's namespaces"));
@@ -168,8 +196,35 @@ Status remove_interfaces(Env& env, const Lease& lease, const netns::Namespace& h
       TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
     }
   }
-  if (kept) TRY(netns::drop(kept_namespaces(env), lease.attachment));
+  // Also where none was found: keep() may have been cut short after it made the file.
+  if (holds_functions(lease)) TRY(netns::drop(kept_namespaces(env), lease.attachment));
   return {};
+}
+
+// The namespace of the host that LEASE was attached from, which is this one; none if it never was,
+// or before the last boot: namespaces do not outlive the kernel.
+Result<std::optional<netns::Namespace>> attached_from(const Lease& lease) {
+  const std::string boot = TRY(base::boot_id());
+  const bool never_attached = lease.netns_id < 0;
+  if (never_attached || lease.boot_id != boot) return std::optional<netns::Namespace>();
+  netns::Namespace host = TRY(netns::Namespace::current());
+  if (host.identity().cookie == lease.host_netns_cookie) {
+    return std::optional<netns::Namespace>(std::move(host));
+  }
+  return Error(Code::kUnsupported,
+               "the container was attached from another network namespace than this one; call"
+               " 'ipuctl gc' in the host's");
+}
+
+// A function is with the container as long as it is not with the host.
+Result<netns::Presence> find_interface(const netns::Namespace& host, const Lease& lease,
+                                       const RailLease& rail) {
+  if (rail.kind == netns::LinkKind::kMacvlan) {
+    return netns::find_attached(host, lease.netns_id, rail.interface, rail.mac);
+  }
+  netns::Session session = TRY(netns::Session::open(host));
+  const std::optional<netns::Link> link = TRY(session.find_link(rail.parent));
+  return link && link->mac == rail.mac ? netns::Presence::kGone : netns::Presence::kThere;
 }
 
 bool same_ipus(const std::vector<LeasedIpu>& a, const std::vector<LeasedIpu>& b) {
@@ -207,22 +262,43 @@ Status connect_lease(Env& env, Lease& lease, const ProcessId& init, const Deadli
   return publish_gids(env, lease, orders, target, deadline);
 }
 
-Status disconnect_lease(Env& env, const Lease& lease, const Deadline& deadline) {
-  const std::string boot = TRY(base::boot_id());
-  const bool never_attached = lease.netns_id < 0;
-  if (never_attached || lease.boot_id != boot) return {};  // namespaces do not outlive the kernel
+Result<Connected> if_connected(Env& env, const Lease& lease, const Deadline& deadline,
+                               const std::function<Status()>& change) {
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
   const netns::Namespace host = TRY(netns::Namespace::current());
-  if (host.identity().cookie != lease.host_netns_cookie) {
-    return Error(Code::kUnsupported,
-                 "the container was attached from another network namespace than this one; call"
-                 " 'ipuctl gc' in the host's");
+  for (const RailLease& rail : lease.rails) {
+    const netns::Presence found = TRY(find_interface(host, lease, rail));
+    if (found == netns::Presence::kGone) return Connected::kNo;
   }
+  TRY(change());
+  return Connected::kYes;
+}
+
+Result<netns::Presence> find_interfaces(Env&, const Lease& lease, const Deadline&) {
+  const std::optional<netns::Namespace> host = TRY(attached_from(lease));
+  if (!host) return netns::Presence::kGone;
+  for (const RailLease& rail : lease.rails) {
+    const netns::Presence found = TRY(find_interface(*host, lease, rail));
+    if (found == netns::Presence::kThere) return found;
+  }
+  return netns::Presence::kGone;
+}
+
+Status disconnect_lease(Env& env, const Lease& lease, const Deadline& deadline) {
+  const std::optional<netns::Namespace> attached = TRY(attached_from(lease));
+  if (!attached) return {};
+  const netns::Namespace& host = *attached;
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
   const std::vector<Lease> sharers = TRY(env.ledger.sharers(lease));
-  const std::optional<netns::Namespace> shared = TRY(find_namespace(lease, sharers));
+  const std::optional<netns::Namespace> shared = TRY(find_namespace(env, lease, sharers));
   // Without a way into the namespace the interfaces go: whoever shares them and is being started
   // makes them anew.
-  if (!shared) return remove_interfaces(env, lease, host);
+  if (!shared) {
+    return recorded(
+        env.ledger, lease.id, EventKind::kKernel,
+        str("interfaces in network namespace ", lease.netns.inode),
+        [&] { return remove_interfaces(env, lease, host); }, [](const auto&) { return "gone"; });
+  }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
   TRY(netns::attach(plan, host, *shared));
   return {};
@@ -238,17 +314,21 @@ Result<Refreshed> refresh_lease(Env& env, Lease& lease, const Deadline& deadline
                                       " of partition ", base::quote(lease.partition)));
   }
   const std::vector<LeasedIpu> ipus = TRY(leased_ipus(grant.gcds.front(), lease.ipus));
-  if (same_ipus(ipus, lease.devices)) return Refreshed::kSame;
+  const std::string file = vipu::to_ipuof_file(grant.gcds.front());
+  const std::string written = TRY(read_lease_file(env.run_dir, lease.id, "ipuof.conf"));
+  const bool is_recorded = same_ipus(ipus, lease.devices);
+  // The file is written last: where it lags behind, a refresh was cut short.
+  if (is_recorded && written == file) return Refreshed::kSame;
   TRY(check_reached(lease, ipus));
   const netns::Namespace host = TRY(netns::Namespace::current());
   const netns::Namespace target = TRY(netns::Namespace::of_process(lease.owner.pid));
   if (target.identity() != lease.netns) {
     return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
   }
-  TRY(env.ledger.relocated(lease, ipus));
+  if (!is_recorded) TRY(env.ledger.relocated(lease, ipus));
+  TRY(write_lease_record(env.run_dir, lease));
   TRY(make_interfaces(env, lease, host, target, deadline));
-  TRY(rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf",
-                         vipu::to_ipuof_file(grant.gcds.front())));
+  TRY(rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf", file));
   return Refreshed::kMoved;
 }
 

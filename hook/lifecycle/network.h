@@ -3,6 +3,8 @@
 // share: a pod's, or one that --net=container: names.
 #pragma once
 
+#include <functional>
+
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/result.h"
@@ -17,9 +19,20 @@ namespace hook {
 base::Status connect_lease(Env& env, Lease& lease, const base::ProcessId& init,
                            const base::Deadline& deadline);
 
+enum class Connected { kYes, kNo };
+
+// Makes CHANGE while nobody can take away the interfaces that connect_lease() made, if they are
+// there still: who shares them and ends knows of a lease that runs only.
+base::Result<Connected> if_connected(Env& env, const Lease& lease, const base::Deadline& deadline,
+                                     const std::function<base::Status()>& change);
+
 // The opposite, for a lease that is being released. Interfaces that other leases share stay,
 // without this lease's peers; of the last one they are removed, and functions go back to the host.
 base::Status disconnect_lease(Env& env, const Lease& lease, const base::Deadline& deadline);
+
+// Whether one of the lease's interfaces is there.
+base::Result<netns::Presence> find_interfaces(Env& env, const Lease& lease,
+                                              const base::Deadline& deadline);
 
 enum class Refreshed { kSame, kMoved };
 

@@ -79,24 +79,43 @@ Result<PartitionRecord> get_record(Env& env, const PoolConfig& pool, const std::
   return not_ours(env, pool, name, deadline);
 }
 
-// A record is held by its process while it is made or removed; what this process could not remove
-// when it tried last is left over.
-bool is_held(const PartitionRecord& record, const std::string& boot, const base::ProcessId& self) {
+// A record is held by its process while it is made or removed.
+bool is_held(const PartitionRecord& record, const std::string& boot) {
   if (record.state == PartitionState::kReady) return false;
-  if (record.state == PartitionState::kRemoving && record.owner == self) return false;
   return record.boot_id == boot && base::is_running(record.owner);
 }
 
 Status check_idle(const PartitionRecord& record) {
-  const std::string boot = TRY(base::boot_id());
-  const base::ProcessId self = TRY(base::current_process());
-  if (!is_held(record, boot, self)) return {};
+  if (!is_held(record, TRY(base::boot_id()))) return {};
   return Error(Code::kBusy, str("partition ", base::quote(record.name), " is being ",
                                 record.state == PartitionState::kIntent ? "made" : "removed",
                                 " by process ", record.owner.pid));
 }
 
+// Another process that was faster decides what becomes of it; nothing is in the way then.
+Status remove_leftover(Env& env, PartitionRecord& record, const Deadline& deadline,
+                       std::vector<std::string>& removed) {
+  const base::ProcessId self = TRY(base::current_process());
+  const Status taken = env.ledger.partitions().removing(record, self, vipu::Force::kYes);
+  if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
+  TRY(taken);
+  const auto controller = recorded_controller(env, record.pool, record.source);
+  const Result<base::Removed> gone =
+      controller->remove(record.name, vipu::Force::kYes, deadline.capped(kLongestAttempt));
+  if (!gone.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return gone.error();
+  }
+  TRY(env.ledger.partitions().removed(record));
+  removed.push_back(record.name);
+  return {};
+}
+
 }  // namespace
+
+bool is_silence(const Error& error) {
+  return error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
+}
 
 Status check_partition(const NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
@@ -127,7 +146,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   const bool undone =
       vipu::made_nothing(made.error()) ||
       controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
-  if (undone) TRY(env.ledger.partitions().removed(record));
+  TRY(undone ? env.ledger.partitions().removed(record)
+             : env.ledger.partitions().note_failure(record));
   return made;
 }
 
@@ -159,7 +179,11 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));
   }
-  done.removed = TRY(removed);
+  if (!removed.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return removed.error();
+  }
+  done.removed = removed.value();
   TRY(env.ledger.partitions().removed(record));
   return done;
 }
@@ -168,36 +192,33 @@ Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name
                        vipu::Relocate relocate, const Deadline& deadline) {
   TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
   const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
-  return recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline);
+  TRY(recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline));
+  return env.ledger.partitions().was_reset(record);
 }
 
-Result<std::vector<PartitionRecord>> find_leftovers(Env& env) {
+Result<std::vector<PartitionRecord>> find_leftovers(Env& env, const Scope& scope) {
   const std::string boot = TRY(base::boot_id());
-  const base::ProcessId self = TRY(base::current_process());
+  const int64_t now = base::unix_millis();
   std::vector<PartitionRecord> records = TRY(env.ledger.partitions().all());
   std::erase_if(records, [&](const PartitionRecord& record) {
-    return record.state == PartitionState::kReady || is_held(record, boot, self);
+    return record.state == PartitionState::kReady || is_held(record, boot) ||
+           (!scope.pool.empty() && record.pool != scope.pool) ||
+           (scope.due_only && !is_due(record.retry_ms, now));
   });
   return records;
 }
 
 Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& deadline,
-                                                      std::vector<Error>& obstacles) {
+                                                      const Scope& scope,
+                                                      std::vector<Error>& obstacles,
+                                                      std::set<std::string>& silent) {
   std::vector<std::string> names;
-  for (PartitionRecord& record : TRY(find_leftovers(env))) {
-    const auto remove = [&]() -> Status {
-      const base::ProcessId self = TRY(base::current_process());
-      TRY(env.ledger.partitions().removing(record, self, vipu::Force::kYes));
-      const auto controller = recorded_controller(env, record.pool, record.source);
-      TRY(controller->remove(record.name, vipu::Force::kYes, deadline));
-      return env.ledger.partitions().removed(record);
-    };
-    Status removed = remove();
-    if (removed.ok()) {
-      names.push_back(record.name);
-    } else {
-      obstacles.push_back(std::move(removed).error());
-    }
+  for (PartitionRecord& record : TRY(find_leftovers(env, scope))) {
+    if (silent.contains(record.source)) continue;
+    Status removed = remove_leftover(env, record, deadline, names);
+    if (removed.ok()) continue;
+    if (is_silence(removed.error())) silent.insert(record.source);
+    obstacles.push_back(std::move(removed).error());
   }
   return names;
 }

@@ -2,6 +2,7 @@
 // Partitions that outlive containers: made, reset and removed by an operator.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/liveness.h"
 #include "vipu/controller.h"
 #include "vipu/types.h"
 
@@ -50,11 +52,31 @@ base::Result<std::vector<std::string>> check_change(Env& env, const PoolConfig& 
 base::Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
                              vipu::Relocate relocate, const base::Deadline& deadline);
 
-// What processes that ended left half made or half removed.
-base::Result<std::vector<PartitionRecord>> find_leftovers(Env& env);
-// Removes it. The names of what is gone now; what is in the way is added to OBSTACLES.
+// Whether ERROR of a controller says that it does not answer, so that the next question to it would
+// be another long wait.
+[[nodiscard]] bool is_silence(const base::Error& error);
+// The longest that one controller may take to give one thing back, where others wait behind it.
+inline constexpr std::chrono::seconds kLongestAttempt{30};
+
+// Partitions of leases that have ended, which their controllers have all the same: one that carries
+// a request out after its sender gave up, and after the removal found nothing, makes such a one.
+// Controllers in SILENT are not asked, and one that does not answer comes to it.
+base::Result<std::vector<PartitionRecord>> find_late_partitions(Env& env,
+                                                                const base::Deadline& deadline,
+                                                                std::set<std::string>& silent);
+// Removes them; their names.
+base::Result<std::vector<std::string>> remove_late_partitions(Env& env,
+                                                              const base::Deadline& deadline,
+                                                              std::set<std::string>& silent);
+
+// What processes that ended left half made or half removed, in SCOPE.
+base::Result<std::vector<PartitionRecord>> find_leftovers(Env& env, const Scope& scope = {});
+// Removes it. The names of what is gone now; what is in the way is added to OBSTACLES. Controllers
+// that are SILENT, as source_of() names them, are not asked; one that does not answer is now.
 base::Result<std::vector<std::string>> reconcile_partitions(Env& env,
                                                             const base::Deadline& deadline,
-                                                            std::vector<base::Error>& obstacles);
+                                                            const Scope& scope,
+                                                            std::vector<base::Error>& obstacles,
+                                                            std::set<std::string>& silent);
 
 }  // namespace hook

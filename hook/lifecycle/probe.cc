@@ -29,7 +29,8 @@ Status probe_lease(Env& env, const std::string& lease_id) {
         netns::probe_address(host, rail.parent, rail.address, deadline);
     if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
   }
-  return write_lease_files(env.run_dir, lease_id, {{kProbeFile, to_text(report)}});
+  // Not made anew where a release has removed the directory: nobody would remove it again.
+  return add_lease_file(env.run_dir, lease_id, kProbeFile, to_text(report));
 }
 
 }  // namespace hook

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/liveness.h"
 
 namespace hook {
 
@@ -31,22 +32,34 @@ base::Status release_by_id(
     Env& env, const std::string& lease_id, const base::Deadline& deadline,
     const std::function<void()>& taken = [] {});
 
-// Whether another process is giving back a lease of POOL now: then what is missing may be there in
-// a moment.
+// Whether another process is giving back a lease or a partition of POOL now: then what is missing
+// may be there in a moment.
 enum class Releases { kNone, kUnderWay };
 base::Result<Releases> releases_of(Env& env, const std::string& pool);
 
 struct Reconciled {
   std::vector<std::string> released;    // lease ids
+  std::vector<std::string> adopted;     // lease ids, of containers with a new first process
   std::vector<std::string> partitions;  // names: see find_leftovers()
+  std::vector<Judged> unknown;          // left alone, because they cannot be judged from here
   std::vector<base::Error> obstacles;   // one for each that could not be given back yet
 };
 
-// Leases whose holder is gone (the process ended, the machine was started anew), and those that
-// this process began to release and could not.
-base::Result<std::vector<Lease>> find_orphans(Env& env);
+// Releases the leases of SCOPE whose holder is gone (the process ended, the machine was started
+// anew), and those that this process began to release and could not; removes leftover partitions. A
+// lease whose container runs is never touched. A controller that does
+// not answer is not asked again: what it alone keeps from being free stays for the next time, and
+// all else is done.
+base::Result<Reconciled> reconcile(Env& env, const base::Deadline& deadline,
+                                   const Scope& scope = {});
 
-// Releases the orphans. A lease whose container runs is never touched.
-base::Result<Reconciled> reconcile(Env& env, const base::Deadline& deadline);
+// For the start of a container: has another process reconcile if a quick look finds a reason. What
+// is dead keeps no start waiting.
+base::Status reconcile_soon(Env& env);
+
+// For a start that finds no capacity: releases what dead containers hold in POOL, in at most 5 s,
+// however often that failed before; another process does the rest, as above.
+enum class Room { kMore, kSame };
+base::Result<Room> make_room(Env& env, const std::string& pool);
 
 }  // namespace hook

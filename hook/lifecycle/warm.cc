@@ -32,8 +32,10 @@ Status remove_warm(Env& env, PartitionRecord record, const Deadline& deadline) {
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().removing(record, self, vipu::Force::kNo));
   const auto controller = recorded_controller(env, record.pool, record.source);
-  TRY(controller->remove(record.name, vipu::Force::kYes, deadline));
-  return env.ledger.partitions().removed(record);
+  const Result<base::Removed> gone = controller->remove(record.name, vipu::Force::kYes, deadline);
+  if (gone.ok()) return env.ledger.partitions().removed(record);
+  TRY(env.ledger.partitions().note_failure(record));
+  return gone.error();
 }
 
 // What is there and not wanted: too many of a size, of another source, or no longer ACTIVE.
@@ -93,10 +95,10 @@ Status make_warm(const Filling& filling, const PartitionRecord& record) {
   Partitions partitions = filling.env.ledger.partitions();
   if (grant.ok()) return partitions.ready(record);
   // Where it cannot be removed now, its record tells reconcile() to.
-  if (!vipu::made_nothing(grant.error())) {
-    TRY(filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline));
-  }
-  TRY(partitions.removed(record));
+  const bool undone =
+      vipu::made_nothing(grant.error()) ||
+      filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline).ok();
+  TRY(undone ? partitions.removed(record) : partitions.note_failure(record));
   return grant.error();
 }
 
@@ -130,7 +132,8 @@ vipu::Survey without(vipu::Survey survey, const std::vector<PartitionRecord>& re
 Result<Refilled> refill(Env& env, const PoolConfig& pool, const Deadline& deadline) {
   Refilled done;
   // What a refill that died left half made counts as there until it is removed.
-  done.removed = TRY(reconcile_partitions(env, deadline, done.obstacles));
+  std::set<std::string> silent;
+  done.removed = TRY(reconcile_partitions(env, deadline, {}, done.obstacles, silent));
   const auto controller = env.controller(pool);
   for (const PartitionRecord& record : TRY(unwanted(env, pool, *controller, deadline))) {
     Status removed = remove_warm(env, record, deadline);

@@ -44,9 +44,12 @@ assert_misconfigured() { # TEXT
   assert_contains "$(jq -r '.[] | select(.check == "configuration").finding' <<<"$output")" "$1"
 }
 
+# Names and addresses: docker0 loses its carrier some time after the last container.
+links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
+
 @test "a good host has no failed check, and doctor leaves nothing behind" {
   local before
-  before=$(in_host ip -o link)
+  before=$(links)
   run -0 ipuctl doctor
   assert_contains "${lines[0]}" 'RESULT'
   assert_contains "$output" 'ok       configuration'
@@ -54,9 +57,9 @@ assert_misconfigured() { # TEXT
   assert_equal "$(finding_of 'rail rnic0: link')" "ok: 'rnic0', MTU 9000"
   assert_equal "$(finding_of 'rail rnic0: macvlan')" 'ok: one can be made'
   assert_equal "$(finding_of 'packet filter')" 'ok: the kernel takes the filter of a container'
-  local left='^ok: 1[89][0-9] addresses are left, 0 held, [0-9] in quarantine$'
+  local left='^ok: 1[0-9][0-9] addresses are left, 0 held, [0-9]+ in quarantine$'
   [[ $(finding_of 'rail rnic0: addresses') =~ $left ]]
-  assert_equal "$(in_host ip -o link)" "$before"
+  assert_equal "$(links)" "$before"
 }
 
 @test "a parent that is missing" {

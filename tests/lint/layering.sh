@@ -20,6 +20,7 @@ libraries=(
   '^<nlohmann/' '^base/json\.h$|\.cc$'
   '^<CLI/' '^cmd/'
   '^<sqlite3\.h>' '^hook/ledger/|^tests/.*\.cc$'
+  '^<nettle/' '^hook/ledger/audit_log\.cc$'
   '^<toml' '^hook/config/.*\.cc$'
   '^<seccomp\.h>' '^base/confine_filter\.cc$'
 )

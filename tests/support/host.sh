@@ -20,6 +20,7 @@ HOST_PATH=/usr/sbin:/usr/bin:/sbin:/bin:$BINDIR
 CONTROLLER=10.1.3.101:8090
 SIM_LOG=/run/service/simulator.jsonl
 SIM_OPTIONS=()
+DOCKER_OPTIONS=()
 
 # Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
 wait_until() {
@@ -161,7 +162,7 @@ END
 # when the controller answers. What happens is in its log, $SIM_LOG in the host, which starts anew.
 sim_start() {
   host_run rm -f "$SIM_LOG"
-  host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod pod64 \
+  host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod "${SIM_POD:-pod64}" \
     --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --log "$SIM_LOG" \
     --endpoints --fabric 10.5.1.0/24 "${SIM_OPTIONS[@]}"
   wait_until 10 host_run busybox nc -w 1 "${CONTROLLER%:*}" "${CONTROLLER#*:}" </dev/null >/dev/null 2>&1 && return
@@ -172,12 +173,13 @@ sim_start() {
 
 sim_stop() { host_stop simulator; }
 
-# Starts dockerd with the runtime "ipu" and one image, "busybox"; returns when it answers.
+# Starts dockerd with the runtime "ipu", one image, "busybox", and the options in DOCKER_OPTIONS; returns
+# when it answers.
 docker_start() {
   host_spawn docker dockerd --data-root /var/lib/docker --exec-root /run/docker \
     -H unix:///run/docker.sock --pidfile /run/docker.pid --storage-driver overlay2 \
     --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$HOST_CGROUP" \
-    --add-runtime "ipu=$BINDIR/ipu-container-runtime"
+    --add-runtime "ipu=$BINDIR/ipu-container-runtime" "${DOCKER_OPTIONS[@]}"
   if ! wait_until 30 docker_answers; then
     echo 'docker_start: dockerd does not answer' >&2
     host_run tail -n 20 /run/service/docker.log >&2
@@ -190,7 +192,8 @@ docker_stop() { host_stop docker; }
 
 docker_answers() { host_run timeout 5 docker version >/dev/null 2>&1; }
 
-# An image that holds /bin/busybox and a link to it for each of its commands.
+# An image that holds /bin/busybox and a link to it for each of its commands; not what low-level runtimes
+# have made below it since for bundles with this root.
 import_busybox() {
   # shellcheck disable=SC2016
   host_run sh -c '
@@ -198,7 +201,7 @@ import_busybox() {
     mkdir -p /run/busybox/bin /run/busybox/tmp
     cp "$(command -v busybox)" /run/busybox/bin/busybox
     for command in $(busybox --list | grep -vx busybox); do
-      ln -s busybox "/run/busybox/bin/$command"
+      ln -sf busybox "/run/busybox/bin/$command"
     done
-    tar -C /run/busybox -c . | docker import -c "ENV PATH=/bin" - busybox >/dev/null'
+    tar -C /run/busybox -c bin tmp | docker import -c "ENV PATH=/bin" - busybox >/dev/null'
 }

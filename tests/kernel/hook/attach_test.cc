@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "base/text.h"
+#include "hook/lifecycle/network_lock.h"
 #include "tests/kernel/hook/attached.h"
 
 namespace hook {
@@ -39,7 +42,7 @@ TEST_F(AttachedTest, IsGivenBackWhileTheNamespaceLivesOn) {
   EXPECT_TRUE(test::succeeds(poststop(lease)));
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
 }
 
 TEST_F(AttachedTest, IsGivenBackAfterTheNamespaceHasGone) {
@@ -56,7 +59,7 @@ TEST_F(AttachedTest, IsGivenBackByReconcileOnceTheContainerEnded) {
   init_.end();
   EXPECT_EQ(reconcile(host_.env, test::HookHost::soon()).value().released.size(), 1U);
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
 }
 
 TEST_F(AttachedTest, LeavesNothingWhenTheParentHasGone) {
@@ -67,6 +70,35 @@ TEST_F(AttachedTest, LeavesNothingWhenTheParentHasGone) {
   EXPECT_TRUE(host_.is_empty());
   EXPECT_EQ(host_.stored(lease).state, LeaseState::kFailed);
   EXPECT_EQ(host_.stored(lease).error, failed.error().message());
+  EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
+  std::string story;
+  for (const Event& event : host_.ledger.events().of_lease(lease.id).take()) {
+    story += base::str(name_of(event.kind), " ", event.text, "\n");
+  }
+  EXPECT_THAT(story, testing::ContainsRegex("KERNEL roce0 with .*No such|KERNEL roce0 with .*not"));
+  EXPECT_THAT(story, HasSubstr("ERROR " + failed.error().message()));
+}
+
+// The hook waits for the namespace's lock; meanwhile a poststop takes the lease over, finds no
+// interface yet, and ends the lease.
+TEST_F(AttachedTest, MakesNothingForALeaseThatWasReleasedMeanwhile) {
+  const Lease lease = host_.start("web", 4);
+  const netns::Identity target = netns::Namespace::of_process(init_.pid()).value().identity();
+  base::Result<NetworkLock> lock =
+      NetworkLock::take(host_.env.run_dir, target.cookie, test::HookHost::soon());
+  ASSERT_TRUE(test::succeeds(lock));
+  Status attached;
+  std::thread hook([&] { attached = attach(lease); });
+  Ledger ledger = Ledger::open(host_.dir / "state/ledger.db").take();
+  Lease seen = lease;
+  for (const auto end = test::HookHost::soon(); seen.netns_id < 0 && !end.passed();) {
+    seen = ledger.find(lease.id).take().value();
+  }
+  EXPECT_TRUE(test::succeeds(ledger.releasing(seen, base::current_process().value(), "ended")));
+  EXPECT_TRUE(test::succeeds(ledger.released(seen)));
+  { const NetworkLock released = std::move(lock).take(); }
+  hook.join();
+  EXPECT_TRUE(test::fails(attached, Code::kBusy, "changed by another process"));
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
 }
 

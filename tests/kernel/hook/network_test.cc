@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -141,6 +142,19 @@ TEST_F(RefreshTest, FollowsAPartitionThatWasRelocated) {
   EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kSame);
 }
 
+TEST_F(RefreshTest, EndsWhatAnEarlierOneThatWasCutShortBegan) {
+  Lease lease = start_and_attach();
+  host_.controller.set_address(0, "10.5.1.77");
+  std::vector<LeasedIpu> moved = lease.devices;
+  moved[0].address = netns::parse_address("10.5.1.77").take();
+  ASSERT_TRUE(succeeds(host_.env.ledger.relocated(lease, moved)));
+  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kMoved);
+  EXPECT_THAT(ip_in(init_, "route show dev roce0"), HasSubstr("10.5.1.77 "));
+  EXPECT_THAT(read_lease_file(host_.env.run_dir, lease.id, "ipuof.conf").value(),
+              HasSubstr("10.5.1.77"));
+  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kSame);
+}
+
 TEST_F(RefreshTest, SaysWhenNoInterfaceReachesTheNewPlace) {
   Lease lease = start_and_attach();
   host_.controller.set_address(0, "10.7.1.77");
@@ -237,6 +251,11 @@ class FunctionTest : public AttachedTest {
     RailConfig& rail = host_.config.network.rails[0];
     rail.parent.clear();
     rail.functions = {"vf0", "vf9"};  // one that is not there
+  }
+  // The folder of kept namespaces is a mount of its own, which stays.
+  void TearDown() override {
+    (void)::umount2(kept_namespaces(host_.env).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+    AttachedTest::TearDown();
   }
 };
 

@@ -54,6 +54,29 @@ TEST_F(SharedNetworkTest, HaveOneInterfaceWithOneAddress) {
   EXPECT_THAT(side_init_.interfaces(), Not(HasSubstr("roce1:")));
 }
 
+TEST_F(SharedNetworkTest, AreAttachedAnewWhereTheOtherTookThemAwayBeforeItRan) {
+  web_ = start_and_attach();
+  if (testing::Test::IsSkipped()) return;
+  ASSERT_TRUE(succeeds(prepare_in("side", init_, 4)));
+  side_ = host_.lease_of("side");
+  const base::ProcessId init = base::identify_process(side_init_.pid()).take();
+  ASSERT_TRUE(succeeds(connect_lease(host_.env, side_, init, test::HookHost::soon())));
+  ASSERT_TRUE(succeeds(poststop(web_)));
+  int changes = 0;
+  const auto change = [&] {
+    ++changes;
+    return Status();
+  };
+  EXPECT_EQ(if_connected(host_.env, side_, test::HookHost::soon(), change).value(), Connected::kNo);
+  EXPECT_EQ(changes, 0);
+  ASSERT_TRUE(succeeds(attach(host_.stored(side_), side_init_)));
+  side_ = host_.stored(side_);
+  EXPECT_EQ(if_connected(host_.env, side_, test::HookHost::soon(), change).value(),
+            Connected::kYes);
+  EXPECT_EQ(changes, 1);
+  EXPECT_THAT(side_init_.interfaces(), HasSubstr("roce0:"));
+}
+
 TEST_F(SharedNetworkTest, ReachTheIpusOfBoth) {
   start_two();
   EXPECT_NE(machine_of(web_), machine_of(side_));

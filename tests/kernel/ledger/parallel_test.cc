@@ -19,6 +19,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/ledger/ledger.h"
+#include "tests/kernel/ledger/files_in_memory.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
@@ -30,14 +31,6 @@ using base::str;
 constexpr int kProcesses = 8;
 constexpr int kLeases = 1000;  // of each process
 constexpr int64_t kQuarantineMs = 2000;
-
-// In memory, where there is such a folder: the syncs of some 50000 transactions to a disk would
-// take minutes and are not what is tested.
-struct FilesInMemory {
-  FilesInMemory() {
-    if (::access("/dev/shm", W_OK) == 0) (void)::setenv("TMPDIR", "/dev/shm", 1);
-  }
-};
 
 // By all processes.
 struct Shared {
@@ -127,7 +120,7 @@ class ParallelLedger : public testing::Test {
     ::_exit(1);
   }
 
-  FilesInMemory files_;
+  test::FilesInMemory files_;
   test::TempDir dir_;
   Intent intent_{
       "container", "/run/bundle", "", {"pod64", Provider::kVipu, "10.1.3.101:8090"}, {}, 1, {}};

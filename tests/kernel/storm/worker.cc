@@ -175,6 +175,12 @@ hook::Env make_env(const Setting& setting, hook::Ledger& ledger) {
                 [](const std::string&) { return hook::ControllerSecurity(); },
                 [](const std::string&) {},
                 [](const std::string&) {},
+                [&setting, &ledger] {
+                  hook::Env own = make_env(setting, ledger);
+                  hook::Scope due;
+                  due.due_only = true;
+                  (void)hook::reconcile(own, Deadline::after(milliseconds(5'000)), due);
+                },
                 hook::host_view("/sys"),
                 setting.run_dir,
                 "/usr/local/bin/ipu-container-hook"};

@@ -45,12 +45,15 @@ TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(config.value().policy.max_ipus, 64U);
   EXPECT_TRUE(config.value().policy.allow_env);
   EXPECT_TRUE(config.value().policy.allow_annotation);
+  EXPECT_EQ(config.value().ledger.history, std::chrono::hours(7 * 24));
 }
 
 TEST(Config, HasEveryKeyOfTheFile) {
   const base::Result<Config> result = parse(str(R"(
 [runtime]
 paths = ["/usr/bin/crun", "/opt/runc"]
+[ledger]
+history = "30d"
 [policy]
 max_ipus = 16
 sources = ["annotation"]
@@ -72,6 +75,7 @@ host_network = "refuse"
   EXPECT_EQ(netns::to_string(config.network.rails[0].subnet), "10.5.0.0/16");
   EXPECT_EQ(netns::to_string(config.network.rails[0].first), "10.5.200.10");
   EXPECT_EQ(netns::to_string(config.network.rails[0].last), "10.5.200.99");
+  EXPECT_EQ(config.ledger.history, std::chrono::hours(30 * 24));
   EXPECT_EQ(config.policy.max_ipus, 16U);
   EXPECT_FALSE(config.policy.allow_env);
   EXPECT_TRUE(config.policy.allow_annotation);
@@ -153,6 +157,9 @@ const Bad kBad[] = {
     {"RuntimeIsText", str("runtime = \"/usr/bin/crun\"\n", kPool, kRail),
      "runtime must be a table"},
     {"PolicyIsAListOfTables", with_more("[[policy]]\nmax_ipus = 4\n"), "policy must be a table"},
+    {"HistoryTooLong", with_more("[ledger]\nhistory = \"366d\"\n"), "ledger.history: '366d'"},
+    {"HistoryIsANumber", with_more("[ledger]\nhistory = 7\n"), "ledger.history must be a duration"},
+    {"UnknownKeyOfLedger", with_more("[ledger]\nage = \"7d\"\n"), "ledger.age"},
     {"MaxIpus0", with_more("[policy]\nmax_ipus = 0\n"), "policy.max_ipus must be a number from 1"},
     {"MaxIpus257", with_more("[policy]\nmax_ipus = 257\n"), "policy.max_ipus must be"},
     {"MaxIpusIsText", with_more("[policy]\nmax_ipus = \"4\"\n"), "policy.max_ipus must be"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "tests/support/outcome.h"
@@ -41,6 +42,16 @@ TEST(LeaseFiles, AreRemovedWithTheirDirectory) {
   EXPECT_EQ(remove_lease_files(dir.path(), kId).value(), Removed::kNow);
   EXPECT_EQ(remove_lease_files(dir.path(), kId).value(), Removed::kWasAbsent);
   EXPECT_EQ(base::read_file(lease_dir(dir.path(), "another") + "/a", 10).value(), "1");
+}
+
+TEST(LeaseFiles, OneMoreIsNotAddedToALeaseThatWasReleased) {
+  const test::TempDir dir;
+  ASSERT_TRUE(test::succeeds(write_lease_files(dir.path(), kId, {{"a", "1"}})));
+  ASSERT_TRUE(test::succeeds(add_lease_file(dir.path(), kId, "b", "2")));
+  EXPECT_EQ(read_lease_file(dir.path(), kId, "b").value(), "2");
+  ASSERT_TRUE(test::succeeds(remove_lease_files(dir.path(), kId)));
+  EXPECT_TRUE(test::fails(add_lease_file(dir.path(), kId, "b", "2"), base::Code::kNotFound));
+  EXPECT_NE(::access(lease_dir(dir.path(), kId).c_str(), F_OK), 0);
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 namespace hook {
 namespace {
 
-constexpr LeaseState kAll[] = {LeaseState::kIntent,    LeaseState::kAllocated, LeaseState::kRunning,
-                               LeaseState::kReleasing, LeaseState::kFree,      LeaseState::kFailed};
+constexpr LeaseState kAll[] = {
+    LeaseState::kIntent,     LeaseState::kAllocated, LeaseState::kRunning, LeaseState::kReleasing,
+    LeaseState::kQuarantine, LeaseState::kFree,      LeaseState::kFailed};
 
 TEST(LeaseState, HasANameOfItsOwn) {
   std::set<std::string_view> names;
@@ -18,9 +19,11 @@ TEST(LeaseState, HasANameOfItsOwn) {
   EXPECT_EQ(name_of(LeaseState::kReleasing), "RELEASING");
 }
 
-TEST(LeaseState, IsLiveUntilItIsFreeOrFailed) {
+TEST(LeaseState, IsLiveUntilAllIsGivenBack) {
   for (const LeaseState state : kAll) {
-    EXPECT_EQ(is_live(state), state != LeaseState::kFree && state != LeaseState::kFailed);
+    const bool ended = state == LeaseState::kQuarantine || state == LeaseState::kFree ||
+                       state == LeaseState::kFailed;
+    EXPECT_EQ(is_live(state), !ended);
   }
 }
 

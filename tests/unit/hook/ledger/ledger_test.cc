@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "base/fs.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
@@ -42,16 +43,9 @@ TEST_F(LedgerTest, KeepsItsLogWhenTheLastProcessClosesIt) {
   EXPECT_EQ(open().live().take().size(), 1U);
 }
 
-TEST_F(LedgerTest, RefusesWhatANewerVersionWrote) {
-  sqlite::Database database = sqlite::Database::open(path_, 1000).take();
-  ASSERT_TRUE(test::succeeds(database.execute("PRAGMA user_version = 99")));
-  EXPECT_TRUE(test::fails(Ledger::open(path_), Code::kUnsupported,
-                          "written by a newer version of ipu-container-toolkit (schema 99"));
-}
-
 TEST_F(LedgerTest, RefusesAFileThatIsNone) {
   ASSERT_TRUE(base::write_atomic(dir_ / "other.db", std::string(4096, 'x'), {}).ok());
-  EXPECT_TRUE(test::fails(Ledger::open(dir_ / "other.db"), Code::kInternal, "ledger: "));
+  EXPECT_TRUE(test::fails(Ledger::open(dir_ / "other.db"), Code::kInternal, "is damaged"));
 }
 
 TEST_F(LedgerTest, BeginsALeaseWithItsIntent) {
@@ -120,11 +114,14 @@ TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
   ASSERT_TRUE(test::succeeds(ledger_.note_obstacle(lease, "the controller is down")));
   EXPECT_EQ(stored(lease).obstacle, "the controller is down");
   ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
-  EXPECT_EQ(lease.state, LeaseState::kFree);
+  EXPECT_EQ(lease.state, LeaseState::kQuarantine);
+  EXPECT_EQ(lease.quarantine_until_ms, now_ + 2000);
   EXPECT_EQ(lease.obstacle, "");
   EXPECT_TRUE(lease.rails.empty());
   EXPECT_TRUE(lease.devices.empty());
   expect_same(stored(lease), lease);
+  now_ += 2000;
+  EXPECT_EQ(stored(lease).state, LeaseState::kFree);
 }
 
 TEST_F(LedgerTest, EndsALeaseWithAReasonAsFailed) {
@@ -266,6 +263,73 @@ TEST_F(LedgerTest, ForgetsLeasesThatEndedAWeekAgo) {
 TEST_F(LedgerTest, HasNoLeaseThatNobodyMade) {
   EXPECT_FALSE(ledger_.find("0123").take().has_value());
   EXPECT_TRUE(ledger_.live().take().empty());
+}
+
+TEST_F(LedgerTest, TriesAReleaseThatFailsLessAndLessOften) {
+  Lease lease = allocate();
+  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+  EXPECT_TRUE(is_due(lease.retry_ms, now_));
+  for (const int64_t seconds : {2, 4, 8, 16, 32, 64, 128, 256, 300, 300}) {
+    ASSERT_TRUE(test::succeeds(ledger_.note_obstacle(lease, "the controller is down")));
+    EXPECT_EQ(stored(lease).retry_ms, now_ + seconds * 1000);
+    EXPECT_FALSE(is_due(lease.retry_ms, now_ + seconds * 1000 - 1));
+    EXPECT_TRUE(is_due(lease.retry_ms, now_ + seconds * 1000));
+  }
+  EXPECT_TRUE(is_due(lease.retry_ms, now_ - 1'000'000)) << "the clock was set back";
+}
+
+TEST_F(LedgerTest, KeepsWhereAContainerCanBeFoundAgain) {
+  Intent what = intent("web");
+  what.state_dir = "/run/runc/web";
+  Lease lease = ledger_.acquire(what).take();
+  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {1, 2, 3}, "/docker/web")));
+  EXPECT_EQ(stored(lease).state_dir, "/run/runc/web");
+  EXPECT_EQ(stored(lease).cgroup, "/docker/web");
+}
+
+TEST_F(LedgerTest, TakesANewFirstProcessOfARunningContainerOnly) {
+  Lease lease = allocate();
+  EXPECT_TRUE(test::fails(ledger_.adopted(lease, {5, 6, 7}), Code::kInternal));
+  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {1, 2, 3})));
+  const Lease before = lease;
+  ASSERT_TRUE(test::succeeds(ledger_.adopted(lease, {5, 6, 7})));
+  EXPECT_EQ(stored(lease).owner, (base::ProcessId{5, 6, 7}));
+  EXPECT_EQ(stored(lease).state, LeaseState::kRunning);
+  Lease old = before;
+  EXPECT_TRUE(test::fails(ledger_.adopted(old, {8, 9, 7}), Code::kBusy));
+}
+
+TEST_F(LedgerTest, TellsOfAllLiveLeasesInBrief) {
+  const Lease first = allocate("a");
+  const Lease second = allocate("b");
+  release(allocate("c"));
+  const std::vector<LeaseHold> holds = ledger_.holds().take();
+  ASSERT_EQ(holds.size(), 2U);
+  EXPECT_EQ(holds[0].id == first.id ? holds[1].id : holds[0].id, second.id);
+  EXPECT_EQ(holds[0].owner, first.owner);
+  EXPECT_EQ(holds[0].boot_id, first.boot_id);
+  EXPECT_EQ(holds[0].state, LeaseState::kAllocated);
+}
+
+TEST_F(LedgerTest, CanBeReadWithoutBeingTouched) {
+  const Lease lease = allocate();
+  Ledger copy = Ledger::open_copy(path_).take();
+  EXPECT_EQ(copy.live().take().size(), 1U);
+  Lease inside = copy.find(lease.id).take().value();
+  ASSERT_TRUE(test::succeeds(copy.running(inside, {1, 2, 3})));
+  EXPECT_EQ(stored(lease).state, LeaseState::kAllocated);
+}
+
+TEST_F(LedgerTest, IsEmptyToAReaderAndNotMadeWhereItIsAbsent) {
+  Ledger copy = Ledger::open_copy(dir_ / "absent/ledger.db").take();
+  EXPECT_TRUE(copy.live().take().empty());
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "absent"));
+}
+
+TEST_F(LedgerTest, IsNotEmptyToAReaderWhoCannotReadIt) {
+  ASSERT_TRUE(test::succeeds(base::write_atomic(dir_ / "broken.db", std::string(4096, 'x'), {})));
+  EXPECT_FALSE(Ledger::open_copy(dir_ / "broken.db").ok());
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "tests/support/hook_host.h"
@@ -111,6 +114,32 @@ TEST_F(PrepareTest, GivesTheDevicesOfTheRail) {
   host_.config.network.rdma = RdmaMode::kOff;
   host_.start("db", 4);
   EXPECT_EQ(host_.config_of("db").find("uverbs0"), std::string::npos);
+}
+
+TEST_F(PrepareTest, GetsIpusThatTheControllerGaveAwayBeforeTheLedgerHadThemBack) {
+  Lease first = host_.start("first", 16);
+  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(first, base::identify_process(1).take(), "")));
+  ASSERT_TRUE(test::succeeds(
+      host_.controller.remove(first.partition, vipu::Force::kYes, test::HookHost::soon())));
+  bool granted = false;
+  std::atomic<bool> attempted = false;
+  host_.before_create = [&] { granted = true; };
+  const std::string path = host_.dir / "state/ledger.db";
+  // Asked for the time while this process alone may write: the other waits for its first attempt.
+  host_.ledger = Ledger::open(path, [&] {
+                   if (granted) attempted = true;
+                   return base::unix_millis();
+                 }).take();
+  std::thread releaser([&] {
+    Ledger other = Ledger::open(path).take();
+    const base::Deadline patience = test::HookHost::soon();
+    while (!attempted && !patience.passed()) {
+      base::sleep_for(std::chrono::milliseconds(1), patience);
+    }
+    EXPECT_TRUE(test::succeeds(other.released(first)));
+  });
+  EXPECT_TRUE(test::succeeds(host_.prepare("second", 16)));
+  releaser.join();
 }
 
 TEST_F(PrepareTest, SaysThatThePoolIsFullInTheWordsOfTheDesign) {
@@ -311,7 +340,7 @@ TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
     if (++creates_ == 1) (void)host_.ledger.running(holder, test::dead_process());
   };
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(host_.stored(holder).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(holder).state, LeaseState::kQuarantine);
 }
 
 TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {

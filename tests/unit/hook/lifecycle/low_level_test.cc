@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "tests/support/outcome.h"
@@ -90,10 +91,46 @@ TEST_F(LowLevelTest, LeavesOnlyItsLinkBehind) {
   EXPECT_THAT(names, ElementsAre("runtime"));
 }
 
+TEST_F(LowLevelTest, WhatADeadProcessLeftIsRemovedAndNothingElse) {
+  ASSERT_TRUE(test::succeeds(remove_half_made_links(run_dir_)));
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
+  base::ProcessId dead = base::current_process().take();
+  const auto link_of = [&](const base::ProcessId& maker) {
+    return base::str(run_dir_, "/runtime.", maker.pid, ".", maker.start_time, ".",
+                     maker.pid_namespace);
+  };
+  const std::string of_this_process = link_of(dead);
+  ++dead.start_time;
+  for (const std::string& path : {of_this_process, link_of(dead), run_dir_ + "/runtime.new"}) {
+    ASSERT_EQ(::symlink("/opt/crun", path.c_str()), 0);
+  }
+  ASSERT_TRUE(test::succeeds(remove_half_made_links(run_dir_)));
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir_)) {
+    names.push_back(entry.path().string());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre(run_dir_ + "/runtime", of_this_process,
+                                                   run_dir_ + "/runtime.new"));
+}
+
 TEST_F(LowLevelTest, IsNotARelativeLink) {
   ASSERT_TRUE(base::ensure_dir(run_dir_, 0711).ok());
   ASSERT_EQ(::symlink("runc", (run_dir_ + "/runtime").c_str()), 0);
   EXPECT_EQ(remembered_runtimes(run_dir_), default_runtimes());
+}
+
+TEST(StateDir, IsBelowTheRootThatTheRuntimeIsCalledWithOrItsOwn) {
+  EXPECT_EQ(state_dir_of("/usr/sbin/runc", "/run/docker/runtime-runc/moby", "web"),
+            "/run/docker/runtime-runc/moby/web");
+  EXPECT_EQ(state_dir_of("/usr/sbin/runc", "", "web"), "/run/runc/web");
+  EXPECT_EQ(state_dir_of("/usr/bin/crun", "", "web"), "/run/crun/web");
+}
+
+TEST(StateDir, IsNotToldWhereItWouldBeAnother) {
+  for (const char* container : {"", ".", "..", "../web", "a/b"}) {
+    EXPECT_EQ(state_dir_of("/usr/sbin/runc", "", container), "") << container;
+  }
+  EXPECT_EQ(state_dir_of("/usr/sbin/runc", "relative", "web"), "");
 }
 
 }  // namespace

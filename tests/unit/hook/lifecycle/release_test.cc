@@ -13,9 +13,11 @@ namespace {
 using base::Code;
 using base::Result;
 using base::Status;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class ReleaseTest : public testing::Test {
  protected:
@@ -48,7 +50,7 @@ TEST_F(ReleaseTest, GivesEverythingBack) {
   const Lease lease = run("web", other_);
   EXPECT_TRUE(test::succeeds(released(lease)));
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
   EXPECT_EQ(host_.stored(lease).error, "");
 }
 
@@ -93,7 +95,7 @@ TEST_F(ReleaseTest, StaysReleasingWithItsObstacleUntilItCanBeDone) {
 
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
 }
 
 TEST_F(ReleaseTest, IsLeftToTheProcessThatDoesIt) {
@@ -116,7 +118,7 @@ TEST_F(ReleaseTest, RefusesALeaseThatChangedMeanwhile) {
 TEST_F(ReconcileTest, ReleasesTheLeaseOfADeadContainer) {
   const Lease lease = run("web", test::dead_process());
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFree);
+  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
   EXPECT_TRUE(host_.is_empty());
 }
 
@@ -153,6 +155,15 @@ TEST_F(ReconcileTest, ContinuesAReleaseThatWasCutShort) {
   EXPECT_TRUE(host_.is_empty());
 }
 
+TEST_F(ReconcileTest, ContinuesWhatAProcessThatLivesOnCouldNotDo) {
+  Lease lease = run("web", other_);
+  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, other_, "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.note_obstacle(lease, "the controller is down")));
+  EXPECT_EQ(releases_of(host_.env, lease.pool).value(), Releases::kNone);
+  EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
+  EXPECT_TRUE(host_.is_empty());
+}
+
 TEST_F(ReconcileTest, ReleasesWhatWasHeldBeforeTheMachineWasStartedAnew) {
   const Lease lease = run("web", other_);  // its pid and start time may fit a process again
   reboot();
@@ -165,14 +176,36 @@ TEST_F(ReconcileTest, GoesOnAfterALeaseThatItCannotRelease) {
   Lease second = host_.start("b", 4);
   ASSERT_TRUE(test::succeeds(host_.ledger.running(first, test::dead_process())));
   ASSERT_TRUE(test::succeeds(host_.ledger.running(second, test::dead_process())));
-  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
+  host_.controller.fail_next(base::Error(Code::kInternal, "an IPU failed"));
   const Reconciled done = reconciled();
   EXPECT_EQ(done.released.size(), 1U);
   ASSERT_EQ(done.obstacles.size(), 1U);
-  EXPECT_THAT(done.obstacles[0].message(), HasSubstr("no answer"));
+  EXPECT_THAT(done.obstacles[0].message(), HasSubstr("an IPU failed"));
   EXPECT_EQ(host_.partitions().size(), 1U);
   EXPECT_EQ(reconciled().released.size(), 1U);
   EXPECT_TRUE(host_.is_empty());
+}
+
+TEST_F(ReconcileTest, LeavesALeaseThatAnotherProcessTookOverMeanwhileToThat) {
+  for (const char* name : {"a", "b"}) host_.start(name, 4);
+  for (Lease& lease : host_.ledger.live().take()) {
+    ASSERT_TRUE(test::succeeds(host_.ledger.running(lease, test::dead_process())));
+  }
+  std::string theirs;
+  const auto controller = host_.env.controller;
+  host_.env.controller = [&](const PoolConfig& pool) {
+    for (Lease& lease : host_.ledger.live().take()) {
+      if (lease.state != LeaseState::kRunning) continue;
+      EXPECT_TRUE(test::succeeds(host_.ledger.releasing(lease, other_, "")));
+      theirs = lease.id;
+    }
+    return controller(pool);
+  };
+  const Reconciled done = reconciled();
+  EXPECT_THAT(done.obstacles, IsEmpty());
+  EXPECT_EQ(done.released.size(), 1U);
+  EXPECT_THAT(done.released, Not(Contains(theirs)));
+  EXPECT_EQ(host_.ledger.find(theirs).take().value().owner, other_);
 }
 
 TEST_F(ReconcileTest, DoesNotTouchPartitionsOfOthers) {

@@ -203,8 +203,10 @@ TEST_F(TurnTest, BelongsToOneProcessAtATime) {
     if (child == 0) {
       Ledger ledger = Ledger::open(host_.dir / "state/ledger.db").take();
       const Env& env = host_.env;
-      Env own{ledger,   env.controller, env.security,     env.start_refill, env.start_probe,
-              env.host, env.run_dir,    env.hook_program, env.sysfs};
+      Env own{ledger,           env.controller,  env.security,
+              env.start_refill, env.start_probe, env.start_reconcile,
+              env.host,         env.run_dir,     env.hook_program,
+              env.sysfs};
       base::Result<Turn> turn = Turn::await(own, {"pod16", "web", 4, milliseconds(30'000)}, soon());
       if (!turn.ok() || !turn.value().join(soon()).ok()) ::_exit(1);
       const base::Fd file =

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Databases of earlier versions of the product, and programs of two versions at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <map>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "hook/ledger/check.h"
+#include "hook/ledger/schema.h"
+#include "tests/unit/hook/ledger/ledger_fixture.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::str;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr int kNewest = static_cast<int>(std::size(kMigrations));
+// Schemas up to this one were, or are about to be, in a release.
+constexpr int kReleased = 1;
+
+std::vector<Flaw> flaws_of(const std::string& path) { return check_ledger(path).take(); }
+
+class MigrationTest : public testing::TestWithParam<int> {
+ protected:
+  static std::string data(int version, const char* suffix) {
+    return str(TEST_DATA_DIR "/ledger-", version, suffix);
+  }
+  // A copy of the database of this version.
+  std::string copy(int version) {
+    const std::string content = base::read_file(data(version, ".db"), 1 << 26).take();
+    const std::string path = dir_ / "state/ledger.db";
+    EXPECT_TRUE(test::succeeds(base::ensure_dir(dir_ / "state", 0700)));
+    EXPECT_TRUE(test::succeeds(base::write_atomic(path, content, {0600, {}, {}})));
+    return path;
+  }
+  // Each row of each table, as text, in the columns that the schema of PATH has.
+  static std::map<std::string, std::string> rows_of(const std::string& path) {
+    std::map<std::string, std::string> rows;
+    sqlite::Database database = sqlite::Database::open(path, 1000).take();
+    for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
+      std::string columns;
+      sqlite::Statement info =
+          database.prepare(str("SELECT name FROM pragma_table_info('", table, "')")).take();
+      while (info.step().take() == sqlite::Step::kRow) {
+        columns += str(columns.empty() ? "" : ",", info.text(0));
+      }
+      rows[table] = columns;
+    }
+    return rows;
+  }
+  static std::string content(const std::string& path,
+                             const std::map<std::string, std::string>& columns) {
+    std::string text;
+    sqlite::Database database = sqlite::Database::open(path, 1000).take();
+    for (const auto& [table, names] : columns) {
+      std::string quoted;
+      for (const std::string_view name : base::split(names, ',')) {
+        quoted += str(quoted.empty() ? "" : "||'|'||", "quote(", name, ")");
+      }
+      sqlite::Statement row =
+          database.prepare(str("SELECT ", quoted, " FROM ", table, " ORDER BY 1")).take();
+      while (row.step().take() == sqlite::Step::kRow) text += str(table, ' ', row.text(0), '\n');
+    }
+    return text;
+  }
+  test::TempDir dir_;
+};
+
+TEST_P(MigrationTest, KeepsEachRow) {
+  const std::string path = copy(GetParam());
+  const auto columns = rows_of(path);
+  const std::string before = content(path, columns);
+  EXPECT_THAT(before, Not(IsEmpty()));
+  ASSERT_TRUE(test::succeeds(Ledger::open(path)));
+  EXPECT_EQ(content(path, columns), before);
+  for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
+}
+
+TEST_P(MigrationTest, LeavesLeasesThatCanBeReleased) {
+  const std::string path = copy(GetParam());
+  Ledger ledger = Ledger::open(path).take();
+  std::vector<Lease> live = ledger.live().take();
+  EXPECT_GE(live.size(), 5U);
+  for (const Lease& lease : live) {
+    Lease now = ledger.find(lease.id).take().value();
+    ASSERT_TRUE(test::succeeds(ledger.releasing(now, {1, 1}, "")));
+    ASSERT_TRUE(test::succeeds(ledger.released(now)));
+  }
+  EXPECT_THAT(ledger.live().take(), IsEmpty());
+  for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
+}
+
+TEST_P(MigrationTest, IsDoneOnceByProcessesThatBeginTogether) {
+  const std::string path = copy(GetParam());
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(Ledger::open(path).ok() ? 0 : 1);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_THAT(flaws_of(path), IsEmpty());
+}
+
+// What programs of that version, which had the database open when it was migrated, go on to do: the
+// statements of theirs, as they ran once.
+TEST_P(MigrationTest, LetsProgramsOfThatVersionGoOn) {
+  const std::string path = copy(GetParam());
+  Ledger ledger = Ledger::open(path).take();
+  sqlite::Database database = sqlite::Database::open(path, 1000).take();
+  for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
+    ASSERT_TRUE(test::succeeds(database.execute(str("DELETE FROM ", table).c_str())));
+  }
+  const std::string script = base::read_file(data(GetParam(), ".sql"), 1 << 24).take();
+  size_t statements = 0;
+  for (const std::string_view line : base::split(script, '\n')) {
+    if (line.empty() || line.starts_with("--")) continue;
+    ASSERT_TRUE(test::succeeds(database.execute(std::string(line).c_str()))) << line;
+    ++statements;
+  }
+  EXPECT_GT(statements, 100U);
+  for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
+  EXPECT_TRUE(test::succeeds(ledger.live()));
+}
+
+INSTANTIATE_TEST_SUITE_P(FromVersion, MigrationTest, testing::Range(1, kReleased + 1));
+
+// See "Releases" in CONTRIBUTING.md.
+TEST(Migrations, HaveADatabaseOfEachReleasedVersion) {
+  EXPECT_GE(kReleased, kNewest - 1) << "a schema between two released ones is kept too";
+  for (int version = 1; version <= kReleased; ++version) {
+    for (const char* suffix : {".db", ".sql"}) {
+      EXPECT_TRUE(std::filesystem::exists(str(TEST_DATA_DIR "/ledger-", version, suffix)));
+    }
+  }
+}
+
+class NewerLedger : public LedgerFixture {
+ protected:
+  void raise(const char* compatible_from) {
+    sqlite::Database database = sqlite::Database::open(path_, 1000).take();
+    const std::string sql =
+        str("ALTER TABLE lease ADD COLUMN later TEXT NOT NULL DEFAULT '';"
+            " PRAGMA user_version = ",
+            kNewest + 1, "; ", compatible_from);
+    ASSERT_TRUE(test::succeeds(database.execute(sql.c_str())));
+  }
+};
+
+TEST_F(NewerLedger, IsUsedWhereItIsCompatible) {
+  const Lease before = acquire("before");
+  raise("");  // compatible from this version on, as this one wrote it
+  Ledger ledger = open();
+  EXPECT_EQ(ledger.get("before").take().id, before.id);
+  EXPECT_TRUE(test::succeeds(ledger.acquire(intent("after"))));
+}
+
+TEST_F(NewerLedger, IsRefusedWhereItIsNot) {
+  raise("UPDATE meta SET value = '99' WHERE name = 'compatible_from'");
+  EXPECT_TRUE(test::fails(Ledger::open(path_), Code::kUnsupported,
+                          "written by a newer version of ipu-container-toolkit"));
+}
+
+TEST_F(NewerLedger, IsRefusedWhereItDoesNotSay) {
+  raise("DELETE FROM meta");
+  EXPECT_FALSE(Ledger::open(path_).ok());
+}
+
+}  // namespace
+}  // namespace hook
