@@ -82,6 +82,8 @@ int main(int argc, char** argv) {
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);
   ipuctl::add_lease_commands(app, command);
+  ipuctl::add_history_commands(app, command);
+  ipuctl::add_ledger_commands(app, command);
   ipuctl::add_doctor(app, command);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// explain, events, audit verify.
+#include <memory>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/print_history.h"
+#include "cmd/ipuctl/stream.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/effects.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/liveness.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr uint32_t kBatch = 256;       // events that are read at a time
+constexpr milliseconds kLookTime{50};  // between two looks for new events
+constexpr milliseconds kLongestAge = std::chrono::hours(365 * 24);
+
+struct ExplainOptions {
+  Output output = Output::kTable;
+  std::string lease;
+};
+
+struct EventsOptions {
+  Output output = Output::kTable;
+  bool follow = false;
+  std::string since;  // empty: from the first one; with follow, from now on
+  std::string lease;  // start of the id of a lease or a container; empty: all
+};
+
+struct AuditOptions {
+  Output output = Output::kTable;
+  std::vector<std::string> files;
+};
+
+// ---- explain
+
+Result<std::string> next_step(hook::Env& env, const hook::Lease& lease) {
+  if (lease.state == hook::LeaseState::kQuarantine) {
+    return str("its addresses are free again at ", base::rfc3339(lease.quarantine_until_ms));
+  }
+  if (!is_live(lease.state)) return std::string();
+  if (!lease.obstacle.empty()) {
+    return std::string(
+        "what stands in the way is the obstacle above; once it is gone, 'ipuctl gc' or the next"
+        " start ends the release");
+  }
+  const hook::Judgement judgement = TRY(hook::judge_lease(env, lease)).judgement;
+  if (judgement.life == hook::Life::kEnded) {
+    return str(judgement.because, "; 'ipuctl gc' gives back what the lease has");
+  }
+  return judgement.because;
+}
+
+std::vector<Outside> look_outside(hook::Env& env, const hook::Lease& lease) {
+  std::vector<Outside> outside;
+  const base::Deadline deadline = query_deadline();
+  for (const hook::Effect& effect : hook::effects()) {
+    if (!effect.may_have(lease)) continue;
+    const Result<hook::Presence> found = effect.probe(env, lease, deadline);
+    Outside one{std::string(effect.name), "unknown"};
+    if (!found.ok()) {
+      one.reason = found.error().message();
+    } else {
+      one.state = found.value() == hook::Presence::kThere ? "there" : "gone";
+    }
+    outside.push_back(std::move(one));
+  }
+  return outside;
+}
+
+Result<Outcome> run_explain(const ExplainOptions& options) {
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  Explanation explanation;
+  explanation.lease = TRY(ledger.get(options.lease));
+  const hook::Lease& lease = explanation.lease;
+  explanation.events = TRY(ledger.events().of_lease(lease.id));
+  explanation.outside = look_outside(env, lease);
+  explanation.next = TRY(next_step(env, lease));
+  std::vector<hook::Lease> all = TRY(ledger.of_container(lease.container));
+  for (auto other = all.rbegin(); other != all.rend(); ++other) {
+    if (other->id != lease.id) explanation.earlier.push_back(std::move(*other));
+  }
+  return Outcome{explanation_text(explanation, options.output)};
+}
+
+// ---- events
+
+// The number after which the events are wanted.
+Result<int64_t> first_number(hook::Ledger& ledger, const EventsOptions& options) {
+  if (options.since.empty()) return options.follow ? ledger.events().last() : Result<int64_t>(0);
+  const Result<int64_t> number = base::parse_int<int64_t>(options.since, 0, INT64_MAX);
+  if (number.ok()) return number;
+  const Result<milliseconds> age = base::parse_duration(options.since, kLongestAge);
+  if (age.ok()) return ledger.events().last_before(base::unix_millis() - age.value().count());
+  return Error(Code::kInvalid, str("--since ", base::quote(options.since),
+                                   " is neither the number of an event nor a time such as 10m"));
+}
+
+bool is_wanted(const hook::Event& event, const EventsOptions& options) {
+  return event.lease.starts_with(options.lease) || event.container.starts_with(options.lease);
+}
+
+// Writes what came after NUMBER, which is the last one then.
+Result<Stream::Goes> write_events(hook::Ledger& ledger, Stream& stream, int64_t& number,
+                                  const EventsOptions& options) {
+  for (;;) {
+    const std::vector<hook::Event> events = TRY(ledger.events().after(number, kBatch));
+    for (const hook::Event& event : events) {
+      number = event.number;
+      if (!is_wanted(event, options)) continue;
+      const Stream::Goes goes = TRY(stream.write(event_line(event, options.output)));
+      if (goes == Stream::Goes::kEnd) return goes;
+    }
+    if (events.size() < kBatch) return Stream::Goes::kOn;
+  }
+}
+
+Result<Outcome> run_events(const EventsOptions& options) {
+  hook::Ledger ledger = TRY(open_ledger());
+  Stream stream = TRY(Stream::open());
+  int64_t number = TRY(first_number(ledger, options));
+  int64_t seen = -1;  // no version of the ledger
+  for (;;) {
+    const int64_t version = TRY(ledger.data_version());
+    if (version != std::exchange(seen, version)) {
+      const Stream::Goes written = TRY(write_events(ledger, stream, number, options));
+      if (written == Stream::Goes::kEnd) return Outcome{};
+    }
+    if (!options.follow) return Outcome{};
+    if (TRY(stream.pause(kLookTime)) == Stream::Goes::kEnd) return Outcome{};
+  }
+}
+
+// ---- audit
+
+Result<Outcome> run_audit_verify(const AuditOptions& options) {
+  if (!options.files.empty()) {
+    const hook::AuditReport report = TRY(hook::verify_audit(options.files, std::nullopt));
+    Outcome outcome{audit_text(report, options.output)};
+    if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
+    return outcome;
+  }
+  hook::Ledger ledger = TRY(open_ledger());
+  const hook::AuditMark remembered = TRY(ledger.events().audit_mark());
+  const hook::AuditReport report =
+      TRY(hook::verify_audit(hook::audit_files(hook::audit_file()), remembered));
+  Outcome outcome{audit_text(report, options.output)};
+  if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
+  // After the look at it: what is missing may be the very trace that was looked for.
+  Status written = ledger.events().write_audit_log();
+  if (!written.ok()) outcome.obstacles.push_back(std::move(written).error());
+  return outcome;
+}
+
+void add_explain(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<ExplainOptions>();
+  Options declared = add_command(app, "explain", "Tell what happened to a lease, and what is next",
+                                 chosen, [options] { return run_explain(*options); });
+  declared.output(options->output);
+  declared.argument("LEASE", options->lease, "Id of a lease or a container, or the start of one");
+}
+
+void add_events(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<EventsOptions>();
+  Options declared = add_command(app, "events", "List what happened, in its order", chosen,
+                                 [options] { return run_events(*options); });
+  declared.output(options->output);
+  declared.flag("-f,--follow", options->follow, "Go on with what happens from now on");
+  declared.text({"--since", "NUMBER|TIME", "After this event, or of the last 10m, 24h, 7d"},
+                options->since);
+  declared.text({"--lease", "LEASE", "Only of this lease or container"}, options->lease);
+}
+
+void add_audit(CLI::App& app, Command& chosen) {
+  CLI::App& group = add_group(app, "audit", "The audit log");
+  const auto options = std::make_shared<AuditOptions>();
+  Options declared = add_command(group, "verify", "Look for lines that were changed or removed",
+                                 chosen, [options] { return run_audit_verify(*options); });
+  declared.output(options->output);
+  declared.arguments("FILE", options->files, "Oldest first (default: the log and those rotated)");
+}
+
+}  // namespace
+
+void add_history_commands(CLI::App& app, Command& chosen) {
+  add_explain(app, chosen);
+  add_events(app, chosen);
+  add_audit(app, chosen);
+}
+
+}  // namespace ipuctl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The group `ledger`: the database itself.
+#include <memory>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Result;
+using base::str;
+
+Result<Outcome> run_dump(const Output& output) {
+  hook::Ledger ledger = TRY(open_ledger());
+  std::string text = TRY(ledger.dump());
+  if (output == Output::kJson) return Outcome{std::move(text)};
+  const base::Json all = TRY(base::parse_json(text, "the ledger"));
+  Rows rows = {{"PART", "ROWS"}};
+  for (const auto& [key, part] : all.items()) {
+    if (part.is_array()) rows.push_back({key, str(part.size())});
+  }
+  return Outcome{table(rows)};
+}
+
+}  // namespace
+
+void add_ledger_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group = add_group(app, "ledger", "The ledger itself");
+  const auto output = std::make_shared<Output>(Output::kTable);
+  add_command(group, "dump", "Show all that is in it, with --output json", chosen, [output] {
+    return run_dump(*output);
+  }).output(*output);
+}
+
+}  // namespace ipuctl

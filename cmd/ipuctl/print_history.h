@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events, the story of a lease, and the state of the audit log, as text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/ipuctl/print.h"
+#include "hook/ledger/audit_verify.h"
+#include "hook/ledger/events.h"
+#include "hook/ledger/lease.h"
+
+namespace ipuctl {
+
+// One line, with its newline: columns, or a JSON object.
+[[nodiscard]] std::string event_line(const hook::Event& event, Output output);
+
+// What a lease may have outside the ledger, as it is now.
+struct Outside {
+  std::string effect;       // "interfaces"
+  std::string state;        // "there", "gone", "unknown"
+  std::string reason = {};  // why it cannot be told
+};
+
+struct Explanation {
+  hook::Lease lease;
+  std::vector<hook::Event> events;
+  std::vector<Outside> outside;
+  std::string next;                  // what comes, or is to be done, next; empty: nothing
+  std::vector<hook::Lease> earlier;  // of the same container, newest first
+};
+[[nodiscard]] std::string explanation_text(const Explanation& explanation, Output output);
+
+[[nodiscard]] std::string audit_text(const hook::AuditReport& report, Output output);
+// The fault in one line.
+[[nodiscard]] std::string fault_text(const hook::AuditFault& fault);
+
+}  // namespace ipuctl

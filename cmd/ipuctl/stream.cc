@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/stream.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+
+namespace ipuctl {
+
+using base::Error;
+using base::Result;
+
+Result<Stream> Stream::open() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  base::Fd signals(::signalfd(-1, &ends, SFD_CLOEXEC));
+  if (!signals.valid()) return Error::from_errno(errno, "open a descriptor for signals");
+  if (::sigprocmask(SIG_BLOCK, &ends, nullptr) != 0)
+    return Error::from_errno(errno, "block signals");
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  return Stream(std::move(signals));
+}
+
+// A reader that has gone shows as an error of the pipe.
+Result<Stream::Goes> Stream::wait(Until until, int time_ms) {
+  const short wanted = until == Until::kWritable ? POLLOUT : 0;
+  pollfd polled[] = {{signals_.get(), POLLIN, 0}, {STDOUT_FILENO, wanted, 0}};
+  if (::poll(polled, 2, time_ms) < 0 && errno != EINTR) return Error::from_errno(errno, "poll");
+  if (polled[0].revents != 0 || (polled[1].revents & (POLLERR | POLLHUP)) != 0) return Goes::kEnd;
+  return Goes::kOn;
+}
+
+Result<Stream::Goes> Stream::write(std::string_view text) {
+  while (!text.empty()) {
+    // As much as a pipe takes without blocking once it is writable, so that a signal is seen.
+    if (TRY(wait(Until::kWritable, -1)) == Goes::kEnd) return Goes::kEnd;
+    const ssize_t written =
+        ::write(STDOUT_FILENO, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno == EPIPE) {
+      return Goes::kEnd;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return Error::from_errno(errno, "write to standard output");
+    }
+  }
+  return Goes::kOn;
+}
+
+Result<Stream::Goes> Stream::pause(std::chrono::milliseconds time) {
+  return wait(Until::kTimePasses, static_cast<int>(time.count()));
+}
+
+}  // namespace ipuctl
