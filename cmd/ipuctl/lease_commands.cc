@@ -11,6 +11,7 @@
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/network.h"
+#include "hook/lifecycle/rebuild.h"
 #include "hook/lifecycle/release.h"
 #include "hook/lifecycle/remains.h"
 #include "hook/lifecycle/turn.h"
@@ -127,6 +128,7 @@ void forget_history(hook::Ledger& ledger, hook::Reconciled& done) {
 
 Result<Outcome> run_gc(const GcOptions& options) {
   if (options.dry_run) return run_dry_gc(options);
+  TRY(hook::remove_earlier_rebuild(hook::ledger_file()));
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
   const std::vector<hook::Waiter> waiters = TRY(hook::find_dead_waiters(ledger));

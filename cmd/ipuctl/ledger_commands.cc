@@ -32,6 +32,7 @@ void add_ledger_commands(CLI::App& app, Command& chosen) {
   add_command(group, "dump", "Show all that is in it, with --output json", chosen, [output] {
     return run_dump(*output);
   }).output(*output);
+  add_ledger_repair(group, chosen);
 }
 
 }  // namespace ipuctl

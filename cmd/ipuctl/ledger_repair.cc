@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipuctl ledger check and rebuild.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "hook/config/paths.h"
+#include "hook/ledger/check.h"
+#include "hook/lifecycle/compare.h"
+#include "hook/lifecycle/rebuild.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Json;
+using base::Result;
+using base::str;
+using hook::Flaw;
+
+constexpr std::chrono::milliseconds kTime{60'000};
+
+struct CheckOptions {
+  Output output = Output::kTable;
+  std::string file;  // empty: that of this host
+  bool offline = false;
+};
+
+struct RebuildOptions {
+  Output output = Output::kTable;
+  bool dry_run = false;
+  bool force = false;
+  bool claim_unclaimed = false;
+};
+
+// Those of the configuration; none where that is broken, which keeps nothing from being repaired.
+std::vector<hook::PoolConfig> pools() {
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  return config.ok() ? config.value().pools : std::vector<hook::PoolConfig>();
+}
+
+bool has_error(const std::vector<Flaw>& flaws) {
+  return std::any_of(flaws.begin(), flaws.end(),
+                     [](const Flaw& flaw) { return flaw.gravity == hook::Gravity::kError; });
+}
+
+std::string flaws_text(const std::vector<Flaw>& flaws, Output output) {
+  if (output == Output::kJson) {
+    Json list = Json::array();
+    for (const Flaw& flaw : flaws) {
+      list.push_back({{"result", hook::name_of(flaw.gravity)},
+                      {"finding", flaw.says},
+                      {"advice", flaw.advice}});
+    }
+    return base::to_pretty_text(list);
+  }
+  std::string text;
+  for (const Flaw& flaw : flaws) {
+    text += str(hook::name_of(flaw.gravity), ": ", flaw.says);
+    text += flaw.advice.empty() ? "\n" : str("; ", flaw.advice, "\n");
+  }
+  return text;
+}
+
+base::Status add_outside(std::vector<Flaw>& flaws) {
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  std::vector<Flaw> outside = TRY(hook::compare_outside(env, pools(), Deadline::after(kTime)));
+  flaws.insert(flaws.end(), outside.begin(), outside.end());
+  return {};
+}
+
+Result<Outcome> run_check(const CheckOptions& options) {
+  if (!options.file.empty() && !options.offline) {
+    return base::Error(Code::kInvalid, "--file takes --offline: the world is not that of a copy");
+  }
+  const std::string file = options.file.empty() ? hook::ledger_file() : options.file;
+  std::vector<Flaw> flaws = TRY(hook::check_ledger(file));
+  // With a flaw of its own it tells nothing of the world; and it is not migrated by the way.
+  if (!options.offline && flaws.empty()) TRY(add_outside(flaws));
+  Outcome outcome{flaws_text(flaws, options.output)};
+  if (has_error(flaws)) {
+    outcome.obstacles.emplace_back(Code::kInternal, str("the ledger ", file,
+                                                        " is not as it should"
+                                                        " be: see above"));
+  }
+  return outcome;
+}
+
+Json ids_of(const std::vector<hook::Lease>& leases) {
+  Json ids = Json::array();
+  for (const hook::Lease& lease : leases) {
+    ids.push_back({{"lease", lease.id}, {"container", lease.container}});
+  }
+  return ids;
+}
+
+std::string rebuilt_text(const hook::Rebuilt& done, Output output) {
+  if (output == Output::kJson) {
+    Json partitions = Json::array();
+    for (const hook::PartitionRecord& record : done.partitions) partitions.push_back(record.name);
+    return base::to_pretty_text({{"running", ids_of(done.running)},
+                                 {"to_release", ids_of(done.ended)},
+                                 {"partitions", partitions},
+                                 {"notes", done.notes},
+                                 {"set_aside", done.set_aside}});
+  }
+  std::string text;
+  for (const hook::Lease& lease : done.running) {
+    text += str("running: lease ", lease.id, " of container ", short_id(lease.container), "\n");
+  }
+  for (const hook::Lease& lease : done.ended) {
+    text += str("to release: lease ", lease.id, " of container ", short_id(lease.container),
+                "; run 'ipuctl gc'\n");
+  }
+  for (const hook::PartitionRecord& record : done.partitions) {
+    text += str("partition: ", record.name, " of pool ", record.pool, "\n");
+  }
+  for (const std::string& note : done.notes) text += str("note: ", note, "\n");
+  if (!done.set_aside.empty()) text += str("the old ledger is ", done.set_aside, "\n");
+  return text;
+}
+
+Result<Outcome> run_rebuild(const RebuildOptions& options) {
+  hook::Rebuild rebuild;
+  rebuild.ledger = hook::ledger_file();
+  rebuild.run_dir = hook::run_dir();
+  rebuild.pools = pools();
+  rebuild.env = hook::product_env;
+  rebuild.force = options.force;
+  if (options.dry_run) rebuild.dry_run = hook::DryRun::kYes;
+  if (options.claim_unclaimed) rebuild.unclaimed = hook::Unclaimed::kClaim;
+  const hook::Rebuilt done = TRY(hook::rebuild_ledger(rebuild, Deadline::after(kTime)));
+  return Outcome{rebuilt_text(done, options.output)};
+}
+
+void add_check(CLI::App& group, Command& chosen) {
+  const auto options = std::make_shared<CheckOptions>();
+  Options declared = add_command(group, "check", "Compare the ledger with itself and the world",
+                                 chosen, [options] { return run_check(*options); });
+  declared.output(options->output);
+  declared.text({"--file", "PATH", "A copy instead of this host's ledger; with --offline"},
+                options->file);
+  declared.flag("--offline", options->offline, "Look at the database only");
+}
+
+void add_rebuild(CLI::App& group, Command& chosen) {
+  const auto options = std::make_shared<RebuildOptions>();
+  Options declared = add_command(group, "rebuild", "Make a new ledger from what exists", chosen,
+                                 [options] { return run_rebuild(*options); });
+  declared.output(options->output);
+  declared.flag("--dry-run", options->dry_run, "Only say what would be in it");
+  declared.flag("--force", options->force, "Also where the ledger is whole");
+  declared.flag("--claim-unclaimed", options->claim_unclaimed,
+                "Partitions with names of ours that nobody claims are left over: for hosts that"
+                " have their controllers for themselves");
+}
+
+}  // namespace
+
+void add_ledger_repair(CLI::App& group, Command& chosen) {
+  add_check(group, chosen);
+  add_rebuild(group, chosen);
+}
+
+}  // namespace ipuctl
