@@ -19,6 +19,11 @@ BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
 # Starts of whole containers against a simulated POD, by many processes.
 BIN_kernel-storm_DEPS := hook
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
+# The part of unit-hook that the sanitizers run, which build slowly.
+TESTS += unit-ledger
+$(eval $(call test_program,unit,ledger))
+BIN_unit-ledger_SRCS := $(wildcard tests/unit/hook/ledger/*.cc)
+BIN_unit-ledger_DEPS := hook
 # Addresses that many processes take at the same time.
 BIN_kernel-ledger_DEPS := hook
 
