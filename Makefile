@@ -167,7 +167,7 @@ all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, d
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
-	@tests/run.sh unit kernel e2e
+	@tests/run.sh unit kernel e2e fault
 check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TEST=pattern selects)
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
@@ -175,10 +175,18 @@ check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its 
 check-e2e: all ## real dockerd, containerd and runc on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
+.PHONY: check-fault
+check-fault: all $(O)/bin/fault $(O)/bin/unit-hook ## every program cut short at every system call; model, storm, sanitizers: all (root)
+	@packaging/deps.sh e2e
+	@FAULT=$${FAULT:-all} tests/run.sh --built model storm sanitizers fault
 .PHONY: check-rdma
 check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
 	@packaging/deps.sh rdma
 	@tests/rdma/check.sh
+.PHONY: check-sanitizers
+check-sanitizers: ## the ledger's tests under the thread and the address sanitizer, built if need be
+	@packaging/deps.sh build
+	@tests/run.sh --built sanitizers
 .PHONY: test-programs
 test-programs: all $(TESTS:%=$(O)/bin/%)
 

@@ -33,3 +33,9 @@ BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook
+
+# Crash enumeration: a program that runs on a throw-away host, not installed.
+TESTS += fault
+BIN_fault_SRCS := $(wildcard tests/fault/*.cc)
+BIN_fault_DEPS := hook
+BIN_fault_PKGS := sqlite3

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs test groups and counts: tests/run.sh [--built] GROUP..., a GROUP is unit, kernel or e2e.
+# Runs test groups and counts: tests/run.sh [--built] GROUP..., a GROUP is unit, kernel, e2e, fault, or
+# one that takes longer: model, storm, sanitizers.
 # Without --built it first installs what is missing and builds. TEST=PATTERN selects tests: a
-# --gtest_filter for unit and kernel, a regular expression on the name for e2e. The last line is
+# --gtest_filter for unit and kernel, a regular expression on the name for e2e and fault. FAULT=all
+# makes fault complete: see tests/fault/check.sh; STORM=SECONDS, 120, is how long storm rages. The last line is
 # "N passed, N failed". It fails if a test failed, if none ran, and under TESTS_MUST_RUN=1 if one was
 # skipped.
 set -uo pipefail
@@ -10,13 +12,13 @@ cd "$(dirname "$0")/.." || exit 1
 
 export FLAVOR=${FLAVOR:-release}
 export O=${O:-build/$FLAVOR}
-TEST=${TEST:-}
+export TEST=${TEST:-}
 passed=0
 failed=0
 skipped=0
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {unit|kernel|e2e}...' >&2
+  echo 'usage: tests/run.sh [--built] {unit|kernel|e2e|fault|model|storm|sanitizers}...' >&2
   exit 2
 }
 
@@ -56,26 +58,36 @@ run_gtest_group() { # GROUP
   done
 }
 
-run_e2e() {
-  local output status
-  echo '== e2e'
+# Runs a command that prints a line "ok ..." or "not ok ..." for each test.
+run_tap() { # NAME COMMAND...
+  local output status name=$1
+  shift
+  echo "== $name"
   if [ "$(id -u)" -ne 0 ]; then
     echo 'skipped: it needs root'
     skipped=$((skipped + 1))
     return
   fi
   output=$(mktemp) || exit 1
-  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
-  BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} tests/e2e | tee "$output"
+  "$@" | tee "$output"
   status=${PIPESTATUS[0]}
   skipped=$((skipped + $(grep -c '^ok .* # skip' "$output")))
   passed=$((passed + $(grep '^ok ' "$output" | grep -vc ' # skip')))
   failed=$((failed + $(grep -c '^not ok ' "$output")))
   if [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$output"; then
-    echo "bats ended with exit status $status"
+    echo "$name ended with exit status $status"
     failed=$((failed + 1))
   fi
   rm -f "$output"
+}
+
+run_e2e() {
+  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
+  BATS_TEST_TIMEOUT=120 run_tap e2e bats --tap --timing ${TEST:+--filter "$TEST"} tests/e2e
+}
+
+run_fault() {
+  FAULT=${FAULT:-quick} run_tap fault tests/fault/check.sh
 }
 
 build=yes
@@ -85,7 +97,7 @@ if [ "${1:-}" = --built ]; then
 fi
 [ $# -gt 0 ] || usage
 for group in "$@"; do
-  case $group in unit | kernel | e2e) ;; *) usage ;; esac
+  case $group in unit | kernel | e2e | fault | model | storm | sanitizers) ;; *) usage ;; esac
 done
 
 if [ "$build" = yes ]; then
@@ -95,6 +107,10 @@ fi
 for group in "$@"; do
   case $group in
     e2e) run_e2e ;;
+    fault) run_fault ;;
+    model) TEST='*ModelTest*' MODEL=all run_gtest "$O/bin/unit-hook" ;;
+    storm) run_tap storm tests/storm/check.sh "${STORM:-120}" ;;
+    sanitizers) run_tap sanitizers tests/storm/sanitizers.sh ;;
     *) run_gtest_group "$group" ;;
   esac
 done

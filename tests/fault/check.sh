@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Crash enumeration: each scenario is cut short in each way at each system call that has an effect, and
+# what is left is looked at. FAULT=all (the default) takes all points; FAULT=quick those of three
+# scenarios in two ways, and of the others one in seven, killed before it. TEST=PATTERN selects, by a regular expression on
+# "SCENARIO WAY"; FAULT_POINT=P.N is one point: the Nth call of process P ('fault points' prints them).
+# FAULT_HOSTS=N hosts work side by side.
+# Prints a line "ok ..." or "not ok ..." for each scenario and way, and a table. Fails if one is not ok.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/support/host.sh
+. tests/support/host.sh
+
+FAULT=${FAULT:-all}
+TEST=${TEST:-}
+FAULT_POINT=${FAULT_POINT:-}
+work=$(mktemp -d) || exit 1
+export O
+trap 'rm -rf "$work"' EXIT
+# shellcheck disable=SC2046
+trap 'kill $(jobs -p); wait; exit 130' INT TERM
+
+# Lines "SCENARIO WAY /STRIDE", each to be done by whichever host is free; and "self", the harness's own
+# tests.
+units() {
+  local scenario variant scenarios variants stride=1
+  mapfile -t scenarios < <("$O/bin/fault" list | sed -n 's/^scenario //p')
+  mapfile -t variants < <("$O/bin/fault" list | sed -n 's/^variant //p')
+  [ "$FAULT" = all ] || variants=(uncut kill-before EIO)
+  echo self
+  for variant in "${variants[@]}"; do
+    for scenario in "${scenarios[@]}"; do
+      if [ "$FAULT" != all ]; then
+        case $variant,$scenario in EIO,create | EIO,hook | EIO,poststop) stride=2 ;; EIO,*) continue ;; *,create | *,hook | *,poststop) stride=1 ;; *) stride=7 ;; esac
+      fi
+      echo "$scenario $variant ${FAULT_POINT:-/$stride}"
+    done
+  done
+}
+
+prepare_host() {
+  host_up || return 1
+  flock "$work/install" bash -c '. tests/support/host.sh && host_install' || return 1
+  SIM_CREATE_DELAY=0ms sim_start || return 1
+  host_run mkdir -p /run/fault /run/ipu-container-toolkit /var/lib/ipu-container-toolkit &&
+    host_run mount -t tmpfs tmpfs /var/lib/ipu-container-toolkit &&
+    host_run tee /run/fault/fault <"$O/bin/fault" >/dev/null &&
+    host_run chmod 0755 /run/fault/fault
+}
+
+# Does what nobody else has begun. The lines of each unit are printed together.
+worker() { # NUMBER
+  local unit words status place
+  trap host_down EXIT
+  trap 'exit 143' TERM
+  prepare_host >"$work/host.$1" 2>&1 || { cat "$work/host.$1"; return 1; }
+  while IFS= read -r unit; do
+    place=$work/${unit//[ \/]/,}
+    mkdir "$place" 2>/dev/null || continue
+    words=(self)
+    [ "$unit" = self ] || read -ra words <<<"run $unit"
+    host_run /run/fault/fault "${words[@]}" >"$work/output.$1" 2>&1 </dev/null
+    status=$?
+    grep -qE '^(ok|not ok) ' "$work/output.$1" && { [ "$status" -eq 0 ] || grep -q '^not ok ' "$work/output.$1"; } ||
+      echo "not ok $unit: the harness ended with exit status $status" >>"$work/output.$1"
+    grep '^row ' "$work/output.$1" >>"$work/rows"
+    grep -v '^row ' "$work/output.$1" | tee -a "$work/lines"
+    touch "$place/done"
+  done <"$work/units"
+}
+
+# A line a scenario: the points of each way, and what all its runs came to.
+table() {
+  awk -v variants="$(awk 'NF > 1 { print $2 }' "$work/units" | uniq | xargs)" '
+    BEGIN { n = split(variants, variant) }
+    { if (!($2 in seen)) { seen[$2] = 1; order[++scenarios] = $2 }
+      points[$2, $3] = $4; all += $4; missed += $5; runs[$2] += $6; bad[$2] += $7; left[$2] += $8
+      aborts[$2] += $9; ms[$2] += $10 }
+    END {
+      printf "%-18s", "points"
+      for (v = 1; v <= n; ++v) printf " %11s", variant[v]
+      printf " %7s %10s %5s %6s %8s\n", "runs", "violations", "files", "aborts", "seconds"
+      for (s = 1; s <= scenarios; ++s) {
+        name = order[s]
+        printf "%-18s", name
+        for (v = 1; v <= n; ++v) printf " %11d", points[name, variant[v]]
+        printf " %7d %10d %5d %6d %8.1f\n", runs[name], bad[name], left[name], aborts[name], ms[name] / 1000
+        all_runs += runs[name]; all_bad += bad[name]; all_left += left[name]; all_aborts += aborts[name]
+      }
+      print "exempt: files, temporary ones that a killed create left in the bundle, which is the engine'"'"'s to delete;"
+      print "        aborts of a program that cannot go back to the network namespace of the host"
+      printf "%d scenarios, %d points, %d missed, %d runs, %d violations, %d exempt\n", scenarios, all, missed, all_runs, all_bad, all_left + all_aborts
+    }' "$work/rows"
+}
+
+units | grep -E -- "$TEST" >"$work/units" || { echo "no test matches '$TEST'"; exit 1; }
+: >"$work/rows"
+: >"$work/lines"
+for ((i = 0; i < ${FAULT_HOSTS:-$(nproc)}; ++i)); do worker "$i" & done
+wait
+[ ! -s "$work/rows" ] || table
+missing=$(($(wc -l <"$work/units") - $(find "$work" -name "done" | wc -l)))
+[ "$missing" -eq 0 ] || echo "not ok $missing of $(wc -l <"$work/units") scenarios and ways were not tried"
+[ "$missing" -eq 0 ] && ! grep -q '^not ok ' "$work/lines"

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fault/enumerate.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tests/fault/places.h"
+#include "tests/fault/processes.h"
+
+namespace fault {
+
+using base::Deadline;
+using base::Result;
+using base::Status;
+using base::str;
+
+namespace {
+
+// Longer than anything that the product waits for.
+constexpr std::chrono::seconds kLongest{40};
+// Far more than any scenario has points.
+constexpr size_t kMostRuns = 10'000;
+
+Status check(World& world, const Scenario& scenario, Run& run) {
+  std::vector<std::string>& found = run.findings.violations;
+  inspect_end(run.trace, run.findings);
+  TRY(inspect_invariants(world, run.findings));
+  // What a program does not do and says on standard error, it has not promised.
+  if (run.trace.ended.succeeded() && run.trace.ended.err.empty()) {
+    const std::string broken = TRY(scenario.check_promise(world));
+    if (!broken.empty()) found.push_back(broken);
+  }
+  if (scenario.check_always) {
+    const std::string wrong = TRY(scenario.check_always(world));
+    if (!wrong.empty()) found.push_back(wrong);
+  }
+  const std::string other = TRY(World::check_other_commands());
+  if (!other.empty()) found.push_back(other);
+  return {};
+}
+
+Status give_back(World& world, Run& run) {
+  world.end_containers();
+  const Ended gc = TRY(fault::run(World::ipuctl({"gc"})));
+  if (!gc.succeeded()) {
+    run.findings.violations.push_back(
+        str("gc: ", status_text(gc.status), ": ", base::one_line(gc.err, 300)));
+  }
+  return inspect_rest(world, run.trace.killed, run.findings);
+}
+
+std::string point_text(const Point& point) { return str(point.process, ".", point.call); }
+
+// From one point to the next.
+class Course {
+ public:
+  explicit Course(const Choice& choice)
+      : at_(choice.only.value_or(Point{})), stride_(choice.stride) {}
+  [[nodiscard]] const Point& at() const { return at_; }
+  [[nodiscard]] size_t missed() const { return missed_; }
+
+  // False: TRACE, of a run that was to be cut at at(), shows that there is no point left.
+  bool move_on(const Trace& trace) {
+    if (trace.hit) {
+      tries_ = 0;
+      at_.call += stride_;
+      return true;
+    }
+    for (size_t p = 0; p < trace.processes.size(); ++p) {
+      longest_.resize(std::max(longest_.size(), p + 1));
+      longest_[p] = std::max(longest_[p], trace.processes[p].count);
+    }
+    return at_.process <= longest_.size() && next();
+  }
+
+ private:
+  bool next() {
+    constexpr size_t kTries = 10;
+    const bool expected = at_.call <= longest_[at_.process - 1];
+    if (expected && ++tries_ < kTries) return true;
+    tries_ = 0;
+    if (expected) {
+      ++missed_;
+      at_.call += stride_;
+      return true;
+    }
+    at_ = {at_.process + 1, 1};
+    return at_.process <= longest_.size();
+  }
+
+  Point at_;
+  size_t stride_;
+  std::vector<size_t> longest_;  // by process: the calls of its longest run that was not cut
+  size_t tries_ = 0;             // of this point, in vain
+  size_t missed_ = 0;
+};
+
+void report(const Scenario& scenario, const Variant& variant, const Run& run,
+            const std::function<void(const std::string&)>& say) {
+  const std::string where = run.trace.hit ? str("point ", point_text(run.trace.hit->point), ", ",
+                                                run.trace.hit->program, ": ", run.trace.hit->call)
+                                          : std::string("not cut");
+  for (const std::string& violation : run.findings.violations) {
+    say(str("# ", scenario.name, ", ", variant.name, ", ", where, ": ", violation));
+  }
+}
+
+}  // namespace
+
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> kAll = {{"uncut", Cut::kNone, 0},
+                                            {"kill-before", Cut::kKillBefore, 0},
+                                            {"kill-after", Cut::kKillAfter, 0},
+                                            {"kill-waiter", Cut::kKillWaiter, 0},
+                                            {"ENOSPC", Cut::kFail, ENOSPC},
+                                            {"EIO", Cut::kFail, EIO},
+                                            {"ENOMEM", Cut::kFail, ENOMEM},
+                                            {"EINTR", Cut::kFail, EINTR},
+                                            {"ETIMEDOUT", Cut::kFail, ETIMEDOUT}};
+  return kAll;
+}
+
+Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan) {
+  TRY_CTX("start of the run", world.begin(scenario.settings));
+  const Program program = TRY_CTX("start state", scenario.prepare(world));
+  TRY_CTX("start state", settle());
+  Run run;
+  std::vector<std::string> followed = World::installed();
+  followed.emplace_back(kScratch);  // where this program is, which self_test() traces
+  run.trace = TRY(trace(program, plan, followed, Deadline::after(kLongest)));
+  TRY(settle());
+  TRY(check(world, scenario, run));
+  TRY(give_back(world, run));
+  if (run.findings.violations.empty()) {
+    TRY_CTX("end of the run", world.end());
+  } else {
+    TRY_CTX("start state", world.rebuild(scenario.bystander));
+  }
+  return run;
+}
+
+Result<Count> enumerate(World& world, const Scenario& scenario, const Variant& variant,
+                        const Choice& choice, const std::function<void(const std::string&)>& say) {
+  TRY_CTX("start state", world.rebuild(scenario.bystander));
+  Count count;
+  Course course(choice);
+  while (count.runs < kMostRuns) {
+    const Plan plan{variant.cut, variant.error, course.at()};
+    const Run run = TRY_CTX(str(scenario.name, ", ", variant.name, ", point ", point_text(plan.at)),
+                            run_once(world, scenario, plan));
+    ++count.runs;
+    count.violations += run.findings.violations.size();
+    count.left_in_bundles += run.findings.left_in_bundles;
+    count.aborts += run.findings.aborts;
+    report(scenario, variant, run, say);
+    if (run.trace.hit) ++count.points;
+    const bool goes_on = !choice.only && plan.cut != Cut::kNone && course.move_on(run.trace);
+    count.missed = course.missed();
+    if (!goes_on) return count;
+  }
+  return base::Error(base::Code::kInternal, str(scenario.name, " has no end"));
+}
+
+}  // namespace fault
