@@ -59,7 +59,8 @@ Error sqlite_error(sqlite3* database, std::string_view what, std::string path = 
   const std::string_view text = sqlite3_errmsg(database);
   if (is_damage(primary, path, text)) return damaged(path, text);
   Code code = Code::kInternal;
-  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED || is_short_of_memory(database, primary)) {
+  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL ||
+      is_short_of_memory(database, primary)) {
     code = Code::kBusy;
   }
   if (primary == SQLITE_CONSTRAINT) code = Code::kExists;
@@ -68,10 +69,17 @@ Error sqlite_error(sqlite3* database, std::string_view what, std::string path = 
 }
 
 // SQLite's own handler waits ever longer, up to 100 ms between two looks: where many processes
-// write, those that came last are served first, and some wait until they give up.
-int wait_for_writer(void* most_ms, int looks) {
-  constexpr int64_t kPauseMs = 1;
-  if (looks * kPauseMs >= reinterpret_cast<intptr_t>(most_ms)) return 0;
+// write, those that came last are served first, and some wait until they give up. Each wait in vain
+// makes the next half as long: a writer that does not end, be it this process, whose own lock could
+// not be undone, costs a process twice the first wait and no more.
+int wait_for_writer(void* argument, int looks) {
+  constexpr int kPauseMs = 1;
+  constexpr int kMostHalves = 30;
+  Patience& patience = *static_cast<Patience*>(argument);
+  if (looks * kPauseMs >= patience.most_ms >> patience.in_vain) {
+    patience.in_vain = std::min(patience.in_vain + 1, kMostHalves);
+    return 0;
+  }
   const timespec pause{0, kPauseMs * 1'000'000};
   (void)::nanosleep(&pause, nullptr);
   return 1;
@@ -142,11 +150,16 @@ Statement& Statement::bind(std::span<const uint8_t> value) {
 }
 
 Result<Step> Statement::step() {
+  Patience& patience = statement_.get_deleter().idle->patience();
+  if (patience.is_over) return Error(Code::kBusy, "ledger: its locks could not be had; try again");
   switch (sqlite3_step(statement_.get())) {
     case SQLITE_ROW:
       return Step::kRow;
     case SQLITE_DONE:
       return Step::kDone;
+    case SQLITE_PROTOCOL:
+      patience.is_over = true;
+      [[fallthrough]];
     default:
       return sqlite_error(sqlite3_db_handle(statement_.get()), "run a statement");
   }
@@ -201,8 +214,7 @@ Result<Database> Database::open(const std::string& path, int busy_ms) {
   Database database(raw);
   if (raw == nullptr) return Error(Code::kInternal, "ledger: out of memory");
   if (rc != SQLITE_OK) return sqlite_error(raw, str("open ", base::quote(path)), path);
-  (void)sqlite3_busy_handler(raw, wait_for_writer,
-                             reinterpret_cast<void*>(static_cast<intptr_t>(busy_ms)));
+  database.wait_for_others(busy_ms);
   return database;
 }
 
@@ -221,8 +233,7 @@ Result<Database> Database::open_to_read(const std::string& path, int busy_ms) {
   Database database(raw);
   if (raw == nullptr) return Error(Code::kInternal, "ledger: out of memory");
   if (rc != SQLITE_OK) return sqlite_error(raw, str("open ", base::quote(path)), path);
-  (void)sqlite3_busy_handler(raw, wait_for_writer,
-                             reinterpret_cast<void*>(static_cast<intptr_t>(busy_ms)));
+  database.wait_for_others(busy_ms);
   return database;
 }
 
@@ -248,6 +259,11 @@ Result<Database> Database::copy_of(const std::string& path, int busy_ms) {
   return copy;
 }
 
+void Database::wait_for_others(int most_ms) {
+  patience_->most_ms = most_ms;
+  (void)sqlite3_busy_handler(database_.get(), wait_for_writer, patience_.get());
+}
+
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* raw = idle_->take(sql);
   if (raw != nullptr) return Statement(raw, *idle_);
@@ -266,6 +282,7 @@ Status Database::execute(const char* sql) {
 Result<Transaction> Transaction::begin(Database& database) {
   Statement begin = TRY(database.prepare("BEGIN IMMEDIATE"));
   TRY(begin.run());
+  database.patience_->in_vain = 0;
   Transaction transaction(&database);
   // Only now, when nobody else can put another file in its place.
   TRY(check_not_moved(database.handle()));

@@ -27,15 +27,25 @@ struct FinalizeStatement {
 enum class Step { kRow, kDone };
 enum class Type { kNull, kInteger, kText, kBlob };
 
+// What a connection waits for locks.
+struct Patience {
+  int most_ms = 0;
+  int in_vain = 0;       // waits for other writers since the last transaction that began
+  bool is_over = false;  // SQLite gave up: that takes 10 s each time, and the reason may be its own
+};
+
 // Statements that are not in use, each for the next one with the same SQL: most of the time of a
 // change would go into parsing.
 class IdleStatements {
  public:
+  explicit IdleStatements(Patience& patience) : patience_(patience) {}
+  Patience& patience() { return patience_; }
   // Null: there is none.
   sqlite3_stmt* take(std::string_view sql);
   void put(sqlite3_stmt* statement);
 
  private:
+  Patience& patience_;
   std::vector<std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;
 };
 
@@ -71,8 +81,10 @@ class Statement {
 
 class Database {
  public:
-  // The database at PATH, made with mode 0600 if absent. Waits up to BUSY_MS for other writers.
-  // After kNotFound to kBusy nothing is wrong with it; a damaged one is kInternal, with what to do.
+  // The database at PATH, made with mode 0600 if absent. Waits up to BUSY_MS for other writers, and
+  // half as long after each wait that was in vain. A connection that could not read for its locks
+  // is of no use any more. After kNotFound to kBusy nothing is wrong with it; a damaged one is
+  // kInternal, with what to do.
   static base::Result<Database> open(const std::string& path, int busy_ms);
   // The same only to be read, neither made nor changed; kNotFound if there is none. Without a log
   // beside it the file must not be changed by others meanwhile.
@@ -81,6 +93,8 @@ class Database {
   // One in memory, with what the database at PATH holds; empty if that is absent.
   static base::Result<Database> copy_of(const std::string& path, int busy_ms);
 
+  Database(Database&&) = default;
+  Database& operator=(Database&&) = delete;  // the old connection would outlive its patience
   base::Result<Statement> prepare(std::string_view sql);
   base::Status execute(const char* sql);  // one or more statements without parameters
   [[nodiscard]] int64_t changes() const { return sqlite3_changes64(database_.get()); }
@@ -88,9 +102,12 @@ class Database {
   [[nodiscard]] std::string path() const { return sqlite3_db_filename(handle(), "main"); }
 
  private:
+  friend class Transaction;
   explicit Database(sqlite3* database) : database_(database) {}
+  void wait_for_others(int most_ms);
+  std::unique_ptr<Patience> patience_ = std::make_unique<Patience>();  // outlives the connection
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>();
+  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>(*patience_);
 };
 
 // That the database at PATH cannot be used any more, and what to do.
