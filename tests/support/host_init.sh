@@ -39,9 +39,10 @@ ln -s /proc/self/fd/2 dev/stderr
 # layer of another one: dockerd needs a real file system.
 mkdir -p var/lib/docker
 for place in run tmp var/tmp var/lib/docker var/lib/containerd usr/local etc/docker etc/vipu \
-  etc/ipuof.conf.d etc/ipu-container-toolkit var/lib/ipu-container-toolkit; do
+  etc/ipuof.conf.d; do
   [ ! -d "$place" ] || mount -t tmpfs -o "mode=$(stat -c %a "$place")" tmpfs "$place"
 done
+rm -rf etc/ipu-container-toolkit var/lib/ipu-container-toolkit
 
 mkdir run/machine
 pivot_root . run/machine
