@@ -69,17 +69,22 @@ class Course {
       at_.call += stride_;
       return true;
     }
-    for (size_t p = 0; p < trace.processes.size(); ++p) {
-      longest_.resize(std::max(longest_.size(), p + 1));
-      longest_[p] = std::max(longest_[p], trace.processes[p].count);
+    for (const Seen& seen : trace.processes) {
+      const auto known = std::find_if(longest_.begin(), longest_.end(),
+                                      [&](const Seen& one) { return one.process == seen.process; });
+      if (known == longest_.end()) {
+        longest_.push_back(seen);
+      } else {
+        known->count = std::max(known->count, seen.count);
+      }
     }
-    return at_.process <= longest_.size() && next();
+    return next();
   }
 
  private:
   bool next() {
     constexpr size_t kTries = 10;
-    const bool expected = at_.call <= longest_[at_.process - 1];
+    const bool expected = at_.call <= longest_[process_].count;
     if (expected && ++tries_ < kTries) return true;
     tries_ = 0;
     if (expected) {
@@ -87,14 +92,16 @@ class Course {
       at_.call += stride_;
       return true;
     }
-    at_ = {at_.process + 1, 1};
-    return at_.process <= longest_.size();
+    if (++process_ == longest_.size()) return false;
+    at_ = {longest_[process_].process, 1};
+    return true;
   }
 
   Point at_;
   size_t stride_;
-  std::vector<size_t> longest_;  // by process: the calls of its longest run that was not cut
-  size_t tries_ = 0;             // of this point, in vain
+  std::vector<Seen> longest_;  // of each process: that of its runs that was not cut with most calls
+  size_t process_ = 0;         // of these, that of at_
+  size_t tries_ = 0;           // of this point, in vain
   size_t missed_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crash enumeration, on a throw-away host that check.sh makes.
 //   fault list                             scenarios and variants
-//   fault run SCENARIO VARIANT [P.N]       all points, or the Nth of process P
+//   fault run SCENARIO VARIANT [P.N]       all points, or the Nth of process P: "1.2.12"
 //   fault self                             tests of the harness itself
 //   fault points SCENARIO                  what counts in an uncut run
 #include <csignal>
@@ -42,15 +42,15 @@ Result<T> find(const std::vector<T>& all, std::string_view name) {
 }
 
 Result<fault::Point> parse_point(std::string_view text) {
-  const std::vector<std::string_view> parts = base::split(text, '.');
-  if (parts.size() != 2) return Error(Code::kInvalid, "a point is PROCESS.CALL");
+  const size_t dot = text.rfind('.');
+  if (dot == std::string::npos) return Error(Code::kInvalid, "a point is PROCESS.CALL");
   fault::Point point;
-  point.process = TRY(base::parse_int<size_t>(parts[0], 1, 10'000));
-  point.call = TRY(base::parse_int<size_t>(parts[1], 1, 1'000'000));
+  point.process = text.substr(0, dot);
+  point.call = TRY(base::parse_int<size_t>(text.substr(dot + 1), 1, 1'000'000));
   return point;
 }
 
-// "1.12" is one point, "/7" each seventh.
+// "1.2.12" is one point, "/7" each seventh.
 Result<fault::Choice> parse_choice(std::string_view text) {
   fault::Choice choice;
   if (text.starts_with('/')) {
@@ -104,10 +104,9 @@ Status points(const std::vector<std::string_view>& args) {
   const auto deadline = base::Deadline::after(std::chrono::seconds(40));
   const fault::Trace trace =
       TRY(fault::trace(program, {}, fault::World::installed(), deadline, fault::Calls::kKeep));
-  for (size_t p = 0; p < trace.processes.size(); ++p) {
-    const fault::Seen& seen = trace.processes[p];
+  for (const fault::Seen& seen : trace.processes) {
     for (size_t n = 0; n < seen.calls.size(); ++n) {
-      say(str(p + 1, ".", n + 1, " ", seen.program, ": ", seen.calls[n]));
+      say(str(seen.process, ".", n + 1, " ", seen.program, ": ", seen.calls[n]));
     }
   }
   return world.rebuild(scenario.bystander);

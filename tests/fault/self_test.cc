@@ -78,11 +78,11 @@ Result<std::string> finds_a_leak() {
     Plan plan;
     const char* wanted;
   } cuts[] = {{{Cut::kNone, 0, {}}, ""},
-              {{Cut::kKillBefore, 0, {1, 1}}, ""},
-              {{Cut::kKillAfter, 0, {1, 1}}, "no live lease leads to directory"},
-              {{Cut::kKillBefore, 0, {1, 2}}, "no live lease leads to directory"},
-              {{Cut::kKillAfter, 0, {1, 2}}, ""},
-              {{Cut::kFail, EIO, {1, 2}}, "no live lease leads to directory"}};
+              {{Cut::kKillBefore, 0, {"1", 1}}, ""},
+              {{Cut::kKillAfter, 0, {"1", 1}}, "no live lease leads to directory"},
+              {{Cut::kKillBefore, 0, {"1", 2}}, "no live lease leads to directory"},
+              {{Cut::kKillAfter, 0, {"1", 2}}, ""},
+              {{Cut::kFail, EIO, {"1", 2}}, "no live lease leads to directory"}};
   for (const auto& cut : cuts) {
     const std::string wrong = TRY(expect(leak, cut.plan, cut.wanted));
     if (!wrong.empty()) return wrong;
@@ -98,7 +98,7 @@ Result<std::string> finds_a_changed_bystander() {
   const Scenario scenario = scenario_of("touch", files_of_bystander);
   const std::string whole = TRY(expect(scenario, {}, ""));
   if (!whole.empty()) return whole;
-  return expect(scenario, {Cut::kKillAfter, 0, {1, 1}}, "the bystander changed");
+  return expect(scenario, {Cut::kKillAfter, 0, {"1", 1}}, "the bystander changed");
 }
 
 Result<std::string> numbers_until_the_end() {

@@ -30,7 +30,9 @@ using base::str;
 constexpr const char* kClient = "ipu-vipu-client";
 
 struct Process {
-  size_t number = 0;
+  size_t number = 0;  // in the order in which they were forked
+  std::string name;   // as in Point
+  size_t children = 0;
   pid_t pid = 0;
   size_t parent = 0;  // its number; 0: none
   std::string program;
@@ -128,8 +130,13 @@ class Tracer {
     process.number = processes_.size() + 1;
     process.pid = group;
     process.parent = parent;
-    if (parent != 0) process.program = processes_[parent].program;
-    trace_.processes.push_back({process.program, 0, {}});
+    process.name = "1";
+    if (parent != 0) {
+      Process& from = processes_[parent];
+      process.name = str(from.name, ".", ++from.children);
+      process.program = from.program;
+    }
+    trace_.processes.push_back({process.name, process.program, 0, {}});
     processes_[process.number] = process;
     return process.number;
   }
@@ -193,7 +200,7 @@ class Tracer {
   // be cut is let go. It does not outlive the process that waits for it.
   [[nodiscard]] bool is_spared(const Process& process) const {
     return process.program == kClient && keep_ == Calls::kForget &&
-           (plan_.cut == Cut::kFail || process.number != plan_.at.process);
+           (plan_.cut == Cut::kFail || process.name != plan_.at.process);
   }
 
   void stopped_at_call(pid_t tid, Task& task) {
@@ -222,7 +229,7 @@ class Tracer {
     if (keep_ == Calls::kKeep) {
       trace_.processes[process.number - 1].calls.push_back(describe(tid, task.call));
     }
-    const bool here = process.number == plan_.at.process && process.calls == plan_.at.call;
+    const bool here = process.name == plan_.at.process && process.calls == plan_.at.call;
     if (!here || plan_.cut == Cut::kNone) return;
     trace_.hit = Hit{plan_.at, process.program, describe(tid, task.call)};
     cut(tid, task, process);

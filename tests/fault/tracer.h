@@ -13,11 +13,11 @@
 
 namespace fault {
 
-// A point of a run: the CALLth call with an effect of the PROCESSth process. Both count from 1, and
-// processes in the order in which they are forked. Numbering calls for each process by itself makes
-// a point independent of how the kernel interleaves them.
+// A point of a run: the CALLth call with an effect of PROCESS, from 1. The program itself is "1",
+// the second process that it forks "1.2". Numbering each process by what it comes from, and calls
+// for each process by itself, makes a point independent of how the kernel interleaves them.
 struct Point {
-  size_t process = 1;
+  std::string process = "1";
   size_t call = 1;
 };
 
@@ -43,6 +43,7 @@ struct Hit {
 };
 
 struct Seen {
+  std::string process;  // as in Point
   std::string program;
   size_t count = 0;                // of its calls that count
   std::vector<std::string> calls;  // those that count; only if Calls::kKeep
@@ -54,7 +55,7 @@ struct Trace {
   Ended ended;                       // the program itself
   bool killed = false;               // it, by the plan
   std::optional<Hit> hit;            // nothing: the run ended without coming to the point
-  std::vector<Seen> processes;       // in the order of their numbers
+  std::vector<Seen> processes;       // in the order in which they were forked
   std::vector<std::string> crashes;  // "ipuctl: signal 6": deaths that the plan has no part in
   bool hung = false;                 // processes of it were still there at the deadline
 };
