@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,10 @@ int run(const Command& command) {
   }
   (void)std::fputs(outcome.value().text.c_str(), stdout);
   const bool written = std::fflush(stdout) == 0;
-  for (const Error& obstacle : outcome.value().obstacles) complain(obstacle.message());
+  std::set<std::string> said;  // one that stands in several ways is said once
+  for (const Error& obstacle : outcome.value().obstacles) {
+    if (said.insert(obstacle.message()).second) complain(obstacle.message());
+  }
   if (!outcome.value().obstacles.empty()) {
     return exit_code(outcome.value().obstacles.front().code());
   }
