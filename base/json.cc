@@ -69,6 +69,9 @@ Error missing(const char* key, std::string_view type, std::string_view what) {
 Result<Json> parse_json(std::string_view text, std::string_view what) {
   if (trim(text).empty())
     return Error(Code::kInvalid, str(what, ": empty, expected a JSON object"));
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    return Error(Code::kInvalid, str(what, ": starts with a byte order mark; save it without one"));
+  }
   TRY(check_shape(text, what));
   try {
     DuplicateKeys duplicates;

@@ -17,9 +17,9 @@ namespace base {
 using Json = nlohmann::ordered_json;
 
 // TEXT as one JSON document. kInvalid, with WHAT and the position, if it is not; also if it nests
-// deeper than 128 levels, which would exhaust the stack of a reader, if an object has more than
-// 4096 keys, which are looked up one by one, or if it has a key twice: readers differ on which of
-// the two counts.
+// deeper than 128 levels, which would exhaust the stack of a reader, if it starts with a byte order
+// mark, if an object has more than 4096 keys, which are looked up one by one, or if it has a key
+// twice: readers differ on which of the two counts.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
 // The text of VALUE on one line. Invalid UTF-8 becomes U+FFFD instead of throwing.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/json_rewrite.h"
 #include "base/text.h"
 #include "hook/oci/document.h"
 #include "hook/oci/spec.h"
@@ -147,7 +148,8 @@ void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& lim
 }  // namespace
 
 Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
-  Json spec = TRY(parse_document(text));
+  const Json original = TRY(parse_document(text));
+  Json spec = original;
   for (const DeviceNode& device : edit.devices) add_device(object_in(spec, "linux"), device);
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
@@ -158,7 +160,7 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   forget_capabilities(process, edit.forget_capabilities);
   edit_hooks(spec, edit);
   for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;
-  return base::to_text(spec);
+  return base::rewrite_json(text, original, spec);
 }
 
 }  // namespace hook

@@ -85,8 +85,8 @@ struct SpecView {
 // the environment is larger than a program can be started with.
 base::Result<SpecView> parse_spec(std::string_view text);
 
-// TEXT with EDIT made, on one line. What EDIT does not name keeps its order and its value. Making
-// the same edit again changes nothing. Fails as parse_spec does.
+// TEXT with EDIT made. What EDIT does not name keeps its bytes: its order, and each number as it was
+// written. Making the same edit again changes nothing. Fails as parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 
 }  // namespace hook

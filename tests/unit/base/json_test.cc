@@ -65,6 +65,11 @@ TEST(ParseJson, SaysThatATextIsEmpty) {
   }
 }
 
+TEST(ParseJson, RefusesAByteOrderMark) {
+  EXPECT_TRUE(test::fails(parse_json("\xEF\xBB\xBF{}", "x"), Code::kInvalid,
+                          "x: starts with a byte order"));
+}
+
 TEST(ParseJson, GivesErrorsOfOneLineWhateverTheTextHolds) {
   const Result<Json> result = parse_json("{\"a\n\x1b[31m", "x");
   ASSERT_FALSE(result.ok());

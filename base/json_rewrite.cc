@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json_rewrite.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace base {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+// A value of the text: [begin, end). Its members stand in the order of the parsed ones, each from
+// its key on.
+struct Piece {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t value = 0;  // where the value of a member begins; of others as begin
+  std::vector<Piece> members = {};
+};
+
+// Finds the pieces of a text that is known to be JSON.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  Piece value() {
+    skip_space();
+    Piece piece{at_, at_, at_};
+    const char first = text_[at_];
+    if (first == '{' || first == '[') {
+      piece.members = members(first == '{');
+    } else if (first == '"') {
+      skip_string();
+    } else {
+      at_ = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
+    }
+    piece.end = at_;
+    return piece;
+  }
+
+ private:
+  void skip_space() { at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size()); }
+
+  void skip_string() {
+    for (++at_; text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    ++at_;
+  }
+
+  std::vector<Piece> members(bool has_keys) {
+    std::vector<Piece> found;
+    for (++at_;;) {
+      skip_space();
+      if (text_[at_] == '}' || text_[at_] == ']') break;
+      if (text_[at_] == ',') {
+        ++at_;
+        continue;
+      }
+      const size_t begin = at_;
+      if (has_keys) {
+        skip_string();
+        skip_space();
+        ++at_;  // the colon
+      }
+      Piece piece = value();
+      piece.begin = begin;
+      found.push_back(std::move(piece));
+    }
+    ++at_;
+    return found;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+// How new members of a value are set apart.
+struct Layout {
+  std::string before;  // space in front of each
+  std::string after;   // space behind the last
+};
+
+struct Member {
+  std::string before;
+  std::string text;
+};
+
+class Rewriter {
+ public:
+  explicit Rewriter(std::string_view text) : text_(text) {}
+
+  // EDITED as it stands where PIECE is, or as it would in a place with this LAYOUT around it.
+  std::string value(const Piece& piece, const Json& original, const Json& edited,
+                    const Layout& around) {
+    if (original == edited) return std::string(text_.substr(piece.value, piece.end - piece.value));
+    const bool objects = original.is_object() && edited.is_object();
+    const bool lists = original.is_array() && edited.is_array();
+    if (!objects && !lists) return fresh(edited, around);
+    const Layout inside = layout_of(piece, around);
+    return objects ? object(piece, original, edited, inside)
+                   : list(piece, original, edited, inside);
+  }
+
+ private:
+  [[nodiscard]] std::string_view space_before(size_t position) const {
+    const size_t last = text_.substr(0, position).find_last_not_of(kSpace);
+    return text_.substr(last + 1, position - last - 1);
+  }
+
+  // That of an empty one is what its surroundings suggest.
+  [[nodiscard]] Layout layout_of(const Piece& piece, const Layout& around) const {
+    if (!piece.members.empty()) {
+      return {std::string(space_before(piece.members.back().begin)),
+              std::string(space_before(piece.end - 1))};
+    }
+    if (around.before.find('\n') == std::string::npos) return {};
+    return {around.before + step_of(around), around.before};
+  }
+
+  // By how much the members of a value stand further in than the value does.
+  static std::string step_of(const Layout& around) {
+    const bool starts = around.before.starts_with(around.after);
+    const std::string step = starts ? around.before.substr(around.after.size()) : std::string();
+    return step.empty() ? "  " : step;
+  }
+
+  // A value that was not there, as text.
+  [[nodiscard]] static std::string fresh(const Json& value, const Layout& around) {
+    if (around.before.find('\n') == std::string::npos) return to_text(value);
+    const std::string step = step_of(around);
+    const std::string text = value.dump(static_cast<int>(step.size()), step.front(), false,
+                                        Json::error_handler_t::replace);
+    std::string indented;
+    for (const char character : text) {
+      indented += character == '\n' ? around.before.substr(around.before.rfind('\n'))
+                                    : std::string(1, character);
+    }
+    return indented;
+  }
+
+  std::string object(const Piece& piece, const Json& original, const Json& edited,
+                     const Layout& layout) {
+    std::vector<Member> members;
+    size_t i = 0;
+    for (const auto& [key, old] : original.items()) {
+      const Piece& member = piece.members[i++];
+      const auto found = edited.find(key);
+      if (found == edited.end()) continue;
+      const std::string_view start = text_.substr(member.begin, member.value - member.begin);
+      members.push_back(kept(member, str(start, value(member, old, *found, layout))));
+    }
+    const std::string colon = layout.before.empty() ? ":" : ": ";
+    for (const auto& [key, added] : edited.items()) {
+      if (original.contains(key)) continue;
+      members.push_back({layout.before, str(to_text(key), colon, fresh(added, layout))});
+    }
+    return joined('{', members, layout, '}');
+  }
+
+  // The elements that stay keep their order: each one of EDITED is the next one of the original
+  // that is equal to it, or new.
+  std::string list(const Piece& piece, const Json& original, const Json& edited,
+                   const Layout& layout) {
+    std::vector<Member> members;
+    size_t next = 0;
+    for (const Json& element : edited) {
+      size_t at = next;
+      while (at < original.size() && original[at] != element) ++at;
+      if (at == original.size()) {
+        members.push_back({layout.before, fresh(element, layout)});
+        continue;
+      }
+      const Piece& old = piece.members[at];
+      members.push_back(kept(old, std::string(text_.substr(old.begin, old.end - old.begin))));
+      next = at + 1;
+    }
+    return joined('[', members, layout, ']');
+  }
+
+  [[nodiscard]] Member kept(const Piece& piece, std::string text) const {
+    return {std::string(space_before(piece.begin)), std::move(text)};
+  }
+
+  static std::string joined(char open, const std::vector<Member>& members, const Layout& layout,
+                            char close) {
+    std::string text(1, open);
+    for (const Member& member : members) {
+      text += str(text.size() == 1 ? "" : ",", member.before, member.text);
+    }
+    if (!members.empty()) text += layout.after;
+    return text + close;
+  }
+
+  std::string_view text_;
+};
+
+}  // namespace
+
+std::string rewrite_json(std::string_view text, const Json& original, const Json& edited) {
+  const Piece root = Scanner(text).value();
+  return str(text.substr(0, root.begin), Rewriter(text).value(root, original, edited, {"\n", "\n"}),
+             text.substr(root.end));
+}
+
+}  // namespace base
