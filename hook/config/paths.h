@@ -14,6 +14,7 @@ namespace hook {
 [[nodiscard]] std::string audit_file();       // /var/lib/ipu-container-toolkit/audit.log
 [[nodiscard]] std::string run_dir();          // /run/ipu-container-toolkit
 [[nodiscard]] std::string hook_program();     // .../bin/ipu-container-hook
+[[nodiscard]] std::string runtime_program();  // .../bin/ipu-container-runtime
 [[nodiscard]] std::string control_program();  // .../bin/ipuctl
 [[nodiscard]] std::string client_program();   // .../libexec/ipu-container-toolkit/ipu-vipu-client
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/containerd_config.h"
+
+#include "base/text.h"
+#include "hook/config/section.h"
+#include "hook/engines/toml_text.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::str;
+
+constexpr std::string_view kBegin = "# ipuctl runtime configure: begin\n";
+constexpr std::string_view kEnd = "# ipuctl runtime configure: end\n";
+constexpr std::string_view kNewFile = "version = 2\n";
+
+using Tables = std::optional<Section>;
+
+Result<Tables> go_down(Tables at, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (!at) break;
+    at = TRY(at->find_table(name));
+  }
+  return at;
+}
+
+// What is read of a configuration.
+struct Cri {
+  std::string plugin;  // "io.containerd.grpc.v1.cri"
+  Tables runtimes;     // its handlers
+};
+
+Result<Cri> read_cri(std::string_view text, const std::string& file) {
+  const Section root = TRY(Section::parse(text, file));
+  const std::optional<int64_t> version = TRY(root.find_number("version", 1, 3, "1 to 3"));
+  if (version.value_or(1) == 1) {
+    return Error(Code::kInvalid, str(file,
+                                     ": is of version 1, which containerd itself gave up;"
+                                     " rewrite it with 'containerd config migrate'"));
+  }
+  Cri cri;
+  cri.plugin = *version == 2 ? "io.containerd.grpc.v1.cri" : "io.containerd.cri.v1.runtime";
+  const Tables start(root);
+  cri.runtimes = TRY(go_down(start, {"plugins", cri.plugin, "containerd", "runtimes"}));
+  return cri;
+}
+
+// The program of the handler NAME; empty if there is none, "?" if it names none.
+Result<std::string> path_of(const Cri& cri, const std::string& name) {
+  const Tables handler = TRY(go_down(cri.runtimes, {name}));
+  if (!handler) return std::string();
+  const Tables options = TRY(go_down(handler, {"options"}));
+  if (!options) return std::string("?");
+  const std::optional<std::string> path = TRY(options->find_text("BinaryName", "a path"));
+  return path.value_or("?");
+}
+
+// The option that the handler "runc" has for systemd cgroups, as a line; empty if it has none.
+Result<std::string> cgroup_line(const Cri& cri) {
+  const Tables options = TRY(go_down(cri.runtimes, {"runc", "options"}));
+  if (!options) return std::string();
+  const std::optional<bool> systemd = TRY(options->find_flag("SystemdCgroup"));
+  return std::string(systemd.value_or(false) ? "    SystemdCgroup = true\n" : "");
+}
+
+std::string block_of(const Cri& cri, const RuntimeEntry& entry, const std::string& cgroup_line) {
+  const std::string table =
+      str("plugins.", toml_string(cri.plugin), ".containerd.runtimes.", toml_string(entry.name));
+  return str(kBegin, "[", table, "]\n", "  runtime_type = \"io.containerd.runc.v2\"\n",
+             "  pod_annotations = [\"graphcore.ai/*\"]\n",
+             "  container_annotations = [\"graphcore.ai/*\"]\n", "  [", table, ".options]\n",
+             "    BinaryName = ", toml_string(entry.path), "\n", cgroup_line, kEnd);
+}
+
+// TEXT without the block, if it has one, and without the line that was put in front of it.
+std::string without_block(std::string text) {
+  const size_t begin = text.find(kBegin);
+  if (begin == std::string::npos) return text;
+  const size_t end = text.find(kEnd, begin);
+  if (end == std::string::npos) return text;
+  const bool has_line = begin > 0 && text.substr(0, begin).ends_with("\n\n");
+  const size_t from = has_line ? begin - 1 : begin;
+  return text.erase(from, end + kEnd.size() - from);
+}
+
+Error taken(const std::string& file, const std::string& name, const std::string& path) {
+  return {Code::kExists,
+          str(file, ": handler ", base::quote(name), " is there already (", base::quote(path),
+              "), and not by 'ipuctl runtime configure'; remove"
+              " it, or choose another name with --name")};
+}
+
+}  // namespace
+
+Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry& entry,
+                                        const std::string& file) {
+  if (entry.make_default) {
+    return Error(
+        Code::kUnsupported,
+        str("--set-default is not done for containerd; set default_runtime_name in ", file));
+  }
+  const std::string others = without_block(text.value_or(std::string(kNewFile)));
+  const Cri cri = TRY(read_cri(others, file));
+  const std::string path = TRY(path_of(cri, entry.name));
+  if (path == entry.path) return text;
+  if (!path.empty()) return taken(file, entry.name, path);
+  const std::string cgroups = TRY(cgroup_line(cri));
+  const std::string_view gap = others.ends_with("\n") || others.empty() ? "\n" : "\n\n";
+  const std::string edited = str(others, gap, block_of(cri, entry, cgroups));
+  const Result<Cri> checked = read_cri(edited, file);
+  if (!checked.ok()) {
+    return Error(Code::kInvalid,
+                 str(file, ": its tables cannot be added to (", checked.error().message(),
+                     "); write 'runtimes' as tables of"
+                     " their own, [plugins.",
+                     toml_string(cri.plugin), ".containerd.runtimes.NAME]"));
+  }
+  return FileText(edited);
+}
+
+Result<FileText> remove_containerd_runtime(const FileText& text, const std::string& name,
+                                           const std::string& file) {
+  if (!text) return text;
+  const std::string others = without_block(*text);
+  const Cri cri = TRY(read_cri(others, file));
+  const std::string path = TRY(path_of(cri, name));
+  if (!path.empty()) return taken(file, name, path);
+  return FileText(others);
+}
+
+Result<Registered> find_containerd_runtime(const FileText& text, const std::string& name,
+                                           const std::string& file) {
+  if (!text) return Registered();
+  const Cri cri = TRY(read_cri(*text, file));
+  Registered registered;
+  registered.path = TRY(path_of(cri, name));
+  return registered;
+}
+
+}  // namespace hook

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Daemons of engines that run on this host.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/process.h"
+
+namespace hook {
+
+struct Daemon {
+  base::ProcessId process;
+  std::vector<std::string> args;  // with argv[0]
+};
+
+// The processes of this user below PROC ("/proc") whose program is called NAME ("dockerd"), and
+// which see the same files as this process: one in a container is not the host's.
+std::vector<Daemon> find_daemons(const std::string& proc, std::string_view name);
+
+// The value of an option among ARGS: "--config-file=X" or "--config-file X", by any of NAMES. The
+// last one counts; absent: it was not given.
+[[nodiscard]] std::optional<std::string> option_value(
+    const std::vector<std::string>& args, std::initializer_list<std::string_view> names);
+
+// Sends SIGNAL to exactly that process. kNotFound if it has ended.
+base::Status signal_daemon(const Daemon& daemon, int signal);
+
+}  // namespace hook

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/drop_in.h"
+
+#include "base/text.h"
+#include "hook/config/section.h"
+#include "hook/engines/toml_text.h"
+
+namespace hook {
+namespace {
+
+using base::Result;
+using base::str;
+
+constexpr std::string_view kMark =
+    "# Written by 'ipuctl runtime configure'; 'ipuctl runtime unconfigure' removes it.\n";
+
+std::string default_line(const RuntimeEntry& entry, std::string_view key) {
+  return entry.make_default ? str(key, " = ", toml_string(entry.name), "\n") : std::string();
+}
+
+}  // namespace
+
+std::string podman_drop_in(const RuntimeEntry& entry) {
+  return str(kMark, "[engine]\n", default_line(entry, "runtime"), "\n[engine.runtimes]\n",
+             toml_string(entry.name), " = [", toml_string(entry.path), "]\n");
+}
+
+std::string crio_drop_in(const RuntimeEntry& entry) {
+  const std::string start =
+      entry.make_default ? str("[crio.runtime]\n", default_line(entry, "default_runtime"), "\n")
+                         : "";
+  return str(kMark, start, "[crio.runtime.runtimes.", toml_string(entry.name), "]\n",
+             "runtime_path = ", toml_string(entry.path), "\nruntime_type = \"oci\"\n");
+}
+
+bool is_drop_in(std::string_view text) { return text.starts_with(kMark); }
+
+Result<Registered> find_podman_runtime(const FileText& text, const std::string& name,
+                                       const std::string& file) {
+  Registered registered;
+  if (!text) return registered;
+  const Section root = TRY(Section::parse(*text, file));
+  const std::optional<Section> engine = TRY(root.find_table("engine"));
+  if (!engine) return registered;
+  registered.is_default = TRY(engine->find_text("runtime", "a name")) == name;
+  const std::optional<Section> runtimes = TRY(engine->find_table("runtimes"));
+  if (!runtimes || !runtimes->has(name)) return registered;
+  const std::vector<std::string> paths = TRY(runtimes->find_texts(name, "a list of paths"));
+  registered.path = paths.empty() ? "?" : paths.front();
+  return registered;
+}
+
+Result<Registered> find_crio_runtime(const FileText& text, const std::string& name,
+                                     const std::string& file) {
+  Registered registered;
+  if (!text) return registered;
+  const Section root = TRY(Section::parse(*text, file));
+  const std::optional<Section> crio = TRY(root.find_table("crio"));
+  if (!crio) return registered;
+  const std::optional<Section> runtime = TRY(crio->find_table("runtime"));
+  if (!runtime) return registered;
+  registered.is_default = TRY(runtime->find_text("default_runtime", "a name")) == name;
+  const std::optional<Section> runtimes = TRY(runtime->find_table("runtimes"));
+  if (!runtimes) return registered;
+  const std::optional<Section> handler = TRY(runtimes->find_table(name));
+  if (!handler) return registered;
+  registered.path = TRY(handler->find_text("runtime_path", "a path")).value_or("?");
+  return registered;
+}
+
+}  // namespace hook

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/containerd_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/support/outcome.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kFile = "config.toml";
+const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
+constexpr const char* kCri = "plugins.\"io.containerd.grpc.v1.cri\".containerd";
+
+std::string added(const FileText& text, const RuntimeEntry& entry = kEntry) {
+  return add_containerd_runtime(text, entry, kFile).take().value();
+}
+FileText removed(const FileText& text) {
+  return remove_containerd_runtime(text, "ipu", kFile).take();
+}
+std::string with_runc(const std::string& options) {
+  return base::str("version = 2 # ours\n[", kCri, ".runtimes.runc.options]\n  ", options, "\n");
+}
+
+TEST(ContainerdConfigTest, AHandlerForOurRuntimeIsAdded) {
+  const std::string text = with_runc("SystemdCgroup = false");
+  EXPECT_EQ(added(text), base::str(text, R"(
+# ipuctl runtime configure: begin
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes."ipu"]
+  runtime_type = "io.containerd.runc.v2"
+  pod_annotations = ["graphcore.ai/*"]
+  container_annotations = ["graphcore.ai/*"]
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes."ipu".options]
+    BinaryName = "/usr/bin/ipu-container-runtime"
+# ipuctl runtime configure: end
+)"));
+}
+
+TEST(ContainerdConfigTest, ItHasTheCgroupsOfRunc) {
+  EXPECT_THAT(added(with_runc("SystemdCgroup = true")),
+              HasSubstr("-runtime\"\n    SystemdCgroup = true\n"));
+}
+
+TEST(ContainerdConfigTest, VersionThreeNamesThePluginOtherwise) {
+  EXPECT_THAT(added("version = 3\n"),
+              HasSubstr("[plugins.\"io.containerd.cri.v1.runtime\".containerd."));
+}
+
+TEST(ContainerdConfigTest, AnAbsentFileBecomesOneOfVersionTwo) {
+  EXPECT_THAT(added(std::nullopt), StartsWith("version = 2\n\n# ipuctl"));
+}
+
+TEST(ContainerdConfigTest, TwiceChangesNothingAndANewPathReplacesTheOld) {
+  const std::string once = added("version = 2\n");
+  EXPECT_EQ(added(once), once);
+  const std::string moved = added(once, {"ipu", "/opt/ipu-container-runtime"});
+  EXPECT_THAT(moved, HasSubstr("\"/opt/ipu-container-runtime\""));
+  EXPECT_THAT(moved, Not(HasSubstr("/usr/bin")));
+}
+
+TEST(ContainerdConfigTest, WhatIsTakenAwayIsWhatWasAdded) {
+  for (const std::string text :
+       {"version = 2\n", "version = 2\n\n", "# no end\nversion = 3\n[debug]\n"}) {
+    EXPECT_EQ(removed(added(text)), text);
+    EXPECT_EQ(removed(text), text);
+  }
+  EXPECT_EQ(removed(std::nullopt), std::nullopt);
+}
+
+TEST(ContainerdConfigTest, WhatComesAfterTheBlockStays) {
+  const std::string text = added("version = 2\n") + "[debug]\n  level = \"info\"\n";
+  EXPECT_EQ(removed(text), "version = 2\n[debug]\n  level = \"info\"\n");
+}
+
+TEST(ContainerdConfigTest, FindsWhatIsThere) {
+  EXPECT_EQ(find_containerd_runtime(added("version = 2\n"), "ipu", kFile).take().path, kEntry.path);
+  EXPECT_EQ(find_containerd_runtime("version = 2\n", "ipu", kFile).take().path, "");
+  EXPECT_EQ(find_containerd_runtime(std::nullopt, "ipu", kFile).take().path, "");
+}
+
+TEST(ContainerdConfigTest, AHandlerOfSomebodyElseStays) {
+  const std::string other =
+      base::str("version = 2\n[", kCri, ".runtimes.ipu.options]\nBinaryName = \"/x\"\n");
+  EXPECT_TRUE(test::fails(add_containerd_runtime(other, kEntry, kFile), Code::kExists, "--name"));
+  EXPECT_TRUE(test::fails(remove_containerd_runtime(other, "ipu", kFile), Code::kExists, "'/x'"));
+  const std::string same = base::str(
+      "version = 2\n[", kCri, ".runtimes.ipu.options]\nBinaryName = \"", kEntry.path, "\"\n");
+  EXPECT_EQ(added(same), same);
+}
+
+TEST(ContainerdConfigTest, WhatCannotBeAddedToIsRefused) {
+  EXPECT_TRUE(
+      test::fails(add_containerd_runtime("[debug]\n", kEntry, kFile), Code::kInvalid, "migrate"));
+  EXPECT_TRUE(
+      test::fails(add_containerd_runtime("version = \n", kEntry, kFile), Code::kInvalid, "line 1"));
+  const std::string inlined =
+      "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes = {}\n";
+  EXPECT_TRUE(test::fails(add_containerd_runtime(inlined, kEntry, kFile), Code::kInvalid,
+                          "tables of their own"));
+  RuntimeEntry entry = kEntry;
+  entry.make_default = true;
+  EXPECT_TRUE(test::fails(add_containerd_runtime("version = 2\n", entry, kFile), Code::kUnsupported,
+                          "default_runtime_name"));
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/daemon.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/outcome.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+
+std::optional<std::string> value(const std::vector<std::string>& args) {
+  return option_value(args, {"-H", "--host"});
+}
+
+TEST(DaemonTest, AnOptionIsFoundInBothForms) {
+  EXPECT_EQ(value({"d", "--host", "unix:///a"}), "unix:///a");
+  EXPECT_EQ(value({"d", "--host=unix:///a"}), "unix:///a");
+  EXPECT_EQ(value({"d", "-H", "a", "--host=b"}), "b");
+}
+
+TEST(DaemonTest, WhatIsNotGivenIsAbsent) {
+  EXPECT_EQ(value({"d"}), std::nullopt);
+  EXPECT_EQ(value({"d", "--host"}), std::nullopt);
+  EXPECT_EQ(value({"d", "--hostname=x"}), std::nullopt);
+  EXPECT_EQ(value({}), std::nullopt);
+}
+
+// A process of this test: a copy of sleep(1) at PATH, which calls itself NAME.
+class Sleeper {
+ public:
+  Sleeper(const std::string& path, const char* name) {
+    std::filesystem::copy_file("/bin/sleep", path);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::execl(path.c_str(), name, "60", nullptr);
+    ::_exit(127);
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() { end(); }
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+std::vector<Daemon> find_daemon(pid_t pid, std::string_view name) {
+  std::vector<Daemon> found;
+  for (int i = 0; i < 500 && found.empty(); ++i) {
+    for (Daemon& daemon : find_daemons("/proc", name)) {
+      if (daemon.process.pid == pid) found.push_back(std::move(daemon));
+    }
+    ::usleep(10'000);
+  }
+  return found;
+}
+
+TEST(DaemonTest, ARunningOneIsFoundByTheNameOfItsProgramAndSignalled) {
+  const test::TempDir dir;
+  Sleeper sleeper(dir / "ipu-test-daemon", "/any/name");
+  const std::vector<Daemon> found = find_daemon(sleeper.pid(), "ipu-test-daemon");
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found.front().args, (std::vector<std::string>{"/any/name", "60"}));
+  EXPECT_TRUE(test::succeeds(signal_daemon(found.front(), SIGCONT)));
+  sleeper.end();
+  EXPECT_TRUE(test::fails(signal_daemon(found.front(), SIGCONT), Code::kNotFound, "has ended"));
+}
+
+TEST(DaemonTest, WhoOnlyCallsHimselfSoIsNotTaken) {
+  const test::TempDir dir;
+  const Sleeper sleeper(dir / "sleeper", "ipu-test-daemon");
+  EXPECT_TRUE(find_daemons("/proc", "ipu-test-daemon").empty());
+}
+
+TEST(DaemonTest, NobodyIsFoundWhereNobodyRuns) {
+  EXPECT_TRUE(find_daemons("/proc", "ipu-test-nobody").empty());
+  const test::TempDir empty;
+  EXPECT_TRUE(find_daemons(empty.path(), "dockerd").empty());
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/docker_config.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/outcome.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+
+constexpr const char* kFile = "daemon.json";
+const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
+
+std::string added(const FileText& text, const RuntimeEntry& entry = kEntry) {
+  return add_docker_runtime(text, entry, kFile).take().value();
+}
+
+FileText removed(const FileText& text) { return remove_docker_runtime(text, "ipu", kFile).take(); }
+
+TEST(DockerConfigTest, AnAbsentOrEmptyFileBecomesOneWithTheRuntime) {
+  const std::string whole =
+      "{\n  \"runtimes\": {\n    \"ipu\": {\n      \"path\": \"/usr/bin/ipu-container-runtime\"\n"
+      "    }\n  }\n}\n";
+  EXPECT_EQ(added(std::nullopt), whole);
+  EXPECT_EQ(added(""), whole);
+  EXPECT_EQ(added(" \n"), whole);
+}
+
+TEST(DockerConfigTest, OtherKeysKeepTheirBytes) {
+  EXPECT_EQ(
+      added("{\"data-root\":\"/d\",  \"shutdown-timeout\": "
+            "1.0e1,\n\"runtimes\":{\"x\":{\"path\":\"/x\"}}}"),
+      "{\"data-root\":\"/d\",  \"shutdown-timeout\": 1.0e1,\n\"runtimes\":{\"x\":{\"path\":\"/x\"},"
+      "\"ipu\":{\"path\":\"/usr/bin/ipu-container-runtime\"}}}");
+}
+
+TEST(DockerConfigTest, TwiceChangesNothing) {
+  const std::string once = added("{\"debug\": true}");
+  EXPECT_EQ(added(once), once);
+}
+
+TEST(DockerConfigTest, WhatIsTakenAwayIsWhatWasAdded) {
+  for (const std::string text :
+       {"{\n    \"debug\": true\n}\n", "{\"runtimes\": {\"x\": {\"path\": \"/x\"}}}",
+        "{\"default-runtime\": \"x\"}"}) {
+    EXPECT_EQ(removed(added(text)), text);
+  }
+  EXPECT_EQ(removed(added(std::nullopt)), "{}\n");
+  EXPECT_EQ(removed(std::nullopt), std::nullopt);
+  EXPECT_EQ(removed("{ }"), "{ }");
+}
+
+TEST(DockerConfigTest, TheDefaultIsChangedOnlyWhenAskedFor) {
+  EXPECT_EQ(added("{\"default-runtime\":\"x\"}").find("\"default-runtime\":\"x\""), 1);
+  RuntimeEntry entry = kEntry;
+  entry.make_default = true;
+  const std::string made = added("{\"default-runtime\":\"x\"}", entry);
+  EXPECT_TRUE(find_docker_runtime(made, "ipu", kFile).take().is_default);
+  EXPECT_EQ(removed(made), "{}");  // as if none had been named
+}
+
+TEST(DockerConfigTest, FindsWhatIsThere) {
+  const Registered found = find_docker_runtime(added("{}"), "ipu", kFile).take();
+  EXPECT_EQ(found.path, kEntry.path);
+  EXPECT_FALSE(found.is_default);
+  EXPECT_EQ(find_docker_runtime("{}", "ipu", kFile).take().path, "");
+  EXPECT_EQ(find_docker_runtime(std::nullopt, "ipu", kFile).take().path, "");
+}
+
+TEST(DockerConfigTest, AnotherRuntimeOfTheNameIsNotReplaced) {
+  EXPECT_TRUE(
+      test::fails(add_docker_runtime(R"({"runtimes":{"ipu":{"path":"/other"}}})", kEntry, kFile),
+                  Code::kExists, "runtime 'ipu' is '/other' already"));
+  EXPECT_TRUE(test::fails(
+      add_docker_runtime(R"({"runtimes":{"ipu":{"runtimeType":"io.x"}}})", kEntry, kFile),
+      Code::kExists, "is something else already"));
+}
+
+TEST(DockerConfigTest, ARuntimeOfSomebodyElseIsNotTakenAway) {
+  EXPECT_TRUE(test::fails(
+      remove_docker_runtime(R"({"runtimes":{"ipu":{"path":"/usr/bin/runc"}}})", "ipu", kFile),
+      Code::kExists, "'/usr/bin/runc'"));
+}
+
+TEST(DockerConfigTest, WhatIsNoConfigurationIsRefused) {
+  EXPECT_TRUE(test::fails(add_docker_runtime("{", kEntry, kFile), Code::kInvalid, "daemon.json"));
+  EXPECT_TRUE(test::fails(add_docker_runtime("[]", kEntry, kFile), Code::kInvalid, "JSON object"));
+  EXPECT_TRUE(test::fails(add_docker_runtime(R"({"runtimes":[]})", kEntry, kFile), Code::kInvalid,
+                          "'runtimes'"));
+  EXPECT_TRUE(test::fails(remove_docker_runtime("{", "ipu", kFile), Code::kInvalid, "daemon.json"));
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/drop_in.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/outcome.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+
+const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
+const RuntimeEntry kDefault{"ipu", "/usr/bin/ipu-container-runtime", true};
+
+TEST(DropInTest, SaysWhereTheRuntimeIs) {
+  const std::string podman = podman_drop_in(kEntry);
+  const std::string crio = crio_drop_in(kEntry);
+  for (const Registered& found : {find_podman_runtime(podman, "ipu", "p").take(),
+                                  find_crio_runtime(crio, "ipu", "c").take()}) {
+    EXPECT_EQ(found.path, kEntry.path);
+    EXPECT_FALSE(found.is_default);
+  }
+  EXPECT_TRUE(is_drop_in(podman));
+  EXPECT_TRUE(is_drop_in(crio));
+  EXPECT_FALSE(is_drop_in("[engine]\n"));
+}
+
+TEST(DropInTest, IsTheDefaultOnlyWhenAskedFor) {
+  EXPECT_TRUE(find_podman_runtime(podman_drop_in(kDefault), "ipu", "p").take().is_default);
+  EXPECT_TRUE(find_crio_runtime(crio_drop_in(kDefault), "ipu", "c").take().is_default);
+}
+
+TEST(DropInTest, WhatIsNotThereIsNotFound) {
+  for (const FileText& text :
+       {FileText(), FileText(""), FileText("[engine]\n"), FileText("[crio.runtime]\n"),
+        FileText("[engine.runtimes]\nx = [\"/x\"]\n"),
+        FileText("[crio.runtime.runtimes.x]\nruntime_path = \"/x\"\n")}) {
+    EXPECT_EQ(find_podman_runtime(text, "ipu", "p").take().path, "");
+    EXPECT_EQ(find_crio_runtime(text, "ipu", "c").take().path, "");
+  }
+  EXPECT_TRUE(test::fails(find_podman_runtime("[", "ipu", "p"), Code::kInvalid, "p line 1"));
+  EXPECT_TRUE(test::fails(find_crio_runtime("[", "ipu", "c"), Code::kInvalid, "c line 1"));
+}
+
+}  // namespace
+}  // namespace hook
