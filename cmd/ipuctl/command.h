@@ -75,6 +75,7 @@ void add_pool_commands(CLI::App& app, Command& chosen);
 void add_history_commands(CLI::App& app, Command& chosen);
 void add_ledger_commands(CLI::App& app, Command& chosen);
 void add_ledger_repair(CLI::App& group, Command& chosen);
+void add_runtime_commands(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 
 // The pool NAME of the configuration; the first one if NAME is empty.

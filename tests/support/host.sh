@@ -21,6 +21,8 @@ CONTROLLER=10.1.3.101:8090
 SIM_LOG=/run/service/simulator.jsonl
 SIM_OPTIONS=()
 DOCKER_OPTIONS=()
+# How dockerd is told about the runtime; empty: by its daemon.json.
+DOCKER_RUNTIME=(--add-runtime "ipu=$BINDIR/ipu-container-runtime")
 
 # Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
 wait_until() {
@@ -173,13 +175,13 @@ sim_start() {
 
 sim_stop() { host_stop simulator; }
 
-# Starts dockerd with the runtime "ipu", one image, "busybox", and the options in DOCKER_OPTIONS; returns
-# when it answers.
+# Starts dockerd with the runtime "ipu" as DOCKER_RUNTIME says, one image, "busybox", and the options in
+# DOCKER_OPTIONS; returns when it answers.
 docker_start() {
   host_spawn docker dockerd --data-root /var/lib/docker --exec-root /run/docker \
     -H unix:///run/docker.sock --pidfile /run/docker.pid --storage-driver overlay2 \
     --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$HOST_CGROUP" \
-    --add-runtime "ipu=$BINDIR/ipu-container-runtime" "${DOCKER_OPTIONS[@]}"
+    "${DOCKER_RUNTIME[@]}" "${DOCKER_OPTIONS[@]}"
   if ! wait_until 30 docker_answers; then
     echo 'docker_start: dockerd does not answer' >&2
     host_run tail -n 20 /run/service/docker.log >&2
