@@ -49,6 +49,24 @@ std::string read_link(const std::string& path) {
   return length > 0 && target[0] == '/' ? std::string(target, static_cast<size_t>(length)) : "";
 }
 
+// Whether a uid_map, see user_namespaces(7), leaves users out: of a namespace that is not the
+// first.
+bool is_partial(std::string_view uid_map) {
+  constexpr std::string_view kAll = "4294967295";
+  return !base::trim(uid_map).ends_with(kAll);
+}
+
+// In a user namespace the host's root looks as each user does who is not mapped there.
+bool is_roots(const struct stat& file) {
+  if (file.st_uid == 0) return true;
+  constexpr size_t kMaxText = 4096;
+  const Result<std::string> map = base::read_file("/proc/self/uid_map", kMaxText);
+  const Result<std::string> overflow = base::read_file("/proc/sys/kernel/overflowuid", kMaxText);
+  if (!map.ok() || !overflow.ok() || !is_partial(map.value())) return false;
+  const Result<uid_t> unmapped = base::parse_int<uid_t>(base::trim(overflow.value()), 0, UINT_MAX);
+  return unmapped.ok() && unmapped.value() == file.st_uid;
+}
+
 Status check_runtime(const std::string& path, const struct stat& file) {
   struct stat self {};
   if (::stat("/proc/self/exe", &self) == 0 && self.st_dev == file.st_dev &&
@@ -58,7 +76,7 @@ Status check_runtime(const std::string& path, const struct stat& file) {
                      "' is this program itself; name runc or crun in runtime.paths"));
   }
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-  if (!S_ISREG(file.st_mode) || file.st_uid != 0 || (file.st_mode & kOthersWrite) != 0) {
+  if (!S_ISREG(file.st_mode) || !is_roots(file) || (file.st_mode & kOthersWrite) != 0) {
     return Error(Code::kDenied, str("low-level runtime '", path,
                                     "' must be a file of root that nobody else can write"));
   }

@@ -10,7 +10,8 @@
 namespace hook {
 
 // The first of CANDIDATES that exists. It must be a regular file of root that nobody else can
-// write, and not this program itself; kDenied otherwise.
+// write (in a user namespace: of a user who is not mapped there), and not this program itself;
+// kDenied otherwise.
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
 // The candidates for a command that must work without the configuration (kill, delete, state, ...):

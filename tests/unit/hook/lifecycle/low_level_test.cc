@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -56,6 +58,22 @@ TEST_F(LowLevelTest, MustBeAFileOfRoot) {
   const std::string path = program("p");
   ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
   EXPECT_TRUE(test::fails(choose_runtime({path}), Code::kDenied, "'" + path + "'"));
+}
+
+// As in rootless docker, where the files of the host's root belong to nobody.
+TEST_F(LowLevelTest, MayBeOfTheHostsRootInAUserNamespace) {
+  REQUIRES_ROOT();
+  const std::string path = program("p");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct stat file {};
+    const bool is_nobodys =
+        ::unshare(CLONE_NEWUSER) == 0 && ::stat(path.c_str(), &file) == 0 && file.st_uid != 0;
+    ::_exit(is_nobodys && choose_runtime({path}).ok() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(LowLevelTest, MustNotBeThisProgram) {
