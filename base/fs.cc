@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,8 @@
 
 namespace base {
 namespace {
+
+constexpr const char* kSelinuxLabel = "security.selinux";
 
 Status sync_fd(int fd, std::string_view what) {
   // Some file systems (a read-only or special one) cannot sync; what they hold is not durable
@@ -33,11 +36,22 @@ Status fill(int fd, std::string_view data, const std::string& name,
   if (::fchmod(fd, attributes.mode) != 0) {
     return Error::from_errno(errno, str("set the mode of ", quote(name)));
   }
+  const std::string label = attributes.selinux.value_or("");
+  if (!label.empty() && ::fsetxattr(fd, kSelinuxLabel, label.data(), label.size(), 0) != 0) {
+    return Error::from_errno(errno, str("set the SELinux label of ", quote(name)));
+  }
   TRY(write_all(fd, data, name));
   return sync_fd(fd, name);
 }
 
 }  // namespace
+
+std::optional<std::string> selinux_label(int fd) {
+  char label[4096];
+  const ssize_t length = ::fgetxattr(fd, kSelinuxLabel, label, sizeof label);
+  if (length <= 0) return std::nullopt;
+  return std::string(label, static_cast<size_t>(length));
+}
 
 Result<Fd> open_at(int dir_fd, const std::string& path, int flags, mode_t mode) {
   int fd = -1;

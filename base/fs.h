@@ -25,12 +25,16 @@ Result<std::optional<std::string>> read_file_if_exists(const std::string& path, 
 // All of DATA, over as many write(2) calls as it takes.
 Status write_all(int fd, std::string_view data, std::string_view what);
 
-// Owner and mode of a file that write_atomic makes.
+// Owner, mode and SELinux label of a file that write_atomic makes.
 struct FileAttributes {
   mode_t mode = 0644;
-  std::optional<uid_t> uid;  // unset: the caller's
-  std::optional<gid_t> gid;
+  std::optional<uid_t> uid = {};  // unset: the caller's
+  std::optional<gid_t> gid = {};
+  std::optional<std::string> selinux = {};  // unset: what the directory gives
 };
+
+// The SELinux label of an open file, as it is stored; absent if it has none.
+std::optional<std::string> selinux_label(int fd);
 
 // Makes NAME in DIR_FD hold exactly DATA: after success the new content, after failure or a crash
 // the old, never a part. A temporary file of a failed write is removed. Synced to disk.

@@ -27,15 +27,18 @@ using base::Result;
 using base::Status;
 using hook::Config;
 
-// The bundle, if it is one that may be ours: it is there, and it names one of the product's keys.
+// The bundle, if it is one that may be ours: it names one of the product's keys. The low-level
+// runtime has its own words for one that is not there or cannot be read.
 Result<std::optional<hook::Bundle>> open_bundle(const hook::CommandLine& line) {
   Result<hook::Bundle> bundle = hook::Bundle::open(line.bundle, line.config_name);
   if (bundle.ok()) {
     if (!hook::mentions_ipus(bundle.value().config())) return std::optional<hook::Bundle>();
     return std::optional<hook::Bundle>(std::move(bundle).take());
   }
-  // The low-level runtime has its own words for a bundle that is not there.
-  if (bundle.error().code() == Code::kNotFound) return std::optional<hook::Bundle>();
+  const Code code = bundle.error().code();
+  if (code == Code::kNotFound || code == Code::kDenied || code == Code::kInvalid) {
+    return std::optional<hook::Bundle>();
+  }
   return std::move(bundle).error();
 }
 
@@ -44,6 +47,7 @@ Status prepare(const hook::CommandLine& line, const Result<Config>& config,
   const hook::SpecView view = TRY(hook::parse_spec(bundle.config()));
   if (!hook::asks_for_ipus(view.environment, view.annotations)) return {};
   if (!config.ok()) return config.error();
+  TRY(bundle.check_replaceable());
   const hook::PolicyConfig& policy = config.value().policy;
   const std::optional<hook::Request> request =
       TRY(hook::parse_request(view.environment, view.annotations, policy));

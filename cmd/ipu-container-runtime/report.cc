@@ -25,12 +25,18 @@ std::string log_line(const hook::CommandLine& line, const std::string& message) 
   return base::str("time=\"", time, "\" level=error msg=", base::to_text(message), "\n");
 }
 
+// Standard error has the message anyway; the other two are crun's, and no files.
+bool is_file(std::string_view log) {
+  return !log.empty() && log != "/dev/stderr" && !log.starts_with("syslog:") &&
+         !log.starts_with("journald:");
+}
+
 }  // namespace
 
 void report(const hook::CommandLine& line, const base::Error& error) {
   const std::string message = base::one_line("ipu: " + error.message(), kMaxMessage);
   (void)base::write_all(STDERR_FILENO, message + "\n", "standard error");
-  if (line.log.empty() || line.log == "/dev/stderr") return;
+  if (!is_file(line.log)) return;
   const base::Result<base::Fd> log =
       base::open_at(AT_FDCWD, line.log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
   if (log.ok()) (void)base::write_all(log.value().get(), log_line(line, message), line.log);

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "hook/oci/spec.h"
 
 namespace hook {
 
@@ -25,10 +24,6 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
   std::error_code err;
   bundle.path_ = std::filesystem::absolute(path, err).lexically_normal().string();
   bundle.config_name_ = config_name;
-  if (config_name.empty() || config_name.find('/') != std::string::npos) {
-    return Error(Code::kUnsupported, str("configuration ", base::quote(config_name),
-                                         " of the bundle must be a file directly in it"));
-  }
   // O_NONBLOCK: what is there may be a FIFO.
   const base::Fd file =
       TRY(base::open_at(bundle.directory_.get(), config_name, O_RDONLY | O_NONBLOCK));
@@ -39,9 +34,16 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
   if (!S_ISREG(status.st_mode)) {
     return Error(Code::kNotFound, str("configuration '", config_name, "' is not a regular file"));
   }
-  bundle.attributes_ = {status.st_mode & 07777, status.st_uid, status.st_gid};
-  bundle.config_ = TRY(base::read_all(file.get(), kMaxSpecBytes, config_name));
+  bundle.attributes_ = {status.st_mode & 07777, status.st_uid, status.st_gid,
+                        base::selinux_label(file.get())};
+  bundle.config_ = TRY(base::read_all(file.get(), kMaxBundleConfig, config_name));
   return bundle;
+}
+
+Status Bundle::check_replaceable() const {
+  if (!config_name_.empty() && config_name_.find('/') == std::string::npos) return {};
+  return Error(Code::kUnsupported, str("configuration ", base::quote(config_name_),
+                                       " of the bundle must be a file directly in it"));
 }
 
 Status Bundle::replace_config(const std::string& text) {

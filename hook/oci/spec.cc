@@ -71,11 +71,6 @@ Result<NetworkNamespace> read_network(const Json& spec) {
 
 }  // namespace
 
-bool mentions_ipus(std::string_view text) {
-  return text.find("\"IPU_") != std::string_view::npos ||
-         text.find("\"graphcore.ai/ipu.") != std::string_view::npos;
-}
-
 Result<SpecView> parse_spec(std::string_view text) {
   const Json json = TRY(parse_document(text));
   SpecView view;

@@ -13,7 +13,7 @@
 
 namespace hook {
 
-// The longest config.json that is read.
+// The longest config.json that is parsed.
 inline constexpr size_t kMaxSpecBytes = 16 << 20;
 
 // Where a container's network namespace comes from.
@@ -68,10 +68,6 @@ struct SpecEdit {
   std::map<std::string, RdmaLimit> rdma_limits;
 };
 
-// Whether TEXT can hold a request at all: one of the product's keys stands in it. False means that
-// the container is none of our business, whatever else the text is.
-[[nodiscard]] bool mentions_ipus(std::string_view text);
-
 // What the product reads of a config.json.
 struct SpecView {
   std::vector<std::string> environment;  // process.env, in order
@@ -85,7 +81,8 @@ struct SpecView {
 // the environment is larger than a program can be started with.
 base::Result<SpecView> parse_spec(std::string_view text);
 
-// TEXT with EDIT made. What EDIT does not name keeps its bytes: its order, and each number as it was
+// TEXT with EDIT made, and without what an earlier edit added to it, as it noted in the annotation
+// graphcore.ai/ipu.added. What neither names keeps its bytes: its order, and each number as it was
 // written. Making the same edit again changes nothing. Fails as parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 

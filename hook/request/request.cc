@@ -37,8 +37,9 @@ struct KeyName {
 };
 
 constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
-constexpr std::string_view kLeaseAnnotation =
-    "graphcore.ai/ipu.lease";  // ours, from an earlier edit
+// Ours, from an earlier edit.
+constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
+                                                             "graphcore.ai/ipu.added"};
 
 constexpr std::array<KeyName, 9> kKeys = {{
     {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
@@ -85,9 +86,14 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
   return {};
 }
 
+bool is_own(std::string_view annotation) {
+  return std::find(kOwnAnnotations.begin(), kOwnAnnotations.end(), annotation) !=
+         kOwnAnnotations.end();
+}
+
 Status read_annotations(const std::map<std::string, std::string>& annotations, Givens& givens) {
   for (const auto& [name, value] : annotations) {
-    if (!name.starts_with(kAnnotationPrefix) || name == kLeaseAnnotation) continue;
+    if (!name.starts_with(kAnnotationPrefix) || is_own(name)) continue;
     const KeyName* known = nullptr;
     for (const KeyName& key : kKeys) {
       if (key.annotation == name) known = &key;
@@ -257,6 +263,13 @@ bool declines(const Givens& givens) {
 }
 
 }  // namespace
+
+bool mentions_ipus(std::string_view config) {
+  if (config.find(str('"', kAnnotationPrefix)) != std::string_view::npos) return true;
+  return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
+    return !key.variable.empty() && config.find(str('"', key.variable)) != std::string_view::npos;
+  });
+}
 
 bool asks_for_ipus(const std::vector<std::string>& environment,
                    const std::map<std::string, std::string>& annotations) {

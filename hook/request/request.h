@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -29,6 +30,10 @@ struct Request {
   bool network = true;  // false: it asked for none
   bool operator==(const Request&) const = default;
 };
+
+// Whether the text of a config.json can hold a request at all: one of the product's keys stands in
+// it. False means that the container is none of our business, whatever else the text is.
+[[nodiscard]] bool mentions_ipus(std::string_view config);
 
 // Whether any key of the product is there that asks for IPUs, well-formed or not. Needs no policy.
 [[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,

@@ -5,11 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/scope.h"
-#include "hook/oci/spec.h"
 #include "tests/support/outcome.h"
+#include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
 namespace hook {
@@ -95,15 +96,36 @@ TEST_F(BundleTest, IsNotFoundWhereThereIsNone) {
   EXPECT_TRUE(test::fails(Bundle::open(dir_.path(), "config.json"), Code::kNotFound));
 }
 
-TEST_F(BundleTest, HasItsConfigurationDirectlyInIt) {
-  for (const char* name : {"", "../config.json", "/etc/passwd", "a/b.json"}) {
-    EXPECT_TRUE(test::fails(Bundle::open(dir_.path(), name), Code::kUnsupported)) << name;
-  }
+TEST_F(BundleTest, IsReadFromElsewhereButReplacedOnlyWhereItIs) {
+  ASSERT_TRUE(base::ensure_dir(dir_ / "a", 0755).ok());
+  write("a/b.json", "{}");
+  const Bundle bundle = Bundle::open(dir_.path(), "a/b.json").take();
+  EXPECT_EQ(bundle.config(), "{}");
+  EXPECT_TRUE(test::fails(bundle.check_replaceable(), Code::kUnsupported, "directly in it"));
+  const Bundle absolute = Bundle::open("/", dir_ / "a/b.json").take();
+  EXPECT_EQ(absolute.config(), "{}");
+  EXPECT_TRUE(test::fails(absolute.check_replaceable(), Code::kUnsupported));
+  write("config.json", "{}");
+  EXPECT_TRUE(test::succeeds(Bundle::open(dir_.path(), "config.json").take().check_replaceable()));
 }
 
 TEST_F(BundleTest, RefusesAConfigurationThatIsTooLong) {
-  write("config.json", std::string(kMaxSpecBytes + 1, ' '));
+  write("config.json", std::string(kMaxBundleConfig + 1, ' '));
   EXPECT_TRUE(test::fails(Bundle::open(dir_.path(), "config.json"), Code::kInvalid, "longer than"));
+}
+
+// Also without SELinux the kernel keeps the attribute.
+TEST_F(BundleTest, KeepsTheSelinuxLabel) {
+  REQUIRES_ROOT();
+  constexpr std::string_view kLabel = "system_u:object_r:container_file_t:s0";
+  write("config.json", "{}");
+  const std::string path = dir_ / "config.json";
+  ASSERT_EQ(::setxattr(path.c_str(), "security.selinux", kLabel.data(), kLabel.size(), 0), 0);
+  Bundle bundle = Bundle::open(dir_.path(), "config.json").take();
+  ASSERT_TRUE(test::succeeds(bundle.replace_config("new")));
+  char label[64] = {};
+  const ssize_t length = ::getxattr(path.c_str(), "security.selinux", label, sizeof label);
+  EXPECT_EQ(std::string_view(label, static_cast<size_t>(std::max<ssize_t>(length, 0))), kLabel);
 }
 
 }  // namespace

@@ -116,12 +116,5 @@ TEST(ParseSpec, RefusesATextThatIsTooLong) {
                           "longer than 16777216 bytes"));
 }
 
-TEST(MentionsIpus, SeesTheKeysOfTheProductOnly) {
-  EXPECT_TRUE(mentions_ipus(docker_config()));
-  EXPECT_TRUE(mentions_ipus(R"({"annotations":{"graphcore.ai/ipu.count":"4"}})"));
-  EXPECT_FALSE(mentions_ipus(R"({"process":{"env":["CPU_COUNT=4","MY_IPU_COUNT=1"]}})"));
-  EXPECT_FALSE(mentions_ipus(""));
-}
-
 }  // namespace
 }  // namespace hook

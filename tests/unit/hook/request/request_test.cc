@@ -28,6 +28,16 @@ Request requested(const Environment& environment, const Annotations& annotations
   return result.ok() && result.value() ? *result.value() : Request{};
 }
 
+TEST(MentionsIpus, SeesTheKeysOfTheProductOnly) {
+  EXPECT_TRUE(mentions_ipus(R"({"process":{"env":["PATH=/bin","IPU_COUNT=4"]}})"));
+  EXPECT_TRUE(mentions_ipus(R"({"process":{"env":["IPU_VISIBLE_DEVICES=all"]}})"));
+  EXPECT_TRUE(mentions_ipus(R"({"annotations":{"graphcore.ai/ipu.count":"4"}})"));
+  EXPECT_TRUE(mentions_ipus(R"({"annotations":{"graphcore.ai/ipu.nonsense":"4"}})"));
+  EXPECT_FALSE(
+      mentions_ipus(R"({"process":{"env":["CPU_COUNT=4","MY_IPU_COUNT=1","IPU_MODEL=2"]}})"));
+  EXPECT_FALSE(mentions_ipus(""));
+}
+
 TEST(Request, IsAbsentWithoutAKeyOfTheProduct) {
   for (const Environment& environment :
        {Environment{}, Environment{"PATH=/bin", "CPU_COUNT=3", "IPU_COUNTS=3", "ipu_count=3"}}) {
@@ -108,6 +118,10 @@ TEST(Request, HasATenantOfOneShortLine) {
 
 TEST(Request, CannotNameItsTenantByAVariable) {
   EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_TENANT=other"}).tenant, "");
+}
+
+TEST(Request, IgnoresWhatAnEarlierStartAdded) {
+  EXPECT_FALSE(asks_for_ipus({}, {{"graphcore.ai/ipu.added", "{}"}}));
 }
 
 TEST(Request, IgnoresTheLeaseOfAnEarlierStart) {
