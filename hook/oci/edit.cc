@@ -12,6 +12,9 @@ namespace {
 using base::Json;
 using base::Result;
 
+// Where an edit notes, as JSON, what it added: the names of devices and mounts, and RDMA devices.
+constexpr const char* kAddedAnnotation = "graphcore.ai/ipu.added";
+
 // A member of an object, made if it is absent or null.
 Json& object_in(Json& parent, const char* name) {
   Json& member = parent[name];
@@ -35,8 +38,18 @@ bool has(const Json& item, const char* key, const std::string& value) {
   return item.is_object() && item.contains(key) && item[key] == value;
 }
 
-void add_device(Json& linux_section, const DeviceNode& device) {
+bool has_item(const Json& list, const char* key, const std::string& value) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Json& item) { return has(item, key, value); });
+}
+
+Json allow_rule(const Json& major, const Json& minor) {
+  return {{"allow", true}, {"type", "c"}, {"major", major}, {"minor", minor}, {"access", "rw"}};
+}
+
+void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
   Json& nodes = list_in(linux_section, "devices");
+  if (!has_item(nodes, "path", device.path)) added["devices"].push_back(device.path);
   erase_if(nodes, [&](const Json& item) { return has(item, "path", device.path); });
   nodes.push_back({{"path", device.path},
                    {"type", "c"},
@@ -46,17 +59,16 @@ void add_device(Json& linux_section, const DeviceNode& device) {
                    {"uid", 0},
                    {"gid", 0}});
   // Appended: the order counts, and the rule that denies everything stands first.
-  const Json rule = {{"allow", true},
-                     {"type", "c"},
-                     {"major", device.major},
-                     {"minor", device.minor},
-                     {"access", "rw"}};
+  const Json rule = allow_rule(device.major, device.minor);
   Json& rules = list_in(object_in(linux_section, "resources"), "devices");
   erase_if(rules, [&](const Json& item) { return item == rule; });
   rules.push_back(rule);
 }
 
-void add_mount(Json& mounts, const FileMount& mount) {
+void add_mount(Json& mounts, const FileMount& mount, Json& added) {
+  if (!has_item(mounts, "destination", mount.destination)) {
+    added["mounts"].push_back(mount.destination);
+  }
   erase_if(mounts, [&](const Json& item) { return has(item, "destination", mount.destination); });
   mounts.push_back({{"destination", mount.destination},
                     {"type", "bind"},
@@ -136,12 +148,56 @@ void give_own_network(Json& linux_section) {
   namespaces.push_back({{"type", "network"}});
 }
 
-void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& limits) {
+void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& limits, Json& added) {
   Json& rdma = object_in(object_in(linux_section, "resources"), "rdma");
   for (const auto& [device, limit] : limits) {
+    if (!rdma.contains(device)) added["rdma"].push_back(device);
     Json& entry = object_in(rdma, device.c_str());
     if (limit.handles) entry["hcaHandles"] = *limit.handles;
     if (limit.objects) entry["hcaObjects"] = *limit.objects;
+  }
+}
+
+// The names that NOTE, of an earlier edit, has of KIND.
+std::vector<std::string> noted(const Json& note, const char* kind) {
+  std::vector<std::string> names;
+  const auto list = note.find(kind);
+  if (list == note.end() || !list->is_array()) return names;
+  for (const Json& name : *list) {
+    if (name.is_string()) names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+void take_back_device(Json& linux_section, const std::string& path) {
+  Json& nodes = list_in(linux_section, "devices");
+  Json& rules = list_in(object_in(linux_section, "resources"), "devices");
+  for (const Json& node : nodes) {
+    if (!has(node, "path", path) || !node.contains("major") || !node.contains("minor")) continue;
+    const Json rule = allow_rule(node["major"], node["minor"]);
+    erase_if(rules, [&](const Json& item) { return item == rule; });
+  }
+  erase_if(nodes, [&](const Json& item) { return has(item, "path", path); });
+}
+
+// What an earlier edit of the same bundle added goes: its devices may be another container's now.
+void take_back(Json& spec) {
+  const auto annotations = spec.find("annotations");
+  if (annotations == spec.end() || !annotations->contains(kAddedAnnotation)) return;
+  const Json text = (*annotations)[kAddedAnnotation];
+  annotations->erase(kAddedAnnotation);
+  const Result<Json> note =
+      base::parse_json(text.is_string() ? text.get<std::string>() : "", kAddedAnnotation);
+  if (!note.ok() || !note.value().is_object()) return;
+  for (const std::string& path : noted(note.value(), "devices")) {
+    take_back_device(object_in(spec, "linux"), path);
+  }
+  for (const std::string& destination : noted(note.value(), "mounts")) {
+    erase_if(list_in(spec, "mounts"),
+             [&](const Json& item) { return has(item, "destination", destination); });
+  }
+  for (const std::string& device : noted(note.value(), "rdma")) {
+    object_in(object_in(object_in(spec, "linux"), "resources"), "rdma").erase(device);
   }
 }
 
@@ -150,16 +206,21 @@ void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& lim
 Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   const Json original = TRY(parse_document(text));
   Json spec = original;
-  for (const DeviceNode& device : edit.devices) add_device(object_in(spec, "linux"), device);
+  Json added = Json::object();
+  take_back(spec);
+  for (const DeviceNode& device : edit.devices) {
+    add_device(object_in(spec, "linux"), device, added);
+  }
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
-  if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
-  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
+  if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits, added);
+  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount, added);
   Json& process = object_in(spec, "process");
   edit_environment(list_in(process, "env"), edit);
   if (edit.memlock) set_memlock(list_in(process, "rlimits"), *edit.memlock);
   forget_capabilities(process, edit.forget_capabilities);
   edit_hooks(spec, edit);
   for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;
+  if (!added.empty()) object_in(spec, "annotations")[kAddedAnnotation] = base::to_text(added);
   return base::rewrite_json(text, original, spec);
 }
 

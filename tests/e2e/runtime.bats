@@ -23,6 +23,23 @@ teardown() {
   assert_equal "$output" ''
 }
 
+@test "a bundle that is started a second time has the second lease alone" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  create once
+  runtime delete --force once
+  create twice
+  run -0 in_host jq -r '[.annotations["graphcore.ai/ipu.lease"]] + [.hooks[][].args[-1]] | unique | .[]' "$BUNDLE/config.json"
+  assert_equal "$output" "$(ipuctl ps --output json | jq -r '.[].lease')"
+  assert_equal "$(in_host jq '[.mounts[] | select(.destination == "/run/ipu/lease.json")] | length' "$BUNDLE/config.json")" 1
+}
+
+@test "crun's logs that are no files" {
+  make_bundle '.process.env += ["IPU_COUNT=3"]'
+  run -1 in_host sh -c "cd /run && ipu-container-runtime --log=syslog:ipu create --bundle $BUNDLE refused"
+  assert_contains "$output" "IPU_COUNT='3'"
+  run ! in_host test -e /run/syslog:ipu
+}
+
 @test "delete twice is harmless" {
   make_bundle '.process.env += ["IPU_COUNT=4"]'
   create good

@@ -65,7 +65,7 @@ TEST(EditSpec, ChangesNothingButWhatTheEditNames) {
     EXPECT_THAT(change["path"].get<std::string>(),
                 testing::MatchesRegex(
                     "/(process/(env|rlimits|capabilities/[a-z]+)/.*|mounts/-|"
-                    "hooks/(createRuntime|poststop/.*)|annotations/graphcore.ai~1ipu.lease|"
+                    "hooks/(createRuntime|poststop/.*)|annotations/graphcore.ai~1ipu.(lease|added)|"
                     "linux/devices/-|linux/resources/devices/-)"));
   }
 }
@@ -207,6 +207,40 @@ TEST(EditSpec, MakesSectionsThatAreAbsentOrNull) {
   EXPECT_EQ(from_nulls["hooks"], spec["hooks"]);
   EXPECT_EQ(from_nulls["linux"], spec["linux"]);
   EXPECT_EQ(from_nulls["mounts"], spec["mounts"]);
+}
+
+// plain runc may start a bundle twice. The first lease's devices are somebody else's by then.
+TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
+  SpecEdit first = edit_for("aa");
+  first.devices.push_back({"/dev/ipu3", 240, 12});
+  first.mounts.push_back({"/run/ipu/leases/aa/ipuof.conf", "/etc/ipuof.conf.d/ipuof.conf"});
+  first.rdma_limits["mlx5_3"] = {1, 2};
+  SpecEdit second = edit_for("bb");
+  second.devices = {{"/dev/infiniband/uverbs1", 231, 193}, {"/dev/infiniband/rdma_cm", 10, 58}};
+  second.rdma_limits["mlx5_1"] = {3, 4};
+  const std::string text = edited(edited(docker_config(), first), second);
+  EXPECT_EQ(parsed(text), parsed(edited(docker_config(), second)));
+  EXPECT_EQ(edited(text, second), text);
+}
+
+TEST(EditSpec, DoesNotTakeBackWhatWasThereBefore) {
+  const std::string text =
+      R"({"linux":{"devices":[{"path":"/dev/ipu3","type":"c","major":240,"minor":12}]}})";
+  SpecEdit first = edit_for("aa");
+  first.devices = {{"/dev/ipu3", 240, 12}};
+  SpecEdit second = edit_for("bb");
+  second.devices = {};
+  EXPECT_EQ(parsed(edited(edited(text, first), second))["linux"]["devices"].size(), 1U);
+}
+
+TEST(EditSpec, TakesNothingBackByANoteOfAnotherForm) {
+  for (const char* note :
+       {"1", R"("no json")", R"("[1]")", R"("{\"devices\":[1,{}],\"mounts\":2}")"}) {
+    const std::string text = str(R"({"annotations":{"graphcore.ai/ipu.added":)", note, "}}");
+    const Json spec = parsed(edited(text, edit_for("aa")));
+    EXPECT_EQ(spec["linux"], parsed(edited("{}", edit_for("aa")))["linux"]) << note;
+    EXPECT_EQ(spec["annotations"].size(), 2U) << note;
+  }
 }
 
 TEST(EditSpec, PassesOverEntriesThatAreNoObjects) {
