@@ -36,9 +36,7 @@ struct Start {
   const Config& config;
   const PoolConfig& pool;
   const Request& request;
-  std::string container;
-  std::string bundle;
-  std::string state_dir;
+  const Newcomer& newcomer;
   std::string sandbox = {};  // whose lease it joins; empty: none
   HostLook host = {};        // nothing for cards
 };
@@ -105,7 +103,7 @@ Status allocate(Env& env, const Start& start, const Granted& granted, Lease& lea
 }
 
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease& lease,
-                  Bundle& bundle) {
+                  const Apply& apply) {
   const Granted granted =
       TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
   TRY(allocate(env, start, granted, lease));
@@ -114,8 +112,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease&
   TRY(write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(write_lease_record(env.run_dir, lease));
   if (input.orders.probe.count() > 0) env.start_probe(lease.id);
-  const std::string edited = TRY(edit_spec(bundle.config(), plan.edit));
-  return bundle.replace_config(edited);
+  return apply(plan);
 }
 
 // What a failed create leaves. A name that was taken belongs to a partition that is not ours; a
@@ -128,7 +125,7 @@ PartitionFate fate_after(const Lease& lease, const Error& error) {
 
 // Gives back what the lease holds and returns the error that ended it. What cannot be given back
 // now is noted in the ledger.
-Status abandon(Env& env, Lease lease, const Error& error, PartitionFate partition) {
+Error abandon(Env& env, Lease lease, const Error& error, PartitionFate partition) {
   env.ledger.note(lease.id, EventKind::kError, error.message());
   (void)release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime), partition);
   return error;
@@ -151,14 +148,16 @@ Status check_request(const PoolConfig& pool, const Request& request) {
 }
 
 Intent intent_of(const Start& start, const base::ProcessId& owner) {
-  Intent intent{start.container, start.bundle, start.request.tenant, start.pool, {}, 0, owner};
+  const Newcomer& newcomer = start.newcomer;
+  Intent intent{
+      newcomer.container, newcomer.bundle, start.request.tenant, start.pool, {}, 0, owner};
   // Of several rails it is not known yet which will be needed; of a shared namespace, whether any.
   if (!start.host.shared && start.host.rails.size() == 1) {
     intent.rails = {start.host.rails.front().request.rail};
   }
   intent.sandbox = start.sandbox;
   intent.history = start.config.ledger.history;
-  intent.state_dir = start.state_dir;
+  intent.state_dir = newcomer.state_dir;
   intent.ipus = ipus_of(start.request);
   if (!start.request.partition.empty()) {
     intent.named = NamedPartition{start.request.partition, start.request.gcd};
@@ -218,21 +217,19 @@ std::string resource_of(const Start& start) {
 }
 
 WaitFor wait_for(const Start& start) {
-  return {resource_of(start), start.container, ipus_of(start.request), start.request.wait};
+  return {resource_of(start), start.newcomer.container, ipus_of(start.request), start.request.wait};
 }
 
 }  // namespace
 
-Status prepare_container(Env& env, const Config& config, const Request& request,
-                         const std::string& container, Bundle& bundle,
-                         const std::string& state_dir) {
+Result<Lease> prepare_lease(Env& env, const Config& config, const Request& request,
+                            const Newcomer& newcomer, const Apply& apply) {
   const PoolConfig pool = TRY(find_pool(config, request.pool));
   TRY(check_request(pool, request));
-  const SpecView view = TRY(parse_spec(bundle.config()));
-  Start start{config, pool, request, container, bundle.path(), state_dir};
+  Start start{config, pool, request, newcomer};
   if (uses_network(pool.provider)) {
-    start.host = TRY(inspect_host(env, config.network, view.network));
-    start.sandbox = TRY(find_sandbox(env, start, sandbox_of(view.annotations)));
+    start.host = TRY(inspect_host(env, config.network, newcomer.network));
+    start.sandbox = TRY(find_sandbox(env, start, sandbox_of(newcomer.annotations)));
   }
   TRY(reconcile_soon(env));
   const auto patience = Deadline::after(request.wait);
@@ -247,9 +244,22 @@ Status prepare_container(Env& env, const Config& config, const Request& request,
     const PartitionFate fate = fate_after(lease, grant.error());
     return abandon(env, std::move(lease), grant.error(), fate);
   }
-  const Status filled = fill_lease(env, start, grant.value(), lease, bundle);
-  if (filled.ok()) return {};
+  const Status filled = fill_lease(env, start, grant.value(), lease, apply);
+  if (filled.ok()) return lease;
   return abandon(env, std::move(lease), filled.error(), PartitionFate::kMayExist);
+}
+
+Status prepare_container(Env& env, const Config& config, const Request& request,
+                         const std::string& container, Bundle& bundle,
+                         const std::string& state_dir) {
+  const SpecView view = TRY(parse_spec(bundle.config()));
+  const Newcomer newcomer{container, bundle.path(), view.network, view.annotations, state_dir};
+  const auto apply = [&](const Plan& plan) -> Status {
+    const std::string edited = TRY(edit_spec(bundle.config(), plan.edit));
+    return bundle.replace_config(edited);
+  };
+  TRY(prepare_lease(env, config, request, newcomer, apply));
+  return {};
 }
 
 }  // namespace hook

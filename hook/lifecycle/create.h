@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of a container, before the low-level runtime is called: from its bundle to a lease and
-// an edited bundle.
+// The start of a container, before its program runs: from what it asks for to a lease and all that
+// belongs to it.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/inject/bundle.h"
 #include "hook/lifecycle/env.h"
+#include "hook/plan/plan.h"
 #include "hook/request/request.h"
 
 namespace hook {
 
-// Grants REQUEST to the container CONTAINER of BUNDLE: a lease ALLOCATED, its partition ACTIVE, its
-// files written, config.json replaced. After an error nothing of it is left (what cannot be undone
-// now is noted in the ledger for reconcile()), and config.json is as it was. Takes at most
-// request.wait plus config.pool.timeout and a few seconds. STATE_DIR is the container's at its
-// low-level runtime, if that is known.
+// A container that is being started, as its engine describes it.
+struct Newcomer {
+  std::string container;     // its id
+  std::string bundle;        // the path of its bundle
+  NetworkNamespace network;  // that it will be in
+  std::map<std::string, std::string> annotations;
+  std::string state_dir = {};  // at its low-level runtime, if that is known
+};
+
+// Gives the container what PLAN says. The files of the lease are written by then.
+using Apply = std::function<base::Status(const Plan& plan)>;
+
+// Grants REQUEST to NEWCOMER: a lease ALLOCATED, its partition ACTIVE, its files written, the plan
+// applied. After an error nothing of it is left (what cannot be undone now is noted in the ledger
+// for reconcile()), but for what APPLY did. Takes at most request.wait plus the pool's timeout and
+// a few seconds.
+base::Result<Lease> prepare_lease(Env& env, const Config& config, const Request& request,
+                                  const Newcomer& newcomer, const Apply& apply);
+
+// The same for the container CONTAINER of BUNDLE, whose config.json is replaced; after an error it
+// is as it was.
 base::Status prepare_container(Env& env, const Config& config, const Request& request,
                                const std::string& container, Bundle& bundle,
                                const std::string& state_dir = "");

@@ -29,7 +29,8 @@ constexpr auto kObject = Json::value_t::object;
 constexpr auto kArray = Json::value_t::array;
 
 // Every key that the product reads or changes. Parents stand before their children.
-constexpr std::array<Key, 15> kTouched = {{{"process", kObject},
+constexpr std::array<Key, 16> kTouched = {{{"process", kObject},
+                                           {"root", kObject},
                                            {"process.env", kArray},
                                            {"process.rlimits", kArray},
                                            {"process.capabilities", kObject},

@@ -69,6 +69,22 @@ Result<NetworkNamespace> read_network(const Json& spec) {
   return NetworkNamespace{NetworkNamespace::Kind::kHost, ""};
 }
 
+std::string read_root(const Json& spec) {
+  const Json& path = member(member(spec, "root"), "path");
+  return path.is_string() ? path.get<std::string>() : "";
+}
+
+std::set<std::string> read_capabilities(const Json& spec) {
+  std::set<std::string> names;
+  for (const Json& set : member(member(spec, "process"), "capabilities")) {
+    if (!set.is_array()) continue;
+    for (const Json& name : set) {
+      if (name.is_string()) names.insert(name.get<std::string>());
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<SpecView> parse_spec(std::string_view text) {
@@ -77,6 +93,8 @@ Result<SpecView> parse_spec(std::string_view text) {
   view.environment = TRY(read_environment(json));
   view.annotations = TRY(read_annotations(json));
   view.network = TRY(read_network(json));
+  view.root = read_root(json);
+  view.capabilities = read_capabilities(json);
   return view;
 }
 

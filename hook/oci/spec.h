@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,8 @@ struct SpecView {
   std::vector<std::string> environment;  // process.env, in order
   std::map<std::string, std::string> annotations;
   NetworkNamespace network;
+  std::string root;                    // root.path; relative: to the bundle
+  std::set<std::string> capabilities;  // of the process, in any of its sets
 };
 
 // kInvalid, with the key, if TEXT is no JSON object, if a key stands twice in an object, if a key
