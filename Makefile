@@ -21,6 +21,8 @@ SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+# Engines read no hook here: who wants them names this folder (podman --hooks-dir) or copies them.
+HOOKSDIR ?= $(PREFIX)/share/ipu-container-toolkit/hooks.d
 # Of logrotate, which reads no other folder.
 LOGROTATEDIR ?= /etc/logrotate.d
 SYSCONFDIR ?= /etc/ipu-container-toolkit
@@ -212,6 +214,7 @@ deps: ## install the Debian packages that building and testing need (root)
 
 MAN_PAGES := $(wildcard man/*.[0-9])
 UNITS := $(wildcard packaging/systemd/*)
+HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 .PHONY: install uninstall
 install: all ## install below DESTDIR and PREFIX; configures no engine, enables no unit, makes no user
@@ -220,12 +223,15 @@ install: all ## install below DESTDIR and PREFIX; configures no engine, enables 
 	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
 	install -d '$(DESTDIR)$(SYSTEMDUNITDIR)'
 	$(foreach u,$(UNITS),$(unit_paths) $(u) | install -m 0644 /dev/stdin '$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))'$(nl))
+	install -d '$(DESTDIR)$(HOOKSDIR)'
+	$(foreach h,$(HOOKS),$(unit_paths) $(h) | install -m 0644 /dev/stdin '$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 uninstall: ## remove what install put there
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
+	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 define nl
 

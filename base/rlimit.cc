@@ -30,4 +30,10 @@ Result<uint64_t> highest_memlock() {
   return limit.rlim_max;
 }
 
+Status set_memlock(pid_t pid, uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  if (::prlimit(pid, RLIMIT_MEMLOCK, &limit, nullptr) == 0) return {};
+  return Error::from_errno(errno, "set the limit of locked memory");
+}
+
 }  // namespace base

@@ -2,6 +2,8 @@
 // ipu-container-hook: called by the low-level runtime, with the container's state on standard
 // input.
 //   ipu-container-hook createRuntime|prestart|poststop --lease ID
+// by engines' hooks.d, where there is no wrapper:
+//   ipu-container-hook createRuntime|prestart|poststop
 // and by the product itself:
 //   ipu-container-hook probe --lease ID
 //   ipu-container-hook reconcile
@@ -19,9 +21,11 @@
 #include "base/detached.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/config/config.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/attach.h"
+#include "hook/lifecycle/hook_only.h"
 #include "hook/lifecycle/probe.h"
 #include "hook/lifecycle/release.h"
 #include "hook/oci/state.h"
@@ -30,6 +34,7 @@ namespace {
 
 using base::Code;
 using base::Error;
+using base::Result;
 using base::Status;
 
 // Shorter than the timeout in config.json, so that the reason comes from here and not from a
@@ -39,30 +44,63 @@ constexpr std::chrono::milliseconds kTime{10'000};
 constexpr std::chrono::milliseconds kReleaseTime{30'000};  // when nobody waits
 constexpr std::chrono::minutes kReconcileTime{5};
 
-bool is_well_formed(const std::vector<std::string_view>& args) {
+// What the command line says.
+struct Call {
+  std::string stage;     // "createRuntime", ...
+  std::string lease_id;  // empty: the wrapper was not there
+};
+
+Result<Call> parse_call(const std::vector<std::string_view>& args) {
   constexpr std::array<std::string_view, 4> kStages = {"createRuntime", "prestart", "poststop",
                                                        "probe"};
-  return args.size() == 3 && args[1] == "--lease" && hook::is_lease_id(args[2]) &&
-         std::find(kStages.begin(), kStages.end(), args[0]) != kStages.end();
+  const bool has_stage =
+      !args.empty() && std::find(kStages.begin(), kStages.end(), args[0]) != kStages.end();
+  const bool has_lease = args.size() == 3 && args[1] == "--lease" && hook::is_lease_id(args[2]);
+  if (has_stage && has_lease) return Call{std::string(args[0]), std::string(args[2])};
+  if (has_stage && args.size() == 1 && args[0] != "probe") return Call{std::string(args[0]), ""};
+  return Error(Code::kInvalid,
+               "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or probe"
+               " --lease ID, with the container's state on standard input; ID has 32 hexadecimal"
+               " digits");
 }
 
-Status release(const std::string& lease_id, const base::Deadline& deadline,
+using State = Result<hook::ContainerState>;
+
+// Read to its end whatever comes of it: the runtime must not be left writing into a closed pipe.
+State read_state() {
+  return hook::parse_state(
+      TRY(base::read_all(STDIN_FILENO, hook::kMaxStateBytes, "container state on standard input")));
+}
+
+Status release(const Call& call, const State& state, const base::Deadline& deadline,
                const std::function<void()>& taken) {
   hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
   hook::Env env = hook::product_env(ledger);
-  return hook::release_by_id(env, lease_id, deadline, taken);
+  if (!call.lease_id.empty()) return hook::release_by_id(env, call.lease_id, deadline, taken);
+  if (!state.ok()) return state.error();
+  return hook::stop_by_hook(env, state.value(), deadline, taken);
 }
 
 // The engine waits until the ledger says that the lease is being released. The release itself takes
 // the kernel 20 ms and the controller as long as it likes; another process does it. If that cannot
 // be had, this one does.
-Status poststop(const std::string& lease_id, const base::Deadline& deadline) {
+Status poststop(const Call& call, const State& state, const base::Deadline& deadline) {
   const auto work = [&](const std::function<void()>& started) {
-    const Status done = release(lease_id, base::Deadline::after(kReleaseTime), started);
+    const Status done = release(call, state, base::Deadline::after(kReleaseTime), started);
     return done.ok() ? base::Work::kDone : base::Work::kFailed;
   };
   if (base::go_on_detached(work, deadline).ok()) return {};
-  return release(lease_id, deadline, [] {});
+  return release(call, state, deadline, [] {});
+}
+
+// Where there is no wrapper. A container without IPUs costs no look at any file.
+Status create_alone(const State& state) {
+  if (!state.ok()) return state.error();
+  if (!hook::asks_hook(state.value())) return {};
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
+  hook::Env env = hook::product_env(ledger);
+  return hook::start_by_hook(env, config, state.value());
 }
 
 Status reconcile() {
@@ -78,21 +116,15 @@ Status reconcile() {
 
 Status run(const std::vector<std::string_view>& args) {
   if (args.size() == 1 && args[0] == "reconcile") return reconcile();
-  if (!is_well_formed(args)) {
-    return Error(Code::kInvalid,
-                 "usage: ipu-container-hook createRuntime|prestart|poststop|probe --lease ID,"
-                 " with the container's state on standard input; ID has 32 hexadecimal digits");
-  }
-  const std::string lease_id(args[2]);
-  // Read to its end whatever comes of it: the runtime must not be left writing into a closed pipe.
-  const base::Result<std::string> state =
-      base::read_all(STDIN_FILENO, hook::kMaxStateBytes, "container state on standard input");
+  const Call call = TRY(parse_call(args));
+  const State state = read_state();
+  if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
+  if (call.lease_id.empty()) return create_alone(state);
   const auto deadline = base::Deadline::after(kTime);
-  if (args[0] == "poststop") return poststop(lease_id, deadline);
   hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
   hook::Env env = hook::product_env(ledger);
-  if (args[0] == "probe") return hook::probe_lease(env, lease_id);
-  return hook::attach_container(env, lease_id, state, deadline);
+  if (call.stage == "probe") return hook::probe_lease(env, call.lease_id);
+  return hook::attach_container(env, call.lease_id, state, deadline);
 }
 
 }  // namespace

@@ -82,12 +82,19 @@ bool has_rdma_cgroup(const std::string& path) {
   return false;
 }
 
+std::string cgroup_of(std::string_view theirs, std::string_view ours,
+                      std::string_view controllers) {
+  const std::optional<std::string_view> path = path_of(theirs, controllers);
+  if (!path || !is_usable(*path) || path == path_of(ours, controllers)) return "";
+  return std::string(*path);
+}
+
 std::string own_cgroup(std::string_view theirs, std::string_view ours,
                        const std::function<bool(const std::string&)>& is_there) {
   for (const Hierarchy& hierarchy : kHierarchies) {
-    const std::optional<std::string_view> path = path_of(theirs, hierarchy.controllers);
-    if (!path || !is_usable(*path) || path == path_of(ours, hierarchy.controllers)) continue;
-    std::string directory = str(hierarchy.directory, *path);
+    const std::string path = cgroup_of(theirs, ours, hierarchy.controllers);
+    if (path.empty()) continue;
+    std::string directory = str(hierarchy.directory, path);
     if (is_there(directory)) return directory;
   }
   return "";

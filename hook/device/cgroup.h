@@ -21,8 +21,12 @@ namespace hook {
 // A cgroup that a container shares with its engine says nothing about the container.
 [[nodiscard]] std::string own_cgroup(std::string_view theirs, std::string_view ours,
                                      const std::function<bool(const std::string&)>& is_there);
-// The same for process PID, as seen from this one, with ROOT as /sys/fs/cgroup; empty also if it
-// cannot be read.
+// The path of the cgroup of CONTROLLERS ("devices"; "" for the second version) that the process of
+// /proc/PID/cgroup THEIRS is in and the one of OURS is not; empty if there is none.
+[[nodiscard]] std::string cgroup_of(std::string_view theirs, std::string_view ours,
+                                    std::string_view controllers);
+// As own_cgroup() for process PID, as seen from this one, with ROOT as /sys/fs/cgroup; empty also
+// if it cannot be read.
 [[nodiscard]] std::string find_cgroup(pid_t pid, const std::string& root);
 
 // Calls VISIT with each process of the cgroup DIRECTORY and of those below it, until it returns

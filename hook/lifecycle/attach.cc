@@ -6,7 +6,6 @@
 #include "hook/inject/lease_files.h"
 #include "hook/lifecycle/network.h"
 #include "hook/lifecycle/release.h"
-#include "hook/oci/state.h"
 
 namespace hook {
 namespace {
@@ -62,11 +61,10 @@ Status attach_rails(Env& env, Lease& lease, const ProcessId& init, const Deadlin
                    " ended while it was being attached; start it again"));
 }
 
-Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text,
+Status attach_from_state(Env& env, Lease& lease, const Result<ContainerState>& state,
                          const Deadline& deadline) {
-  if (!text.ok()) return text.error();
-  const ContainerState state = TRY(parse_state(text.value()));
-  const ProcessId init = TRY(identify_init(state));
+  if (!state.ok()) return state.error();
+  const ProcessId init = TRY(identify_init(state.value()));
   if (lease.state == LeaseState::kRunning && lease.owner == init) return {};
   if (lease.state != LeaseState::kAllocated) {
     return Error(Code::kBusy, str("lease ", lease.id, " is ", name_of(lease.state),
@@ -77,7 +75,7 @@ Status attach_from_state(Env& env, Lease& lease, const Result<std::string>& text
 
 }  // namespace
 
-Status attach_container(Env& env, const std::string& lease_id, const Result<std::string>& state,
+Status attach_container(Env& env, const std::string& lease_id, const Result<ContainerState>& state,
                         const Deadline& deadline) {
   std::optional<Lease> lease = TRY(env.ledger.find(lease_id));
   if (!lease) {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
+#include "hook/oci/state.h"
 
 namespace hook {
 
@@ -15,7 +16,7 @@ namespace hook {
 // the same process (as prestart and as createRuntime) it does nothing the second time. After any
 // failure the lease is released: not every runtime calls poststop then.
 base::Status attach_container(Env& env, const std::string& lease_id,
-                              const base::Result<std::string>& state,
+                              const base::Result<ContainerState>& state,
                               const base::Deadline& deadline);
 
 }  // namespace hook

@@ -23,6 +23,11 @@ Result<ContainerState> parse_state(std::string_view text) {
   ContainerState state;
   state.id = TRY(base::get_string(json, "id", kWhat));
   state.bundle = TRY(base::get_string(json, "bundle", kWhat));
+  if (json.contains("annotations") && json["annotations"].is_object()) {
+    for (const auto& [name, value] : json["annotations"].items()) {
+      if (value.is_string()) state.annotations[name] = value.get<std::string>();
+    }
+  }
   if (json.contains("pid")) {
     const int64_t pid = TRY(base::get_int(json, "pid", kWhat));
     if (pid < 0 || pid > std::numeric_limits<pid_t>::max()) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@ namespace hook {
 struct ContainerState {
   std::string id;
   std::string bundle;
+  std::map<std::string, std::string> annotations;
   pid_t pid = 0;  // of the container's first process; 0 if the state has none, as at poststop
 };
 

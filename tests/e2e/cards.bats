@@ -68,6 +68,28 @@ assert_forbidden() { # NAME MINOR
 PAIR0='/dev/ipu0 /dev/ipu0_ex /dev/ipu0_mem /dev/ipu1 /dev/ipu1_ex /dev/ipu1_mem'
 PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem'
 
+@test "without the wrapper the hook makes the nodes and the rules, and no others" {
+  load bundle
+  make_bundle '
+    .annotations = {"graphcore.ai/ipu.devices": "0,1"} |
+    .process.capabilities |= map_values(["CAP_MKNOD"]) |
+    .mounts += [{destination: "/run", type: "tmpfs", source: "tmpfs"}, {destination: "/tmp", type: "tmpfs", source: "tmpfs"}] |
+    .hooks.createRuntime = [{path: "'"$BINDIR"'/ipu-container-hook", args: ["hook", "createRuntime"], env: ["A=b"]}] |
+    .hooks.poststop = [{path: "'"$BINDIR"'/ipu-container-hook", args: ["hook", "poststop"], env: ["A=b"]}]'
+  in_host sh -c "runc --root $STATE create --bundle $BUNDLE alone </dev/null >/run/alone.log 2>&1"
+  in_host runc --root "$STATE" start alone
+  inside() { in_host runc --root "$STATE" exec "$@"; }
+  assert_equal "$(cards_in alone)" "$PAIR0"
+  assert_equal "$(inside alone stat -c '%t:%T %a' /dev/ipu1_mem)" '3c:5 666'
+  for node in $PAIR0; do
+    assert_allowed alone "$node"
+  done
+  assert_forbidden alone 6
+  assert_equal "$(inside alone cat /run/ipu/lease.json | jq -c '[.cards[].number]')" '[0,1]'
+  in_host runc --root "$STATE" delete --force alone
+  in_host rm -rf "$BUNDLE" "$STATE"
+}
+
 @test "a container has the nodes of its cards, may open these, and no others" {
   local node
   start job -e IPU_COUNT=2

@@ -113,8 +113,9 @@ TEST_F(AttachedTest, LeavesAnInterfaceOfAnotherWithItsNameAlone) {
 TEST_F(AttachedTest, RefusesTheNamespaceOfTheHost) {
   const Lease lease = host_.start("web", 4);
   const std::string state = str(R"({"id":"web","bundle":"/b","pid":)", ::getpid(), "}");
-  EXPECT_TRUE(test::fails(attach_container(host_.env, lease.id, state, test::HookHost::soon()),
-                          Code::kInvalid));
+  EXPECT_TRUE(
+      test::fails(attach_container(host_.env, lease.id, parse_state(state), test::HookHost::soon()),
+                  Code::kInvalid));
   EXPECT_TRUE(host_.is_empty());
 }
 

@@ -107,7 +107,8 @@ class AttachedTest : public testing::Test {
     return run("/usr/bin/nsenter", args);
   }
   base::Status attach(const hook::Lease& lease, const Init& init) {
-    return hook::attach_container(host_.env, lease.id, init.state(), HookHost::soon());
+    return hook::attach_container(host_.env, lease.id, hook::parse_state(init.state()),
+                                  HookHost::soon());
   }
   base::Status attach(const hook::Lease& lease) { return attach(lease, init_); }
   // Starts the container NAME in the namespace of INIT, with these annotations.

@@ -141,7 +141,7 @@ class Worker {
     const std::string& id = lease.value().id;
     {
       const Init init;
-      if (!hook::attach_container(env, id, init.state(), soon()).ok()) return;
+      if (!hook::attach_container(env, id, hook::parse_state(init.state()), soon()).ok()) return;
       ++tally_.started;
       base::sleep_for(milliseconds(below(60)), soon());
       maybe_die();

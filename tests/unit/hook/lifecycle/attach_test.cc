@@ -20,7 +20,11 @@ using base::str;
 class AttachTest : public testing::Test {
  protected:
   Status attach(const Lease& lease, const Result<std::string>& state) {
-    return attach_container(host_.env, lease.id, state, test::HookHost::soon());
+    return attach_container(host_.env, lease.id, state_of(state), test::HookHost::soon());
+  }
+  static Result<ContainerState> state_of(const Result<std::string>& text) {
+    if (!text.ok()) return text.error();
+    return parse_state(text.value());
   }
   static std::string state_with(const std::string& members) {
     return str(R"({"id":"web","bundle":"/b")", members, "}");
@@ -35,9 +39,9 @@ class AttachTest : public testing::Test {
 };
 
 TEST_F(AttachTest, NeedsALeaseThatExists) {
-  EXPECT_TRUE(test::fails(
-      attach_container(host_.env, "0123", state_with(R"(,"pid":1)"), test::HookHost::soon()),
-      Code::kNotFound, "the ledger has no lease '0123'"));
+  EXPECT_TRUE(test::fails(attach_container(host_.env, "0123", state_of(state_with(R"(,"pid":1)")),
+                                           test::HookHost::soon()),
+                          Code::kNotFound, "the ledger has no lease '0123'"));
 }
 
 struct Bad {

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Containers that come past the wrapper: the hook alone, as hooks.d has it called, in plain runc bundles.
+
+load support
+load bundle
+
+HOOK=$BINDIR/ipu-container-hook
+COUNT='.annotations = {"graphcore.ai/ipu.count": "4"}'
+# The capabilities that podman gives, which are fewer than those of `runc spec`.
+CAPABILITIES='.process.capabilities |= map_values(["CAP_KILL", "CAP_MKNOD"])'
+
+teardown() {
+  local id
+  for id in $(in_host runc --root "$STATE" list --quiet 2>/dev/null); do
+    in_host runc --root "$STATE" delete --force "$id"
+  done
+  remove_bundle
+  in_host rm -rf "$ROOT"
+  host_config
+  assert_nothing_left
+}
+
+# A root of its own, which is written to; the jq FILTER changes config.json.
+ROOT=/run/alone
+make_alone() { # FILTER
+  in_host rm -rf "$ROOT"
+  in_host cp -a /run/busybox "$ROOT"
+  make_bundle "
+    .root = {path: \"$ROOT\"} | $CAPABILITIES |
+    .hooks.createRuntime = [{path: \"$HOOK\", args: [\"ipu-container-hook\", \"createRuntime\"], env: [\"A=b\"]}] |
+    .hooks.poststop = [{path: \"$HOOK\", args: [\"ipu-container-hook\", \"poststop\"], env: [\"A=b\"]}] | $1"
+}
+
+alone() { # ID: created by runc itself
+  # shellcheck disable=SC2016
+  host_run timeout "$LIMIT" sh -c '
+    runc "$@" >/run/create.out 2>/run/create.err </dev/null
+    status=$?
+    cat /run/create.out
+    cat /run/create.err >&2
+    exit $status' sh --root "$STATE" create --bundle "$BUNDLE" "$1"
+}
+
+within() { # ID COMMAND...
+  in_host runc --root "$STATE" exec "$@"
+}
+
+assert_alone_refused() { # TEXT...
+  local text
+  run -1 alone refused
+  for text in "$@"; do
+    assert_contains "$output" "$text"
+  done
+}
+
+@test "a plain runc bundle gets all that a hook can give, and gives it back" {
+  make_alone "$COUNT"
+  alone job
+  in_host runc --root "$STATE" start job
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.state) \(.ipus)"')" 'RUNNING 4'
+  assert_equal "$(within job cat /run/ipu/lease.json | jq -r .lease)" "$(ipuctl ps -o json | jq -r '.[].lease')"
+  assert_equal "$(within job cat /etc/ipuof.conf.d/ipuof.conf | jq '.devices | length')" 4
+  assert_contains "$(within job ip address show roce0)" "$(within job cat /run/ipu/lease.json | jq -r '.rails[0].address')"
+  run ! within job sh -c 'echo x >/run/ipu/lease.json'
+  within job grep -q 'lease.json .*ro,nosuid,nodev,noexec' /proc/self/mounts
+  in_host runc --root "$STATE" delete --force job
+  wait_until 10 has_leases 0
+}
+
+@test "a bundle without our annotation: nothing is opened, nothing changes" {
+  make_alone '.process.env += ["IPU_COUNT=4"]'
+  in_host mv /etc/ipu-container-toolkit/config.toml /etc/ipu-container-toolkit/away
+  alone plain
+  in_host mv /etc/ipu-container-toolkit/away /etc/ipu-container-toolkit/config.toml
+  assert_equal "$(ipuctl ps -o json)" '[]'
+  run ! in_host test -e "$ROOT/run/ipu"
+}
+
+@test "beside the wrapper the hook of hooks.d leaves the container to it" {
+  make_alone "$COUNT"
+  create both
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.state) \(.ipus)"')" 'RUNNING 4'
+  run ! in_host test -e "$ROOT/dev/infiniband"
+}
+
+@test "two containers at a time, and the end of one leaves the other alone" {
+  make_alone "$COUNT"
+  alone first
+  alone second
+  in_host runc --root "$STATE" delete --force first
+  wait_until 10 has_leases 1
+  assert_equal "$(ipuctl ps -o json | jq -r '.[].container')" second
+  within second ip link show roce0
+}
+
+@test "a poststop that comes late leaves the next container of that name alone" {
+  make_alone "$COUNT"
+  alone job
+  before=$(in_host runc --root "$STATE" state job)
+  in_host runc --root "$STATE" delete --force job
+  alone job
+  jq -c 'del(.pid) | .status = "stopped"' <<<"$before" | host_run ipu-container-hook poststop
+  assert_equal "$(ipuctl ps -o json | jq -r '.[].state')" RUNNING
+}
+
+@test "what only the wrapper could change is refused" {
+  make_alone "$COUNT"' | .process.capabilities.bounding += ["CAP_NET_RAW"]'
+  assert_alone_refused 'CAP_NET_RAW' '--cap-drop NET_RAW' 'runtime wrapper'
+  make_alone "$COUNT"' | .process.env += ["IPUOF_VIPU_API_HOST=10.1.3.101"]'
+  assert_alone_refused "'IPUOF_VIPU_API_HOST'"
+  make_alone "$COUNT"' | .process.env += ["IPUOF_CONFIG_PATH=/elsewhere"]'
+  assert_alone_refused "'IPUOF_CONFIG_PATH'"
+  make_alone "$COUNT"' | .process.env += ["IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/ipuof.conf"]'
+  alone good
+}
+
+@test "the host's network, also where the wrapper would isolate" {
+  in_host sh -c 'printf "[network]\nhost_network = \"isolate\"\n" | cat - /etc/ipu-container-toolkit/config.toml >/etc/both &&
+    mv /etc/both /etc/ipu-container-toolkit/config.toml'
+  make_alone "$COUNT"' | .linux.namespaces |= map(select(.type != "network"))'
+  assert_alone_refused '--net=host'
+}
+
+@test "a wait that is longer than an engine waits" {
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "4", "graphcore.ai/ipu.wait": "1h"}'
+  assert_alone_refused 'graphcore.ai/ipu.wait=180s'
+}
+
+@test "a refused request, a broken configuration and a full pool say why, and leave nothing" {
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "3"}'
+  assert_alone_refused "graphcore.ai/ipu.count='3'" 'power of two'
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "64"}'
+  alone big
+  make_alone "$COUNT"
+  assert_alone_refused 'no free block'
+  in_host sh -c 'echo nonsense >/etc/ipu-container-toolkit/config.toml'
+  assert_alone_refused 'config.toml'
+}
+
+@test "links in the image where files are to be: refused, and nothing is made behind them" {
+  local place
+  in_host mkdir -p /run/behind
+  for place in run/ipu etc/ipuof.conf.d; do
+    make_alone "$COUNT"
+    in_host sh -c "mkdir -p $ROOT/${place%/*} && ln -s /run/behind $ROOT/$place"
+    assert_alone_refused "$(basename "$place")"
+    in_host rm -r "$ROOT"
+  done
+  make_alone "$COUNT"
+  in_host sh -c "mkdir -p $ROOT/run/ipu && ln -s /run/behind/file $ROOT/run/ipu/lease.json"
+  assert_alone_refused lease.json
+  assert_equal "$(in_host ls -A /run/behind)" ''
+  in_host rmdir /run/behind
+}
+
+@test "a directory of the host that is mounted there is not written to" {
+  in_host mkdir -p /run/theirs
+  make_alone "$COUNT"' | .mounts += [{destination: "/etc/ipuof.conf.d", type: "bind", source: "/run/theirs", options: ["bind"]}]'
+  assert_alone_refused "'/etc/ipuof.conf.d'" 'leave that mount out'
+  assert_equal "$(in_host ls -A /run/theirs)" ''
+  in_host rmdir /run/theirs
+}
+
+@test "a user namespace" {
+  make_alone "$COUNT"' | .linux.namespaces += [{type: "user"}] |
+    .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+  in_host chown -R 100000:100000 "$ROOT"
+  assert_alone_refused 'user namespace'
+}
+
+@test "a hook that is killed, and a runtime that never calls poststop, leave nothing for long" {
+  make_alone "$COUNT"' | .hooks.createRuntime += [{path: "/bin/false"}] | .hooks.poststop = []'
+  run -1 alone lost
+  assert_equal "$(ipuctl ps -o json | jq length)" 1
+  ipuctl gc
+  assert_equal "$(ipuctl ps -o json)" '[]'
+}
