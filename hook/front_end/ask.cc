@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/front_end/ask.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/front_end/logical_ids.h"
+#include "vipu/types.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::str;
+
+constexpr std::string_view kSelectors[] = {"IPU_COUNT", "IPU_PARTITION", "IPU_VISIBLE_DEVICES"};
+constexpr std::string_view kAnnotations[] = {"graphcore.ai/ipu.count", "graphcore.ai/ipu.partition",
+                                             "graphcore.ai/ipu.devices"};
+constexpr std::string_view kDefaultPort = "8090";  // of a V-IPU controller
+
+// What the options for docker ask for in the product's own words; empty: nothing.
+std::string own_request(const DockerArguments& docker, const Variables& explicit_ones) {
+  for (const std::string_view name : kSelectors) {
+    const auto given = explicit_ones.find(std::string(name));
+    // docker leaves out a variable that is named and not set.
+    if (given != explicit_ones.end() && given->second) return given->first;
+  }
+  for (const DockerOption& option : docker.options) {
+    if (option.name != "annotation") continue;
+    const std::string name = option.value.substr(0, option.value.find('='));
+    for (const std::string_view known : kAnnotations) {
+      if (name == known) return name;
+    }
+  }
+  return "";
+}
+
+// The value that the container would get: by the options for docker, else the caller's.
+std::string variable(const Caller& caller, const Variables& explicit_ones, const char* name) {
+  const auto given = explicit_ones.find(name);
+  if (given != explicit_ones.end()) return given->second.value_or("");
+  const auto set = caller.environment.find(name);
+  return set == caller.environment.end() ? "" : set->second.value_or("");
+}
+
+// The first pool of PROVIDER that FITS.
+template <typename Fits>
+const PoolConfig* find_pool_of(const Caller& caller, Provider provider, const Fits& fits) {
+  for (const PoolConfig& pool : caller.pools) {
+    if (pool.provider == provider && fits(pool)) return &pool;
+  }
+  return nullptr;
+}
+
+// Asks POOL, if it is not the one that is asked anyway.
+void ask_pool(const Caller& caller, const PoolConfig* pool, const Variables& explicit_ones,
+              Asked& asked) {
+  if (pool == nullptr || pool == &caller.pools.front() || explicit_ones.contains("IPU_POOL")) {
+    return;
+  }
+  asked.variables.emplace_back("IPU_POOL", pool->name);
+}
+
+void ask_controller(const Caller& caller, const Variables& explicit_ones, Asked& asked) {
+  const std::string host = variable(caller, explicit_ones, "IPUOF_VIPU_API_HOST");
+  if (host.empty() || caller.pools.empty()) return;
+  const std::string port = variable(caller, explicit_ones, "IPUOF_VIPU_API_PORT");
+  const std::string controller = str(host, ":", port.empty() ? std::string(kDefaultPort) : port);
+  const PoolConfig* pool = find_pool_of(
+      caller, Provider::kVipu, [&](const PoolConfig& it) { return it.controller == controller; });
+  if (pool != nullptr) return ask_pool(caller, pool, explicit_ones, asked);
+  asked.notes.push_back(str("IPUOF_VIPU_API_HOST: no pool has the controller ",
+                            base::quote(controller), ", the first pool, \"",
+                            caller.pools.front().name,
+                            "\", is asked; see ipu-container-toolkit(5)"));
+}
+
+Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones,
+                            const IpuofSource& source) {
+  if (!vipu::is_partition_name(source.value)) {
+    return Error(Code::kInvalid, str(source.name, "=", base::quote(source.value),
+                                     " is not accepted: a partition has a name of 1 to 36 letters,"
+                                     " digits, '-' and '_'"));
+  }
+  Asked asked;
+  asked.variables.emplace_back("IPU_PARTITION", source.value);
+  const std::string gcd = variable(caller, explicit_ones, "IPUOF_VIPU_API_GCD_ID");
+  if (!gcd.empty() && !explicit_ones.contains("IPU_GCD")) {
+    asked.variables.emplace_back("IPU_GCD", gcd);
+  }
+  asked.notes.push_back(str("partition ", base::quote(source.value), " (", source.name,
+                            ") must be one of 'ipuctl partition create'; for one of Graphcore's"
+                            " vipu give --host-network"));
+  ask_controller(caller, explicit_ones, asked);
+  return asked;
+}
+
+// The whole of a file that a pool shares out.
+Result<Asked> ask_slices(const Caller& caller, const Variables& explicit_ones,
+                         const IpuofFile& file, const PoolConfig& pool) {
+  if (file.ipus == 0) {
+    return Error(Code::kInvalid, str(base::quote(file.path), " is no IPUoF file that can be read"));
+  }
+  Asked asked;
+  asked.variables.emplace_back("IPU_COUNT", std::to_string(file.ipus));
+  ask_pool(caller, &pool, explicit_ones, asked);
+  return asked;
+}
+
+Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
+                       const IpuofSource& source) {
+  const std::vector<IpuofFile>& files = caller.places.at(source.value).files;
+  if (files.size() > 1) {
+    return Error(Code::kInvalid, str(base::quote(source.value), " has ", files.size(),
+                                     " IPUoF files; name one with IPUOF_CONFIG_PATH"));
+  }
+  const IpuofFile& file = files.front();
+  const PoolConfig* pool = find_pool_of(caller, Provider::kIpuof,
+                                        [&](const PoolConfig& it) { return it.file == file.path; });
+  if (pool != nullptr) return ask_slices(caller, explicit_ones, file, *pool);
+  const std::optional<FileOf> of = partition_of_file(file.path.substr(file.path.rfind('/') + 1));
+  if (!of) {
+    return Error(
+        Code::kInvalid,
+        str(base::quote(file.path),
+            " is of no pool, and its name is of no partition; give --count N for a new"
+            " partition, or --host-network to use the file as Graphcore's gc-docker does"));
+  }
+  Asked asked;
+  asked.variables.emplace_back("IPU_PARTITION", of->partition);
+  if (!of->gcd.empty()) asked.variables.emplace_back("IPU_GCD", of->gcd);
+  asked.notes.push_back(str("partition ", base::quote(of->partition), " (by the name of ",
+                            base::quote(file.path),
+                            ") must be one of 'ipuctl partition create'; for one of Graphcore's"
+                            " vipu give --host-network"));
+  return asked;
+}
+
+Result<Asked> ask_cards(const Caller& caller, const std::vector<uint32_t>& ids,
+                        const Variables& explicit_ones) {
+  Asked asked;
+  const std::vector<uint32_t> cards = TRY(choose_cards(caller, ids));
+  std::vector<std::string> numbers;
+  for (const uint32_t card : cards) numbers.push_back(std::to_string(card));
+  asked.variables.emplace_back("IPU_VISIBLE_DEVICES",
+                               ids.empty() ? "all" : base::join(numbers, ","));
+  ask_pool(caller, find_pool_of(caller, Provider::kPcie, [](const PoolConfig&) { return true; }),
+           explicit_ones, asked);
+  return asked;
+}
+
+Asked leave(const FrontEndArguments& arguments, const std::string& request) {
+  Asked asked;
+  if (arguments.count || !arguments.device_ids.empty()) {
+    asked.notes.push_back(str(request, " in the options for docker counts, not ",
+                              arguments.count ? "--count" : "--device-id"));
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::optional<FileOf> partition_of_file(std::string_view name) {
+  FileOf of;
+  for (const std::string_view end : {".conf", "_ipuof"}) {
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  }
+  constexpr std::string_view kGcd = "_gcd";
+  const size_t gcd = name.rfind(kGcd);
+  if (gcd != std::string_view::npos) {
+    const std::string_view number = name.substr(gcd + kGcd.size());
+    if (base::parse_int<uint32_t>(number, 0, 255).ok()) {
+      of.gcd = number;
+      name = name.substr(0, gcd);
+    }
+  }
+  of.partition = name;
+  if (!vipu::is_partition_name(of.partition)) return std::nullopt;
+  return of;
+}
+
+Result<std::vector<uint32_t>> choose_cards(const Caller& caller, const std::vector<uint32_t>& ids) {
+  const PoolConfig* pool =
+      find_pool_of(caller, Provider::kPcie, [](const PoolConfig&) { return true; });
+  std::vector<std::vector<uint32_t>> groups;
+  if (pool != nullptr) groups = pool->groups;
+  std::vector<uint32_t> cards;
+  for (const std::vector<uint32_t>& group : groups) {
+    cards.insert(cards.end(), group.begin(), group.end());
+  }
+  if (groups.empty()) {
+    for (const vipu::Card& card : caller.cards) cards.push_back(card.number);
+  }
+  if (cards.empty()) {
+    return Error(Code::kNotFound,
+                 ids.empty() ? "this host has no /dev/ipuN"
+                             : "--device-id is for cards, and this host has no /dev/ipuN; give"
+                               " --count N");
+  }
+  if (ids.empty()) return cards;
+  return cards_of_ids(logical_devices(std::move(cards), std::move(groups)), ids);
+}
+
+Error no_source() {
+  return Error(Code::kNotFound,
+               "nothing says which IPUs: give --count N for a new partition, or set"
+               " IPUOF_VIPU_API_PARTITION_ID to one of 'ipuctl partition create'");
+}
+
+Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,
+                  const DockerArguments& docker, const Variables& explicit_ones) {
+  const std::string request = own_request(docker, explicit_ones);
+  if (!request.empty()) return leave(arguments, request);
+  if (arguments.count) return Asked{{{"IPU_COUNT", std::to_string(*arguments.count)}}, {}};
+  if (!arguments.device_ids.empty()) return ask_cards(caller, arguments.device_ids, explicit_ones);
+  const std::optional<IpuofSource> source =
+      TRY(choose_source(ipuof_sources(docker, explicit_ones, caller.environment), caller));
+  if (host_kind(caller, source) == HostKind::kCards) return ask_cards(caller, {}, explicit_ones);
+  if (!source) return no_source();
+  return source->kind == IpuofSource::Kind::kPartition
+             ? ask_partition(caller, explicit_ones, *source)
+             : ask_file(caller, explicit_ones, *source);
+}
+
+}  // namespace hook
