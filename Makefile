@@ -221,6 +221,8 @@ install: all ## install below DESTDIR and PREFIX; configures no engine, enables 
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach b,$(BINS),install -m 0755 $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
+	ln -sf gc-docker '$(DESTDIR)$(BINDIR)/gc-podman'
+	ln -sf gc-docker.1 '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	install -d '$(DESTDIR)$(SYSTEMDUNITDIR)'
 	$(foreach u,$(UNITS),$(unit_paths) $(u) | install -m 0644 /dev/stdin '$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))'$(nl))
 	install -d '$(DESTDIR)$(HOOKSDIR)'
@@ -232,6 +234,7 @@ install: all ## install below DESTDIR and PREFIX; configures no engine, enables 
 uninstall: ## remove what install put there
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
+	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 define nl
 

@@ -18,6 +18,12 @@ BIN_ipuctl_PKGS := CLI11
 BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)
 
+# It is installed as gc-podman, too.
+BIN_gc-docker_SRCS := $(wildcard cmd/gc-docker/*.cc)
+BIN_gc-docker_DEPS := hook
+BIN_gc-docker_STATIC := yes
+BIN_gc-docker_DIR = $(BINDIR)
+
 BIN_ipu-vipu-client_SRCS := $(wildcard cmd/ipu-vipu-client/*.cc)
 BIN_ipu-vipu-client_DEPS := vipu vipu_proto confine
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)

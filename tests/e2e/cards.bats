@@ -192,3 +192,25 @@ PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem
   assert_equal "$(lease_of job .pool)" pcie
   assert_equal "$(ipuctl pool list -o json | jq -r '.[0].provider')" pcie
 }
+
+@test "gc-docker: the cards of a logical id, or all" {
+  local id
+  run -0 in_host gc-docker -- --rm busybox find /dev -name 'ipu*'
+  assert_equal "$(sort <<<"$output" | xargs)" "$PAIR0 $PAIR1"
+  wait_until 10 has_leases 0
+  # 0-3 are single cards, 4 and 5 the pairs.
+  for id in '--device-id 5' '--device-id=2 --device-id=3'; do
+    # shellcheck disable=SC2086 # several words
+    run -0 in_host gc-docker $id -- --rm busybox find /dev -name 'ipu*'
+    assert_equal "$(sort <<<"$output" | xargs)" "$PAIR1"
+    wait_until 10 has_leases 0
+  done
+  run -125 in_host gc-docker --device-id 6 -- --rm busybox true
+  assert_contains "$output" 'give one from 0 to 5'
+}
+
+@test "gc-docker --host-network: the nodes of the cards, and no lease" {
+  assert_equal "$(in_host gc-docker --host-network --device-id 1 --echo -- busybox)" \
+    "docker run --ulimit memlock=-1:-1 --net=host --cap-add=IPC_LOCK --ipc=host\
+ --device=/dev/ipu1:/dev/ipu1 --device=/dev/ipu1_ex:/dev/ipu1_ex --device=/dev/ipu1_mem:/dev/ipu1_mem busybox"
+}

@@ -117,3 +117,14 @@ pool_usage() {
   start two -e IPU_POOL=pod64 -e IPU_COUNT=4
   assert_refused -e IPU_POOL=other -e IPU_COUNT=4 -- 'other'
 }
+
+@test "gc-docker: all of the file in /etc/ipuof.conf.d, or of IPUOF_CONFIG_PATH, by the pool that shares it out" {
+  local variable
+  for variable in A=B "IPUOF_CONFIG_PATH=$SLICED"; do
+    run -0 --separate-stderr in_host env "$variable" gc-docker -- --rm busybox cat /run/ipu/lease.json
+    # shellcheck disable=SC2154 # set by bats
+    assert_equal "$stderr" ''
+    assert_equal "$(jq -r '"\(.pool) \(.ipus)"' <<<"$output")" 'slices 16'
+    wait_until 10 has_leases 0
+  done
+}

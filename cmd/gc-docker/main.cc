@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// gc-docker, gc-podman: Graphcore's command line for containers with IPUs, which get a lease. By
+// its name the program is for the one engine or the other.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "cmd/gc-docker/look.h"
+#include "hook/config/paths.h"
+#include "hook/front_end/translate.h"
+
+namespace {
+
+using base::Error;
+using base::Result;
+using base::str;
+
+constexpr int kOwnError = 125;  // docker's status for errors of its own, not of the container's
+constexpr size_t kLongest = 2000;
+
+// What differs between the two.
+struct FrontEnd {
+  std::string name;     // "gc-docker"
+  std::string engine;   // found by PATH
+  std::string runtime;  // as the engine knows the product
+};
+
+FrontEnd front_end_of(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  // podman takes a path, and needs no configuration then.
+  if (name == "gc-podman") return {"gc-podman", "podman", hook::runtime_program()};
+  return {"gc-docker", "docker", "ipu"};
+}
+
+void say(const FrontEnd& self, const std::string& message) {
+  (void)std::fprintf(stderr, "%s: %s\n", self.name.c_str(),
+                     base::one_line(message, kLongest).c_str());
+}
+
+int fail(const FrontEnd& self, const Error& error) {
+  say(self, error.message());
+  return kOwnError;
+}
+
+int print(const FrontEnd& self, const std::string& text) {
+  (void)std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) == 0) return 0;
+  return fail(self, Error::from_errno(errno, "write to standard output"));
+}
+
+std::string help(const FrontEnd& self) {
+  return str("usage: ", self.name,
+             " [--count N | --device-id N]... [--host-network] [--echo] --"
+             " [RUN-OPTION]... IMAGE [COMMAND]...\n"
+             "Runs '",
+             self.engine,
+             " run' with IPUs for the container.\n\n"
+             "  --count N        a new partition of N IPUs, or N linked cards\n"
+             "  --device-id N    the cards of this logical id; may be repeated\n"
+             "  --host-network   the host's network and devices, as Graphcore's tool gives them\n"
+             "  --echo           print the command and do not run it\n\n"
+             "Without --count and --device-id the IPUs are those of IPUOF_CONFIG_PATH,\n"
+             "IPUOF_VIPU_API_PARTITION_ID, ~/.ipuof.conf.d or /etc/ipuof.conf.d, or all cards;"
+             " see gc-docker(1).\n");
+}
+
+// Becomes the engine, whose exit status is then this program's. It is found as the caller's shell
+// finds it, by PATH: this program has no rights that the caller lacks, and a docker that the
+// caller put before another one is the one that is meant.
+Error become(const std::vector<std::string>& command) {
+  std::vector<std::string> words = command;
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  (void)::execvp(argv[0], argv.data());
+  const int err = errno;
+  if (err == ENOENT) {
+    return Error(base::Code::kNotFound,
+                 str("there is no ", base::quote(command[0]), " in PATH; install it"));
+  }
+  return Error::from_errno(err, str("execute ", base::quote(command[0])));
+}
+
+int run(const FrontEnd& self, const std::vector<std::string>& args) {
+  const Result<hook::FrontEndArguments> arguments = hook::parse_front_end(args);
+  if (!arguments.ok()) return fail(self, arguments.error());
+  if (arguments.value().help) return print(self, help(self));
+  if (arguments.value().version) {
+    return print(self, str(self.name, " ", hook::product_version(), "\n"));
+  }
+  const hook::Caller caller = front::look(arguments.value(), self.engine, self.runtime);
+  const Result<hook::Translation> to = hook::translate(caller, arguments.value());
+  if (!to.ok()) return fail(self, to.error());
+  for (const std::string& note : to.value().notes) say(self, note);
+  if (arguments.value().echo) {
+    return print(self, str(hook::shell_line(to.value().command), "\n"));
+  }
+  return fail(self, become(to.value().command));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return run(front_end_of(argc > 0 ? argv[0] : "gc-docker"), args);
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gc-docker: Graphcore's command line. Cards: cards.bats; slices of a file: slices.bats.
+# shellcheck disable=SC2154 # stderr is set by bats
+
+load support
+
+setup() {
+  in_host truncate --size 0 "$SIM_LOG"
+}
+
+teardown() {
+  remove_containers
+  in_host rm -rf /root/.ipuof.conf.d /root/variables
+  remove_partitions
+  assert_nothing_left
+}
+
+# gc-docker of a user who has exported the VARIABLEs.
+gc_docker() { # [VARIABLE=VALUE]... [ARGUMENT]...
+  local variables=()
+  while [[ ${1:-} =~ ^[A-Z_]+= ]]; do
+    variables+=("$1")
+    shift
+  done
+  host_run env "${variables[@]}" timeout "$LIMIT" gc-docker "$@"
+}
+
+# The IPUs of a container that gc-docker started, by its lease.json: "PARTITION GCD IPUS".
+LEASE='"\(.partition) \(.gcd) \(.ipus)"'
+
+@test "gc-docker --count makes a partition, for as long as the container runs" {
+  run -0 --separate-stderr gc_docker --count 4 -- --rm busybox cat /run/ipu/lease.json
+  assert_equal "$stderr" ''
+  assert_equal "$(jq '.ipus' <<<"$output")" 4
+  assert_nothing_left
+  assert_equal "$(sim_log 'map(select(.event == "hold") | .ipus | length) | join(" ")')" 4
+}
+
+@test "gc-docker: the exit status is the container's" {
+  run -42 gc_docker --count 1 -- --rm busybox sh -c 'exit 42'
+  run -0 gc_docker run --rm -e IPU_COUNT=1 busybox true
+}
+
+@test "gc-docker: the partition of IPUOF_VIPU_API_PARTITION_ID" {
+  ipuctl partition create p0 --size 8 --gcds 2 >/dev/null
+  run -0 --separate-stderr gc_docker IPUOF_VIPU_API_HOST="${CONTROLLER%:*}" IPUOF_VIPU_API_PARTITION_ID=p0 \
+    IPUOF_VIPU_API_GCD_ID=1 -- --rm busybox cat /run/ipu/lease.json
+  assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 1 4'
+  assert_contains "$stderr" "partition 'p0' (IPUOF_VIPU_API_PARTITION_ID) must be one of 'ipuctl partition create'"
+  # Of the options for docker, also in a file, before that of the environment.
+  printf 'IPUOF_VIPU_API_PARTITION_ID=p0\nIPUOF_VIPU_API_GCD_ID=0\n' | in_host tee /root/variables >/dev/null
+  run -0 --separate-stderr gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm --env-file /root/variables \
+    busybox cat /run/ipu/lease.json
+  assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 0 4'
+}
+
+@test "gc-docker: a partition that ipuctl did not make is refused, with the way that works as before" {
+  run -125 gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm busybox true
+  assert_contains "$output" 'for one of Graphcore'\''s vipu give --host-network'
+  assert_contains "$output" "has no partition 'p9' that was made ahead on this host"
+}
+
+@test "gc-docker: the partition of a file in ~/.ipuof.conf.d, which stays as it was" {
+  ipuctl partition create p0 --size 4 >/dev/null
+  in_host mkdir /root/.ipuof.conf.d
+  ipuctl partition config p0 --gcd 0 | in_host tee /root/.ipuof.conf.d/p0_gcd0_ipuof.conf >/dev/null
+  run -0 --separate-stderr gc_docker -- --rm busybox cat /run/ipu/lease.json
+  assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 0 4'
+  # As recipes for Graphcore's tool have it.
+  run -0 --separate-stderr gc_docker -- --rm -v /root/.ipuof.conf.d/:/etc/ipuof.conf.d \
+    busybox cat /etc/ipuof.conf.d/ipuof.conf
+  assert_contains "$stderr" "the mount on '/etc/ipuof.conf.d' is left out"
+  assert_equal "$(jq '.devices | length' <<<"$output")" 4
+  assert_equal "$(in_host ls /root/.ipuof.conf.d)" p0_gcd0_ipuof.conf
+}
+
+@test "gc-docker --echo: the line does the same when it is pasted" {
+  local line
+  # shellcheck disable=SC2016 # for the shell in the container
+  line=$(gc_docker --count 2 --echo -- --rm busybox sh -c 'echo "it'\''s  $IPU_COUNT"; exit 3')
+  assert_equal "$(wc -l <<<"$line")" 1
+  assert_contains "$line" 'docker run --runtime=ipu -e IPU_COUNT=2'
+  assert_equal "$(sim_log length)" 0
+  run -3 in_host sh -c "$line"
+  assert_equal "$output" "it's  2"
+}
+
+@test "gc-docker: --net=host becomes a network of the container's own, and is explained" {
+  local network
+  for network in --net=host '--network host'; do
+    # shellcheck disable=SC2086 # two words
+    run -0 --separate-stderr gc_docker --count 4 -- --rm $network busybox ls /sys/class/net
+    assert_contains "$stderr" 'gc-docker: --net=host is left out'
+    assert_contains "$output" roce0
+    [[ $output != *rnic0* ]]
+  done
+}
+
+@test "gc-docker --host-network: what Graphcore's tool gives, and no lease" {
+  local memlock
+  memlock=$(highest_memlock)
+  [ "$memlock" != unlimited ] || memlock=-1
+  run -0 --separate-stderr gc_docker IPUOF_VIPU_API_HOST=10.1.3.101 IPUOF_VIPU_API_PARTITION_ID=p9 \
+    --host-network -- --rm --ulimit "memlock=$memlock" busybox sh -c 'ls /sys/class/net; env; ! ls /run/ipu'
+  assert_contains "$output" rnic0
+  assert_contains "$output" IPUOF_VIPU_API_PARTITION_ID=p9
+  assert_contains "$output" IPUOF_VIPU_API_HOST=10.1.3.101
+}
+
+@test "gc-docker: shared memory is as large as the host's" {
+  local blocks
+  blocks=$(in_host stat -f -c '%b' /dev/shm)
+  run -0 --separate-stderr gc_docker --count 1 -- --rm busybox stat -f -c '%b' /dev/shm
+  assert_equal "$output" "$blocks"
+}
+
+@test "gc-docker: bad input is one line with the next step, and status 125" {
+  assert_bad() { # TEXT ARGUMENT...
+    local text=$1
+    shift
+    run -125 gc_docker "$@"
+    assert_equal "${#lines[@]}" 1
+    assert_contains "$output" "gc-docker: "
+    assert_contains "$output" "$text"
+  }
+  assert_bad 'give a power of two' --count 3 -- busybox true
+  assert_bad 'contradict each other' --count 4 --device-id 0 -- busybox true
+  assert_bad 'leave one of them out' --count 4 --host-network -- busybox true
+  assert_bad 'there is no image' --count 4 --
+  assert_bad 'nothing says which IPUs: give --count N' -- busybox true
+  assert_bad 'this host has no /dev/ipuN; give --count N' --device-id 0 -- busybox true
+  assert_bad "there is no IPUoF file" IPUOF_CONFIG_PATH=/none.conf -- busybox true
+  assert_bad "a partition has a name of 1 to 36" 'IPUOF_VIPU_API_PARTITION_ID=a b' -- busybox true
+  run -125 host_run env PATH="$BINDIR" gc-docker --count 4 -- busybox true
+  assert_contains "$output" "gc-docker: there is no 'docker' in PATH"
+  # What docker does not accept, docker says.
+  run -125 gc_docker --count 4 -- --no-such-option busybox true
+  assert_contains "$output" 'unknown flag: --no-such-option'
+}
+
+@test "gc-docker: a user who may not read the configuration gets the same line" {
+  local line
+  line=$(gc_docker --count 4 --echo -- busybox)
+  in_host chmod 0600 /etc/ipu-container-toolkit/config.toml
+  assert_equal "$(in_host setpriv --reuid 65534 --regid 65534 --clear-groups gc-docker --count 4 --echo -- busybox)" "$line"
+  host_config
+}
+
+@test "gc-podman is for podman" {
+  run -0 host_run gc-podman --count 4 --echo -- --rm busybox true
+  assert_contains "$output" "podman --runtime=$BINDIR/ipu-container-runtime run -e IPU_COUNT=4"
+  assert_contains "$(host_run gc-podman --version)" 'gc-podman '
+}
