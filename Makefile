@@ -174,7 +174,7 @@ check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TES
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel
-check-e2e: all ## real dockerd, containerd and runc on a throw-away host (root)
+check-e2e: all $(O)/bin/cri-client ## real dockerd, containerd and runc on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
 .PHONY: check-fault

@@ -39,3 +39,13 @@ TESTS += fault
 BIN_fault_SRCS := $(wildcard tests/fault/*.cc)
 BIN_fault_DEPS := hook
 BIN_fault_PKGS := sqlite3
+
+# A client of the CRI, for tests of pods; not installed.
+LIBS += cri_proto
+LIB_cri_proto_PROTOS := $(GEN)/tests/cri/cri.pb.h
+LIB_cri_proto_SRCS := $(GEN)/tests/cri/cri.pb.cc
+LIB_cri_proto_PKGS := grpc++ protobuf
+.SECONDARY: $(LIB_cri_proto_SRCS)
+TESTS += cri-client
+BIN_cri-client_SRCS := tests/cri/main.cc
+BIN_cri-client_DEPS := cri_proto

@@ -16,7 +16,7 @@ declare -A may_include=(
 # Pairs of regular expressions: a header, and the files that may include it.
 libraries=(
   '^<netlink/' '^netns/.*\.cc$|^netns/internal/nl\.h$|^tests/.*\.cc$'
-  '^<grpc|\.pb\.h[">]$' '^cmd/(ipu-vipu-client|vipu-simulator)/|^tests/unit/vipu/(client|proto|raw|scripted|simulator)_.*\.(cc|h)$'
+  '^<grpc|\.pb\.h[">]$' '^cmd/(ipu-vipu-client|vipu-simulator)/|^tests/unit/vipu/(client|proto|raw|scripted|simulator)_.*\.(cc|h)$|^tests/cri/'
   '^<nlohmann/' '^base/json\.h$|\.cc$'
   '^<CLI/' '^cmd/'
   '^<sqlite3\.h>' '^hook/ledger/|^tests/.*\.cc$'
