@@ -1,0 +1,244 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Pods of Kubernetes: what a kubelet does, by containerd's CRI plugin and its handler "ipu". A pod asks by its
+# annotations; its sandbox then has the partition, which its containers share.
+# shellcheck disable=SC2030,SC2031,SC2034 # each test is a subshell of its own, and ./cri.bash uses ENVS
+
+load support
+load cri
+
+setup_file() {
+  cri_up
+}
+
+teardown_file() {
+  cri_down
+}
+
+setup() {
+  ANNOTATIONS=()
+  ENVS=()
+}
+
+teardown() {
+  remove_pods
+  assert_nothing_left
+}
+
+# A pod with 4 IPUs and two containers that run: POD, CONFIG, FIRST and SECOND.
+start_pod() {
+  CONFIG=$(pod_config train graphcore.ai/ipu.count=4)
+  POD=$(run_pod "$CONFIG")
+  FIRST=$(run_container "$POD" "$CONFIG" first)
+  SECOND=$(run_container "$POD" "$CONFIG" second)
+}
+
+# The IPUs, as the container's ipuof.conf has them, answer it for its partition.
+assert_has_ipus() { # CONTAINER
+  local endpoint partition
+  partition=$(pod_lease_of "$1" .partition)
+  endpoint=$(cri_exec "$1" cat /etc/ipuof.conf.d/ipuof.conf | jq -r '.devices[0] | "\(.ip) \(.server_port)"')
+  # shellcheck disable=SC2086
+  assert_contains "$(cri_exec "$1" nc -w 2 $endpoint)" "$partition"
+}
+
+# One line of the CRI's error is ours, and has each TEXT in it.
+assert_told() { # TEXT...
+  local text
+  # shellcheck disable=SC2154
+  assert_equal "${#lines[@]}" 1
+  assert_equal "$(grep -o 'ipu: ' <<<"$output" | wc -l)" 1
+  for text in "$@"; do
+    assert_contains "$output" "$text"
+  done
+}
+
+# A pod's configuration with another namespace.
+in_namespace() { # KIND MODE < CONFIG
+  jq -c --arg kind "$1" --arg mode "$2" '.linux.security_context.namespace_options[$kind] = $mode'
+}
+
+pod_is_not_ready() { [ "$(pod_state "$1")" = SANDBOX_NOTREADY ]; }
+has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
+
+@test "the containers of a pod share its partition and its interface" {
+  start_pod
+  assert_equal "$(pod_lease_of "$FIRST" .ipus)" 4
+  local key
+  for key in .partition '.rails[0].interface' '.rails[0].address' '.rails[0].mac'; do
+    assert_equal "$(pod_lease_of "$FIRST" "$key")" "$(pod_lease_of "$SECOND" "$key")"
+  done
+  assert_equal "$(ipuctl partition list -o json | jq length)" 1
+  assert_has_ipus "$FIRST"
+  assert_has_ipus "$SECOND"
+}
+
+@test "roce0 is in the network of the sandbox, beside what CNI made" {
+  start_pod
+  local links
+  links=$(in_host nsenter --target "$(pod_pid "$POD")" --net ip -o -4 address show)
+  assert_contains "$links" "roce0    inet $(pod_lease_of "$FIRST" '.rails[0].address')/32"
+  assert_contains "$links" 'eth0    inet 10.88.0.'
+}
+
+@test "ipuctl ps shows the sandbox and its containers, each by its id" {
+  start_pod
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.container) \(.state)"' | sort)" \
+    "$(printf '%s RUNNING\n' "$POD" "$FIRST" "$SECOND" | sort)"
+  assert_equal "$(ipuctl ps -o json | jq -r '.[].partition' | sort -u)" "$(pod_lease_of "$FIRST" .partition)"
+}
+
+@test "a container that ends is made again, and has the pod's IPUs" {
+  start_pod
+  local again partition
+  partition=$(pod_lease_of "$FIRST" .partition)
+  stop_container "$FIRST"
+  assert_has_ipus "$SECOND"
+  wait_until 10 has_leases 2
+  remove_container "$FIRST"
+  again=$(ATTEMPT=1 run_container "$POD" "$CONFIG" first)
+  assert_equal "$(pod_lease_of "$again" .partition)" "$partition"
+  assert_has_ipus "$again"
+}
+
+@test "all containers of a pod may end: the partition waits for the next one" {
+  start_pod
+  local again partition
+  partition=$(pod_lease_of "$FIRST" .partition)
+  stop_container "$FIRST"
+  stop_container "$SECOND"
+  wait_until 10 has_leases 1
+  again=$(ATTEMPT=1 run_container "$POD" "$CONFIG" first)
+  assert_equal "$(pod_lease_of "$again" .partition)" "$partition"
+  assert_has_ipus "$again"
+}
+
+@test "the sandbox is first to die: its containers keep the IPUs until the last one ends" {
+  start_pod
+  local partition
+  partition=$(pod_lease_of "$FIRST" .partition)
+  in_host kill -KILL "$(pod_pid "$POD")"
+  wait_until 10 pod_is_not_ready "$POD"
+  wait_until 10 has_leases 2
+  ipuctl gc >/dev/null
+  assert_has_ipus "$FIRST"
+  stop_container "$FIRST"
+  wait_until 10 has_leases 1
+  assert_equal "$(pod_lease_of "$SECOND" .partition)" "$partition"
+  assert_has_ipus "$SECOND"
+  stop_container "$SECOND"
+  assert_nothing_left
+}
+
+@test "the sandbox dies, and takes with it those that share its processes" {
+  CONFIG=$(pod_config train graphcore.ai/ipu.count=4 | in_namespace pid POD)
+  POD=$(run_pod "$CONFIG")
+  FIRST=$(run_container "$POD" "$CONFIG" first)
+  assert_has_ipus "$FIRST"
+  in_host kill -KILL "$(pod_pid "$POD")"
+  wait_until 10 has_ended "$FIRST"
+  assert_nothing_left
+}
+
+@test "a pod that is stopped and made again gets new IPUs" {
+  start_pod
+  stop_pod "$POD"
+  assert_nothing_left
+  remove_pod "$POD"
+  CONFIG=$(ATTEMPT=1 pod_config train graphcore.ai/ipu.count=4)
+  POD=$(run_pod "$CONFIG")
+  assert_has_ipus "$(run_container "$POD" "$CONFIG" first)"
+}
+
+@test "containerd is killed and comes back: pods keep their IPUs and can be stopped" {
+  start_pod
+  host_signal containerd KILL
+  containerd_start
+  ipuctl gc >/dev/null
+  assert_equal "$(pod_state "$POD")" SANDBOX_READY
+  assert_has_ipus "$FIRST"
+  stop_pod "$POD"
+  assert_nothing_left
+}
+
+@test "a pod that does not ask is left alone" {
+  local config pod container
+  config=$(pod_config plain example.com/team=red)
+  pod=$(run_pod "$config")
+  container=$(run_container "$pod" "$config" main)
+  cri_exec "$container" test ! -e /run/ipu -a ! -e /etc/ipuof.conf.d -a ! -e /sys/class/net/roce0
+  assert_nothing_left
+}
+
+@test "the same annotation under another handler asks for nothing" {
+  local config pod
+  config=$(pod_config plain graphcore.ai/ipu.count=4)
+  pod=$(HANDLER=runc run_pod "$config")
+  run_container "$pod" "$config" main
+  assert_nothing_left
+}
+
+@test "a container that asks by its environment in a pod that does not" {
+  local config pod asks plain
+  config=$(pod_config mixed)
+  pod=$(run_pod "$config")
+  plain=$(run_container "$pod" "$config" plain)
+  assert_nothing_left
+  ENVS=(IPU_COUNT=2)
+  asks=$(run_container "$pod" "$config" asks)
+  assert_equal "$(pod_lease_of "$asks" .ipus)" 2
+  assert_has_ipus "$asks"
+  cri_exec "$plain" test ! -e /run/ipu/lease.json
+  stop_container "$asks"
+  assert_nothing_left
+}
+
+@test "two containers that ask, by annotation and by environment, have one interface and IPUs of their own" {
+  local config pod one other
+  config=$(pod_config mixed)
+  pod=$(run_pod "$config")
+  ANNOTATIONS=(graphcore.ai/ipu.count=2)
+  one=$(run_container "$pod" "$config" one)
+  ANNOTATIONS=()
+  ENVS=(IPU_COUNT=4)
+  other=$(run_container "$pod" "$config" other)
+  [ "$(pod_lease_of "$one" .partition)" != "$(pod_lease_of "$other" .partition)" ]
+  assert_equal "$(pod_lease_of "$one" '.rails[0].address')" "$(pod_lease_of "$other" '.rails[0].address')"
+  stop_container "$one"
+  wait_until 10 has_leases 1
+  assert_has_ipus "$other"
+}
+
+@test "a pod that asks for 3 IPUs: the kubelet is told in one line why not" {
+  run -1 run_pod "$(pod_config wrong graphcore.ai/ipu.count=3)"
+  assert_told "ipu: graphcore.ai/ipu.count='3' is not accepted: give a power of two from 1 to 64"
+  assert_nothing_left
+}
+
+@test "a container that asks for 3 IPUs: the kubelet is told, and the pod goes on" {
+  local config pod wrong
+  config=$(pod_config mixed)
+  pod=$(run_pod "$config")
+  ENVS=(IPU_COUNT=3)
+  wrong=$(create_container "$pod" "$config" wrong)
+  run -1 start_container "$wrong"
+  assert_told "ipu: IPU_COUNT='3' is not accepted: give a power of two from 1 to 64"
+  ENVS=(IPU_COUNT=4)
+  assert_has_ipus "$(run_container "$pod" "$config" right)"
+}
+
+@test "a container that asks for another number than its pod is refused" {
+  start_pod
+  local wrong
+  ANNOTATIONS=(graphcore.ai/ipu.count=8)
+  wrong=$(create_container "$POD" "$CONFIG" wrong)
+  run -1 start_container "$wrong"
+  assert_told '4 IPUs, which its containers share, and the container asks for 8'
+  assert_has_ipus "$FIRST"
+}
+
+@test "a pod in the host's network is refused" {
+  CONFIG=$(pod_config host graphcore.ai/ipu.count=4 | in_namespace network NODE)
+  run -1 run_pod "$CONFIG"
+  assert_told "may not use the host's network"
+}
