@@ -1,31 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A host whose rail has an RDMA device. The kernel here has none, so the host's sysfs tells of one; the
-# device nodes, the cgroup rules and the refusals are real.
+# A host whose rail has an RDMA device, as far as that can be without one: see fake_rdma.bash.
 
 load support
+load fake_rdma
 
 setup_file() {
-  # shellcheck disable=SC2016
-  in_host sh -c '
-    set -e
-    class=/run/fake-class
-    port=$class/infiniband/mlx5_2/ports/1
-    mkdir -p $port/gid_attrs/ndevs $port/gid_attrs/types $port/gids $class/misc/rdma_cm \
-      $class/infiniband_verbs/uverbs3 $class/infiniband_mad/umad3
-    echo mlx5_2 >$class/infiniband_verbs/uverbs3/ibdev
-    echo 231:195 >$class/infiniband_verbs/uverbs3/dev
-    echo 10:58 >$class/misc/rdma_cm/dev
-    set_gid() { # INDEX GID INTERFACE
-      echo "$2" >$port/gids/$1
-      echo "RoCE v2" >$port/gid_attrs/types/$1
-      echo "$3" >$port/gid_attrs/ndevs/$1
-    }
-    set_gid 0 0000:0000:0000:0000:0000:ffff:0a05:c801 rnic0
-    for empty in 1 2 3; do echo 0000:0000:0000:0000:0000:0000:0000:0000 >$port/gids/$empty; done
-    # The address that the next container gets.
-    set_gid 9 0000:0000:0000:0000:0000:ffff:0a05:cb01 roce0
-    mount -t overlay overlay -o lowerdir=$class:/sys/class /sys/class'
+  # The address that the next container gets.
+  fake_rdma_up 10.5.203.1
   host_config
   in_host sed -i 's/^range = .*/range = "10.5.203.1-10.5.203.2"/' /etc/ipu-container-toolkit/config.toml
   start rdma -e IPU_COUNT=4
@@ -34,8 +16,7 @@ setup_file() {
 teardown_file() {
   host_config
   remove_containers
-  in_host umount /sys/class
-  in_host rm -r /run/fake-class
+  fake_rdma_down
 }
 
 @test "the container has the rail's uverbs and rdma_cm, and no other RDMA device" {
