@@ -34,3 +34,24 @@ fake_rdma_down() {
   host_run umount /sys/class
   host_run rm -r /run/fake-class
 }
+
+# A container has what it asked for: its user can read the files, reach the IPUs, open the devices.
+assert_works() { # NAME
+  local endpoint partition
+  partition=$(lease_of "$1" .partition)
+  endpoint=$(first_endpoint "$1")
+  # shellcheck disable=SC2086
+  assert_contains "$(inside "$1" nc -w 2 $endpoint)" "$partition"
+  assert_contains "$(inside "$1" ip -o -4 address show roce0)" " $(address_in "$1")/32"
+  assert_may_open "$1"
+}
+
+# No driver is behind the nodes: that the kernel says so means that mode and cgroup let it through.
+assert_may_open() { # NAME
+  local node
+  for node in uverbs3 rdma_cm; do
+    run inside "$1" dd if=/dev/infiniband/$node of=/dev/null count=1
+    # shellcheck disable=SC2154
+    assert_contains "$output" 'No such device'
+  done
+}
