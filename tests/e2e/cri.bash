@@ -69,9 +69,10 @@ cri_up() {
 
 cri_down() {
   containerd_stop
-  docker image rm pause >/dev/null
-  host_run ip link delete cni0
   host_run rm -rf /etc/containerd /etc/cni/net.d
+  # They may not have come about.
+  host_run ip link delete cni0 2>/dev/null || true
+  docker image rm pause >/dev/null 2>&1 || true
 }
 
 has_image() { # NAME

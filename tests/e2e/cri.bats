@@ -242,3 +242,18 @@ has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
   run -1 run_pod "$CONFIG"
   assert_told "may not use the host's network"
 }
+
+@test "a kubelet that gives up while a pod waits: nothing of it stays, and it may try again" {
+  local all config
+  all=$(run_pod "$(pod_config all graphcore.ai/ipu.count=64)")
+  config=$(pod_config waits graphcore.ai/ipu.count=4 graphcore.ai/ipu.wait=50s)
+  LIMIT=2 run -124 run_pod "$config"
+  # containerd kills the runtime, which then cannot clean up: that is for the next start, and for gc.
+  wait_until 10 gc_leaves_one
+  assert_equal "$(ipuctl queue -o json | jq length)" 0
+  stop_pod "$all"
+  POD=$(run_pod "$(jq -c '.metadata.attempt = 1' <<<"$config")")
+  assert_has_ipus "$(run_container "$POD" "$config" first)"
+}
+
+gc_leaves_one() { ipuctl gc >/dev/null && has_leases 1; }
