@@ -161,6 +161,18 @@ has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
   assert_nothing_left
 }
 
+@test "the pod's shim is killed, with all that it looked after" {
+  start_pod
+  local shim inits
+  shim=$(in_host ps -o ppid= -p "$(pod_pid "$POD")" | tr -d ' ')
+  mapfile -t inits < <(ipuctl ps -o json | jq '.[].pid')
+  assert_equal "${#inits[@]}" 3
+  # containerd may be quicker with those that are left.
+  in_host kill -KILL "$shim" "${inits[@]}" || true
+  wait_until 10 pod_is_not_ready "$POD"
+  wait_until 10 gc_leaves_nothing
+}
+
 @test "a pod that does not ask is left alone" {
   local config pod container
   config=$(pod_config plain example.com/team=red)
