@@ -7,8 +7,9 @@
 
 namespace base {
 
-// The lines from the first one that differs to the last one, those of BEFORE with "-" in front and
-// those of AFTER with "+", between up to three equal ones with " ". Empty if the texts are equal.
+// The lines that differ, those of BEFORE with "-" in front and those of AFTER with "+", with up to
+// three equal ones around them with " "; "@@" where others are left out in between. Of texts with
+// very many differing lines, all from the first to the last one. Empty if the texts are equal.
 [[nodiscard]] std::string line_diff(std::string_view before, std::string_view after);
 
 }  // namespace base

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/explain_bundle.h"
 #include "cmd/ipuctl/print_history.h"
 #include "cmd/ipuctl/stream.h"
 #include "hook/config/paths.h"
@@ -30,6 +31,7 @@ constexpr milliseconds kLongestAge = std::chrono::hours(365 * 24);
 struct ExplainOptions {
   Output output = Output::kTable;
   std::string lease;
+  std::string bundle;
 };
 
 struct EventsOptions {
@@ -81,6 +83,10 @@ std::vector<Outside> look_outside(hook::Env& env, const hook::Lease& lease) {
 }
 
 Result<Outcome> run_explain(const ExplainOptions& options) {
+  if (options.lease.empty() == options.bundle.empty()) {
+    return Error(Code::kInvalid, "give a lease or a container, or --bundle DIR");
+  }
+  if (!options.bundle.empty()) return explain_bundle(options.bundle, options.output);
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
   Explanation explanation;
@@ -170,7 +176,9 @@ void add_explain(CLI::App& app, Command& chosen) {
   Options declared = add_command(app, "explain", "Tell what happened to a lease, and what is next",
                                  chosen, [options] { return run_explain(*options); });
   declared.output(options->output);
-  declared.argument("LEASE", options->lease, "Id of a lease or a container, or the start of one");
+  declared.text({"LEASE", "", "Id of a lease or a container, or the start of one"}, options->lease);
+  declared.text({"--bundle", "DIR", "Show how the config.json of this bundle would be changed"},
+                options->bundle);
 }
 
 void add_events(CLI::App& app, Command& chosen) {

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
-#include "base/rlimit.h"
 #include "base/text.h"
-#include "hook/device/cgroup.h"
-#include "hook/device/rdma.h"
 #include "hook/inject/lease_files.h"
 #include "hook/lifecycle/grant.h"
 #include "hook/lifecycle/granted.h"
 #include "hook/lifecycle/look.h"
+#include "hook/lifecycle/plan_input.h"
 #include "hook/lifecycle/release.h"
 #include "hook/lifecycle/turn.h"
 #include "hook/oci/pod.h"
@@ -41,50 +39,6 @@ struct Start {
   HostLook host = {};        // nothing for cards
 };
 
-// The RDMA device of each of the lease's interfaces. A function that is in the container already is
-// found by the device's name.
-Result<std::vector<std::optional<RdmaDevice>>> rdma_devices(const Env& env, RdmaMode mode,
-                                                            const Lease& lease) {
-  std::vector<std::optional<RdmaDevice>> devices(lease.rails.size());
-  if (mode == RdmaMode::kOff) return devices;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const RailLease& rail = lease.rails[i];
-    if (rail.kind == netns::LinkKind::kMacvlan) {
-      devices[i] = TRY(find_rdma_device(env.sysfs, rail.parent));
-    } else if (!rail.rdma_device.empty()) {
-      devices[i] = TRY(open_rdma_device(env.sysfs, rail.rdma_device, 1));
-    }
-  }
-  return devices;
-}
-
-// Interfaces that the lease shares were asked for by who made them; a function is nobody else's.
-bool needs_probe(const Config& config, const Lease& lease) {
-  const auto is_macvlan = [](const RailLease& rail) {
-    return rail.kind == netns::LinkKind::kMacvlan;
-  };
-  return config.network.duplicate_probe.count() > 0 && lease.attachment == lease.id &&
-         std::any_of(lease.rails.begin(), lease.rails.end(), is_macvlan);
-}
-
-Result<PlanInput> plan_input(Env& env, const Start& start, const vipu::Grant& grant,
-                             const Lease& lease) {
-  const NetworkConfig& network = start.config.network;
-  PlanInput input;
-  input.lease = lease;
-  if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
-  input.cards = grant.cards;
-  input.rdma = TRY(rdma_devices(env, network.rdma, lease));
-  if (has_rdma_cgroup()) input.rdma_limit = {network.rdma_handles, network.rdma_objects};
-  input.own_network = start.host.own_network;
-  input.orders.gid_wait = network.gid_wait;
-  if (needs_probe(start.config, lease)) input.orders.probe = network.duplicate_probe;
-  input.lease_dir = lease_dir(env.run_dir, lease.id);
-  input.hook_program = env.hook_program;
-  input.memlock = TRY(base::highest_memlock());
-  return input;
-}
-
 // A controller gives IPUs away as soon as their partition is removed, a moment before the ledger
 // has them back from the lease that is being released: that one began before this grant was made.
 // Who was to release it may have been killed in that moment.
@@ -107,7 +61,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, Lease&
   const Granted granted =
       TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
   TRY(allocate(env, start, granted, lease));
-  const PlanInput input = TRY(plan_input(env, start, grant, lease));
+  const PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
   const Plan plan = make_plan(input);
   TRY(write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(write_lease_record(env.run_dir, lease));
@@ -129,22 +83,6 @@ Error abandon(Env& env, Lease lease, const Error& error, PartitionFate partition
   env.ledger.note(lease.id, EventKind::kError, error.message());
   (void)release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime), partition);
   return error;
-}
-
-// What a pool cannot give, whatever it has left.
-Status check_request(const PoolConfig& pool, const Request& request) {
-  const auto refused = [&](std::string_view what) {
-    return Error(Code::kInvalid, str("pool '", pool.name, "' is of provider \"",
-                                     name_of(pool.provider), "\": ", what));
-  };
-  if (pool.provider == Provider::kPcie) return {};
-  if (!request.cards.empty() || request.all_cards) {
-    return refused("its IPUs are not asked for with IPU_VISIBLE_DEVICES; ask with IPU_COUNT=N");
-  }
-  if (!request.network) {
-    return refused("its IPUs are reached over the network; leave IPU_NETWORK=none out");
-  }
-  return {};
 }
 
 Intent intent_of(const Start& start, const base::ProcessId& owner) {
@@ -221,6 +159,21 @@ WaitFor wait_for(const Start& start) {
 }
 
 }  // namespace
+
+Status check_request(const PoolConfig& pool, const Request& request) {
+  const auto refused = [&](std::string_view what) {
+    return Error(Code::kInvalid, str("pool '", pool.name, "' is of provider \"",
+                                     name_of(pool.provider), "\": ", what));
+  };
+  if (pool.provider == Provider::kPcie) return {};
+  if (!request.cards.empty() || request.all_cards) {
+    return refused("its IPUs are not asked for with IPU_VISIBLE_DEVICES; ask with IPU_COUNT=N");
+  }
+  if (!request.network) {
+    return refused("its IPUs are reached over the network; leave IPU_NETWORK=none out");
+  }
+  return {};
+}
 
 Result<Lease> prepare_lease(Env& env, const Config& config, const Request& request,
                             const Newcomer& newcomer, const Apply& apply) {

@@ -28,6 +28,9 @@ struct Newcomer {
 // Gives the container what PLAN says. The files of the lease are written by then.
 using Apply = std::function<base::Status(const Plan& plan)>;
 
+// kInvalid if POOL cannot give what REQUEST is, whatever it has left.
+base::Status check_request(const PoolConfig& pool, const Request& request);
+
 // Grants REQUEST to NEWCOMER: a lease ALLOCATED, its partition ACTIVE, its files written, the plan
 // applied. After an error nothing of it is left (what cannot be undone now is noted in the ledger
 // for reconcile()), but for what APPLY did. Takes at most request.wait plus the pool's timeout and

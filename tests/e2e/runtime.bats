@@ -5,6 +5,9 @@
 load support
 load bundle
 
+# A config.json without what differs from lease to lease: its id.
+SHAPE='walk(if type == "string" then gsub("[0-9a-f]{32}"; "ID") else . end)'
+
 teardown() {
   remove_bundle
   assert_nothing_left
@@ -38,6 +41,25 @@ teardown() {
   run -1 in_host sh -c "cd /run && ipu-container-runtime --log=syslog:ipu create --bundle $BUNDLE refused"
   assert_contains "$output" "IPU_COUNT='3'"
   run ! in_host test -e /run/syslog:ipu
+}
+
+@test "explain --bundle shows what a start makes of a bundle, and takes nothing" {
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  run -0 ipuctl explain --bundle "$BUNDLE"
+  assert_contains "$output" 'asks pool "pod64" for 4 IPUs'
+  assert_contains "$output" '+      "destination": "/run/ipu/lease.json"'
+  assert_contains "$output" '@@'
+  assert_equal "$(ipuctl ps -o json)" '[]'
+  shown=$(ipuctl explain --bundle "$BUNDLE" -o json | jq -cS ".config | $SHAPE")
+  create good
+  assert_equal "$shown" "$(in_host cat "$BUNDLE/config.json" | jq -cS "$SHAPE")"
+  make_bundle .
+  assert_contains "$(ipuctl explain --bundle "$BUNDLE")" 'asks for no IPUs'
+  make_bundle '.process.env += ["IPU_COUNT=3"]'
+  run -2 ipuctl explain --bundle "$BUNDLE"
+  assert_contains "$output" "IPU_COUNT='3' is not accepted"
+  run -1 ipuctl explain --bundle /run/nowhere
+  run -2 ipuctl explain
 }
 
 @test "delete twice is harmless" {

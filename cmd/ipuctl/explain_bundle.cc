@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/explain_bundle.h"
+
+#include "base/json.h"
+#include "base/line_diff.h"
+#include "base/text.h"
+#include "hook/config/paths.h"
+#include "hook/inject/bundle.h"
+#include "hook/lifecycle/preview.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Json;
+using base::Result;
+using base::str;
+using hook::Preview;
+
+// Over several lines, so that a difference shows what is new and not the whole.
+Result<std::string> laid_out(const std::string& text) {
+  return base::to_pretty_text(TRY(base::parse_json(text, "config.json")));
+}
+
+std::string what_is_asked(const Preview& shown) {
+  if (!shown.partition.empty()) return str("partition ", base::quote(shown.partition));
+  return shown.ipus == 0 ? std::string("cards")
+                         : str(shown.ipus, shown.ipus == 1 ? " IPU" : " IPUs");
+}
+
+Outcome unasked(const std::string& path, Output output) {
+  if (output == Output::kJson) return {base::to_pretty_text({{"asks", false}})};
+  return {str(path, ": asks for no IPUs; the low-level runtime gets it as it is\n")};
+}
+
+}  // namespace
+
+Result<Outcome> explain_bundle(const std::string& directory, Output output) {
+  const hook::Bundle bundle = TRY(hook::Bundle::open(directory, "config.json"));
+  hook::Ledger ledger = TRY(read_ledger());
+  hook::Env env = hook::product_env(ledger);
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  const std::string& text = bundle.config();
+  const std::optional<Preview> shown = TRY(hook::preview(env, config, text));
+  if (!shown) return unasked(bundle.path(), output);
+  if (output == Output::kJson) {
+    const Json edited = TRY(base::parse_json(shown->config, "config.json"));
+    return Outcome{base::to_pretty_text({{"asks", true},
+                                         {"pool", shown->pool},
+                                         {"ipus", shown->ipus},
+                                         {"partition", shown->partition},
+                                         {"config", edited}})};
+  }
+  const std::string before = TRY(laid_out(text));
+  const std::string after = TRY(laid_out(shown->config));
+  return Outcome{str(bundle.path(), ": asks pool \"", shown->pool, "\" for ", what_is_asked(*shown),
+                     "; of a lease that is made up (its id, address and cards are known at the"
+                     " start) config.json would get:\n",
+                     base::line_diff(before, after))};
+}
+
+}  // namespace ipuctl

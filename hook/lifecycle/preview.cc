@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/preview.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/lifecycle/create.h"
+#include "hook/lifecycle/look.h"
+#include "hook/lifecycle/plan_input.h"
+#include "hook/oci/spec.h"
+#include "hook/request/request.h"
+#include "vipu/local/cards.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+
+const std::string kNoLease(32, '0');
+
+RailLease made_up_rail(const std::string& pool, const RailRequest& request) {
+  const RailConfig& config = request.rail;
+  RailLease rail;
+  rail.parent = config.parent;
+  rail.mode = config.mode;
+  rail.mtu = config.mtu;
+  rail.interface = request.interface;
+  rail.address = config.first;
+  rail.mac = mac_of(pool, config.first);
+  rail.subnet = config.subnet;
+  if (!request.functions.empty()) {
+    rail.kind = netns::LinkKind::kFunction;
+    rail.parent = request.functions.front().interface;
+    rail.rdma_device = request.functions.front().rdma_device;
+  }
+  return rail;
+}
+
+Lease made_up_lease(const PoolConfig& pool, const Request& request, const HostLook& host) {
+  Lease lease;
+  lease.id = kNoLease;
+  lease.attachment = kNoLease;
+  lease.pool = pool.name;
+  lease.partition = request.partition.empty() ? partition_name(kNoLease) : request.partition;
+  lease.gcd = request.gcd.value_or(0);
+  lease.ipus = request.ipus;
+  for (const HostRail& rail : host.rails) {
+    if (rail.usable.ok()) lease.rails.push_back(made_up_rail(pool.name, rail.request));
+  }
+  return lease;
+}
+
+Result<std::vector<vipu::Card>> made_up_cards(const Request& request) {
+  std::vector<vipu::Card> cards = TRY(vipu::local::read_cards("/sys", "/dev"));
+  if (!request.cards.empty()) {
+    const std::vector<uint32_t>& wanted = request.cards;
+    std::erase_if(cards, [&](const vipu::Card& card) {
+      return std::find(wanted.begin(), wanted.end(), card.number) == wanted.end();
+    });
+  } else if (!request.all_cards && cards.size() > request.ipus) {
+    cards.resize(request.ipus);
+  }
+  if (!cards.empty()) return cards;
+  return Error(Code::kNotFound, "this host has none of the cards that are asked for");
+}
+
+}  // namespace
+
+Result<std::optional<Preview>> preview(Env& env, const Result<Config>& config,
+                                       const std::string& text) {
+  if (!mentions_ipus(text)) return std::optional<Preview>();
+  const SpecView view = TRY(parse_spec(text));
+  if (!asks_for_ipus(view.environment, view.annotations)) return std::optional<Preview>();
+  if (!config.ok()) return config.error();
+  const std::optional<Request> request =
+      TRY(parse_request(view.environment, view.annotations, config.value().policy));
+  if (!request) return std::optional<Preview>();
+  const PoolConfig pool = TRY(find_pool(config.value(), request->pool));
+  TRY(check_request(pool, *request));
+  HostLook host;
+  vipu::Grant grant;
+  if (uses_network(pool.provider)) {
+    host = TRY(inspect_host(env, config.value().network, view.network));
+  } else {
+    grant.cards = TRY(made_up_cards(*request));
+  }
+  const Lease lease = made_up_lease(pool, *request, host);
+  const PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
+  Preview shown{pool.name, request->ipus, request->partition, {}};
+  shown.config = TRY(edit_spec(text, make_plan(input).edit));
+  return std::optional<Preview>(std::move(shown));
+}
+
+}  // namespace hook
