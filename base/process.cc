@@ -67,6 +67,7 @@ struct Prepared {
   std::vector<char*> envp;
   const Credentials* credentials;
   pid_t parent;
+  int error_fd;
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -102,9 +103,10 @@ bool drop_to(const Credentials& who) {
   constexpr int kFree = 4;
   exec_error = ::fcntl(exec_error, F_DUPFD_CLOEXEC, kFree);
   socket = ::fcntl(socket, F_DUPFD_CLOEXEC, kFree);
-  if (exec_error < 0 || socket < 0 || ::dup2(socket, 0) < 0 || ::dup2(socket, 1) < 0) fail();
-  const int null = ::open("/dev/null", O_WRONLY);
-  if (null < 0 || ::dup2(null, 2) < 0) fail();
+  const int errors = prepared.error_fd >= 0 ? ::fcntl(prepared.error_fd, F_DUPFD_CLOEXEC, kFree)
+                                            : ::open("/dev/null", O_WRONLY);
+  if (exec_error < 0 || socket < 0 || errors < 0) fail();
+  if (::dup2(errors, 2) < 0 || ::dup2(socket, 0) < 0 || ::dup2(socket, 1) < 0) fail();
   // Moved to 3 so that one close_range can close all the rest.
   if (::dup3(exec_error, 3, O_CLOEXEC) < 0) fail();
   exec_error = 3;
@@ -197,8 +199,12 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   const Fd exec_error_read(pipes[0]);
   Fd exec_error_write(pipes[1]);
 
-  const Prepared prepared{command.path.c_str(), pointers(command.args), pointers(command.env),
-                          command.credentials ? &*command.credentials : nullptr, ::getpid()};
+  const Prepared prepared{command.path.c_str(),
+                          pointers(command.args),
+                          pointers(command.env),
+                          command.credentials ? &*command.credentials : nullptr,
+                          ::getpid(),
+                          command.error_fd};
   const pid_t pid = ::fork();
   if (pid < 0) return Error::from_errno(errno, what);
   if (pid == 0) exec_child(prepared, theirs.get(), exec_error_write.get());

@@ -44,6 +44,7 @@ struct Command {
   std::string input;      // its standard input
   size_t max_output = 0;  // of standard output, in bytes; more is an error
   std::optional<Credentials> credentials;  // unset: the caller's own
+  int error_fd = -1;                       // its standard error; -1: /dev/null
 };
 
 struct Output {
@@ -51,12 +52,12 @@ struct Output {
   std::string out;
 };
 
-// Runs the program to its end and collects what it wrote. It gets /dev/null as standard error, no
-// other descriptor, a session of its own, "/" as its working directory, no_new_privs, and SIGKILL
-// when this thread ends, at DEADLINE, or 200 ms after it closed both ends of its standard input and
-// output. It is reaped before the call returns.
-// kTimeout at the deadline; kNotFound if the program is not there; kDenied if CREDENTIALS cannot be
-// taken on: that needs CAP_SETUID, CAP_SETGID and CAP_SETPCAP.
+// Runs the program to its end and collects what it wrote. It gets no descriptor but the first
+// three, a session of its own, "/" as its working directory, no_new_privs, and SIGKILL when this
+// thread ends, at DEADLINE, or 200 ms after it closed both ends of its standard input and output.
+// It is reaped before the call returns. kTimeout at the deadline; kNotFound if the program is not
+// there; kDenied if CREDENTIALS cannot be taken on: that needs CAP_SETUID, CAP_SETGID and
+// CAP_SETPCAP.
 Result<Output> run(const Command& command, const Deadline& deadline);
 
 }  // namespace base

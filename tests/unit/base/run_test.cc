@@ -2,6 +2,7 @@
 // base::run, on programs that every system has.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,17 @@ TEST_F(RunTest, EndsAnEmptyInputAtOnce) {
 TEST_F(RunTest, ReportsTheExitStatus) {
   EXPECT_EQ(run(shell("exit 7"), soon()).value().exit_status, 7);
   EXPECT_EQ(run(shell("kill -9 $$"), soon()).value().exit_status, 128 + SIGKILL);
+}
+
+TEST_F(RunTest, ItsErrorsGoWhereTheyAreSaidToGo) {
+  const Fd errors(::memfd_create("errors", MFD_CLOEXEC));
+  Command command = shell("echo out; echo wrong >&2; ls /proc/self/fd");
+  const std::string without = output_of(command);
+  command.error_fd = errors.get();
+  EXPECT_EQ(output_of(command), without);  // the same descriptors, and no error among the output
+  char text[10] = {};
+  EXPECT_EQ(::pread(errors.get(), text, sizeof text, 0), 6);
+  EXPECT_STREQ(text, "wrong\n");
 }
 
 TEST_F(RunTest, KillsTheProgramAtTheDeadline) {
