@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/engines/runtime_entry.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace hook {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Status;
+using base::str;
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool may_be_in_name(char c) { return is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; }
+
+}  // namespace
+
+Status check_runtime_name(const std::string& name) {
+  const bool is_word = !name.empty() && is_alphanumeric(name.front()) &&
+                       std::all_of(name.begin(), name.end(), may_be_in_name);
+  if (!is_word) {
+    return Error(Code::kInvalid,
+                 str("--name ", base::quote(name),
+                     ": must be letters, digits, '_', '.' and '-', a letter or digit first"));
+  }
+  if (name != "runc" && !name.starts_with("io.containerd.")) return {};
+  return Error(Code::kInvalid, str("--name ", base::quote(name),
+                                   ": is a runtime of the engines themselves; choose another,"
+                                   " such as 'ipu'"));
+}
+
+Status check_runtime_program(const std::string& path) {
+  struct stat status {};
+  const std::string what = str("use ", base::quote(path), " as a runtime");
+  if (::stat(path.c_str(), &status) != 0) {
+    return Error(errno == ENOENT ? Code::kNotFound : Code::kDenied,
+                 str(what, errno == ENOENT ? ": it is not there" : ": it cannot be looked at",
+                     "; install the toolkit, whose ipuctl this is, as a whole"));
+  }
+  if (S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0) return {};
+  return Error(Code::kDenied, str(what, ": it is no program that can be started"));
+}
+
+}  // namespace hook
