@@ -2,16 +2,17 @@
 // runtime configure, unconfigure, status.
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "base/json.h"
 #include "base/line_diff.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/paths.h"
+#include "hook/engines/containerd_template.h"
 #include "hook/engines/control.h"
+#include "hook/engines/listing.h"
 
 namespace ipuctl {
 namespace {
@@ -40,80 +41,12 @@ struct RuntimeOptions {
   Output output = Output::kTable;
 };
 
-// One engine as it is found here.
-struct Site {
-  Engine engine;
-  std::string file;
-  std::vector<hook::Daemon> daemons;  // those that read FILE
-};
-
-hook::Surroundings surroundings() {
-  if (::geteuid() == 0) return {"", ""};
-  const char* const config = std::getenv("XDG_CONFIG_HOME");
-  const char* const home = std::getenv("HOME");
-  if (config != nullptr && *config == '/') return {"", config};
-  return {"", home != nullptr ? str(home, "/.config") : ""};
-}
-
-Result<Site> find_site(Engine engine, const std::string& config) {
-  Site site{engine, config, {}};
-  const std::vector<hook::Daemon> daemons = hook::daemons_of(engine);
-  const hook::Surroundings where = surroundings();
-  if (config.empty()) site.file = TRY(hook::file_of(engine, daemons, where));
-  for (const hook::Daemon& daemon : daemons) {
-    const Result<std::string> file = hook::file_of(engine, {daemon}, where);
-    std::error_code err;
-    if (file.ok() &&
-        (file.value() == site.file || std::filesystem::equivalent(file.value(), site.file, err))) {
-      site.daemons.push_back(daemon);
-    }
-  }
-  return site;
-}
-
-// docker starts a containerd of its own; the handlers of CRI are for Kubernetes.
-std::vector<Engine> installed_engines() {
-  std::vector<Engine> found;
-  const bool has_docker = hook::find_program("dockerd").ok();
-  const bool has_kubelet = hook::find_program("kubelet").ok();
-  for (const Engine engine : hook::kEngines) {
-    const bool is_dockers = engine == Engine::kContainerd && has_docker && !has_kubelet;
-    if (!is_dockers && hook::find_program(daemon_of(engine)).ok()) found.push_back(engine);
-  }
-  return found;
-}
-
 Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
-  std::vector<Engine> engines;
-  for (const std::string& name : options.engines) {
-    if (name != "auto") engines.push_back(TRY(hook::parse_engine(name)));
-  }
-  if (engines.empty()) engines = installed_engines();
-  if (engines.empty()) {
-    return Error(Code::kNotFound,
-                 "there is no dockerd, containerd, crio or podman on this host;"
-                 " install one, or name it: 'ipuctl runtime configure docker'");
-  }
+  std::vector<Engine> engines = TRY(choose_engines(options.engines));
   if (!options.config.empty() && engines.size() != 1) {
     return Error(Code::kInvalid, "--config is the file of one engine; name that one");
   }
   return engines;
-}
-
-// dockerd does not start again where a key stands in its file and among its options.
-Status check_options(const Site& site, const RuntimeOptions& options) {
-  if (site.engine != Engine::kDocker) return {};
-  for (const hook::Daemon& daemon : site.daemons) {
-    const bool has_runtimes = hook::option_value(daemon.args, {"--add-runtime"}).has_value();
-    const bool has_default =
-        options.make_default && hook::option_value(daemon.args, {"--default-runtime"}).has_value();
-    if (!has_runtimes && !has_default) continue;
-    return Error(Code::kInvalid, str("dockerd (process ", daemon.process.pid, ") was started with ",
-                                     has_runtimes ? "--add-runtime" : "--default-runtime",
-                                     ", and does not start with the same key in ", site.file,
-                                     "; take the option away first"));
-  }
-  return {};
 }
 
 std::string diff_text(const hook::FileEdit& edit) {
@@ -122,86 +55,136 @@ std::string diff_text(const hook::FileEdit& edit) {
              base::line_diff(edit.before.value_or(""), edit.after.value_or("")));
 }
 
-Listed opposite_of(Listed listed) { return listed == Listed::kYes ? Listed::kNo : Listed::kYes; }
-
-Result<Listed> look(const Site& site, const std::string& name) {
-  return hook::is_listed(site.engine, site.daemons, site.file, name, Deadline::after(kAnswerTime));
+hook::Listing look(const Site& site, const std::string& name) {
+  return hook::find_listing(site.engine, site.daemons, site.file, name,
+                            Deadline::after(kAnswerTime));
 }
 
 // Waits until the engine knows the runtime, or does not know it any more.
-Result<Listed> wait_until(const Site& site, const std::string& name, Listed wanted) {
+hook::Listing wait_until(const Site& site, const std::string& name, Listed wanted) {
   const auto deadline = Deadline::after(kReloadTime);
   for (;;) {
-    const Listed listed = TRY(look(site, name));
-    if (listed == wanted || deadline.passed()) return listed;
+    hook::Listing listing = look(site, name);
+    if (listing.listed == wanted || listing.listed == Listed::kUnknown || deadline.passed()) {
+      return listing;
+    }
     base::sleep_for(kLookTime, deadline);
   }
+}
+
+// What is to be done where nothing can be: the engine reads its file when it starts.
+std::string start_advice(const Site& site, hook::Reload done) {
+  const std::string_view daemon = daemon_of(site.engine);
+  const std::string restart = hook::restart_of_template(site.file);
+  if (!restart.empty()) return str("takes effect with '", restart, "'; running containers go on\n");
+  if (done == hook::Reload::kNone) {
+    return str("no ", daemon, " runs with ", site.file, "; it takes effect when one starts\n");
+  }
+  return str("takes effect with 'systemctl restart ", daemon, "'; running containers go on\n");
+}
+
+// What the engine says of the runtime, as a line; kInternal if it does not have it although told.
+Result<std::string> said(const Site& site, const std::string& name, Listed wanted) {
+  const hook::Listing listing = wait_until(site, name, wanted);
+  const std::string_view daemon = daemon_of(site.engine);
+  const std::string runtime = str("the runtime ", base::quote(name));
+  if (listing.listed == Listed::kUnknown) {
+    return str("could not be asked whether it lists ", runtime, " (", listing.why, ")\n");
+  }
+  if (listing.listed == wanted) {
+    return str(wanted == Listed::kYes ? "lists " : "does not list any more ", runtime, "\n");
+  }
+  if (wanted == Listed::kNo) {
+    // dockerd keeps its runtimes where its file does not name any (20.10 to 24).
+    return str("lists ", runtime, " until ", daemon,
+               " is started again; containers that run with it go on\n");
+  }
+  return Error(Code::kInternal, str(name_of(site.engine), " does not list ", runtime, " with ",
+                                    site.file, "; see the log of ", daemon, ", and restart it"));
 }
 
 // Makes the engine read its file, and asks it; the line that says how that went.
 Result<std::string> take_effect(const Site& site, const std::string& name, Listed wanted) {
   const hook::Reload done = TRY(hook::reload(site.engine, site.daemons));
-  const std::string_view daemon = daemon_of(site.engine);
-  if (done == hook::Reload::kRestart) {
-    return str(name_of(site.engine), ": takes effect with 'systemctl restart ", daemon,
-               "'; running containers go on\n");
-  }
-  if (done == hook::Reload::kNone && site.engine != Engine::kPodman) {
-    return str(name_of(site.engine), ": no ", daemon, " runs with ", site.file,
-               "; it takes effect when one starts\n");
-  }
-  if (site.engine == Engine::kCrio) return std::string("crio: was told to read its files again\n");
-  const Listed listed = TRY(wait_until(site, name, wanted));
-  const std::string runtime = base::quote(name);
-  if (listed == wanted) {
-    return str(name_of(site.engine),
-               wanted == Listed::kYes ? ": lists" : ": does not list any more", " the runtime ",
-               runtime, "\n");
-  }
-  if (wanted == Listed::kNo) {
-    // dockerd keeps its runtimes where its file does not name any (20.10 to 24).
-    return str(name_of(site.engine), ": lists the runtime ", runtime, " until ", daemon,
-               " is started again; containers that run with it go on\n");
-  }
-  return Error(Code::kInternal,
-               str(name_of(site.engine), " does not list the runtime ", runtime, " with ",
-                   site.file, "; see the log of ", daemon, ", and restart it"));
+  const std::string start = str(name_of(site.engine), ": ");
+  const bool is_told = done == hook::Reload::kDone || site.engine == Engine::kPodman;
+  if (!is_told) return start + start_advice(site, done);
+  if (site.engine == Engine::kCrio) return start + "was told to read its files again\n";
+  return start + TRY(said(site, name, wanted));
 }
 
-enum class Way { kConfigure, kUnconfigure };
+// The same where the file is right already, and the engine may not have read it.
+Result<std::string> catch_up(const Site& site, const std::string& name, Listed wanted) {
+  const Listed listed = look(site, name).listed;
+  const bool may_restart = site.engine == Engine::kContainerd && !site.daemons.empty();
+  if (listed == wanted || (listed == Listed::kUnknown && !may_restart)) return std::string();
+  return take_effect(site, name, wanted);
+}
 
-Result<std::string> change(const Site& site, const RuntimeOptions& options, Way way) {
-  const bool adds = way == Way::kConfigure;
-  if (adds) TRY(check_options(site, options));
-  const hook::RuntimeEntry entry{options.name, hook::runtime_program(), options.make_default};
-  const hook::FileEdit edit =
-      TRY(adds ? hook::plan_configure(site.engine, site.file, entry)
-               : hook::plan_unconfigure(site.engine, site.file, entry.name));
-  const Listed wanted = adds ? Listed::kYes : Listed::kNo;
-  std::string text = str(name_of(site.engine), ": ", edit.path,
-                         adds ? " has the runtime\n" : " does not have the runtime\n");
-  if (edit.before != edit.after) {
-    text = diff_text(edit);
-    if (options.dry_run) return text;
-    if (edit.after) TRY(hook::check_text(site.engine, *edit.after, Deadline::after(kCheckTime)));
-    TRY(hook::apply_edit(edit));
-  } else if (options.dry_run || TRY(look(site, options.name)) != opposite_of(wanted)) {
-    return text;  // done, also by the daemon
+// The engine of a user runs in a user namespace, from which the host's network and the ledger are
+// out of reach, and in which the low-level runtime is not root's. Who names a file knows for whom.
+Status check_user(Engine engine, const RuntimeOptions& options) {
+  if (::geteuid() == 0 || !options.config.empty()) return {};
+  return Error(Code::kUnsupported,
+               str(name_of(engine), ": not for a user who is not root: a container with IPUs takes",
+                   " root on this host; run this, and the containers, as root, with the ",
+                   name_of(engine), " of root"));
+}
+
+Result<std::string> configure_engine(const Site& site, const RuntimeOptions& options) {
+  hook::RuntimeEntry entry{options.name, hook::runtime_program(), options.make_default};
+  if (site.engine == Engine::kCrio) entry.monitor = monitor_program();
+  TRY(check_user(site.engine, options));
+  TRY(hook::check_runtime_program(entry.path));
+  TRY(check_options(site, entry));
+  const hook::FileEdit edit = TRY(hook::plan_configure(site.engine, site.file, entry));
+  const std::string hindrance = TRY(hook::find_hindrance(site.engine, site.file));
+  const std::string note =
+      hindrance.empty() ? "" : str(name_of(site.engine), ": ", hindrance, "\n");
+  if (edit.before == edit.after) {
+    const std::string text = str(name_of(site.engine), ": ", edit.path, " has the runtime\n", note);
+    return options.dry_run ? text : text + TRY(catch_up(site, options.name, Listed::kYes));
   }
-  return text + TRY(take_effect(site, options.name, wanted));
+  const std::string text = diff_text(edit) + note;
+  if (options.dry_run) return text;
+  TRY(hook::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
+  TRY(hook::apply_edit(edit));
+  return text + TRY(take_effect(site, options.name, Listed::kYes));
+}
+
+Result<std::string> unconfigure_engine(const Site& site, const RuntimeOptions& options) {
+  const hook::FileEdit edit = TRY(hook::plan_unconfigure(site.engine, site.file, options.name));
+  if (edit.before == edit.after) {
+    const std::string text =
+        str(name_of(site.engine), ": ", edit.path, " does not have the runtime\n");
+    return options.dry_run ? text : text + TRY(catch_up(site, options.name, Listed::kNo));
+  }
+  if (options.dry_run) return diff_text(edit);
+  TRY(hook::check_edit(site.engine, edit, std::nullopt, Deadline::after(kCheckTime)));
+  TRY(hook::apply_edit(edit));
+  return diff_text(edit) + TRY(take_effect(site, options.name, Listed::kNo));
+}
+
+// Of several engines it is no wrong use of the command that one cannot be done.
+Error obstacle_of(Error error, size_t engines) {
+  if (engines == 1) return error;
+  return {Code::kInternal, error.message()};
 }
 
 // What stands in the way of one engine keeps no other from being done.
-Result<Outcome> run_change(const RuntimeOptions& options, Way way) {
+using Change = Result<std::string> (*)(const Site&, const RuntimeOptions&);
+Result<Outcome> run_change(const RuntimeOptions& options, Change change) {
+  TRY(hook::check_runtime_name(options.name));
   Outcome outcome;
-  for (const Engine engine : TRY(chosen_engines(options))) {
+  const std::vector<Engine> engines = TRY(chosen_engines(options));
+  for (const Engine engine : engines) {
     const Result<Site> site = find_site(engine, options.config);
     Result<std::string> done =
-        site.ok() ? change(site.value(), options, way) : Result<std::string>(site.error());
+        site.ok() ? change(site.value(), options) : Result<std::string>(site.error());
     if (done.ok()) {
       outcome.text += done.value();
     } else {
-      outcome.obstacles.push_back(std::move(done).error());
+      outcome.obstacles.push_back(obstacle_of(std::move(done).error(), engines.size()));
     }
   }
   return outcome;
@@ -209,36 +192,47 @@ Result<Outcome> run_change(const RuntimeOptions& options, Way way) {
 
 // ---- status
 
-std::string_view in_use_text(const Result<Listed>& listed) {
-  if (!listed.ok() || listed.value() == Listed::kUnknown) return "unknown";
-  return listed.value() == Listed::kYes ? "yes" : "no";
+std::string_view word_of(Listed listed) {
+  if (listed == Listed::kUnknown) return "unknown";
+  return listed == Listed::kYes ? "yes" : "no";
+}
+
+struct State {
+  std::string file;
+  hook::Registered found;
+  hook::Listing listing;
+};
+
+Result<State> find_state(Engine engine, const RuntimeOptions& options) {
+  const Site site = TRY(find_site(engine, options.config));
+  State state{site.file, {}, {}};
+  state.found = TRY(hook::find_runtime(engine, site.file, options.name));
+  state.listing = look(site, options.name);
+  return state;
 }
 
 Result<Outcome> run_status(const RuntimeOptions& options) {
   Rows rows{{"ENGINE", "FILE", "RUNTIME", "DEFAULT", "IN USE"}};
   Json list = Json::array();
   Outcome outcome;
-  for (const Engine engine : TRY(chosen_engines(options))) {
-    const Result<Site> site = find_site(engine, options.config);
-    if (!site.ok()) {
-      outcome.obstacles.push_back(site.error());
+  const std::vector<Engine> engines = TRY(chosen_engines(options));
+  for (const Engine engine : engines) {
+    const Result<State> state = find_state(engine, options);
+    if (!state.ok()) {
+      outcome.obstacles.push_back(obstacle_of(state.error(), engines.size()));
       continue;
     }
-    const std::string& file = site.value().file;
-    const Result<hook::Registered> found = hook::find_runtime(engine, file, options.name);
-    if (!found.ok()) {
-      outcome.obstacles.push_back(found.error());
-      continue;
-    }
-    const std::string& path = found.value().path;
-    const std::string_view in_use = in_use_text(look(site.value(), options.name));
-    rows.push_back({std::string(name_of(engine)), file, path.empty() ? "-" : path,
-                    found.value().is_default ? "yes" : "no", std::string(in_use)});
+    const auto& [file, found, listing] = state.value();
+    const std::string_view in_use = word_of(listing.listed);
+    const std::string why = listing.why.empty() ? "" : str(" (", listing.why, ")");
+    rows.push_back({std::string(name_of(engine)), file, found.path.empty() ? "-" : found.path,
+                    found.is_default ? "yes" : "no", str(in_use, why)});
     list.push_back({{"engine", name_of(engine)},
                     {"file", file},
-                    {"runtime", path},
-                    {"default", found.value().is_default},
-                    {"in_use", in_use}});
+                    {"runtime", found.path},
+                    {"default", found.is_default},
+                    {"in_use", in_use},
+                    {"why", listing.why}});
   }
   outcome.text = options.output == Output::kJson ? base::to_pretty_text(list) : table(rows);
   return outcome;
@@ -258,14 +252,14 @@ void add_runtime_commands(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<RuntimeOptions>();
   Options configure =
       add_command(group, "configure", "Add the runtime to engines, and see that they have it",
-                  chosen, [options] { return run_change(*options, Way::kConfigure); });
+                  chosen, [options] { return run_change(*options, configure_engine); });
   declare(configure, *options);
   configure.flag("--dry-run", options->dry_run, "Only show what would change");
   configure.flag("--set-default", options->make_default,
                  "Use it for containers that name no runtime, too");
   Options unconfigure =
       add_command(group, "unconfigure", "Take away from engines what configure added", chosen,
-                  [options] { return run_change(*options, Way::kUnconfigure); });
+                  [options] { return run_change(*options, unconfigure_engine); });
   declare(unconfigure, *options);
   unconfigure.flag("--dry-run", options->dry_run, "Only show what would change");
   Options status = add_command(group, "status", "Show which engines have the runtime", chosen,

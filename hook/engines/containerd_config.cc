@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/containerd_config.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "hook/config/section.h"
+#include "hook/engines/containerd_template.h"
 #include "hook/engines/toml_text.h"
 
 namespace hook {
@@ -15,7 +18,7 @@ using base::str;
 
 constexpr std::string_view kBegin = "# ipuctl runtime configure: begin\n";
 constexpr std::string_view kEnd = "# ipuctl runtime configure: end\n";
-constexpr std::string_view kNewFile = "version = 2\n";
+constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
 
 using Tables = std::optional<Section>;
 
@@ -31,18 +34,36 @@ Result<Tables> go_down(Tables at, std::initializer_list<std::string_view> names)
 struct Cri {
   std::string plugin;  // "io.containerd.grpc.v1.cri"
   Tables runtimes;     // its handlers
+  std::vector<std::string> disabled = {};
 };
 
-Result<Cri> read_cri(std::string_view text, const std::string& file) {
-  const Section root = TRY(Section::parse(text, file));
+// The number after "version =" that counts.
+Result<int64_t> version_of(const Section& root, const std::string& file) {
   const std::optional<int64_t> version = TRY(root.find_number("version", 1, 3, "1 to 3"));
-  if (version.value_or(1) == 1) {
-    return Error(Code::kInvalid, str(file,
-                                     ": is of version 1, which containerd itself gave up;"
-                                     " rewrite it with 'containerd config migrate'"));
-  }
+  return version.value_or(is_template(file) ? template_version(file) : 1);
+}
+
+// Packages of docker's bring such a file, with the plugin turned off.
+Error version_one(const Cri& cri, const std::string& file) {
+  const bool is_off =
+      std::find(cri.disabled.begin(), cri.disabled.end(), "cri") != cri.disabled.end();
+  return {Code::kInvalid,
+          str(file,
+              ": is of version 1; rewrite it as version 2, with 'containerd config migrate'"
+              " where there is that (from 1.7 on)",
+              is_off ? ", and take 'cri' out of its disabled_plugins" : "")};
+}
+
+Result<Cri> read_cri(std::string_view text, const std::string& file) {
+  const std::string plain = is_template(file) ? without_actions(text) : std::string(text);
+  const Section root = TRY(Section::parse(plain, file));
+  const int64_t version = TRY(version_of(root, file));
   Cri cri;
-  cri.plugin = *version == 2 ? "io.containerd.grpc.v1.cri" : "io.containerd.cri.v1.runtime";
+  // An empty list is none; what is no list containerd itself refuses.
+  const auto disabled = root.find_texts("disabled_plugins", "a list of names");
+  if (disabled.ok()) cri.disabled = disabled.value();
+  if (version == 1) return version_one(cri, file);
+  cri.plugin = version == 2 ? kOldPlugin : "io.containerd.cri.v1.runtime";
   const Tables start(root);
   cri.runtimes = TRY(go_down(start, {"plugins", cri.plugin, "containerd", "runtimes"}));
   return cri;
@@ -59,7 +80,8 @@ Result<std::string> path_of(const Cri& cri, const std::string& name) {
 }
 
 // The option that the handler "runc" has for systemd cgroups, as a line; empty if it has none.
-Result<std::string> cgroup_line(const Cri& cri) {
+Result<std::string> cgroup_line(const Cri& cri, const std::string& file) {
+  if (is_template(file)) return std::string("    SystemdCgroup = {{ .SystemdCgroup }}\n");
   const Tables options = TRY(go_down(cri.runtimes, {"runc", "options"}));
   if (!options) return std::string();
   const std::optional<bool> systemd = TRY(options->find_flag("SystemdCgroup"));
@@ -102,12 +124,12 @@ Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry
         Code::kUnsupported,
         str("--set-default is not done for containerd; set default_runtime_name in ", file));
   }
-  const std::string others = without_block(text.value_or(std::string(kNewFile)));
+  const std::string others = without_block(text.value_or(new_containerd_file(file)));
   const Cri cri = TRY(read_cri(others, file));
   const std::string path = TRY(path_of(cri, entry.name));
   if (path == entry.path) return text;
   if (!path.empty()) return taken(file, entry.name, path);
-  const std::string cgroups = TRY(cgroup_line(cri));
+  const std::string cgroups = TRY(cgroup_line(cri, file));
   const std::string_view gap = others.ends_with("\n") || others.empty() ? "\n" : "\n\n";
   const std::string edited = str(others, gap, block_of(cri, entry, cgroups));
   const Result<Cri> checked = read_cri(edited, file);
@@ -124,6 +146,8 @@ Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry
 Result<FileText> remove_containerd_runtime(const FileText& text, const std::string& name,
                                            const std::string& file) {
   if (!text) return text;
+  const Cri whole = TRY(read_cri(*text, file));
+  if (TRY(path_of(whole, name)).empty()) return text;
   const std::string others = without_block(*text);
   const Cri cri = TRY(read_cri(others, file));
   const std::string path = TRY(path_of(cri, name));
@@ -138,6 +162,19 @@ Result<Registered> find_containerd_runtime(const FileText& text, const std::stri
   Registered registered;
   registered.path = TRY(path_of(cri, name));
   return registered;
+}
+
+std::string new_containerd_file(const std::string& file) {
+  return is_template(file) ? "{{ template \"base\" . }}\n" : "version = 2\n";
+}
+
+Result<std::optional<std::string>> find_disabled_cri(const FileText& text,
+                                                     const std::string& file) {
+  const Cri cri = TRY(read_cri(text.value_or(new_containerd_file(file)), file));
+  for (const std::string& name : cri.disabled) {
+    if (name == "cri" || name == kOldPlugin || name == cri.plugin) return std::optional(name);
+  }
+  return std::optional<std::string>();
 }
 
 }  // namespace hook

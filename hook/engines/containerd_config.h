@@ -15,11 +15,19 @@ namespace hook {
 base::Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry& entry,
                                               const std::string& file);
 
-// TEXT without the block. kExists if the handler stands outside of it: somebody else's.
+// TEXT without the block, if that is of NAME. kExists if the handler stands outside of it: somebody
+// else's.
 base::Result<FileText> remove_containerd_runtime(const FileText& text, const std::string& name,
                                                  const std::string& file);
 
 base::Result<Registered> find_containerd_runtime(const FileText& text, const std::string& name,
                                                  const std::string& file);
+
+// What stands in a FILE that was not there, beside the block.
+[[nodiscard]] std::string new_containerd_file(const std::string& file);
+
+// The name by which disabled_plugins turns the CRI plugin off, and with it all handlers.
+base::Result<std::optional<std::string>> find_disabled_cri(const FileText& text,
+                                                           const std::string& file);
 
 }  // namespace hook

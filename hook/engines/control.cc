@@ -2,15 +2,14 @@
 #include "hook/engines/control.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "hook/engines/containerd_config.h"
+#include "hook/engines/containerd_template.h"
+#include "hook/engines/program.h"
 
 namespace hook {
 namespace {
@@ -18,128 +17,108 @@ namespace {
 using base::Code;
 using base::Deadline;
 using base::Error;
-using base::Json;
 using base::Result;
 using base::Status;
 using base::str;
 
-constexpr size_t kMaxOutput = 1 << 20;
-
-// What PROGRAM says, on both of its outputs.
-Result<base::Output> ask(const std::string& program, const std::vector<std::string>& args,
-                         const Deadline& deadline) {
-  base::Command command;
-  command.path = "/bin/sh";
-  command.args = {"sh", "-c", "exec \"$@\" 2>&1", "sh", program};
-  command.args.insert(command.args.end(), args.begin(), args.end());
-  command.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-                 "LC_ALL=C.UTF-8"};
-  command.max_output = kMaxOutput;
-  return base::run(command, deadline);
-}
-
-// A file of its own directory, both gone with the object.
-class ScratchFile {
+// Holds back the signals by which people end a program, so that it cleans up first.
+class SignalsLater {
  public:
-  static Result<ScratchFile> make(const std::string& text) {
-    std::string directory = "/tmp/ipuctl-XXXXXX";
-    if (::mkdtemp(directory.data()) == nullptr) return Error::from_errno(errno, "make a directory");
-    ScratchFile file(std::move(directory));
-    TRY(base::write_atomic(file.path(), text, {}));
-    return file;
+  SignalsLater() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&signals, signal);
+    (void)::sigprocmask(SIG_BLOCK, &signals, &before_);
   }
-  ScratchFile(ScratchFile&& other) noexcept : directory_(std::exchange(other.directory_, "")) {}
-  ScratchFile& operator=(ScratchFile&&) = delete;
-  ~ScratchFile() {
-    if (!directory_.empty()) (void)base::remove_flat_dir(directory_);
-  }
-  [[nodiscard]] std::string path() const { return directory_ + "/config"; }
+  SignalsLater(const SignalsLater&) = delete;
+  SignalsLater& operator=(const SignalsLater&) = delete;
+  ~SignalsLater() { (void)::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
-  explicit ScratchFile(std::string directory) : directory_(std::move(directory)) {}
-  std::string directory_;
+  sigset_t before_{};
+};
+
+// FILE's directory, or the nearest one above it that is there.
+std::string directory_of(const std::string& file) {
+  std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  std::error_code err;
+  while (!std::filesystem::is_directory(directory, err) && directory.has_relative_path()) {
+    directory = directory.parent_path();
+  }
+  return directory.string();
+}
+
+// A text beside the file that it may replace, gone with the object.
+class Candidate {
+ public:
+  static Result<Candidate> make(const std::string& file, const std::string& text) {
+    const std::string unique = TRY(base::random_hex(4));
+    Candidate candidate(str(directory_of(file), "/.ipuctl-", unique));
+    TRY(base::write_atomic(candidate.path_, text, {0600, {}, {}}));
+    return candidate;
+  }
+  Candidate(Candidate&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  Candidate& operator=(Candidate&&) = delete;
+  ~Candidate() {
+    if (!path_.empty()) (void)base::remove_file(path_);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit Candidate(std::string path) : path_(std::move(path)) {}
+  std::string path_;
 };
 
 enum class Has { kYes, kNo };
 
 Result<Has> has_validate(const std::string& dockerd, const Deadline& deadline) {
-  const base::Output help = TRY(ask(dockerd, {"--help"}, deadline));
+  const Answer help = TRY(ask(dockerd, {"--help"}, deadline));
   return help.out.find("--validate") != std::string::npos ? Has::kYes : Has::kNo;
 }
 
-Status check_with(const std::string& program, const std::vector<std::string>& args,
-                  const Deadline& deadline) {
-  const base::Output said = TRY(ask(program, args, deadline));
-  if (said.exit_status == 0) return {};
+// What PROGRAM says of a file that it takes.
+Result<std::string> check_with(const std::string& program, const std::vector<std::string>& args,
+                               const Deadline& deadline) {
+  Answer said = TRY(ask(program, args, deadline));
+  if (said.exit_status == 0) return std::move(said.out);
   return Error(Code::kInvalid, str("the new text does not pass '", base::join(args, " "), "' of ",
-                                   program, ": ", base::one_line(base::trim(said.out), 500)));
+                                   program, ": ", said.errors.empty() ? said.out : said.errors));
 }
 
-// The socket that DAEMON listens on, as docker's option; empty: the usual one.
-std::string host_of(const Daemon& daemon) {
-  const std::optional<std::string> host = option_value(daemon.args, {"-H", "--host"});
-  return host && host->starts_with("unix://") ? *host : "";
+Status check_docker(const std::string& dockerd, const std::string& path, const Deadline& deadline) {
+  if (TRY(has_validate(dockerd, deadline)) == Has::kNo) return {};
+  TRY(check_with(dockerd, {"--validate", "--config-file", path}, deadline));
+  return {};
 }
 
-Result<Listed> ask_docker(const Daemon& daemon, const std::string& name, const Deadline& deadline) {
-  const std::string docker = TRY(find_program("docker"));
-  std::vector<std::string> args = {"info", "--format", "{{json .Runtimes}}"};
-  const std::string host = host_of(daemon);
-  if (!host.empty()) args.insert(args.begin(), {"--host", host});
-  const base::Output said = TRY(ask(docker, args, deadline));
-  const Result<Json> runtimes = base::parse_json(said.out, "docker info");
-  if (!runtimes.ok() || !runtimes.value().is_object()) return Listed::kUnknown;
-  return runtimes.value().contains(name) ? Listed::kYes : Listed::kNo;
-}
-
-Result<Listed> ask_podman(const std::string& name, const Deadline& deadline) {
-  const std::string podman = TRY(find_program("podman"));
-  const base::Output said = TRY(
-      ask(podman, {"--runtime", name, "info", "--format", "{{.Host.OCIRuntime.Name}}"}, deadline));
-  return said.exit_status == 0 && base::trim(said.out) == name ? Listed::kYes : Listed::kNo;
-}
-
-// The unix time at which this machine started: "btime" of proc(5).
-Result<int64_t> boot_time() {
-  constexpr size_t kMaxStat = 1 << 20;
-  const std::string text = TRY(base::read_file("/proc/stat", kMaxStat));
-  for (const std::string_view line : base::split(text, '\n')) {
-    if (line.starts_with("btime ")) return base::parse_int<int64_t>(line.substr(6), 0, INT64_MAX);
-  }
-  return Error(Code::kInternal, "/proc/stat has no btime");
-}
-
-// A daemon reads its file when it starts.
-Result<Listed> started_after(const Daemon& daemon, const std::string& path) {
-  struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return Listed::kNo;
-  const int64_t booted = TRY(boot_time());
-  const int64_t started =
-      booted + static_cast<int64_t>(daemon.process.start_time) / ::sysconf(_SC_CLK_TCK);
-  return started >= file.st_mtim.tv_sec ? Listed::kYes : Listed::kNo;
+// The files that the text imports count too; a disabled plugin has no part in what containerd says.
+Status check_containerd(const std::string& containerd, const std::string& path,
+                        const FileEdit& edit, const std::optional<RuntimeEntry>& wanted,
+                        const Deadline& deadline) {
+  const std::vector<std::string> args = {"--config", path, "config", "dump"};
+  const std::string dump = TRY(check_with(containerd, args, deadline));
+  if (!wanted || TRY(find_disabled_cri(edit.after, edit.path))) return {};
+  const Registered there =
+      TRY(find_containerd_runtime(dump, wanted->name, "containerd config dump"));
+  if (there.path == wanted->path) return {};
+  return Error(
+      Code::kInvalid,
+      str("containerd does not take the handler ", base::quote(wanted->name), " from ", edit.path,
+          ": one of its imports has the same plugin, and replaces it whole;"
+          " name that file with --config"));
 }
 
 }  // namespace
 
-Result<std::string> find_program(std::string_view name) {
-  for (const std::string_view directory : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                           "/usr/bin", "/sbin", "/bin", "/snap/bin"}) {
-    std::string path = str(directory, "/", name);
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return Error(Code::kNotFound, str("there is no program ", name));
-}
-
-Status check_text(Engine engine, const std::string& text, const Deadline& deadline) {
+Status check_edit(Engine engine, const FileEdit& edit, const std::optional<RuntimeEntry>& wanted,
+                  const Deadline& deadline) {
   if (engine != Engine::kDocker && engine != Engine::kContainerd) return {};
   const Result<std::string> program = find_program(daemon_of(engine));
-  if (!program.ok()) return {};
-  const ScratchFile file = TRY(ScratchFile::make(text));
-  if (engine == Engine::kContainerd) {
-    return check_with(program.value(), {"--config", file.path(), "config", "dump"}, deadline);
-  }
-  if (TRY(has_validate(program.value(), deadline)) == Has::kNo) return {};
-  return check_with(program.value(), {"--validate", "--config-file", file.path()}, deadline);
+  if (!program.ok() || !edit.after || is_template(edit.path)) return {};
+  const SignalsLater later;
+  const Candidate candidate = TRY(Candidate::make(edit.path, *edit.after));
+  if (engine == Engine::kDocker) return check_docker(program.value(), candidate.path(), deadline);
+  return check_containerd(program.value(), candidate.path(), edit, wanted, deadline);
 }
 
 Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
@@ -147,18 +126,6 @@ Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
   if (engine == Engine::kContainerd) return Reload::kRestart;
   for (const Daemon& daemon : daemons) TRY(signal_daemon(daemon, SIGHUP));
   return Reload::kDone;
-}
-
-Result<Listed> is_listed(Engine engine, const std::vector<Daemon>& daemons, const std::string& path,
-                         const std::string& name, const Deadline& deadline) {
-  if (engine == Engine::kPodman) return ask_podman(name, deadline);
-  Listed listed = Listed::kUnknown;
-  for (const Daemon& daemon : daemons) {
-    const bool is_docker = engine == Engine::kDocker;
-    listed = TRY(is_docker ? ask_docker(daemon, name, deadline) : started_after(daemon, path));
-    if (listed != Listed::kYes) return listed;
-  }
-  return listed;
 }
 
 }  // namespace hook

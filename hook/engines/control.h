@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a change of an engine's file take effect: the engine's own checker before, a reload and a
-// question to the engine after.
+// Making a change of an engine's file take effect: the engine's own checker before, a reload after.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +11,13 @@
 
 namespace hook {
 
-// The absolute path of a program of the host, in the directories that root's PATH has and in that
-// of snaps; kNotFound if it is in none.
-base::Result<std::string> find_program(std::string_view name);
-
-// Asks the engine's own checker about TEXT: `dockerd --validate` where it has that (from 23.0),
-// `containerd config dump`. Engines without one are not asked. kInvalid with what it says.
-base::Status check_text(Engine engine, const std::string& text, const base::Deadline& deadline);
+// Asks the engine's own checker about what EDIT makes of its file: `dockerd --validate` where it
+// has that (from 23.0), `containerd config dump`, which must have the handler WANTED; not a
+// template. Engines without one are not asked. The text is in a file of its own in the same
+// directory meanwhile, as imports are relative to it; that is gone after, also when a signal came.
+// kInvalid with what the checker says.
+base::Status check_edit(Engine engine, const FileEdit& edit,
+                        const std::optional<RuntimeEntry>& wanted, const base::Deadline& deadline);
 
 enum class Reload {
   kDone,     // the daemon was told to
@@ -26,12 +26,5 @@ enum class Reload {
 };
 // Tells each of DAEMONS to read its file again.
 base::Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons);
-
-enum class Listed { kYes, kNo, kUnknown };
-// Whether the engine itself knows the runtime NAME, by asking docker or podman; of containerd and
-// CRI-O, whether they started after PATH was written.
-base::Result<Listed> is_listed(Engine engine, const std::vector<Daemon>& daemons,
-                               const std::string& path, const std::string& name,
-                               const base::Deadline& deadline);
 
 }  // namespace hook

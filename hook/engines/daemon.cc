@@ -21,23 +21,39 @@ using base::Result;
 using base::Status;
 using base::str;
 
-constexpr size_t kMaxArgs = 1 << 20;
+constexpr size_t kMaxTexts = 1 << 20;
 
-bool has_our_files(const std::string& directory) {
+bool has_our_root(const std::string& directory) {
   struct stat theirs {};
   struct stat ours {};
-  return ::stat((directory + "/ns/mnt").c_str(), &theirs) == 0 &&
-         ::stat("/proc/self/ns/mnt", &ours) == 0 && theirs.st_ino == ours.st_ino;
+  return ::stat((directory + "/root/").c_str(), &theirs) == 0 && ::stat("/", &ours) == 0 &&
+         theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-std::vector<std::string> read_args(const std::string& directory) {
-  const Result<std::string> text = base::read_file(directory + "/cmdline", kMaxArgs);
-  std::vector<std::string> args;
-  if (!text.ok() || text.value().empty()) return args;
+// The texts of a file of /proc that end with a zero byte each.
+std::vector<std::string> read_texts(const std::string& path) {
+  const Result<std::string> text = base::read_file(path, kMaxTexts);
+  std::vector<std::string> texts;
+  if (!text.ok() || text.value().empty()) return texts;
   std::string_view rest = text.value();
   if (rest.back() == '\0') rest.remove_suffix(1);
-  for (const std::string_view arg : base::split(rest, '\0')) args.emplace_back(arg);
-  return args;
+  for (const std::string_view part : base::split(rest, '\0')) texts.emplace_back(part);
+  return texts;
+}
+
+std::string variable(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(str(name, "="))) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+// dockerd itself takes this variable as the sign.
+void find_places(const std::vector<std::string>& environment, Daemon& daemon) {
+  if (variable(environment, "ROOTLESSKIT_STATE_DIR").empty()) return;
+  daemon.runtime_dir = variable(environment, "XDG_RUNTIME_DIR");
+  daemon.config_home = variable(environment, "XDG_CONFIG_HOME");
+  if (daemon.config_home.empty()) daemon.config_home = variable(environment, "HOME") + "/.config";
 }
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -64,26 +80,33 @@ std::vector<Daemon> find_daemons(const std::string& proc, std::string_view name)
     const Result<pid_t> pid = base::parse_int<pid_t>(it->path().filename().string(), 1, INT32_MAX);
     if (!pid.ok()) continue;
     Daemon daemon;
-    daemon.args = read_args(it->path().string());
+    daemon.args = read_texts(it->path() / "cmdline");
     if (daemon.args.empty() || !is_program_of_ours(it->path().string(), name)) continue;
     const Result<base::ProcessId> process = base::identify_process(pid.value());
-    if (!process.ok() || !has_our_files(it->path().string())) continue;
+    if (!process.ok() || !has_our_root(it->path().string())) continue;
     daemon.process = process.value();
+    find_places(read_texts(it->path() / "environ"), daemon);
     found.push_back(std::move(daemon));
   }
   return found;
 }
 
-std::optional<std::string> option_value(const std::vector<std::string>& args,
-                                        std::initializer_list<std::string_view> names) {
-  std::optional<std::string> value;
+std::vector<std::string> option_values(const std::vector<std::string>& args,
+                                       std::initializer_list<std::string_view> names) {
+  std::vector<std::string> values;
   for (size_t i = 1; i < args.size(); ++i) {
     for (const std::string_view name : names) {
-      if (args[i] == name && i + 1 < args.size()) value = args[i + 1];
-      if (args[i].starts_with(str(name, "="))) value = args[i].substr(name.size() + 1);
+      if (args[i] == name && i + 1 < args.size()) values.push_back(args[i + 1]);
+      if (args[i].starts_with(str(name, "="))) values.push_back(args[i].substr(name.size() + 1));
     }
   }
-  return value;
+  return values;
+}
+
+std::optional<std::string> option_value(const std::vector<std::string>& args,
+                                        std::initializer_list<std::string_view> names) {
+  const std::vector<std::string> values = option_values(args, names);
+  return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
 Status signal_daemon(const Daemon& daemon, int signal) {

@@ -3,6 +3,7 @@
 
 #include "base/json_rewrite.h"
 #include "base/text.h"
+#include "hook/engines/daemon.h"
 
 namespace hook {
 namespace {
@@ -11,6 +12,7 @@ using base::Code;
 using base::Error;
 using base::Json;
 using base::Result;
+using base::Status;
 using base::str;
 
 constexpr const char* kRuntimes = "runtimes";
@@ -40,6 +42,27 @@ std::string text_of(const FileText& text, const Json& original, const Json& edit
   return base::rewrite_json(*text, original, edited);
 }
 
+// What BEFORE has as its default runtime, if dockerd knows it with EDITED: one of its own, or one
+// that is still named there.
+const Json* former_default(const Json& before, const Json& edited) {
+  const auto former = before.find(kDefault);
+  if (former == before.end() || !former->is_string()) return nullptr;
+  const auto was_named = before.find(kRuntimes);
+  if (was_named == before.end() || !was_named->contains(*former)) return &*former;
+  const auto is_named = edited.find(kRuntimes);
+  return is_named != edited.end() && is_named->contains(*former) ? &*former : nullptr;
+}
+
+// The first of HOSTS that is a socket of this host; empty: none is. The socket that systemd made
+// for dockerd is the usual one.
+std::string unix_host(const std::vector<std::string>& hosts, const std::string& usual) {
+  for (const std::string& host : hosts) {
+    if (host.starts_with("unix://")) return host;
+    if (host.starts_with("fd://")) return usual;
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEntry& entry,
@@ -60,8 +83,8 @@ Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEntry& en
   return FileText(text_of(text, original, edited));
 }
 
-Result<FileText> remove_docker_runtime(const FileText& text, const std::string& name,
-                                       const std::string& file) {
+Result<FileText> remove_docker_runtime(const FileText& text, const FileText& before,
+                                       const std::string& name, const std::string& file) {
   const Json original = TRY(parse(text, file));
   Json edited = original;
   const auto runtimes = edited.find(kRuntimes);
@@ -75,7 +98,15 @@ Result<FileText> remove_docker_runtime(const FileText& text, const std::string& 
     if (runtimes->erase(name) > 0 && runtimes->empty()) edited.erase(kRuntimes);
   }
   const auto is_default = edited.find(kDefault);
-  if (is_default != edited.end() && *is_default == name) edited.erase(kDefault);
+  if (is_default != edited.end() && *is_default == name) {
+    const Result<Json> old = parse(before, file);
+    const Json* const former = old.ok() ? former_default(old.value(), edited) : nullptr;
+    if (former != nullptr && *former != name) {
+      *is_default = *former;
+    } else {
+      edited.erase(kDefault);
+    }
+  }
   if (edited == original) return text;
   return FileText(text_of(text, original, edited));
 }
@@ -91,6 +122,37 @@ Result<Registered> find_docker_runtime(const FileText& text, const std::string& 
   const auto is_default = json.find(kDefault);
   registered.is_default = is_default != json.end() && *is_default == name;
   return registered;
+}
+
+Result<std::string> docker_host(const std::vector<std::string>& args, const FileText& text,
+                                const std::string& usual, const std::string& file) {
+  std::vector<std::string> hosts = option_values(args, {"-H", "--host"});
+  if (hosts.empty()) {
+    const Json json = TRY(parse(text, file));
+    const auto listed = json.find("hosts");
+    if (listed != json.end() && listed->is_array()) {
+      for (const Json& host : *listed) {
+        if (host.is_string()) hosts.push_back(host.get<std::string>());
+      }
+    }
+  }
+  if (hosts.empty()) return usual;
+  std::string host = unix_host(hosts, usual);
+  if (!host.empty()) return host;
+  return Error(Code::kUnavailable, str("dockerd listens on ", base::join(hosts, " "),
+                                       ", and on no socket of this host"));
+}
+
+Status check_docker_options(const std::vector<std::string>& args, const std::string& who,
+                            const RuntimeEntry& entry, const std::string& file) {
+  const bool has_runtimes = option_value(args, {"--add-runtime"}).has_value();
+  const bool has_default =
+      entry.make_default && option_value(args, {"--default-runtime"}).has_value();
+  if (!has_runtimes && !has_default) return {};
+  return Error(
+      Code::kInvalid,
+      str(who, " has the option ", has_runtimes ? "--add-runtime" : "--default-runtime",
+          ", and does not start with the same key in ", file, "; take the option away first"));
 }
 
 }  // namespace hook

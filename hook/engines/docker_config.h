@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dockerd's daemon.json: "runtimes" and "default-runtime", see dockerd(8).
+// dockerd's daemon.json: "runtimes", "default-runtime" and "hosts", see dockerd(8).
 #pragma once
+
+#include <vector>
 
 #include "hook/engines/runtime_entry.h"
 
@@ -11,12 +13,23 @@ namespace hook {
 base::Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEntry& entry,
                                           const std::string& file);
 
-// TEXT without the runtime NAME, which is not the default any more. Objects that it leaves empty go
-// too; an absent text stays absent. kExists if NAME is a program that is not ours.
-base::Result<FileText> remove_docker_runtime(const FileText& text, const std::string& name,
-                                             const std::string& file);
+// TEXT without the runtime NAME. If that is the default, what BEFORE has as such is the default
+// again, unless dockerd would not know it any more. Objects that it leaves empty go too; an absent
+// text stays absent. kExists if NAME is a program that is not ours.
+base::Result<FileText> remove_docker_runtime(const FileText& text, const FileText& before,
+                                             const std::string& name, const std::string& file);
 
 base::Result<Registered> find_docker_runtime(const FileText& text, const std::string& name,
                                              const std::string& file);
+
+// Where dockerd, started with ARGS and TEXT as its file, can be asked by this host: the unix socket
+// that it listens on; USUAL where it is told nothing. kUnavailable if it listens on others only.
+base::Result<std::string> docker_host(const std::vector<std::string>& args, const FileText& text,
+                                      const std::string& usual, const std::string& file);
+
+// dockerd does not start where a key stands in its file and among its options ARGS: kInvalid if a
+// key of ENTRY would. WHO is the daemon, for errors.
+base::Status check_docker_options(const std::vector<std::string>& args, const std::string& who,
+                                  const RuntimeEntry& entry, const std::string& file);
 
 }  // namespace hook

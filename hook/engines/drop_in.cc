@@ -14,6 +14,11 @@ using base::str;
 constexpr std::string_view kMark =
     "# Written by 'ipuctl runtime configure'; 'ipuctl runtime unconfigure' removes it.\n";
 
+// What podman has as runtime_supports_json where no file names any, in all of its versions: a list
+// in a file replaces it.
+constexpr std::string_view kPodmanJson[] = {"crun", "crun-vm", "crun-wasm", "kata",  "krun",
+                                            "runc", "ocijail", "runj",      "runsc", "youki"};
+
 std::string default_line(const RuntimeEntry& entry, std::string_view key) {
   return entry.make_default ? str(key, " = ", toml_string(entry.name), "\n") : std::string();
 }
@@ -21,16 +26,21 @@ std::string default_line(const RuntimeEntry& entry, std::string_view key) {
 }  // namespace
 
 std::string podman_drop_in(const RuntimeEntry& entry) {
-  return str(kMark, "[engine]\n", default_line(entry, "runtime"), "\n[engine.runtimes]\n",
-             toml_string(entry.name), " = [", toml_string(entry.path), "]\n");
+  std::string names;
+  for (const std::string_view name : kPodmanJson) names += str(toml_string(name), ", ");
+  return str(kMark, "[engine]\n", default_line(entry, "runtime"), "runtime_supports_json = [",
+             names, toml_string(entry.name), "]\n\n[engine.runtimes]\n", toml_string(entry.name),
+             " = [", toml_string(entry.path), "]\n");
 }
 
 std::string crio_drop_in(const RuntimeEntry& entry) {
   const std::string start =
       entry.make_default ? str("[crio.runtime]\n", default_line(entry, "default_runtime"), "\n")
                          : "";
+  const std::string monitor =
+      entry.monitor.empty() ? "" : str("monitor_path = ", toml_string(entry.monitor), "\n");
   return str(kMark, start, "[crio.runtime.runtimes.", toml_string(entry.name), "]\n",
-             "runtime_path = ", toml_string(entry.path), "\nruntime_type = \"oci\"\n");
+             "runtime_path = ", toml_string(entry.path), "\nruntime_type = \"oci\"\n", monitor);
 }
 
 bool is_drop_in(std::string_view text) { return text.starts_with(kMark); }

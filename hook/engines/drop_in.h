@@ -7,9 +7,11 @@
 
 namespace hook {
 
-// /etc/containers/containers.conf.d/ipu-container-toolkit.conf
+// /etc/containers/containers.conf.d/ipu-container-toolkit.conf: podman takes the errors of the
+// runtime as JSON, as those of runc.
 [[nodiscard]] std::string podman_drop_in(const RuntimeEntry& entry);
-// /etc/crio/crio.conf.d/99-ipu-container-toolkit.conf
+// /etc/crio/crio.conf.d/99-ipu-container-toolkit.conf. No allowed_annotations: CRI-O hands all
+// annotations on but those of its own that are listed there, and does not start with others in it.
 [[nodiscard]] std::string crio_drop_in(const RuntimeEntry& entry);
 
 // Whether TEXT was written by one of these, by whatever version.

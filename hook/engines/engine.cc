@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/engine.h"
 
-#include <sys/stat.h>
-
 #include <filesystem>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/engines/containerd_config.h"
+#include "hook/engines/containerd_template.h"
 #include "hook/engines/docker_config.h"
 #include "hook/engines/drop_in.h"
 
@@ -32,7 +31,8 @@ struct Kind {
   std::string_view snap_path;  // empty: there is no snap of it
   std::string_view empty;      // what a file of ours holds without the entry; empty: a drop-in
   Result<FileText> (*add)(const FileText&, const RuntimeEntry&, const std::string&);
-  Result<FileText> (*remove)(const FileText&, const std::string&, const std::string&);
+  Result<FileText> (*remove)(const FileText&, const FileText&, const std::string&,
+                             const std::string&);
   Result<Registered> (*find)(const FileText&, const std::string&, const std::string&);
 };
 
@@ -55,24 +55,55 @@ Result<FileText> add_crio(const FileText& text, const RuntimeEntry& entry,
   return FileText(crio_drop_in(entry));
 }
 
-Result<FileText> remove_drop_in(const FileText& text, const std::string& /*name*/,
-                                const std::string& file) {
+Result<FileText> remove_podman(const FileText& text, const FileText& /*before*/,
+                               const std::string& name, const std::string& file) {
   TRY(check_ours(text, file));
-  return FileText();
+  const Registered there = TRY(find_podman_runtime(text, name, file));
+  return there.path.empty() ? text : FileText();
+}
+
+Result<FileText> remove_crio(const FileText& text, const FileText& /*before*/,
+                             const std::string& name, const std::string& file) {
+  TRY(check_ours(text, file));
+  const Registered there = TRY(find_crio_runtime(text, name, file));
+  return there.path.empty() ? text : FileText();
+}
+
+Result<FileText> add_containerd(const FileText& text, const RuntimeEntry& entry,
+                                const std::string& file) {
+  TRY(check_not_generated(file, text));
+  return add_containerd_runtime(text, entry, file);
+}
+
+Result<FileText> remove_containerd(const FileText& text, const FileText& /*before*/,
+                                   const std::string& name, const std::string& file) {
+  TRY(check_not_generated(file, text));
+  return remove_containerd_runtime(text, name, file);
+}
+
+Result<FileText> add_docker(const FileText& text, const RuntimeEntry& entry,
+                            const std::string& file) {
+  if (file.find("/var/snap/docker/") != std::string::npos) {
+    return Error(Code::kUnsupported,
+                 str(file, " is of docker's snap, which is confined and cannot start ", entry.path,
+                     "; install docker from a package (docker.io or docker-ce), and remove the"
+                     " snap: 'snap remove docker'"));
+  }
+  return add_docker_runtime(text, entry, file);
 }
 
 const Kind& kind_of(Engine engine) {
   static const Kind kKinds[] = {
       {"docker", "dockerd", "/etc/docker/daemon.json", "/docker/daemon.json",
-       "/var/snap/docker/current/config/daemon.json", "{}\n", add_docker_runtime,
-       remove_docker_runtime, find_docker_runtime},
+       "/var/snap/docker/current/config/daemon.json", "{}\n", add_docker, remove_docker_runtime,
+       find_docker_runtime},
       {"containerd", "containerd", "/etc/containerd/config.toml", "/containerd/config.toml", "",
-       "version = 2\n", add_containerd_runtime, remove_containerd_runtime, find_containerd_runtime},
+       "version = 2\n", add_containerd, remove_containerd, find_containerd_runtime},
       {"crio", "crio", "/etc/crio/crio.conf.d/99-ipu-container-toolkit.conf", "", "", "", add_crio,
-       remove_drop_in, find_crio_runtime},
+       remove_crio, find_crio_runtime},
       {"podman", "podman", "/etc/containers/containers.conf.d/ipu-container-toolkit.conf",
        "/containers/containers.conf.d/ipu-container-toolkit.conf", "", "", add_podman,
-       remove_drop_in, find_podman_runtime}};
+       remove_podman, find_podman_runtime}};
   return kKinds[static_cast<size_t>(engine)];
 }
 
@@ -82,15 +113,6 @@ bool is_drop_in_kind(const Kind& kind) { return kind.empty.empty(); }
 bool is_of_docker(const Daemon& daemon) {
   const auto file = option_value(daemon.args, {"--config"});
   return file && file->ends_with("/containerd/containerd.toml");
-}
-
-std::string backup_of(const std::string& path) { return path + ".before-ipu"; }
-
-// The file itself where PATH is a link to it.
-std::string target_of(const std::string& path) {
-  std::error_code err;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, err);
-  return err ? path : target.string();
 }
 
 // The text from before NAME was added, if TEXT is what adding it made of that.
@@ -105,24 +127,43 @@ Result<FileText> text_before(const Kind& kind, const FileEdit& edit, const std::
   return FileText();
 }
 
-Result<FileEdit> read_files(const std::string& path) {
-  FileEdit edit{target_of(path), {}, {}};
-  edit.before = TRY(base::read_file_if_exists(edit.path, kMaxFile));
-  edit.backup_before = TRY(base::read_file_if_exists(backup_of(edit.path), kMaxFile));
-  return edit;
+// Whether TEXT is what a file of ours holds without an entry.
+bool is_nothing(const Kind& kind, const FileText& text, const std::string& file) {
+  if (!text || is_drop_in_kind(kind)) return false;
+  return *text == kind.empty || (is_template(file) && *text == new_containerd_file(file));
 }
 
-Status make_directories(const std::string& path) {
-  std::error_code err;
-  std::filesystem::create_directories(path, err);
-  if (err) return Error::from_errno(err.value(), str("make ", base::quote(path)));
-  return {};
+// The file that a daemon that is told none has; empty: the usual one.
+std::string own_file(const Kind& kind, const Daemon& daemon) {
+  return daemon.config_home.empty() ? "" : str(daemon.config_home, kind.home_path);
 }
 
-base::FileAttributes attributes_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return {};
-  return {status.st_mode & 07777, status.st_uid, status.st_gid};
+// The file that one of DAEMONS was told, or has as a user's; empty: none.
+Result<std::string> told_file(const Kind& kind, const std::vector<Daemon>& daemons,
+                              const std::string& root) {
+  std::string told;
+  for (const Daemon& daemon : daemons) {
+    const auto option = option_value(daemon.args, {"--config-file", "--config", "-c"});
+    const std::string file = option ? str(root, *option) : own_file(kind, daemon);
+    if (file.empty() || is_drop_in_kind(kind) || file == told) continue;
+    if (!told.empty()) {
+      return Error(Code::kInvalid, str(kind.daemon, " runs more than once, with ", told, " and ",
+                                       file, "; choose one with --config"));
+    }
+    told = file;
+  }
+  return told;
+}
+
+Result<std::string> users_file(const Kind& kind, const Surroundings& where) {
+  if (kind.home_path.empty()) {
+    return Error(Code::kDenied, str(kind.name, ": its files are root's; run this as root"));
+  }
+  if (!where.config_home.empty()) return str(where.config_home, kind.home_path);
+  return Error(Code::kInvalid,
+               str(kind.name,
+                   ": where this user's files are is not known; set HOME, or name the"
+                   " file with --config"));
 }
 
 }  // namespace
@@ -147,18 +188,9 @@ std::vector<Daemon> daemons_of(Engine engine) {
 Result<std::string> file_of(Engine engine, const std::vector<Daemon>& daemons,
                             const Surroundings& where) {
   const Kind& kind = kind_of(engine);
-  std::string told;
-  for (const Daemon& daemon : daemons) {
-    const auto file = option_value(daemon.args, {"--config-file", "--config", "-c"});
-    if (!file || is_drop_in_kind(kind) || *file == told) continue;
-    if (!told.empty()) {
-      return Error(Code::kInvalid, str(kind.daemon, " runs more than once, with ", told, " and ",
-                                       *file, "; choose one with --config"));
-    }
-    told = *file;
-  }
-  if (!told.empty()) return str(where.root, told);
-  if (!where.config_home.empty()) return str(where.config_home, kind.home_path);
+  std::string told = TRY(told_file(kind, daemons, where.root));
+  if (!told.empty()) return told;
+  if (!where.is_root) return users_file(kind, where);
   const std::string usual = str(where.root, kind.path);
   const std::string snap = str(where.root, kind.snap_path);
   std::error_code err;
@@ -169,7 +201,7 @@ Result<std::string> file_of(Engine engine, const std::vector<Daemon>& daemons,
 
 Result<FileEdit> plan_configure(Engine engine, const std::string& path, const RuntimeEntry& entry) {
   const Kind& kind = kind_of(engine);
-  FileEdit edit = TRY(read_files(path));
+  FileEdit edit = TRY(read_edit(path));
   edit.after = TRY(kind.add(edit.before, entry, edit.path));
   edit.backup_after = edit.backup_before;
   const Registered there = TRY(kind.find(edit.before, entry.name, edit.path));
@@ -180,38 +212,26 @@ Result<FileEdit> plan_configure(Engine engine, const std::string& path, const Ru
 
 Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path, const std::string& name) {
   const Kind& kind = kind_of(engine);
-  FileEdit edit = TRY(read_files(path));
+  FileEdit edit = TRY(read_edit(path));
   edit.after = TRY(text_before(kind, edit, name));
   if (edit.after) return edit;
-  edit.after = TRY(kind.remove(edit.before, name, edit.path));
-  const bool is_ours = !edit.backup_before && edit.before != edit.after && edit.after == kind.empty;
-  if (is_ours) edit.after.reset();
+  edit.after = TRY(kind.remove(edit.before, edit.backup_before, name, edit.path));
+  const bool is_ours = !edit.backup_before && edit.before != edit.after;
+  if (is_ours && is_nothing(kind, edit.after, edit.path)) edit.after.reset();
   return edit;
+}
+
+Result<std::string> find_hindrance(Engine engine, const std::string& path) {
+  if (engine != Engine::kContainerd) return std::string();
+  const FileText text = TRY(base::read_file_if_exists(path, kMaxFile));
+  const std::optional<std::string> disabled = TRY(find_disabled_cri(text, path));
+  if (!disabled) return std::string();
+  return str("disabled_plugins of ", path, " has ", base::quote(*disabled),
+             ": no handler of its CRI plugin has an effect until that is taken out there");
 }
 
 Result<Registered> find_runtime(Engine engine, const std::string& path, const std::string& name) {
   return kind_of(engine).find(TRY(base::read_file_if_exists(path, kMaxFile)), name, path);
-}
-
-Status apply_edit(const FileEdit& edit) {
-  if (edit.before == edit.after) return {};
-  const FileText now = TRY(base::read_file_if_exists(edit.path, kMaxFile));
-  if (now != edit.before) {
-    return Error(Code::kBusy, str(edit.path, " was changed by somebody else meanwhile; try again"));
-  }
-  const base::FileAttributes attributes = attributes_of(edit.path);
-  const std::string backup = backup_of(edit.path);
-  if (edit.backup_after && !edit.backup_before) {
-    TRY(base::write_atomic(backup, *edit.backup_after, attributes));
-  }
-  if (!edit.before) TRY(make_directories(edit.path.substr(0, edit.path.rfind('/'))));
-  if (edit.after) {
-    TRY(base::write_atomic(edit.path, *edit.after, attributes));
-  } else {
-    TRY(base::remove_file(edit.path));
-  }
-  if (!edit.backup_after) TRY(base::remove_file(backup));
-  return {};
 }
 
 }  // namespace hook

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hook/engines/daemon.h"
+#include "hook/engines/file_edit.h"
 #include "hook/engines/runtime_entry.h"
 
 namespace hook {
@@ -25,40 +26,32 @@ std::vector<Daemon> daemons_of(Engine engine);
 
 // Where an engine's configuration is looked for.
 struct Surroundings {
-  std::string root;         // "": of the whole file system, in front of each path
-  std::string config_home;  // "~/.config" of a user who is not root; empty: root
+  std::string root;  // "": of the whole file system, in front of each path
+  bool is_root = true;
+  std::string config_home = {};  // "~/.config" of a user who is not root; empty: not known
 };
 
 // The file of ENGINE: what one of its DAEMONS was told, that of its snap if only that is there, or
-// the usual one. kInvalid if daemons were told different files.
+// the usual one. kInvalid if daemons were told different files, or the user's are not known;
+// kDenied where only root can change any.
 base::Result<std::string> file_of(Engine engine, const std::vector<Daemon>& daemons,
                                   const Surroundings& where);
 
-struct FileEdit {
-  std::string path;
-  FileText before;
-  FileText after;               // absent: the file is to go
-  FileText backup_before = {};  // of PATH.before-ipu
-  FileText backup_after = {};
-};
-
 // What is to change in the file PATH of ENGINE for ENTRY to be there; before equals after if
-// nothing is. Fails as the engine's own function does, and where the file cannot be read.
+// nothing is. Fails as the engine's own function does, and where the file cannot be read;
+// kUnsupported where the engine could not start the program, or its file is written by another one.
 base::Result<FileEdit> plan_configure(Engine engine, const std::string& path,
                                       const RuntimeEntry& entry);
 // What is to change for the runtime NAME not to be there: the very text from before the entry was
-// added where nobody changed the file since.
+// added where nobody changed the file since; else at least the default runtime from before.
 base::Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path,
                                         const std::string& name);
+
+// What keeps the runtime from having an effect although PATH names it, as one line; empty: nothing.
+base::Result<std::string> find_hindrance(Engine engine, const std::string& path);
 
 // What stands in the file PATH.
 base::Result<Registered> find_runtime(Engine engine, const std::string& path,
                                       const std::string& name);
-
-// Makes the change: the file is there whole or as it was, with its owner and mode; a link is
-// followed. What was there before a runtime was added is kept beside as PATH.before-ipu, and goes
-// when the runtime is taken away; a drop-in is not kept. kBusy if the file was changed since the
-// plan was made.
-base::Status apply_edit(const FileEdit& edit);
 
 }  // namespace hook

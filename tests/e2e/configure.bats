@@ -119,16 +119,70 @@ assert_as_before() {
 @test "docker: a key that dockerd has as an option is not written to its file" {
   docker_start
   run -2 ipuctl runtime configure docker
-  assert_contains "$output" 'was started with --add-runtime'
+  assert_contains "$output" 'has the option --add-runtime'
   run ! in_host test -e "$FILE"
 }
 
-@test "containerd: a handler of its CRI plugin, by its own word" {
-  in_host mkdir -p /etc/containerd
-  in_host sh -c 'printf "version = 2\n[debug]\n  level = \"info\"\n" | tee /etc/containerd/config.toml >/etc/config.before'
-  run -0 ipuctl runtime configure containerd
-  assert_contains "$output" 'it takes effect when one starts'
-  assert_contains "$(in_host containerd --config /etc/containerd/config.toml config dump)" "BinaryName = \"$BINDIR/ipu-container-runtime\""
-  ipuctl runtime unconfigure containerd
-  in_host cmp /etc/containerd/config.toml /etc/config.before
+@test "docker: so is one that its service would start it with" {
+  in_host mkdir -p /etc/systemd/system/docker.service.d
+  printf '[Service]\nExecStart=\nExecStart=/usr/sbin/dockerd --add-runtime x=/x\n' |
+    in_host tee /etc/systemd/system/docker.service.d/x.conf >/dev/null
+  run -2 ipuctl runtime configure docker
+  in_host rm -r /etc/systemd/system/docker.service.d
+  assert_contains "$output" 'dockerd (by its service) has the option --add-runtime'
+  run ! in_host test -e "$FILE"
+}
+
+@test "docker: what it has is asked on its own socket, and an unknown answer is no claim" {
+  start_docker '{"debug": true}'
+  assert_contains "$(host_run env DOCKER_HOST=unix:///none timeout "$LIMIT" ipuctl runtime configure docker)" \
+    "docker: lists the runtime 'ipu'"
+  in_host mv /run/docker.sock /run/docker.away
+  run -0 ipuctl runtime unconfigure docker
+  in_host mv /run/docker.away /run/docker.sock
+  assert_contains "$output" 'docker: could not be asked whether it lists'
+  assert_contains "$output" 'unix:///run/docker.sock'
+}
+
+@test "docker: a default runtime that was replaced is there again after foreign edits" {
+  start_docker '{"runtimes": {"plain": {"path": "/usr/sbin/runc"}}, "default-runtime": "plain"}'
+  ipuctl runtime configure --set-default docker
+  in_host sh -c "jq '.debug = true' $FILE >/etc/daemon.new && cat /etc/daemon.new >$FILE"
+  ipuctl runtime unconfigure docker
+  assert_equal "$(in_host jq -c . "$FILE")" \
+    '{"runtimes":{"plain":{"path":"/usr/sbin/runc"}},"default-runtime":"plain","debug":true}'
+  run ! in_host test -e "$FILE.before-ipu"
+}
+
+@test "docker: a file that is mounted by itself is left alone" {
+  printf '{"debug": true}' | in_host tee "$FILE" /etc/daemon.before >/dev/null
+  in_host mount --bind "$FILE" "$FILE"
+  run ipuctl runtime configure docker
+  in_host umount "$FILE"
+  assert_equal "$status" 3
+  assert_contains "$output" 'is mounted by itself'
+  assert_as_before
+}
+
+@test "a name that engines have themselves, and a program that is not there, are refused" {
+  run -2 ipuctl runtime configure --name runc docker
+  assert_contains "$output" "--name 'runc': is a runtime of the engines themselves"
+  run -2 ipuctl runtime configure --name 'a b' docker
+  in_host mv "$BINDIR/ipu-container-runtime" "$BINDIR/away"
+  run ipuctl runtime configure docker
+  in_host mv "$BINDIR/away" "$BINDIR/ipu-container-runtime"
+  assert_equal "$status" 1
+  assert_contains "$output" "use '$BINDIR/ipu-container-runtime' as a runtime: it is not there"
+  run ! in_host test -e "$FILE"
+}
+
+@test "auto: what is in the way of one engine keeps no other from being done" {
+  printf '{' | in_host tee "$FILE" >/dev/null
+  run -1 ipuctl runtime configure
+  local podman=/etc/containers/containers.conf.d/ipu-container-toolkit.conf
+  in_host test -e "$podman"
+  assert_contains "$output" "podman: lists the runtime 'ipu'"
+  assert_contains "$output" "ipuctl: $FILE"
+  run -1 ipuctl runtime unconfigure auto
+  run ! in_host test -e "$podman"
 }

@@ -79,6 +79,38 @@ TEST(ContainerdConfigTest, WhatComesAfterTheBlockStays) {
   EXPECT_EQ(removed(text), "version = 2\n[debug]\n  level = \"info\"\n");
 }
 
+TEST(ContainerdConfigTest, ABlockOfAnotherNameIsNotTakenAway) {
+  const std::string text = added("version = 2\n");
+  EXPECT_EQ(*remove_containerd_runtime(text, "other", kFile).take(), text);
+}
+
+TEST(ContainerdConfigTest, SaysWhetherTheCriPluginIsOff) {
+  const auto found = [](const FileText& text) { return find_disabled_cri(text, kFile).take(); };
+  EXPECT_EQ(found("version = 2\ndisabled_plugins = [\"cri\"]\n"), "cri");
+  EXPECT_EQ(found("version = 3\ndisabled_plugins = [\"io.containerd.cri.v1.runtime\"]\n"),
+            "io.containerd.cri.v1.runtime");
+  EXPECT_EQ(found("version = 2\ndisabled_plugins = [\"aufs\"]\n"), std::nullopt);
+  EXPECT_EQ(found("version = 2\ndisabled_plugins = []\n"), std::nullopt);
+  EXPECT_TRUE(test::fails(find_disabled_cri("disabled_plugins = [\"cri\"]\n", kFile),
+                          Code::kInvalid, "take 'cri' out"));
+  EXPECT_EQ(found(std::nullopt), std::nullopt);
+}
+
+TEST(ContainerdConfigTest, ATemplateIsAddedToBesideItsActions) {
+  const std::string file = "/k/agent/etc/containerd/config-v3.toml.tmpl";
+  const FileText text = "{{ template \"base\" . }}\n[debug]\n  level = {{ .Level }}\n";
+  const FileText both = add_containerd_runtime(text, kEntry, file).take();
+  EXPECT_THAT(*both, StartsWith(*text));
+  EXPECT_THAT(*both, HasSubstr("io.containerd.cri.v1.runtime"));
+  EXPECT_THAT(*both, HasSubstr("    SystemdCgroup = {{ .SystemdCgroup }}\n"));
+  EXPECT_EQ(find_containerd_runtime(both, "ipu", file).take().path, kEntry.path);
+  EXPECT_EQ(add_containerd_runtime(both, kEntry, file).take(), both);
+  EXPECT_EQ(remove_containerd_runtime(both, "ipu", file).take(), text);
+  const FileText fresh = add_containerd_runtime(std::nullopt, kEntry, "config.toml.tmpl").take();
+  EXPECT_THAT(*fresh, StartsWith("{{ template \"base\" . }}\n\n# ipuctl"));
+  EXPECT_THAT(*fresh, HasSubstr("io.containerd.grpc.v1.cri"));
+}
+
 TEST(ContainerdConfigTest, FindsWhatIsThere) {
   EXPECT_EQ(find_containerd_runtime(added("version = 2\n"), "ipu", kFile).take().path, kEntry.path);
   EXPECT_EQ(find_containerd_runtime("version = 2\n", "ipu", kFile).take().path, "");

@@ -2,6 +2,7 @@
 #include "hook/engines/daemon.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <filesystem>
 
 #include "tests/support/outcome.h"
+#include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
 namespace hook {
@@ -34,14 +36,17 @@ TEST(DaemonTest, WhatIsNotGivenIsAbsent) {
   EXPECT_EQ(value({}), std::nullopt);
 }
 
-// A process of this test: a copy of sleep(1) at PATH, which calls itself NAME.
+// A process of this test: a copy of sleep(1) at PATH, which calls itself NAME; with ENVIRONMENT, in
+// a mount namespace of its own, as below rootlesskit.
 class Sleeper {
  public:
-  Sleeper(const std::string& path, const char* name) {
+  Sleeper(const std::string& path, const char* name, std::vector<const char*> environment = {}) {
     std::filesystem::copy_file("/bin/sleep", path);
     pid_ = ::fork();
     if (pid_ != 0) return;
-    ::execl(path.c_str(), name, "60", nullptr);
+    if (!environment.empty() && ::unshare(CLONE_NEWNS) != 0) ::_exit(126);
+    environment.push_back(nullptr);
+    ::execle(path.c_str(), name, "60", nullptr, environment.data());
     ::_exit(127);
   }
   Sleeper(const Sleeper&) = delete;
@@ -76,9 +81,21 @@ TEST(DaemonTest, ARunningOneIsFoundByTheNameOfItsProgramAndSignalled) {
   const std::vector<Daemon> found = find_daemon(sleeper.pid(), "ipu-test-daemon");
   ASSERT_EQ(found.size(), 1);
   EXPECT_EQ(found.front().args, (std::vector<std::string>{"/any/name", "60"}));
+  EXPECT_EQ(found.front().config_home, "");
   EXPECT_TRUE(test::succeeds(signal_daemon(found.front(), SIGCONT)));
   sleeper.end();
   EXPECT_TRUE(test::fails(signal_daemon(found.front(), SIGCONT), Code::kNotFound, "has ended"));
+}
+
+TEST(DaemonTest, OfARootlessOneItIsKnownWhereItsUsersFilesAre) {
+  REQUIRES_ROOT();
+  const test::TempDir dir;
+  const Sleeper sleeper(dir / "ipu-test-daemon", "dockerd",
+                        {"HOME=/users/a", "ROOTLESSKIT_STATE_DIR=/x", "XDG_RUNTIME_DIR=/run/7"});
+  const std::vector<Daemon> found = find_daemon(sleeper.pid(), "ipu-test-daemon");
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found.front().config_home, "/users/a/.config");
+  EXPECT_EQ(found.front().runtime_dir, "/run/7");
 }
 
 TEST(DaemonTest, WhoOnlyCallsHimselfSoIsNotTaken) {

@@ -17,7 +17,9 @@ std::string added(const FileText& text, const RuntimeEntry& entry = kEntry) {
   return add_docker_runtime(text, entry, kFile).take().value();
 }
 
-FileText removed(const FileText& text) { return remove_docker_runtime(text, "ipu", kFile).take(); }
+FileText removed(const FileText& text) {
+  return remove_docker_runtime(text, {}, "ipu", kFile).take();
+}
 
 TEST(DockerConfigTest, AnAbsentOrEmptyFileBecomesOneWithTheRuntime) {
   const std::string whole =
@@ -61,6 +63,51 @@ TEST(DockerConfigTest, TheDefaultIsChangedOnlyWhenAskedFor) {
   EXPECT_EQ(removed(made), "{}");  // as if none had been named
 }
 
+TEST(DockerConfigTest, TheDefaultFromBeforeIsTheDefaultAgain) {
+  RuntimeEntry entry = kEntry;
+  entry.make_default = true;
+  const FileText before = R"({"default-runtime":"x","runtimes":{"x":{"path":"/x"}}})";
+  const std::string made = added(before, entry);
+  const auto removed_from = [&](const std::string& text) {
+    return *remove_docker_runtime(text, before, "ipu", kFile).take();
+  };
+  EXPECT_EQ(removed_from("{\"debug\":true," + made.substr(1)),
+            "{\"debug\":true," + before->substr(1));
+  // Not where somebody chose another one since, nor where dockerd would not know it any more.
+  EXPECT_EQ(removed_from(R"({"default-runtime":"y"})"), R"({"default-runtime":"y"})");
+  EXPECT_EQ(removed_from(R"({"default-runtime":"ipu"})"), "{}");
+  EXPECT_EQ(*remove_docker_runtime(R"({"default-runtime":"ipu"})", R"({"default-runtime":"runc"})",
+                                   "ipu", kFile)
+                 .take(),
+            R"({"default-runtime":"runc"})");
+}
+
+TEST(DockerConfigTest, IsAskedOnItsOwnSocket) {
+  const auto host = [](const std::vector<std::string>& args, const FileText& text) {
+    return docker_host(args, text, "unix:///usual", kFile);
+  };
+  const FileText file = R"({"hosts":["tcp://0.0.0.0:1","unix:///file"]})";
+  EXPECT_EQ(host({"d"}, std::nullopt).take(), "unix:///usual");
+  EXPECT_EQ(host({"d"}, file).take(), "unix:///file");
+  EXPECT_EQ(host({"d", "-H", "tcp://1", "--host=unix:///option"}, file).take(), "unix:///option");
+  EXPECT_EQ(host({"d", "-H", "fd://"}, std::nullopt).take(), "unix:///usual");
+  EXPECT_TRUE(test::fails(host({"d", "-H", "tcp://1"}, file), Code::kUnavailable, "tcp://1"));
+  EXPECT_TRUE(test::fails(host({"d"}, "["), Code::kInvalid, kFile));
+}
+
+TEST(DockerConfigTest, AKeyThatIsAnOptionOfItsIsNotForItsFile) {
+  RuntimeEntry entry = kEntry;
+  const auto check = [&](const std::string& option) {
+    return check_docker_options({"dockerd", option}, "dockerd (process 7)", entry, kFile);
+  };
+  EXPECT_TRUE(test::fails(check("--add-runtime=x=/x"), Code::kInvalid,
+                          "dockerd (process 7) has the option --add-runtime"));
+  EXPECT_TRUE(test::succeeds(check("--default-runtime=x")));
+  entry.make_default = true;
+  EXPECT_TRUE(test::fails(check("--default-runtime=x"), Code::kInvalid, "--default-runtime"));
+  EXPECT_TRUE(test::succeeds(check("--debug")));
+}
+
 TEST(DockerConfigTest, FindsWhatIsThere) {
   const Registered found = find_docker_runtime(added("{}"), "ipu", kFile).take();
   EXPECT_EQ(found.path, kEntry.path);
@@ -80,7 +127,7 @@ TEST(DockerConfigTest, AnotherRuntimeOfTheNameIsNotReplaced) {
 
 TEST(DockerConfigTest, ARuntimeOfSomebodyElseIsNotTakenAway) {
   EXPECT_TRUE(test::fails(
-      remove_docker_runtime(R"({"runtimes":{"ipu":{"path":"/usr/bin/runc"}}})", "ipu", kFile),
+      remove_docker_runtime(R"({"runtimes":{"ipu":{"path":"/usr/bin/runc"}}})", {}, "ipu", kFile),
       Code::kExists, "'/usr/bin/runc'"));
 }
 
@@ -89,7 +136,8 @@ TEST(DockerConfigTest, WhatIsNoConfigurationIsRefused) {
   EXPECT_TRUE(test::fails(add_docker_runtime("[]", kEntry, kFile), Code::kInvalid, "JSON object"));
   EXPECT_TRUE(test::fails(add_docker_runtime(R"({"runtimes":[]})", kEntry, kFile), Code::kInvalid,
                           "'runtimes'"));
-  EXPECT_TRUE(test::fails(remove_docker_runtime("{", "ipu", kFile), Code::kInvalid, "daemon.json"));
+  EXPECT_TRUE(
+      test::fails(remove_docker_runtime("{", {}, "ipu", kFile), Code::kInvalid, "daemon.json"));
 }
 
 }  // namespace

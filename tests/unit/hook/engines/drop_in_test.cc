@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/drop_in.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/outcome.h"
@@ -29,6 +30,24 @@ TEST(DropInTest, SaysWhereTheRuntimeIs) {
 TEST(DropInTest, IsTheDefaultOnlyWhenAskedFor) {
   EXPECT_TRUE(find_podman_runtime(podman_drop_in(kDefault), "ipu", "p").take().is_default);
   EXPECT_TRUE(find_crio_runtime(crio_drop_in(kDefault), "ipu", "c").take().is_default);
+}
+
+TEST(DropInTest, PodmanTakesItsErrorsAsJsonAndThoseOfItsOwnRuntimesToo) {
+  const std::string text = podman_drop_in(kEntry);
+  for (const char* const name : {"\"ipu\"]", "\"crun\"", "\"runc\"", "\"krun\"", "\"youki\""}) {
+    EXPECT_THAT(text, testing::HasSubstr(name));
+  }
+}
+
+TEST(DropInTest, CrioIsToldItsMonitorAndNoAnnotations) {
+  RuntimeEntry entry = kEntry;
+  EXPECT_EQ(crio_drop_in(entry).find("monitor_path"), std::string::npos);
+  entry.monitor = "/usr/libexec/crio/conmon";
+  const std::string text = crio_drop_in(entry);
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "runtime_type = \"oci\"\nmonitor_path = \"/usr/libexec/crio/conmon\"\n"));
+  // CRI-O would not start with one that is not its own.
+  EXPECT_EQ(text.find("allowed_annotations"), std::string::npos);
 }
 
 TEST(DropInTest, WhatIsNotThereIsNotFound) {

@@ -36,7 +36,7 @@ class EngineTest : public testing::Test {
   static void unconfigure(Engine engine, const std::string& path) {
     ASSERT_TRUE(test::succeeds(apply_edit(plan_unconfigure(engine, path, "ipu").take())));
   }
-  Surroundings root() const { return {dir_.path(), ""}; }
+  Surroundings root() const { return {dir_.path()}; }
 
   const test::TempDir dir_;
   const std::string file_ = dir_ / "etc/engine/file";
@@ -54,8 +54,8 @@ TEST_F(EngineTest, TheFileIsTheUsualOneOrWhatTheDaemonWasTold) {
   const Daemon other{{}, {"dockerd", "--config-file=/e.json"}};
   EXPECT_TRUE(
       test::fails(file_of(Engine::kDocker, {told, other}, root()), Code::kInvalid, "--config"));
-  EXPECT_EQ(file_of(Engine::kPodman, {}, {"", "/home/a/.config"}).take(),
-            "/home/a/.config/containers/containers.conf.d/ipu-container-toolkit.conf");
+  EXPECT_EQ(file_of(Engine::kPodman, {}, {"", false, "/users/a/.config"}).take(),
+            "/users/a/.config/containers/containers.conf.d/ipu-container-toolkit.conf");
 }
 
 TEST_F(EngineTest, TheFileOfASnapIsTakenWhereOnlyThatIsThere) {
@@ -64,6 +64,63 @@ TEST_F(EngineTest, TheFileOfASnapIsTakenWhereOnlyThatIsThere) {
             dir_ / "var/snap/docker/current/config/daemon.json");
   write(dir_ / "etc/docker/daemon.json", "{}");
   EXPECT_EQ(file_of(Engine::kDocker, {}, root()).take(), dir_ / "etc/docker/daemon.json");
+}
+
+TEST_F(EngineTest, WhoIsNotRootHasFilesOfHisOwn) {
+  const Daemon rootless{{}, {"dockerd"}, "/users/a/.config", "/run/user/7"};
+  EXPECT_EQ(file_of(Engine::kDocker, {rootless}, {"", false, ""}).take(),
+            "/users/a/.config/docker/daemon.json");
+  EXPECT_TRUE(test::fails(file_of(Engine::kCrio, {}, {"", false, "/users/a/.config"}),
+                          Code::kDenied, "crio: its files are root's"));
+  EXPECT_TRUE(
+      test::fails(file_of(Engine::kPodman, {}, {"", false, ""}), Code::kInvalid, "set HOME"));
+}
+
+TEST_F(EngineTest, WhatCouldNotWorkIsRefused) {
+  EXPECT_TRUE(test::fails(
+      plan_configure(Engine::kDocker, dir_ / "var/snap/docker/current/config/daemon.json", kEntry),
+      Code::kUnsupported, "snap remove docker"));
+  const std::string generated = dir_ / "k3s/agent/etc/containerd/config.toml";
+  EXPECT_TRUE(test::fails(plan_configure(Engine::kContainerd, generated, kEntry),
+                          Code::kUnsupported, generated + ".tmpl"));
+  EXPECT_TRUE(test::fails(plan_unconfigure(Engine::kContainerd, generated, "ipu"),
+                          Code::kUnsupported, generated + ".tmpl"));
+}
+
+TEST_F(EngineTest, ATemplateThatWasNotThereIsGoneAgain) {
+  const std::string file = dir_ / "agent/etc/containerd/config-v3.toml.tmpl";
+  configure(Engine::kContainerd, file);
+  EXPECT_EQ(find_runtime(Engine::kContainerd, file, "ipu").take().path, kEntry.path);
+  unconfigure(Engine::kContainerd, file);
+  EXPECT_EQ(read(file), std::nullopt);
+}
+
+TEST_F(EngineTest, ADisabledPluginIsAHindrance) {
+  write(file_, "version = 2\ndisabled_plugins = [\"cri\"]\n");
+  EXPECT_NE(find_hindrance(Engine::kContainerd, file_).take().find("has 'cri'"), std::string::npos);
+  write(file_, "version = 2\n");
+  EXPECT_EQ(find_hindrance(Engine::kContainerd, file_).take(), "");
+  EXPECT_EQ(find_hindrance(Engine::kDocker, file_).take(), "");
+}
+
+TEST_F(EngineTest, ADropInOfAnotherNameIsNotTakenAway) {
+  for (const Engine engine : {Engine::kCrio, Engine::kPodman}) {
+    configure(engine, file_);
+    ASSERT_TRUE(test::succeeds(apply_edit(plan_unconfigure(engine, file_, "other").take())));
+    EXPECT_EQ(find_runtime(engine, file_, "ipu").take().path, kEntry.path);
+    unconfigure(engine, file_);
+  }
+}
+
+TEST_F(EngineTest, TheDefaultFromBeforeIsThereAgainWhateverElseChanged) {
+  write(file_, "{\"default-runtime\":\"x\",\"runtimes\":{\"x\":{\"path\":\"/x\"}}}");
+  RuntimeEntry entry = kEntry;
+  entry.make_default = true;
+  ASSERT_TRUE(test::succeeds(apply_edit(plan_configure(Engine::kDocker, file_, entry).take())));
+  write(file_, base::str("{\"debug\":true,", read(file_)->substr(1)));
+  unconfigure(Engine::kDocker, file_);
+  EXPECT_EQ(read(file_),
+            "{\"debug\":true,\"default-runtime\":\"x\",\"runtimes\":{\"x\":{\"path\":\"/x\"}}}");
 }
 
 TEST_F(EngineTest, WhatWasThereBeforeIsThereAgain) {
@@ -121,23 +178,6 @@ TEST_F(EngineTest, AChangeOfWhatWeAddedKeepsNothing) {
     unconfigure(engine, file_);
     EXPECT_EQ(read(file_), std::nullopt) << name_of(engine);
   }
-}
-
-TEST_F(EngineTest, ALinkIsFollowed) {
-  write(dir_ / "real", "{}");
-  std::filesystem::create_directories(dir_ / "etc/engine");
-  ASSERT_EQ(::symlink((dir_ / "real").c_str(), file_.c_str()), 0);
-  configure(Engine::kDocker, file_);
-  EXPECT_TRUE(std::filesystem::is_symlink(file_));
-  EXPECT_EQ(find_runtime(Engine::kDocker, dir_ / "real", "ipu").take().path, kEntry.path);
-}
-
-TEST_F(EngineTest, AFileThatIsChangedWhileWeLookIsLeftAlone) {
-  write(file_, "{}");
-  const FileEdit edit = plan_configure(Engine::kDocker, file_, kEntry).take();
-  write(file_, "{\"debug\":true}");
-  EXPECT_TRUE(test::fails(apply_edit(edit), Code::kBusy, "try again"));
-  EXPECT_EQ(read(file_), "{\"debug\":true}");
 }
 
 TEST_F(EngineTest, ADropInOfSomebodyElseIsLeftAlone) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/runtime_site.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/text.h"
+#include "hook/engines/docker_config.h"
+#include "hook/engines/dockerd_service.h"
+#include "hook/engines/program.h"
+
+namespace ipuctl {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using hook::Engine;
+
+hook::Surroundings surroundings() {
+  if (::geteuid() == 0) return {};
+  const char* const config = std::getenv("XDG_CONFIG_HOME");
+  const char* const home = std::getenv("HOME");
+  if (config != nullptr && *config == '/') return {"", false, config};
+  return {"", false, home != nullptr && *home == '/' ? str(home, "/.config") : ""};
+}
+
+// The daemons that run; else, of root's docker, one with the options of its service.
+std::vector<hook::Daemon> started_daemons(Engine engine, const std::vector<hook::Daemon>& running) {
+  if (!running.empty() || engine != Engine::kDocker || ::geteuid() != 0) return running;
+  return {{{}, hook::read_dockerd_args("")}};
+}
+
+std::vector<hook::Daemon> readers_of(const std::string& path, Engine engine,
+                                     const std::vector<hook::Daemon>& daemons) {
+  std::vector<hook::Daemon> readers;
+  for (const hook::Daemon& daemon : daemons) {
+    const Result<std::string> file = hook::file_of(engine, {daemon}, surroundings());
+    std::error_code err;
+    if (file.ok() &&
+        (file.value() == path || std::filesystem::equivalent(file.value(), path, err))) {
+      readers.push_back(daemon);
+    }
+  }
+  return readers;
+}
+
+// docker starts a containerd of its own; the handlers of CRI are for Kubernetes.
+std::vector<Engine> installed_engines() {
+  std::vector<Engine> found;
+  const bool has_docker = hook::find_program("dockerd").ok();
+  const bool has_kubelet = hook::find_program("kubelet").ok();
+  for (const Engine engine : hook::kEngines) {
+    const bool is_dockers = engine == Engine::kContainerd && has_docker && !has_kubelet;
+    if (!is_dockers && hook::find_program(daemon_of(engine)).ok()) found.push_back(engine);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Site> find_site(Engine engine, const std::string& config) {
+  Site site{engine, config, {}, {}};
+  const std::vector<hook::Daemon> running = hook::daemons_of(engine);
+  const std::vector<hook::Daemon> started = started_daemons(engine, running);
+  if (config.empty()) site.file = TRY(hook::file_of(engine, started, surroundings()));
+  site.daemons = readers_of(site.file, engine, running);
+  site.started = readers_of(site.file, engine, started);
+  return site;
+}
+
+Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names) {
+  std::vector<Engine> engines;
+  for (const std::string& name : names) {
+    if (name != "auto") engines.push_back(TRY(hook::parse_engine(name)));
+  }
+  if (engines.empty()) engines = installed_engines();
+  if (engines.empty()) {
+    return Error(Code::kNotFound,
+                 "there is no dockerd, containerd, crio or podman on this host;"
+                 " install one, or name it: 'ipuctl runtime configure docker'");
+  }
+  return engines;
+}
+
+Status check_options(const Site& site, const hook::RuntimeEntry& entry) {
+  if (site.engine != Engine::kDocker) return {};
+  for (const hook::Daemon& daemon : site.started) {
+    const bool runs = daemon.process.pid != 0;
+    const std::string who = runs ? str("dockerd (process ", daemon.process.pid, ")")
+                                 : std::string("dockerd (by its service)");
+    TRY(hook::check_docker_options(daemon.args, who, entry, site.file));
+  }
+  return {};
+}
+
+// CRI-O's packages bring their conmon where its PATH does not lead.
+std::string monitor_program() {
+  constexpr const char* kOfCrio = "/usr/libexec/crio/conmon";
+  if (::access(kOfCrio, X_OK) == 0) return kOfCrio;
+  const Result<std::string> found = hook::find_program("conmon");
+  return found.ok() ? found.value() : "";
+}
+
+}  // namespace ipuctl
