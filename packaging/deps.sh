@@ -11,6 +11,8 @@ declare -A packages=(
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
   [e2e]='docker.io containerd runc containernetworking-plugins iptables iproute2 util-linux procps busybox-static
     bats jq strace logrotate'
+  [e2e]='docker.io containerd runc iptables iproute2 util-linux procps busybox-static bats jq strace
+    logrotate podman conmon crun'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static
     openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# ipuctl runtime configure, status, unconfigure: podman.
+# shellcheck disable=SC2030,SC2031 # each test is a subshell of its own
+
+load support
+
+FILE=/etc/containers/containers.conf.d/ipu-container-toolkit.conf
+
+setup() {
+  in_host mkdir -p /etc/containers /run/podman-e2e/bin
+  # shellcheck disable=SC2016
+  in_host sh -c 'cp "$(command -v busybox)" /run/podman-e2e/bin/busybox'
+  in_host tee /etc/containers/storage.conf >/dev/null <<END
+[storage]
+driver = "vfs"
+runroot = "/run/podman-e2e/run"
+graphroot = "/run/podman-e2e/root"
+END
+  in_host tee /etc/containers/containers.conf >/dev/null <<END
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+END
+}
+
+teardown() {
+  in_host rm -rf "${FILE%/*}" /etc/containers/storage.conf /etc/containers/containers.conf /run/podman-e2e
+  assert_nothing_left
+}
+
+run_podman() { # OPTION... -- COMMAND...
+  local options=()
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  in_host timeout "$LIMIT" podman --runtime ipu run --rm --cgroup-parent "/$HOST_CGROUP" --network none \
+    "${options[@]}" --rootfs /run/podman-e2e /bin/busybox "$@"
+}
+
+@test "podman: from an unknown runtime to a container with IPUs and back" {
+  run ! run_podman -- true
+  assert_equal "$(ipuctl runtime status podman -o json | jq -r '.[].in_use')" no
+  run -0 ipuctl runtime configure podman
+  assert_contains "$output" "podman: lists the runtime 'ipu'"
+  assert_contains "$(run_podman -e IPU_COUNT=4 -- cat /run/ipu/lease.json)" '"ipus": 4'
+  assert_equal "$(ipuctl runtime status podman -o json | jq -c '.[] | [.file, .runtime, .default, .in_use]')" \
+    "[\"$FILE\",\"$BINDIR/ipu-container-runtime\",false,\"yes\"]"
+  run -0 ipuctl runtime unconfigure podman
+  assert_contains "$output" 'podman: does not list any more'
+  run ! in_host test -e "$FILE"
+  run ! run_podman -- true
+}
+
+@test "podman: shows the one line of an error" {
+  ipuctl runtime configure podman
+  run ! run_podman -e IPU_COUNT=3 -- true
+  assert_contains "$output" "ipu: IPU_COUNT='3' is not accepted: give a power of two"
+  assert_equal "$(wc -l <<<"$output")" 1
+}
+
+@test "podman: an annotation asks as the environment does" {
+  ipuctl runtime configure podman
+  assert_contains "$(run_podman --annotation graphcore.ai/ipu.count=2 -- cat /run/ipu/lease.json)" '"ipus": 2'
+}
+
+@test "podman: being asked it makes no storage" {
+  in_host rm -rf /run/podman-e2e
+  ipuctl runtime configure podman
+  ipuctl runtime status podman
+  run ! in_host test -e /run/podman-e2e
+  run ! in_host test -e /var/lib/containers
+}
+
+@test "podman: a drop-in of somebody else's is left alone" {
+  in_host mkdir -p "${FILE%/*}"
+  echo '[engine]' | in_host tee "$FILE" >/dev/null
+  run -1 ipuctl runtime configure podman
+  assert_contains "$output" 'move it away'
+  run -1 ipuctl runtime unconfigure podman
+  assert_equal "$(in_host cat "$FILE")" '[engine]'
+}
+
+@test "podman: a user who is not root is told that he cannot have it, and his own files are found" {
+  in_host mkdir -p /run/podman-e2e/home
+  in_host chown 12345:12345 /run/podman-e2e/home
+  local file=/run/podman-e2e/home/.config/containers/containers.conf.d/ipu-container-toolkit.conf
+  as_user() { in_host setpriv --reuid 12345 --regid 12345 --clear-groups env "$@"; }
+  run -1 as_user HOME=/run/podman-e2e/home ipuctl runtime configure podman
+  assert_contains "$output" 'a container with IPUs takes root on this host'
+  run ! in_host test -e "$file"
+  as_user HOME=/run/podman-e2e/home ipuctl runtime configure podman --config "$file"
+  assert_contains "$(as_user HOME=/run/podman-e2e/home ipuctl runtime status podman)" "$file"
+  as_user HOME=/run/podman-e2e/home ipuctl runtime unconfigure podman
+  run ! in_host test -e "$file"
+  run -2 as_user -u HOME ipuctl runtime status podman
+  assert_contains "$output" 'set HOME'
+  run -1 as_user HOME=/run/podman-e2e/home ipuctl runtime configure crio
+  assert_contains "$output" "crio: its files are root's"
+}
