@@ -103,9 +103,10 @@ base::FileAttributes attributes_of(const std::string& file) {
 // A file that is mounted by itself cannot be replaced, only written in place, and not at once.
 Status explain(Status done, const std::string& file) {
   if (done.ok() || done.error().sys_errno() != EBUSY) return done;
-  return Error(Code::kBusy, str(file,
-                                " is mounted by itself, as into a container; change the file that"
-                                " is mounted there, where it comes from"));
+  return Error(Code::kUnsupported,
+               str(file,
+                   " is mounted by itself, as into a container; change the file that"
+                   " is mounted there, where it comes from"));
 }
 
 Status put(const FileEdit& edit, const base::FileAttributes& attributes) {

@@ -22,8 +22,8 @@ base::Result<FileEdit> read_edit(const std::string& path);
 
 // Makes the change: the file is there whole or as it was, with its owner and mode. What was there
 // before a runtime was added is kept beside as PATH.before-ipu, and goes when the runtime is taken
-// away; a drop-in is not kept. kBusy if the file was changed since the plan was made, or is mounted
-// by itself.
+// away; a drop-in is not kept. kBusy if the file was changed since the plan was made; kUnsupported
+// if it is mounted by itself.
 base::Status apply_edit(const FileEdit& edit);
 
 }  // namespace hook
