@@ -99,8 +99,11 @@ Result<std::string> said(const Site& site, const std::string& name, Listed wante
     return str("lists ", runtime, " until ", daemon,
                " is started again; containers that run with it go on\n");
   }
+  const std::string advice = site.engine == Engine::kPodman
+                                 ? str("'podman --runtime ", name, " info'")
+                                 : str("the log of ", daemon, ", and restart it");
   return Error(Code::kInternal, str(name_of(site.engine), " does not list ", runtime, " with ",
-                                    site.file, "; see the log of ", daemon, ", and restart it"));
+                                    site.file, "; see ", advice));
 }
 
 // Makes the engine read its file, and asks it; the line that says how that went.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/docker_config.h"
 
+#include <algorithm>
+
 #include "base/json_rewrite.h"
 #include "base/text.h"
 #include "hook/engines/daemon.h"
@@ -35,6 +37,8 @@ std::string path_of(const Json& runtime) {
   const auto path = runtime.find("path");
   return path != runtime.end() && path->is_string() ? path->get<std::string>() : "";
 }
+
+bool is_ours(const std::string& path) { return path.ends_with("/ipu-container-runtime"); }
 
 std::string text_of(const FileText& text, const Json& original, const Json& edited) {
   if (!text || base::trim(*text).empty())
@@ -90,7 +94,7 @@ Result<FileText> remove_docker_runtime(const FileText& text, const FileText& bef
   const auto runtimes = edited.find(kRuntimes);
   if (runtimes != edited.end() && runtimes->contains(name)) {
     const std::string path = path_of(runtimes->at(name));
-    if (!path.ends_with("/ipu-container-runtime")) {
+    if (!is_ours(path)) {
       return Error(Code::kExists, str(file, ": runtime ", base::quote(name), " is ",
                                       path.empty() ? "something else" : base::quote(path),
                                       ", and not ours; it is left there"));
@@ -109,6 +113,14 @@ Result<FileText> remove_docker_runtime(const FileText& text, const FileText& bef
   }
   if (edited == original) return text;
   return FileText(text_of(text, original, edited));
+}
+
+bool has_docker_runtime(const FileText& text) {
+  const Result<Json> json = parse(text, "");
+  if (!json.ok() || !json.value().contains(kRuntimes)) return false;
+  const Json& runtimes = json.value().at(kRuntimes);
+  return std::any_of(runtimes.begin(), runtimes.end(),
+                     [](const Json& runtime) { return is_ours(path_of(runtime)); });
 }
 
 Result<Registered> find_docker_runtime(const FileText& text, const std::string& name,

@@ -19,6 +19,9 @@ base::Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEnt
 base::Result<FileText> remove_docker_runtime(const FileText& text, const FileText& before,
                                              const std::string& name, const std::string& file);
 
+// Whether TEXT has a runtime whose program is ours, by whatever name.
+[[nodiscard]] bool has_docker_runtime(const FileText& text);
+
 base::Result<Registered> find_docker_runtime(const FileText& text, const std::string& name,
                                              const std::string& file);
 

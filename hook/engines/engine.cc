@@ -216,6 +216,9 @@ Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path, const 
   edit.after = TRY(text_before(kind, edit, name));
   if (edit.after) return edit;
   edit.after = TRY(kind.remove(edit.before, edit.backup_before, name, edit.path));
+  // By another name it is still there, and so is what it was added to.
+  const bool stays = engine == Engine::kDocker && has_docker_runtime(edit.after);
+  if (stays) edit.backup_after = edit.backup_before;
   const bool is_ours = !edit.backup_before && edit.before != edit.after;
   if (is_ours && is_nothing(kind, edit.after, edit.path)) edit.after.reset();
   return edit;

@@ -25,7 +25,7 @@ class EngineTest : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& text, mode_t mode = 0644) const {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    ASSERT_TRUE(test::succeeds(base::write_atomic(path, text, {mode})));
+    ASSERT_TRUE(test::succeeds(base::write_atomic(path, text, {mode, {}, {}})));
   }
   static FileText read(const std::string& path) {
     return base::read_file_if_exists(path, 1 << 20).take();
@@ -110,6 +110,19 @@ TEST_F(EngineTest, ADropInOfAnotherNameIsNotTakenAway) {
     EXPECT_EQ(find_runtime(engine, file_, "ipu").take().path, kEntry.path);
     unconfigure(engine, file_);
   }
+}
+
+TEST_F(EngineTest, TheFirstTextIsKeptUntilTheLastNameGoes) {
+  const std::string text = "{\"default-runtime\":\"runc\"}";
+  write(file_, text);
+  const RuntimeEntry other{"other", kEntry.path, true};
+  configure(Engine::kDocker, file_);
+  ASSERT_TRUE(test::succeeds(apply_edit(plan_configure(Engine::kDocker, file_, other).take())));
+  unconfigure(Engine::kDocker, file_);
+  EXPECT_EQ(read(file_ + ".before-ipu"), text);
+  ASSERT_TRUE(test::succeeds(apply_edit(plan_unconfigure(Engine::kDocker, file_, "other").take())));
+  EXPECT_EQ(read(file_), text);
+  EXPECT_EQ(read(file_ + ".before-ipu"), std::nullopt);
 }
 
 TEST_F(EngineTest, TheDefaultFromBeforeIsThereAgainWhateverElseChanged) {
