@@ -10,7 +10,7 @@ declare -A packages=(
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
   [e2e]='docker.io containerd runc crun podman conmon containernetworking-plugins iptables iproute2 util-linux
-    procps busybox-static bats jq strace logrotate python3-jsonschema bsdextrautils'
+    procps busybox-static bats jq strace logrotate python3-jsonschema'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static
     openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'
