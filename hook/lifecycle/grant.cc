@@ -117,6 +117,7 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
       record_answers(env.ledger, lease.id, env.controller(what.pool));
   const auto grace = Deadline::after(kGraceTime);
   LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  bool looked_again = false;
   for (;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
     const vipu::PartitionRequest partition =
@@ -127,11 +128,15 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
     if (given == GivenBack::kSome) continue;
     if (patience.passed()) {
       if (TRY(make_room(env, what.pool.name)) == Room::kMore) continue;
-      // What is being given back is as good as free.
-      if (grace.passed() || TRY(releases_of(env, what.pool.name)) == Releases::kNone) {
+      // What is being given back is as good as free; what another process gave back since the
+      // controller answered is free. On a busy host something changes always: one more try.
+      const bool under_way = TRY(releases_of(env, what.pool.name)) == Releases::kUnderWay;
+      const News news = under_way || looked_again ? News::kNone : TRY(watch.look());
+      if (grace.passed() || (!under_way && news == News::kNone)) {
         return no_capacity(env, what, *controller, grant.error());
       }
-      TRY(watch.wait(kRetryTime, grace));
+      looked_again = looked_again || news == News::kSome;
+      if (under_way) TRY(watch.wait(kRetryTime, grace));
       continue;
     }
     TRY(what.turn.join(patience));

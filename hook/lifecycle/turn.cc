@@ -60,11 +60,15 @@ Result<LedgerWatch> LedgerWatch::start(Ledger& ledger) {
 Status LedgerWatch::wait(milliseconds longest, const Deadline& deadline) {
   const Deadline end = deadline.capped(longest);
   while (!end.passed()) {
-    const int64_t now = TRY(ledger_.data_version());
-    if (now != std::exchange(version_, now)) return {};
+    if (TRY(look()) == News::kSome) return {};
     base::sleep_for(kLookTime, end);
   }
   return {};
+}
+
+Result<News> LedgerWatch::look() {
+  const int64_t now = TRY(ledger_.data_version());
+  return now == std::exchange(version_, now) ? News::kNone : News::kSome;
 }
 
 Result<std::vector<Waiter>> Turn::ahead() {

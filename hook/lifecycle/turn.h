@@ -51,11 +51,15 @@ class Turn {
 // Who waits, in order of arrival. Places of processes that ended are given up.
 base::Result<std::vector<Waiter>> waiting(Env& env);
 
+enum class News { kNone, kSome };
+
 // Sleeps until another process changed the ledger or LONGEST has passed, at most until DEADLINE.
 class LedgerWatch {
  public:
   static base::Result<LedgerWatch> start(Ledger& ledger);
   base::Status wait(std::chrono::milliseconds longest, const base::Deadline& deadline);
+  // Whether another process changed it since the start, or since one of these said so.
+  base::Result<News> look();
 
  private:
   LedgerWatch(Ledger& ledger, int64_t version) : ledger_(ledger), version_(version) {}

@@ -72,6 +72,17 @@ fails_after_ours() { # LOW-LEVEL
   assert_nothing_left
 }
 
+@test "line 22, crun: createContainer fails after our hook: the next start takes what the failed one had" {
+  local n
+  LOW_LEVEL=crun
+  bundle_for crun '.process.env = ["PATH=/bin", "IPU_COUNT=64"] | .hooks = {createContainer: [{path: "/bin/false"}]}'
+  run ! create_by crun job
+  assert_equal "$(leases)" 1
+  bundle_for crun '.process.env = ["PATH=/bin", "IPU_COUNT=64"]'
+  create_by crun job2
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | select(.state == "RUNNING").ipus')" 64
+}
+
 @test "line 22, crun: a program that does not exist fails after our hook: one gc gives all back" {
   LOW_LEVEL=crun
   bundle_for crun '.process.args = ["/no/such/program"]'

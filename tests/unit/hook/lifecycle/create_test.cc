@@ -142,6 +142,24 @@ TEST_F(PrepareTest, GetsIpusThatTheControllerGaveAwayBeforeTheLedgerHadThemBack)
   releaser.join();
 }
 
+// The controller has answered, and what a dead container held is given back before it is looked
+// for.
+TEST_F(PrepareTest, FindsWhatAnotherProcessGaveBackSinceTheControllerAnswered) {
+  Lease first = host_.start("first", 16);
+  int asked = 0;
+  host_.before_create = [&] {
+    if (++asked > 1) return;
+    Ledger other = Ledger::open(host_.dir / "state/ledger.db").take();
+    EXPECT_TRUE(test::succeeds(other.releasing(first, base::current_process().take(), "")));
+    EXPECT_TRUE(test::succeeds(
+        host_.controller.remove(first.partition, vipu::Force::kYes, test::HookHost::soon())));
+    EXPECT_TRUE(test::succeeds(other.released(first)));
+    host_.controller.fail_next(base::Error(Code::kBusy, "no free block of 16 IPUs"));
+  };
+  EXPECT_TRUE(test::succeeds(host_.prepare("second", 16)));
+  EXPECT_EQ(asked, 2);
+}
+
 TEST_F(PrepareTest, SaysThatThePoolIsFullInTheWordsOfTheDesign) {
   for (const char* name : {"a", "b", "c"}) host_.start(name, 4);
   const Status full = fail_to_start(8);
