@@ -30,13 +30,13 @@ print_conformance() {
     }
     END {
       printf "# %-6s", "line"
-      for (i = 1; i <= count; ++i) printf "%8s", names[i]
+      for (i = 1; i <= count; ++i) printf "%12s", names[i]
       printf "\n"
       for (line = 1; line <= last; ++line) {
         printf "# %-6d", line
         for (i = 1; i <= count; ++i) {
           cell = passed[line, names[i]]
-          printf "%8s", (failed[line, names[i]] ? "!" : "") (cell ? cell : "-")
+          printf "%12s", (failed[line, names[i]] ? "!" : "") (cell ? cell : "-")
         }
         printf "\n"
       }
@@ -117,7 +117,7 @@ change_bundle() { # FILTER
   in_host jq "$1" "$BUNDLE/config.json" | in_host sh -c "cat >$BUNDLE/new && mv $BUNDLE/new $BUNDLE/config.json"
 }
 
-# Calls the product as an engine calls runc or crun. A container that is made keeps the standard streams,
+# Calls the product, or PROGRAM, as an engine calls runc or crun. A container that is made keeps the standard streams,
 # which must not be bats's: files have them.
 call() { # LOW-LEVEL ARGUMENT...
   local before=(in_host) options=() status=0
@@ -128,7 +128,7 @@ call() { # LOW-LEVEL ARGUMENT...
   shift
   # shellcheck disable=SC2016
   "${before[@]}" timeout "$LIMIT" sh -c '"$@" >/run/call.out 2>/run/call.err </dev/null' sh \
-    "$RUNTIME" --root "$STATE" --log "$LOG" --log-format json "${options[@]}" "$@" || status=$?
+    "${PROGRAM:-$RUNTIME}" --root "$STATE" --log "$LOG" --log-format json "${options[@]}" "$@" || status=$?
   in_host cat /run/call.out
   in_host cat /run/call.err >&2
   return "$status"
