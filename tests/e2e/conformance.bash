@@ -26,6 +26,7 @@ print_conformance() {
       if (!(engine in engines)) { engines[engine] = 1; names[++count] = engine }
       if ($1 == "passed") passed[line, engine]++
       if ($1 == "failed") failed[line, engine] = 1
+      lines[line] = 1
       if (line > last) last = line
     }
     END {
@@ -33,6 +34,7 @@ print_conformance() {
       for (i = 1; i <= count; ++i) printf "%12s", names[i]
       printf "\n"
       for (line = 1; line <= last; ++line) {
+        if (!(line in lines)) continue
         printf "# %-6d", line
         for (i = 1; i <= count; ++i) {
           cell = passed[line, names[i]]

@@ -168,6 +168,26 @@ hook_entries() { # LOW-LEVEL
   hook_entries crun
 }
 
+# A poststop that fails keeps youki's delete from ending, and runc's later hooks from running.
+@test "line 18, runc: poststop exits 0 and says nothing on standard output, whatever it is given" {
+  local lease=0123456789abcdef0123456789abcdef state='{"id": "job", "bundle": "/b", "status": "stopped"}'
+  bundle_for runc
+  create_by runc job
+  run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+  assert_equal "$output" ''
+  lease=$(ipuctl ps -o json | jq -r '.[0].lease')
+  for state in '' '{' 'no state' '[]' '{"id": 1}' '{"id": "other"}' "$(printf '%2000000s' x)"; do
+    run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+    assert_equal "$output" ''
+  done
+  run -0 --separate-stderr in_host sh -c "ipu-container-hook poststop --lease $lease <&-"
+  in_host tee "$CONFIG" >/dev/null <<<'no configuration ['
+  run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+  run -0 --separate-stderr in_host unshare --mount sh -c "
+    mount -t tmpfs -o ro tmpfs /var/lib/ipu-container-toolkit && ipu-container-hook poststop --lease $lease </dev/null"
+  host_config
+}
+
 # ---- line 17 ----
 
 # What an image puts in the way leads out of it; nothing out there changes.
@@ -197,6 +217,34 @@ symlinks() { # LOW-LEVEL
 
 @test "line 17, runc: links in the image at the paths of our files lead nowhere" { symlinks runc; }
 @test "line 17, crun: links in the image at the paths of our files lead nowhere" { symlinks crun; }
+
+# ---- line 21: see conformance_passing.bats for a hook that is killed ----
+
+@test "line 21, runc: a hook that cannot have the ledger says so before its time limit" {
+  bundle_for runc
+  in_host tee "$SPY/locking" >/dev/null <<'END'
+#!/bin/sh
+/usr/bin/python3 -c '
+import sqlite3, sys, time
+ledger = sqlite3.connect("/var/lib/ipu-container-toolkit/ledger.db", isolation_level=None)
+ledger.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+time.sleep(13)' >/run/locked 2>&1 </dev/null &
+# Long enough for the hook, which has 10 s; poststop may have it again.
+echo $! >/run/locking.pid
+until grep -q locked /run/locked; do sleep 0.05; done
+exec /usr/sbin/runc "$@"
+END
+  in_host chmod 0755 "$SPY/locking"
+  use_spy "$SPY/locking"
+  local before=$SECONDS
+  run -1 --separate-stderr create_by runc job
+  # shellcheck disable=SC2016
+  in_host sh -c 'kill "$(cat /run/locking.pid)" 2>/dev/null; rm -f /run/locking.pid /run/locked'
+  assert_contains "$stderr" 'ipu: '
+  assert_contains "$stderr" ledger
+  [ $((SECONDS - before)) -le 40 ]
+}
 
 # ---- line 20 ----
 
