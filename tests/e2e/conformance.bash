@@ -60,6 +60,7 @@ forget_runtime() {
 # The product calls the spy, whatever the call. It does nothing else, or becomes NEXT.
 use_spy() { # [NEXT]
   configure_runtime "$SPY/spy"
+  clear_spy
   # A create without a bundle, so that other calls go there too.
   in_host "$RUNTIME" --root / create none
   clear_spy

@@ -191,3 +191,27 @@ verbs_work() {
 @test "line 24, podman-path: exec, pause and resume are the engine's" { verbs_work; }
 @test "line 24, runc: exec, pause and resume are the caller's" { verbs_work; }
 @test "line 24, crun: exec is the caller's" { verbs_work; }
+
+# What the spy saw of one container, without what is new each time: processes, folders of FIFOs, layers.
+handed_over() {
+  in_host sh -c "cat \$(ls -v $SPY/call.*)" | sed -E 's/(pipe|socket):\[[0-9]+\]/\1/; s/(fifo|bats-run-)[^ ]*/\1/
+    s/[0-9a-f]{64}/ID/g; s/runc-process[0-9]+/PROCESS/; s/^(pid|parent|group|session) .*/\1/; s/_(START|SYNC)PIPE=[0-9]+/&/'
+}
+
+# The engine calls the spy, and then the product, which calls it: for a container without IPUs and with them.
+same_handed_over() {
+  local variable
+  for variable in NONE=1 IPU_COUNT=2; do
+    use_spy /usr/sbin/runc
+    PLAIN=spy engine_run "$ENGINE" job "$variable" -- true
+    handed_over >"$BATS_TEST_TMPDIR/direct"
+    in_host sh -c "rm $SPY/call.*"
+    engine_run "$ENGINE" job "$variable" -- true
+    handed_over >"$BATS_TEST_TMPDIR/ours"
+    [ "$(grep -c '^arg create$' "$BATS_TEST_TMPDIR/direct")" = 1 ]
+    diff "$BATS_TEST_TMPDIR/direct" "$BATS_TEST_TMPDIR/ours"
+  done
+}
+
+@test "line 25, ctr: what containerd hands over reaches the low-level runtime as it is" { same_handed_over; }
+@test "line 25, podman-path: what conmon and podman hand over reaches the low-level runtime as it is" { same_handed_over; }
