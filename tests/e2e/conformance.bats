@@ -20,8 +20,7 @@ teardown() {
   clear_spy
   forget_runtime
   remove_bundle
-  ipuctl gc >/dev/null
-  assert_nothing_left
+  give_back
 }
 
 # A create by these words edits the bundle: the spy finds a lease in it, and the words unchanged.
@@ -32,7 +31,7 @@ assert_edits() { # WORD...
   spy_config 1 | jq -e '.annotations["graphcore.ai/ipu.lease"]'
   assert_equal "$(spy_call 1 | sed -n 's/^arg //p' | tail -n +2)" "$(printf '%s\n' "$@")"
   in_host cp /run/before.json "$BUNDLE/config.json"
-  ipuctl gc
+  give_back
 }
 
 # A call with these words reads no bundle and changes none.
@@ -66,8 +65,7 @@ assert_leaves_alone() { # WORD...
     assert_equal "$(ipuctl ps -o json | jq -r '.[0] | .state + .container')" RUNNINGjob
     # shellcheck disable=SC2086
     in_host "$RUNTIME" $root delete --force job
-    ipuctl gc
-    assert_nothing_left
+    give_back
     make_bundle "$REQUEST"
   done
 }
@@ -148,7 +146,7 @@ create_with() { # CONFIG: what the spy finds
   clear_spy
   write_config "$1"
   in_host "$RUNTIME" create --bundle "$BUNDLE" job
-  ipuctl gc >/dev/null
+  give_back
 }
 
 @test "line 07, runc: values that no parser keeps stay as they were written" {
@@ -244,12 +242,11 @@ create_with() { # CONFIG: what the spy finds
   wait_until 10 nothing_is_left
 }
 
-@test "line 10, runc: the low-level runtime is killed as soon as it runs: one gc, and nothing is left" {
+@test "line 10, runc: the low-level runtime is killed as soon as it runs: gc leaves nothing" {
   in_host tee "$SPY/killed" >/dev/null <<<$'#!/bin/sh\nkill -KILL $$'
   in_host chmod 0755 "$SPY/killed"
   use_spy "$SPY/killed"
   run -137 runtime create --bundle "$BUNDLE" job
   assert_equal "$(leases)" 1
-  ipuctl gc
-  assert_nothing_left
+  give_back
 }

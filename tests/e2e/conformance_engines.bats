@@ -25,8 +25,7 @@ setup() {
 teardown() {
   note_conformance
   engines_clean
-  ipuctl gc >/dev/null
-  assert_nothing_left
+  give_back
 }
 
 # A container called create, then one called run, with IPUs: its network, and afterwards nothing.

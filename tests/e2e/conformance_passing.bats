@@ -13,8 +13,7 @@ load conformance
 teardown() {
   note_conformance
   remove_all
-  ipuctl gc >/dev/null
-  assert_nothing_left
+  give_back
 }
 
 # ---- line 21 ----
@@ -211,7 +210,7 @@ closed_streams() {
     # shellcheck disable=SC2016
     run -0 in_host sh -c 'echo "pid $$"; exec "$1" create --bundle "$2" job' sh "$RUNTIME" "$BUNDLE"
     assert_equal "$(in_host grep '^pid ' "$SPY/call.1")" "$output"
-    ipuctl gc
+    give_back
   done
 }
 
@@ -235,7 +234,7 @@ closed_streams() {
   use_spy
   make_bundle '.process.env += ["IPU_COUNT=2"]'
   in_host "$RUNTIME" create --bundle "$BUNDLE" job
-  ipuctl gc
+  give_back
   in_host "$RUNTIME" create --bundle "$BUNDLE" job
   lease=$(ipuctl ps -o json | jq -r '.[0].lease')
   spy_config 2 | jq -e --arg lease "$lease" '

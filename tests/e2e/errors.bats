@@ -22,8 +22,7 @@ setup_file() {
 teardown() {
   engines_clean
   in_host rm -rf /run/conmon /run/tty.sh
-  ipuctl gc >/dev/null
-  assert_nothing_left
+  give_back
 }
 
 # Runs a command of the host on a terminal.
@@ -195,6 +194,6 @@ create_without() { # PATH
     assert_equal "$(wc -l <<<"$stderr")" 1
     assert_contains "$stderr" "$folder"
     run ! grep -iE "$WORDS" <<<"$stderr"
-    ipuctl gc
+    give_back
   done
 }

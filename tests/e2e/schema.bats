@@ -19,8 +19,7 @@ setup_file() {
 
 teardown() {
   engines_clean
-  ipuctl gc >/dev/null
-  assert_nothing_left
+  give_back
 }
 
 # For each config.json on standard input "good", or the first thing that is wrong with it.
