@@ -12,7 +12,8 @@ namespace {
 using base::Json;
 using base::Result;
 
-// Where an edit notes, as JSON, what it added: the names of devices and mounts, and RDMA devices.
+// Where an edit notes, as a JSON list, the paths of the devices that it added. Anybody who may set
+// annotations may write it as well: what is taken back by it is only ever less.
 constexpr const char* kAddedAnnotation = "graphcore.ai/ipu.added";
 
 // A member of an object, made if it is absent or null.
@@ -49,7 +50,7 @@ Json allow_rule(const Json& major, const Json& minor) {
 
 void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
   Json& nodes = list_in(linux_section, "devices");
-  if (!has_item(nodes, "path", device.path)) added["devices"].push_back(device.path);
+  if (!has_item(nodes, "path", device.path)) added.push_back(device.path);
   erase_if(nodes, [&](const Json& item) { return has(item, "path", device.path); });
   nodes.push_back({{"path", device.path},
                    {"type", "c"},
@@ -65,10 +66,7 @@ void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
   rules.push_back(rule);
 }
 
-void add_mount(Json& mounts, const FileMount& mount, Json& added) {
-  if (!has_item(mounts, "destination", mount.destination)) {
-    added["mounts"].push_back(mount.destination);
-  }
+void add_mount(Json& mounts, const FileMount& mount) {
   erase_if(mounts, [&](const Json& item) { return has(item, "destination", mount.destination); });
   mounts.push_back({{"destination", mount.destination},
                     {"type", "bind"},
@@ -148,25 +146,13 @@ void give_own_network(Json& linux_section) {
   namespaces.push_back({{"type", "network"}});
 }
 
-void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& limits, Json& added) {
+void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& limits) {
   Json& rdma = object_in(object_in(linux_section, "resources"), "rdma");
   for (const auto& [device, limit] : limits) {
-    if (!rdma.contains(device)) added["rdma"].push_back(device);
     Json& entry = object_in(rdma, device.c_str());
     if (limit.handles) entry["hcaHandles"] = *limit.handles;
     if (limit.objects) entry["hcaObjects"] = *limit.objects;
   }
-}
-
-// The names that NOTE, of an earlier edit, has of KIND.
-std::vector<std::string> noted(const Json& note, const char* kind) {
-  std::vector<std::string> names;
-  const auto list = note.find(kind);
-  if (list == note.end() || !list->is_array()) return names;
-  for (const Json& name : *list) {
-    if (name.is_string()) names.push_back(name.get<std::string>());
-  }
-  return names;
 }
 
 void take_back_device(Json& linux_section, const std::string& path) {
@@ -180,25 +166,37 @@ void take_back_device(Json& linux_section, const std::string& path) {
   erase_if(nodes, [&](const Json& item) { return has(item, "path", path); });
 }
 
-// What an earlier edit of the same bundle added goes: its devices may be another container's now.
-void take_back(Json& spec) {
+// The paths in the note of an earlier edit, which is gone then.
+std::vector<std::string> take_note(Json& spec) {
+  std::vector<std::string> paths;
   const auto annotations = spec.find("annotations");
-  if (annotations == spec.end() || !annotations->contains(kAddedAnnotation)) return;
+  if (annotations == spec.end() || !annotations->contains(kAddedAnnotation)) return paths;
   const Json text = (*annotations)[kAddedAnnotation];
   annotations->erase(kAddedAnnotation);
-  const Result<Json> note =
-      base::parse_json(text.is_string() ? text.get<std::string>() : "", kAddedAnnotation);
-  if (!note.ok() || !note.value().is_object()) return;
-  for (const std::string& path : noted(note.value(), "devices")) {
+  if (!text.is_string()) return paths;
+  const Result<Json> note = base::parse_json(text.get<std::string>(), kAddedAnnotation);
+  if (!note.ok() || !note.value().is_array()) return paths;
+  for (const Json& path : note.value()) {
+    if (path.is_string()) paths.push_back(path.get<std::string>());
+  }
+  return paths;
+}
+
+bool is_file_of_lease(const Json& mount, const std::string& leases) {
+  const auto source = mount.is_object() ? mount.find("source") : mount.end();
+  return mount.is_object() && source != mount.end() && source->is_string() &&
+         source->get<std::string>().starts_with(leases);
+}
+
+// What an earlier edit of the same bundle added goes: its devices may be another container's now,
+// and its files are gone.
+void take_back(Json& spec, const SpecEdit& edit) {
+  for (const std::string& path : take_note(spec)) {
     take_back_device(object_in(spec, "linux"), path);
   }
-  for (const std::string& destination : noted(note.value(), "mounts")) {
-    erase_if(list_in(spec, "mounts"),
-             [&](const Json& item) { return has(item, "destination", destination); });
-  }
-  for (const std::string& device : noted(note.value(), "rdma")) {
-    object_in(object_in(object_in(spec, "linux"), "resources"), "rdma").erase(device);
-  }
+  const auto mounts = spec.find("mounts");
+  if (edit.leases.empty() || mounts == spec.end() || !mounts->is_array()) return;
+  erase_if(*mounts, [&](const Json& item) { return is_file_of_lease(item, edit.leases); });
 }
 
 }  // namespace
@@ -206,14 +204,14 @@ void take_back(Json& spec) {
 Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   const Json original = TRY(parse_document(text));
   Json spec = original;
-  Json added = Json::object();
-  take_back(spec);
+  Json added = Json::array();
+  take_back(spec, edit);
   for (const DeviceNode& device : edit.devices) {
     add_device(object_in(spec, "linux"), device, added);
   }
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
-  if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits, added);
-  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount, added);
+  if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
+  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
   Json& process = object_in(spec, "process");
   edit_environment(list_in(process, "env"), edit);
   if (edit.memlock) set_memlock(list_in(process, "rlimits"), *edit.memlock);

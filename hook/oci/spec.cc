@@ -85,6 +85,16 @@ std::set<std::string> read_capabilities(const Json& spec) {
   return names;
 }
 
+std::optional<uint64_t> read_memlock(const Json& spec) {
+  for (const Json& limit : member(member(spec, "process"), "rlimits")) {
+    const Json& hard = member(limit, "hard");
+    if (member(limit, "type") == "RLIMIT_MEMLOCK" && hard.is_number_unsigned()) {
+      return hard.get<uint64_t>();
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<SpecView> parse_spec(std::string_view text) {
@@ -95,6 +105,7 @@ Result<SpecView> parse_spec(std::string_view text) {
   view.network = TRY(read_network(json));
   view.root = read_root(json);
   view.capabilities = read_capabilities(json);
+  view.memlock = read_memlock(json);
   return view;
 }
 

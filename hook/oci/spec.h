@@ -64,6 +64,7 @@ struct SpecEdit {
   std::vector<HookEntry> create_runtime;         // after those that are there
   std::vector<HookEntry> poststop;  // before those that are there: runc skips after a failure
   std::map<std::string, std::string> annotations;
+  std::string leases;  // below which earlier edits found the files that they mounted; ends in '/'
   bool own_network = false;  // a new network namespace instead of the host's
   // Device name -> linux.resources.rdma limits; an unset one is not written.
   std::map<std::string, RdmaLimit> rdma_limits;
@@ -76,6 +77,7 @@ struct SpecView {
   NetworkNamespace network;
   std::string root;                    // root.path; relative: to the bundle
   std::set<std::string> capabilities;  // of the process, in any of its sets
+  std::optional<uint64_t> memlock;     // hard RLIMIT_MEMLOCK in bytes, if the engine sets it
 };
 
 // kInvalid, with the key, if TEXT is no JSON object, if a key stands twice in an object, if a key
@@ -84,9 +86,10 @@ struct SpecView {
 // the environment is larger than a program can be started with.
 base::Result<SpecView> parse_spec(std::string_view text);
 
-// TEXT with EDIT made, and without what an earlier edit added to it, as it noted in the annotation
-// graphcore.ai/ipu.added. What neither names keeps its bytes: its order, and each number as it was
-// written. Making the same edit again changes nothing. Fails as parse_spec does.
+// TEXT with EDIT made, and without the devices, their rules and the mounts that an earlier edit
+// added (it noted the devices in the annotation graphcore.ai/ipu.added). What neither names keeps
+// its bytes: its order, and each number as it was written. Making the same edit again changes
+// nothing. Fails as parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 
 }  // namespace hook

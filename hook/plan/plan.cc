@@ -150,6 +150,7 @@ Plan make_plan(const PlanInput& input) {
   plan.edit.create_runtime = {hook_entry(input, "createRuntime")};
   plan.edit.poststop = {hook_entry(input, "poststop")};
   plan.edit.annotations = {{"graphcore.ai/ipu.lease", input.lease.id}};
+  plan.edit.leases = input.lease_dir.substr(0, input.lease_dir.rfind('/') + 1);
   if (input.cards.empty()) {
     add_fabric(input, plan);
   } else {

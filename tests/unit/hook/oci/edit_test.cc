@@ -214,13 +214,21 @@ TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
   SpecEdit first = edit_for("aa");
   first.devices.push_back({"/dev/ipu3", 240, 12});
   first.mounts.push_back({"/run/ipu/leases/aa/ipuof.conf", "/etc/ipuof.conf.d/ipuof.conf"});
-  first.rdma_limits["mlx5_3"] = {1, 2};
   SpecEdit second = edit_for("bb");
+  second.leases = "/run/ipu/leases/";
   second.devices = {{"/dev/infiniband/uverbs1", 231, 193}, {"/dev/infiniband/rdma_cm", 10, 58}};
-  second.rdma_limits["mlx5_1"] = {3, 4};
   const std::string text = edited(edited(docker_config(), first), second);
   EXPECT_EQ(parsed(text), parsed(edited(docker_config(), second)));
   EXPECT_EQ(edited(text, second), text);
+}
+
+// Pods may set annotations of ours.
+TEST(EditSpec, TakesNoMountBackByAForgedNote) {
+  const std::string text = R"({"annotations":{"graphcore.ai/ipu.added":"[\"/proc\"]"},
+      "mounts":[{"destination":"/proc","type":"proc","source":"proc"}]})";
+  SpecEdit edit = edit_for("aa");
+  edit.leases = "/run/ipu/leases/";
+  EXPECT_EQ(parsed(edited(text, edit))["mounts"].size(), 2U);
 }
 
 TEST(EditSpec, DoesNotTakeBackWhatWasThereBefore) {
@@ -234,8 +242,7 @@ TEST(EditSpec, DoesNotTakeBackWhatWasThereBefore) {
 }
 
 TEST(EditSpec, TakesNothingBackByANoteOfAnotherForm) {
-  for (const char* note :
-       {"1", R"("no json")", R"("[1]")", R"("{\"devices\":[1,{}],\"mounts\":2}")"}) {
+  for (const char* note : {"1", R"("no json")", R"("[1]")", R"("{\"devices\":[1,{}]}")"}) {
     const std::string text = str(R"({"annotations":{"graphcore.ai/ipu.added":)", note, "}}");
     const Json spec = parsed(edited(text, edit_for("aa")));
     EXPECT_EQ(spec["linux"], parsed(edited("{}", edit_for("aa")))["linux"]) << note;
