@@ -18,6 +18,17 @@ namespace {
 
 constexpr const char* kSelinuxLabel = "security.selinux";
 
+}  // namespace
+
+std::optional<std::string> selinux_label(int fd) {
+  char label[4096];
+  const ssize_t length = ::fgetxattr(fd, kSelinuxLabel, label, sizeof label);
+  if (length <= 0) return std::nullopt;
+  return std::string(label, static_cast<size_t>(length));
+}
+
+namespace {
+
 Status sync_fd(int fd, std::string_view what) {
   // Some file systems (a read-only or special one) cannot sync; what they hold is not durable
   // anyway.
@@ -36,8 +47,10 @@ Status fill(int fd, std::string_view data, const std::string& name,
   if (::fchmod(fd, attributes.mode) != 0) {
     return Error::from_errno(errno, str("set the mode of ", quote(name)));
   }
+  // Where the directory gave it already, nobody need be allowed to relabel.
   const std::string label = attributes.selinux.value_or("");
-  if (!label.empty() && ::fsetxattr(fd, kSelinuxLabel, label.data(), label.size(), 0) != 0) {
+  const bool is_other = !label.empty() && selinux_label(fd) != label;
+  if (is_other && ::fsetxattr(fd, kSelinuxLabel, label.data(), label.size(), 0) != 0) {
     return Error::from_errno(errno, str("set the SELinux label of ", quote(name)));
   }
   TRY(write_all(fd, data, name));
@@ -45,13 +58,6 @@ Status fill(int fd, std::string_view data, const std::string& name,
 }
 
 }  // namespace
-
-std::optional<std::string> selinux_label(int fd) {
-  char label[4096];
-  const ssize_t length = ::fgetxattr(fd, kSelinuxLabel, label, sizeof label);
-  if (length <= 0) return std::nullopt;
-  return std::string(label, static_cast<size_t>(length));
-}
 
 Result<Fd> open_at(int dir_fd, const std::string& path, int flags, mode_t mode) {
   int fd = -1;
@@ -153,7 +159,9 @@ Result<Removed> remove_file(const std::string& path) {
   return Error::from_errno(errno, str("remove ", quote(path)));
 }
 
-Result<Removed> remove_flat_dir(const std::string& path) {
+namespace {
+
+Result<Removed> try_remove_flat_dir(const std::string& path) {
   std::error_code err;
   for (auto it = std::filesystem::directory_iterator(path, err);
        !err && it != std::filesystem::directory_iterator(); it.increment(err)) {
@@ -164,6 +172,16 @@ Result<Removed> remove_flat_dir(const std::string& path) {
   if (::rmdir(path.c_str()) == 0) return Removed::kNow;
   if (errno == ENOENT) return Removed::kWasAbsent;
   return Error::from_errno(errno, str("remove directory ", quote(path)));
+}
+
+}  // namespace
+
+Result<Removed> remove_flat_dir(const std::string& path) {
+  constexpr int kAttempts = 5;  // somebody may write a last file into it meanwhile
+  for (int attempt = 1;; ++attempt) {
+    Result<Removed> done = try_remove_flat_dir(path);
+    if (done.ok() || done.error().sys_errno() != ENOTEMPTY || attempt == kAttempts) return done;
+  }
 }
 
 }  // namespace base
