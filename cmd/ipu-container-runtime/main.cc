@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-container-runtime: in front of runc or crun. A container that asks for IPUs gets a lease and
 // an edited bundle; everything else is one execve.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,9 +37,9 @@ Result<std::optional<hook::Bundle>> open_bundle(const hook::CommandLine& line) {
     return std::optional<hook::Bundle>(std::move(bundle).take());
   }
   const Code code = bundle.error().code();
-  if (code == Code::kNotFound || code == Code::kDenied || code == Code::kInvalid) {
-    return std::optional<hook::Bundle>();
-  }
+  const bool is_no_bundle = code == Code::kNotFound || code == Code::kDenied ||
+                            code == Code::kInvalid || bundle.error().sys_errno() == ENOTDIR;
+  if (is_no_bundle) return std::optional<hook::Bundle>();
   return std::move(bundle).error();
 }
 
@@ -81,11 +82,20 @@ Result<std::string> find_runtime(const hook::CommandLine& line) {
   return hook::choose_runtime(hook::remembered_runtimes(hook::run_dir()));
 }
 
+// A standard stream that is closed stays so for the low-level runtime; what is opened here must not
+// take its place.
+void fill_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const hook::CommandLine line = hook::parse_command_line(args);
+  if (line.creates()) fill_standard_streams();
   const Result<std::string> runtime = find_runtime(line);
   if (!runtime.ok()) {
     runtime::report(line, runtime.error());

@@ -105,7 +105,8 @@ std::vector<std::string> remembered_runtimes(const std::string& run_dir) {
 
 Status remember_runtime(const std::string& run_dir, const std::string& runtime) {
   const Result<std::string> chosen = choose_runtime(remembered_runtimes(run_dir));
-  if (chosen.ok() && chosen.value() == runtime) return {};
+  std::error_code unused;
+  if (chosen.ok() && std::filesystem::equivalent(chosen.value(), runtime, unused)) return {};
   const std::string link = link_path(run_dir);
   TRY(base::ensure_dir(run_dir, 0711));
   const ProcessId self = TRY(base::current_process());

@@ -18,7 +18,8 @@ base::Result<std::string> choose_runtime(const std::vector<std::string>& candida
 // the runtime that was last chosen from it, then the default ones.
 [[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir);
 
-// Makes RUNTIME the one that is chosen from remembered_runtimes(). Does nothing if it is already.
+// Makes RUNTIME the one that is chosen from remembered_runtimes(). Does nothing if it is already,
+// by whatever path.
 base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
 
 // Removes what a process that ended in remember_runtime() left.
