@@ -47,6 +47,12 @@ struct Attached {
   uint32_t flags = 0;
 };
 
+// Blinded (net.core.bpf_jit_harden = 2), with maps or helpers, or attached by a link.
+Error cannot_add(std::string_view why) {
+  return {Code::kUnsupported, str("the device program of the container's cgroup cannot be added to",
+                                  why, "; use the runtime wrapper instead of the hook alone")};
+}
+
 Result<Attached> query(int cgroup) {
   Attached attached;
   attached.ids.resize(kMaxPrograms);
@@ -80,11 +86,7 @@ Result<Program> read_program(int program) {
   attr.info.info = address_of(&info);
   TRY(bpf(BPF_OBJ_GET_INFO_BY_FD, attr, "read a device program"));
   const size_t count = info.xlated_prog_len / sizeof(bpf_insn);
-  if (count == 0 || count > kMaxInstructions || info.nr_map_ids != 0) {
-    return Error(Code::kUnsupported,
-                 "the device program of the container's cgroup cannot be added to; use the runtime"
-                 " wrapper instead of the hook alone");
-  }
+  if (count == 0 || count > kMaxInstructions || info.nr_map_ids != 0) return cannot_add("");
   instructions.resize(count);
   return instructions;
 }
@@ -149,7 +151,9 @@ Result<Fd> load_program(const Program& program) {
   attr.insn_cnt = static_cast<uint32_t>(program.size());
   attr.insns = address_of(program.data());
   attr.license = address_of(kLicense);
-  return Fd(TRY(bpf(BPF_PROG_LOAD, attr, "load a device program")));
+  const Result<int> loaded = bpf(BPF_PROG_LOAD, attr, " (load it)");
+  if (!loaded.ok()) return cannot_add(loaded.error().message());
+  return Fd(loaded.value());
 }
 
 // Where several may be attached the old one is named; else there is but one.
@@ -163,7 +167,8 @@ Status replace(int cgroup, uint32_t flags, int old_program, int new_program) {
     attr.attach_flags |= BPF_F_REPLACE;
     attr.replace_bpf_fd = static_cast<uint32_t>(old_program);
   }
-  TRY(bpf(BPF_PROG_ATTACH, attr, "replace the device program of the container's cgroup"));
+  const Result<int> done = bpf(BPF_PROG_ATTACH, attr, " (replace it)");
+  if (!done.ok()) return cannot_add(done.error().message());
   return {};
 }
 

@@ -11,9 +11,9 @@ namespace hook {
 
 // Makes each device program that is attached to the cgroup directory CGROUP allow reading and
 // writing DEVICES before it decides as it did. All programs of a cgroup must allow a device, so
-// another one beside them could not. A cgroup without a program is left as it is: it forbids
-// nothing. Each program is replaced at once; after an error those that were not reached are as they
-// were. Needs CAP_SYS_ADMIN.
+// another one beside them could not. A cgroup without a program is left as it is: those
+// above it decide alone. Each program is replaced at once; after an error those that were not
+// reached are as they were. Needs CAP_SYS_ADMIN.
 base::Status allow_by_programs(int cgroup, const std::vector<DeviceNode>& devices);
 
 }  // namespace hook

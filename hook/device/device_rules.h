@@ -7,16 +7,28 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "hook/oci/spec.h"
 
 namespace hook {
 
-// Lets the cgroup of process PID read and write DEVICES, in cgroups of version 1 (devices.allow)
-// and 2 (device programs), with ROOT as /sys/fs/cgroup. A cgroup that the process shares with this
-// one is never touched: nothing confines the container then. Rules that are made so are lost when
-// the engine or systemd writes them again.
-base::Status allow_devices(pid_t pid, const std::vector<DeviceNode>& devices,
-                           const std::string& root);
+// The cgroups that decide which devices a process may use, held open: those of version 1 (its file
+// devices.allow) and 2 (device programs, also those of the systemd scope that it is in).
+class DeviceCgroups {
+ public:
+  // Those of process PID, with ROOT as /sys/fs/cgroup. None that the process shares with this one.
+  static base::Result<DeviceCgroups> of(pid_t pid, const std::string& root);
+
+  // Lets all processes in them read and write DEVICES. Rules that are made so are lost when the
+  // engine or systemd writes them again.
+  [[nodiscard]] base::Status allow(const std::vector<DeviceNode>& devices) const;
+
+ private:
+  DeviceCgroups() = default;
+
+  base::Fd first_;                // devices.allow; may be none
+  std::vector<base::Fd> second_;  // directories
+};
 
 }  // namespace hook

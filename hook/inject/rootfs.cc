@@ -80,13 +80,29 @@ Status check_private(int directory, const std::string& path) {
                    " runtime wrapper instead of the hook alone"));
 }
 
+Error not_usable(const Error& error, const std::string& path) {
+  if (error.sys_errno() == EXDEV) {
+    return {Code::kUnsupported,
+            str("something is mounted on ", base::quote(path),
+                " of the container already; leave that mount out, or use the runtime wrapper"
+                " instead of the hook alone")};
+  }
+  if (error.sys_errno() == ELOOP || error.sys_errno() == ENOTDIR) {
+    return {Code::kUnsupported, str(base::quote(path),
+                                    " is a link in the image, or no directory,"
+                                    " and is not followed; mend the image")};
+  }
+  return error;
+}
+
 // NAME in the directory AT, with PATH for errors; made if it is absent.
 Result<Fd> enter(int at, const std::string& name, const std::string& path) {
   if (::mkdirat(at, name.c_str(), 0755) != 0 && errno != EEXIST) {
     return Error::from_errno(errno, str("make directory ", base::quote(path), " in the container"));
   }
   Result<Fd> within = open_in(at, name, O_PATH | O_DIRECTORY, kNoLinks | RESOLVE_NO_XDEV);
-  if (within.ok() || within.error().sys_errno() != EXDEV) return within;
+  if (within.ok()) return within;
+  if (within.error().sys_errno() != EXDEV) return not_usable(within.error(), path);
   Fd mounted = TRY(open_in(at, name, O_PATH | O_DIRECTORY, kNoLinks));
   TRY(check_private(mounted.get(), path));
   return mounted;
@@ -98,9 +114,10 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 Result<Fd> mount_point(int directory, const std::string& name, const std::string& path) {
   const Result<Fd> made = base::open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0444);
   if (!made.ok() && made.error().code() != Code::kExists) return made.error();
-  Fd file = TRY(open_in(directory, name, O_PATH | O_NOFOLLOW, kNoLinks | RESOLVE_NO_XDEV));
+  Result<Fd> file = open_in(directory, name, O_PATH | O_NOFOLLOW, kNoLinks | RESOLVE_NO_XDEV);
+  if (!file.ok()) return not_usable(file.error(), path);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(file.value().get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return Error(Code::kExists, str(base::quote(path), " of the container is no regular file"));
   }
   return file;

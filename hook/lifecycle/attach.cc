@@ -29,7 +29,7 @@ Result<ProcessId> identify_init(const ContainerState& state) {
   Result<ProcessId> init = base::identify_process(state.pid);
   if (init.ok()) return init;
   return Error(Code::kInvalid, str("container state on standard input: key 'pid' is ", state.pid,
-                                   ", and no such process runs"));
+                                   "; the process has ended"));
 }
 
 // Its record first: a ledger that is rebuilt must know each container that runs.

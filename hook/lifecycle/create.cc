@@ -44,7 +44,7 @@ struct Start {
 // Who was to release it may have been killed in that moment.
 Status allocate(Env& env, const Start& start, const Granted& granted, Lease& lease) {
   const auto grace = Deadline::after(kReleaseTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
     const Releases releases = TRY(releases_of(env, start.pool.name));
     Status done = env.ledger.allocated(lease, granted.ipus, granted.prohibited, granted.rails,
@@ -108,7 +108,7 @@ Result<Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& 
   const base::ProcessId self = TRY(base::current_process());
   const Intent intent = intent_of(start, self);
   const auto grace = Deadline::after(kReleaseTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
     Result<Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;

@@ -40,6 +40,8 @@ struct Env {
   std::string run_dir;
   std::string hook_program;
   std::string sysfs = "/sys";
+  // An error as soon as nobody wants what this process is doing any more: it waits no longer then.
+  std::function<base::Status()> still_wanted = [] { return base::Status(); };
 };
 
 // The view of the network namespace that this process is in.

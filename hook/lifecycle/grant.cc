@@ -116,7 +116,7 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, Lease& le
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool));
   const auto grace = Deadline::after(kGraceTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
   bool looked_again = false;
   for (;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
@@ -160,7 +160,7 @@ Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, Lease& lease,
 // A partition that others had is reset before a container gets it, unless it is reconfigurable.
 Status reset_if_used(Env& env, vipu::Controller& controller, const Lease& lease,
                      const Deadline& deadline) {
-  LedgerWatch watch = TRY(LedgerWatch::start(env.ledger));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
     const ResetDuty duty = TRY(env.ledger.partitions().reset_duty(lease));
     if (duty == ResetDuty::kNone) return {};

@@ -67,12 +67,19 @@ Status check_variable(const std::string& variable, const SpecEdit& edit) {
                                    kUseWrapper.substr(1)));
 }
 
-Status check_unchangeable(const SpecView& view, const SpecEdit& edit) {
+Status check_unchangeable(const SpecView& view, const SpecEdit& edit, uint64_t memlock) {
   for (const std::string& capability : edit.forget_capabilities) {
     if (!view.capabilities.contains(capability)) continue;
     return Error(Code::kDenied, str("a container with IPUs may not have ", capability,
                                     ": drop it with --cap-drop ", capability.substr(4), ", or",
                                     kUseWrapper.substr(1)));
+  }
+  // runc sets the limits of config.json after this hook.
+  if (view.memlock && *view.memlock < memlock) {
+    return Error(Code::kInvalid, str("the container may lock ", *view.memlock,
+                                     " bytes of memory, and RDMA needs"
+                                     " more: leave the limit out, give --ulimit memlock=-1:-1, or",
+                                     kUseWrapper.substr(1)));
   }
   for (const std::string& variable : view.environment) TRY(check_variable(variable, edit));
   return {};
@@ -86,13 +93,20 @@ SpecEdit edit_before(const PoolConfig& pool) {
 }
 
 Status check_time(const Request& request, const PoolConfig& pool) {
-  const auto left = kHookOnlyTime - kAttachTime - kOtherTime - pool.timeout;
+  using std::chrono::seconds;
+  const auto left =
+      std::chrono::duration_cast<seconds>(kHookOnlyTime - kAttachTime - kOtherTime - pool.timeout);
+  if (left.count() < 0) {
+    return Error(Code::kInvalid, str("pool '", pool.name,
+                                     "' has a timeout that is longer than an engine waits for"
+                                     " a hook; set it to at most 200s, or",
+                                     kUseWrapper.substr(1)));
+  }
   if (request.wait <= left) return {};
-  const auto most =
-      std::max<int64_t>(std::chrono::duration_cast<std::chrono::seconds>(left).count(), 0);
-  return Error(Code::kInvalid,
-               str("a container without the runtime wrapper may wait for at most ", most,
-                   "s: its engine waits no longer; give graphcore.ai/ipu.wait=", most, "s"));
+  return Error(
+      Code::kInvalid,
+      str("a container without the runtime wrapper may wait for at most ", left.count(),
+          "s: its engine waits no longer; give graphcore.ai/ipu.wait=", left.count(), "s"));
 }
 
 // A namespace of its own is made before any hook runs: it can only be refused the host's.
@@ -106,13 +120,33 @@ std::string root_of(const ContainerState& state, const SpecView& view) {
   return root.is_absolute() ? view.root : (std::filesystem::path(state.bundle) / root).string();
 }
 
-Status apply_to_process(const Env& env, const SpecEdit& edit, const std::string& root, pid_t pid) {
-  Rootfs rootfs = TRY(Rootfs::open(pid, root));
-  TRY(allow_devices(pid, edit.devices, env.sysfs + "/fs/cgroup"));
+// The container's first process, which may end at any time; its pid is then another's soon.
+Status check_runs(const base::ProcessId& init) {
+  if (base::is_running(init)) return {};
+  return Error(Code::kNotFound, str("process ", init.pid, " of the container has ended"));
+}
+
+// What belongs to the process is opened first, and is the process's if that runs afterwards.
+Status apply_to_process(const Env& env, const SpecEdit& edit, const std::string& root,
+                        const base::ProcessId& init) {
+  Rootfs rootfs = TRY(Rootfs::open(init.pid, root));
+  TRY(check_runs(init));
   for (const DeviceNode& device : edit.devices) TRY(rootfs.add_device(device));
   for (const FileMount& mount : edit.mounts) TRY(rootfs.add_file(mount));
-  if (edit.memlock) TRY(base::set_memlock(pid, *edit.memlock));
-  return {};
+  if (edit.memlock) TRY(base::set_memlock(init.pid, *edit.memlock));
+  const DeviceCgroups cgroups = TRY(DeviceCgroups::of(init.pid, env.sysfs + "/fs/cgroup"));
+  TRY(check_runs(init));
+  return cgroups.allow(edit.devices);
+}
+
+// As prestart and as createRuntime the hook may be called twice for one start.
+enum class Started { kYes, kNo };
+Result<Started> is_started(Env& env, const ContainerState& state, const base::ProcessId& init) {
+  for (const Lease& lease : TRY(env.ledger.live())) {
+    const bool is_it = lease.container == state.id && lease.owner == init;
+    if (is_it && lease.state == LeaseState::kRunning) return Started::kYes;
+  }
+  return Started::kNo;
 }
 
 }  // namespace
@@ -130,17 +164,20 @@ Status start_by_hook(Env& env, const Result<Config>& config, const ContainerStat
                  "this runtime calls the hook before the container's namespaces exist: container"
                  " state on standard input has no 'pid'; use runc, crun, or youki from 0.6");
   }
+  const base::ProcessId init = TRY(base::identify_process(state.pid));
+  if (TRY(is_started(env, state, init)) == Started::kYes) return {};
+  // The runtime may be killed while its hook waits; then nobody wants the container any more.
+  env.still_wanted = [init] { return check_runs(init); };
   const PoolConfig pool = TRY(find_pool(config.value(), request->pool));
   TRY(check_time(*request, pool));
   const SpecView view = TRY(read_spec(state));
-  TRY(check_unchangeable(view, edit_before(pool)));
+  const uint64_t memlock = TRY(base::highest_memlock());
+  TRY(check_unchangeable(view, edit_before(pool), memlock));
   const std::string root = root_of(state, view);
   const NetworkNamespace network{NetworkNamespace::Kind::kPath,
                                  str("/proc/", state.pid, "/ns/net")};
   const Newcomer newcomer{state.id, state.bundle, network, state.annotations};
-  const auto apply = [&](const Plan& plan) {
-    return apply_to_process(env, plan.edit, root, state.pid);
-  };
+  const auto apply = [&](const Plan& plan) { return apply_to_process(env, plan.edit, root, init); };
   const Lease lease =
       TRY(prepare_lease(env, without_isolation(config.value()), *request, newcomer, apply));
   return attach_container(env, lease.id, state, Deadline::after(kAttachTime));

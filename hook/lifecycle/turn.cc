@@ -52,14 +52,15 @@ Result<std::vector<Waiter>> waiting(Env& env) {
   return alive;
 }
 
-Result<LedgerWatch> LedgerWatch::start(Ledger& ledger) {
-  const int64_t version = TRY(ledger.data_version());
-  return LedgerWatch(ledger, version);
+Result<LedgerWatch> LedgerWatch::start(const Env& env) {
+  const int64_t version = TRY(env.ledger.data_version());
+  return LedgerWatch(env, version);
 }
 
 Status LedgerWatch::wait(milliseconds longest, const Deadline& deadline) {
   const Deadline end = deadline.capped(longest);
   while (!end.passed()) {
+    TRY(env_.still_wanted());
     if (TRY(look()) == News::kSome) return {};
     base::sleep_for(kLookTime, end);
   }
@@ -67,7 +68,7 @@ Status LedgerWatch::wait(milliseconds longest, const Deadline& deadline) {
 }
 
 Result<News> LedgerWatch::look() {
-  const int64_t now = TRY(ledger_.data_version());
+  const int64_t now = TRY(env_.ledger.data_version());
   return now == std::exchange(version_, now) ? News::kNone : News::kSome;
 }
 
@@ -105,7 +106,7 @@ Status Turn::enter() {
 }
 
 Status Turn::join(const Deadline& patience) {
-  LedgerWatch watch = TRY(LedgerWatch::start(env_.ledger));
+  LedgerWatch watch = TRY(LedgerWatch::start(env_));
   if (ticket_ == 0) TRY(enter());
   for (;;) {
     const std::vector<Waiter> ahead_now = TRY(ahead());

@@ -56,14 +56,15 @@ enum class News { kNone, kSome };
 // Sleeps until another process changed the ledger or LONGEST has passed, at most until DEADLINE.
 class LedgerWatch {
  public:
-  static base::Result<LedgerWatch> start(Ledger& ledger);
+  static base::Result<LedgerWatch> start(const Env& env);
+  // The error of env.still_wanted, if it has one.
   base::Status wait(std::chrono::milliseconds longest, const base::Deadline& deadline);
   // Whether another process changed it since the start, or since one of these said so.
   base::Result<News> look();
 
  private:
-  LedgerWatch(Ledger& ledger, int64_t version) : ledger_(ledger), version_(version) {}
-  Ledger& ledger_;
+  LedgerWatch(const Env& env, int64_t version) : env_(env), version_(version) {}
+  const Env& env_;
   int64_t version_;
 };
 

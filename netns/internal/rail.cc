@@ -35,7 +35,7 @@ Result<Link> find_parent(Session& host, const std::string& name) {
   const std::optional<Link> parent = TRY(host.find_link(name));
   if (!parent.has_value()) {
     return Error(Code::kNotFound, str("RoCE interface ", quote(name),
-                                      " does not exist on the host; set 'parent' of network.rail "
+                                      " is not on the host; set 'parent' of network.rail "
                                       "to one that 'ip link' shows"));
   }
   return *parent;

@@ -4,6 +4,8 @@
 
 load support
 load bundle
+load conformance
+load engines
 
 HOOK=$BINDIR/ipu-container-hook
 COUNT='.annotations = {"graphcore.ai/ipu.count": "4"}'
@@ -12,6 +14,7 @@ CAPABILITIES='.process.capabilities |= map_values(["CAP_KILL", "CAP_MKNOD"])'
 
 teardown() {
   local id
+  podman_by /usr/sbin/runc rm --all --force --time 0 >/dev/null 2>&1 || true
   for id in $(in_host runc --root "$STATE" list --quiet 2>/dev/null); do
     in_host runc --root "$STATE" delete --force "$id"
   done
@@ -104,6 +107,55 @@ assert_alone_refused() { # TEXT...
   assert_equal "$(ipuctl ps -o json | jq -r '.[].state')" RUNNING
 }
 
+# With runc and with our files of hooks.d.
+podman() { # ARGUMENT...
+  in_host env CONTAINERS_CONF="$PODMAN/containers.conf" timeout "$LIMIT" podman --root "$PODMAN/storage" \
+    --runroot "$PODMAN/run" --tmpdir "$PODMAN/tmp" --storage-driver vfs --runtime /usr/sbin/runc \
+    --hooks-dir "${PREFIX:-/usr/local}/share/ipu-container-toolkit/hooks.d" "$@"
+}
+
+@test "podman by hooks.d: a container with our annotation, restarted, and one without" {
+  engines_up
+  podman run --detach --name job "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=4 --rootfs "/run/busybox:O" \
+    /bin/sleep 3600 </dev/null >/dev/null
+  assert_equal "$(podman exec job /bin/cat /run/ipu/lease.json | jq .ipus)" 4
+  podman exec job /bin/ip link show roce0
+  first=$(ipuctl ps -o json | jq -r '.[].lease')
+  podman restart --time 0 job >/dev/null
+  second=$(podman exec job /bin/cat /run/ipu/lease.json | jq -r .lease)
+  [ "$first" != "$second" ]
+  wait_until 10 has_leases 1
+  run podman run --name bad "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=3 --rootfs /run/busybox:O /bin/true
+  [ "$status" -ne 0 ]
+  assert_contains "$output" "graphcore.ai/ipu.count='3' is not accepted"
+  podman run --rm "--cgroup-parent=/$HOST_CGROUP" --rootfs /run/busybox:O /bin/sh -c '! [ -e /run/ipu ]'
+  podman rm --force --time 0 job >/dev/null
+  wait_until 10 has_leases 0
+}
+
+@test "as prestart and as createRuntime: one lease" {
+  make_alone "$COUNT"' | .hooks.prestart = [{path: .hooks.createRuntime[0].path, args: ["hook", "prestart"], env: ["A=b"]}]'
+  alone job
+  assert_equal "$(ipuctl ps -o json | jq -r '[.[].state] | join(" ")')" RUNNING
+}
+
+@test "the runtime is killed while its hook waits: nobody waits any longer" {
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "64"}'
+  alone big
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "4", "graphcore.ai/ipu.wait": "60s"}'
+  host_spawn waiting runc --root "$STATE" create --bundle "$BUNDLE" waiting
+  wait_until 10 has_waiters 1
+  host_signal waiting KILL
+  in_host pkill -KILL --newest -x -f '.*runc init'
+  wait_until 10 has_waiters 0
+  in_host runc --root "$STATE" delete --force waiting
+}
+
+@test "a limit of locked memory that runc would set again" {
+  make_alone "$COUNT"' | .process.rlimits += [{type: "RLIMIT_MEMLOCK", hard: 65536, soft: 65536}]'
+  assert_alone_refused '65536 bytes' '--ulimit memlock=-1:-1'
+}
+
 @test "what only the wrapper could change is refused" {
   make_alone "$COUNT"' | .process.capabilities.bounding += ["CAP_NET_RAW"]'
   assert_alone_refused 'CAP_NET_RAW' '--cap-drop NET_RAW' 'runtime wrapper'
@@ -169,7 +221,7 @@ assert_alone_refused() { # TEXT...
   assert_alone_refused 'user namespace'
 }
 
-@test "a hook that is killed, and a runtime that never calls poststop, leave nothing for long" {
+@test "a later hook fails, and poststop is never called: the next gc gives all back" {
   make_alone "$COUNT"' | .hooks.createRuntime += [{path: "/bin/false"}] | .hooks.poststop = []'
   run -1 alone lost
   assert_equal "$(ipuctl ps -o json | jq length)" 1

@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/scope.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -97,7 +98,7 @@ class DeviceRulesTest : public testing::Test {
     return WEXITSTATUS(status);
   }
   base::Status allow(const std::vector<DeviceNode>& devices) {
-    return allow_devices(pid_, devices, "/sys/fs/cgroup");
+    return DeviceCgroups::of(pid_, "/sys/fs/cgroup").take().allow(devices);
   }
 
   std::string cgroup_;
@@ -153,8 +154,32 @@ TEST_F(DeviceRulesTest, OfSeveralProgramsAreAddedToEach) {
   EXPECT_EQ(open_in_cgroup(kZero), EPERM);
 }
 
+// As crun has it under systemd: the program is the scope's, the process below it.
+TEST_F(DeviceRulesTest, OfASystemdScopeAreAddedTo) {
+  const bool is_hybrid = exists("/sys/fs/cgroup/unified/cgroup.procs");
+  const std::string scope = str(is_hybrid ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup",
+                                "/ipu-device-rules-", ::getpid(), ".scope");
+  ASSERT_EQ(::mkdir(scope.c_str(), 0755), 0);
+  const base::ScopeExit remove([&] {
+    end();
+    (void)::rmdir(cgroup_.c_str());
+    cgroup_.clear();
+    EXPECT_EQ(::rmdir(scope.c_str()), 0);
+  });
+  enter(scope);
+  const base::Fd directory = base::open_at(AT_FDCWD, scope, O_RDONLY | O_DIRECTORY).take();
+  const base::Fd program = deny_everything();
+  ASSERT_EQ(attach(directory.get(), program.get(), BPF_F_ALLOW_MULTI), 0);
+  ASSERT_EQ(open_in_cgroup(kNull), EPERM);
+  ASSERT_TRUE(test::succeeds(allow({kNull})));
+  EXPECT_EQ(open_in_cgroup(kNull), 0);
+  EXPECT_EQ(open_in_cgroup(kZero), EPERM);
+}
+
 TEST_F(DeviceRulesTest, OfNobodyAreLeftAsTheyAre) {
-  EXPECT_TRUE(test::succeeds(allow_devices(::getpid(), {kNull}, "/nowhere")));
+  const base::Result<DeviceCgroups> ours = DeviceCgroups::of(::getpid(), "/nowhere");
+  ASSERT_TRUE(test::succeeds(ours));
+  EXPECT_TRUE(test::succeeds(ours.value().allow({kNull})));
 }
 
 }  // namespace
