@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 14> kCreateWithValue = {"bundle",
                                                                "empty-ns",
                                                                "lsm-profile",
                                                                "lsm-mount-context"};
+// Of runc 1.x, crun 1.x and youki 0.x.
+constexpr std::array<std::string_view, 8> kSaveWithValue = {
+    "image-path",  "work-path",           "parent-path", "status-fd",
+    "page-server", "manage-cgroups-mode", "empty-ns",    "network-lock"};
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -110,6 +114,17 @@ void parse_create(CommandLine& line, const std::vector<std::string_view>& args, 
   }
 }
 
+void parse_save(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
+  for (; at < args.size() && line.container.empty(); ++at) {
+    const std::optional<Option> option = as_option(args[at]);
+    if (!option) {
+      if (args[at] != "--") line.container = args[at];
+    } else if (!option->value && contains(kSaveWithValue, option->name)) {
+      ++at;
+    }
+  }
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string_view>& args) {
@@ -118,6 +133,7 @@ CommandLine parse_command_line(const std::vector<std::string_view>& args) {
   if (at >= args.size()) return line;
   line.subcommand = args[at];
   if (line.creates()) parse_create(line, args, at + 1);
+  if (line.saves()) parse_save(line, args, at + 1);
   return line;
 }
 

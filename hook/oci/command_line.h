@@ -16,12 +16,15 @@ struct CommandLine {
   std::string root;        // --root; empty: the runtime's own default
   std::string bundle;      // --bundle of create, run, restore; empty: the working directory
   std::string config_name = "config.json";  // crun's --config
-  std::string container;                    // the first word after the subcommand that is no option
+  // Of create, run, restore and checkpoint: the first word after the subcommand that is no option.
+  std::string container;
 
-  // Whether this call makes a container: only then does the product look at anything else.
+  // Whether this call makes a container: only then are configuration and ledger looked at.
   [[nodiscard]] bool creates() const {
     return subcommand == "create" || subcommand == "run" || subcommand == "restore";
   }
+  // Whether it saves one, which not every container with IPUs can bear.
+  [[nodiscard]] bool saves() const { return subcommand == "checkpoint"; }
 };
 
 // Reads ARGS (without argv[0]) by the grammar of Go's flags and of argp: `-x` or `--x`, the value

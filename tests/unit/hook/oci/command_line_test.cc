@@ -82,6 +82,32 @@ const Example kExamples[] = {
     {"PidFileThatLooksLikeAName", {"create", "--pid-file", "x", "abc"}, "create", "abc"},
     {"EndOfTheOptions", {"create", "--", "abc"}, "create", "abc"},
     {"Restore", {"restore", "--image-path", "/i", "--bundle", "/b", "abc"}, "restore", "abc", "/b"},
+    {"CheckpointOfContainerd",
+     {"--root", "/r", "--log", "/l", "checkpoint", "--image-path", "/i", "--work-path", "/w",
+      "--leave-running", "abc"},
+     "checkpoint",
+     "abc"},
+    {"CheckpointWithAllThatHasAValue",
+     {"checkpoint", "--image-path", "a", "--work-path", "b", "--parent-path", "c", "--status-fd",
+      "-1", "--page-server", "d:1", "--manage-cgroups-mode", "soft", "--empty-ns", "network",
+      "--network-lock", "skip", "abc"},
+     "checkpoint",
+     "abc"},
+    {"CheckpointWithSwitchesOnly",
+     {"checkpoint", "--tcp-established", "--ext-unix-sk", "--shell-job", "-file-locks",
+      "--lazy-pages", "--pre-dump", "--auto-dedup", "abc"},
+     "checkpoint",
+     "abc"},
+    {"CheckpointWithEqualsSign", {"checkpoint", "--image-path=/i", "abc"}, "checkpoint", "abc"},
+    {"CheckpointWithOneDash", {"checkpoint", "-image-path", "/i", "abc"}, "checkpoint", "abc"},
+    {"CheckpointBeforeItsOptions",
+     {"checkpoint", "abc", "--image-path", "/i", "def"},
+     "checkpoint",
+     "abc"},
+    {"CheckpointAfterTheOptions", {"checkpoint", "--", "abc"}, "checkpoint", "abc"},
+    {"CheckpointWithoutItsValue", {"checkpoint", "--image-path"}, "checkpoint"},
+    {"CheckpointOfAContainerNamedCreate", {"checkpoint", "create"}, "checkpoint", "create"},
+    {"ContainerNamedCheckpoint", {"delete", "checkpoint"}, "delete"},
     {"ExecWithABundleInItsArguments", {"exec", "abc", "create", "--bundle", "/b"}, "exec"},
 };
 
@@ -97,6 +123,13 @@ TEST(CommandLine, CreatesOnlyByTheThreeSubcommandsThatDo) {
     EXPECT_FALSE(parse_command_line({subcommand, "create"}).creates()) << subcommand;
   }
   EXPECT_FALSE(parse_command_line({}).creates());
+}
+
+TEST(CommandLine, SavesOnlyByCheckpoint) {
+  EXPECT_TRUE(parse_command_line({"--debug", "checkpoint", "abc"}).saves());
+  for (const char* subcommand : {"restore", "delete", "exec", "create"}) {
+    EXPECT_FALSE(parse_command_line({subcommand, "checkpoint"}).saves()) << subcommand;
+  }
 }
 
 TEST(CommandLine, KnowsWhereAndHowToLog) {
