@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-container-runtime: in front of runc or crun. A container that asks for IPUs gets a lease and
-// an edited bundle; everything else is one execve.
+// an edited bundle; a checkpoint of one that has RDMA is refused; everything else is one execve.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,6 +15,7 @@
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
 #include "hook/inject/bundle.h"
+#include "hook/lifecycle/checkpoint.h"
 #include "hook/lifecycle/create.h"
 #include "hook/lifecycle/low_level.h"
 #include "hook/oci/spec.h"
@@ -79,7 +80,12 @@ Result<std::string> before_create(const hook::CommandLine& line) {
 
 Result<std::string> find_runtime(const hook::CommandLine& line) {
   if (line.creates()) return before_create(line);
-  return hook::choose_runtime(hook::remembered_runtimes(hook::run_dir()));
+  std::string runtime = TRY(hook::choose_runtime(hook::remembered_runtimes(hook::run_dir())));
+  if (line.saves()) {
+    TRY(hook::check_checkpoint(hook::run_dir(), line.container,
+                               hook::state_dir_of(runtime, line.root, line.container)));
+  }
+  return runtime;
 }
 
 // A standard stream that is closed stays so for the low-level runtime; what is opened here must not

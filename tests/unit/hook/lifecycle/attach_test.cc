@@ -67,7 +67,7 @@ const Bad kBad[] = {
     {"WithoutPid", R"({"id":"web","bundle":"/b"})", "key 'pid' is missing"},
     {"WithPid0", R"({"id":"web","bundle":"/b","pid":0})", "key 'pid' is missing"},
     {"WithADeadPid", R"({"id":"web","bundle":"/b","pid":4194304})",
-     "key 'pid' is 4194304, the process has ended"},
+     "key 'pid' is 4194304; the process has ended"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Examples, AttachBadStateTest, testing::ValuesIn(kBad),
