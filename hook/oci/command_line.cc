@@ -91,7 +91,8 @@ void take_create(CommandLine& line, std::string_view name, std::string_view valu
 // crun's short options may have their value in the same word, whatever it holds: -bDIR, -fFILE.
 std::optional<Option> as_joined(std::string_view word, const Option& option) {
   const bool may_be = word.size() > 2 && (word.starts_with("-b") || word.starts_with("-f"));
-  const bool spelled_out = option.name == "bundle" || option.name == "b" || option.name == "f";
+  const bool spelled_out = option.name == "bundle" || option.name == "b" || option.name == "f" ||
+                           option.name == "file-locks";
   if (!may_be || spelled_out) return std::nullopt;
   return Option{word.substr(1, 1), word.substr(2)};
 }

@@ -108,6 +108,11 @@ const Example kExamples[] = {
     {"CheckpointWithoutItsValue", {"checkpoint", "--image-path"}, "checkpoint"},
     {"CheckpointOfAContainerNamedCreate", {"checkpoint", "create"}, "checkpoint", "create"},
     {"ContainerNamedCheckpoint", {"delete", "checkpoint"}, "delete"},
+    {"RestoreWithASwitchOfOneDash",
+     {"restore", "-file-locks", "--bundle", "/b", "abc"},
+     "restore",
+     "abc",
+     "/b"},
     {"ExecWithABundleInItsArguments", {"exec", "abc", "create", "--bundle", "/b"}, "exec"},
 };
 
