@@ -49,7 +49,7 @@ Result<Outcome> run_doctor(Output output) {
   Result<hook::Ledger> ledger = read_ledger();
   const netns::Namespace host = TRY(netns::Namespace::current());
   const hook::Trials trials = ::geteuid() == 0 ? hook::Trials::kAllowed : hook::Trials::kSkipped;
-  const hook::HostState state = hook::look_at_host(looked_at, ledger, host, "/sys", trials);
+  const hook::HostState state = hook::look_at_host(looked_at, ledger, host, {}, trials);
   const std::vector<Finding> findings = hook::examine(config, state);
 
   Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};

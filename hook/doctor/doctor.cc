@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hook/doctor/device_links.h"
 #include "hook/doctor/rail.h"
 
 namespace hook {
@@ -105,6 +106,7 @@ std::vector<Finding> examine(const Result<Config>& config, const HostState& stat
   findings.push_back(examine_result("low-level runtime", state.runtime,
                                     state.runtime.ok() ? state.runtime.value() : ""));
   findings.push_back(examine_result("ledger", state.ledger, "it can be opened"));
+  if (state.device_links) examine_device_links(*state.device_links, findings);
   if (!config.ok() || config.value().network.rails.empty()) return findings;
   const NetworkConfig& network = config.value().network;
   findings.push_back(examine_filter(state));

@@ -48,6 +48,12 @@ struct RailState {
   base::Result<Ledger::RailUse> use;
 };
 
+// /dev/char/MAJOR:MINOR, by which systemd finds a device that containers get.
+struct DeviceLink {
+  DeviceNode device;
+  bool is_there = false;  // and leads to a device of that number
+};
+
 struct HostState {
   base::Result<std::string> runtime;   // the low-level runtime
   base::Status ledger;                 // of opening it
@@ -56,14 +62,23 @@ struct HostState {
   base::Result<std::optional<netns::RdmaMode>> rdma_mode;
   base::Result<uint64_t> memlock;  // bytes that a container may be allowed to lock
   std::vector<RailState> rails;    // in the order of the configuration
+  // Of all devices that containers may get; unset: systemd does not manage this host's cgroups.
+  std::optional<std::vector<DeviceLink>> device_links = {};
+};
+
+// Where the host is looked at.
+struct HostFolders {
+  std::string sysfs = "/sys";
+  std::string dev = "/dev";
+  std::string run = "/run";
 };
 
 enum class Trials { kAllowed, kSkipped };  // links and filters that are made and thrown away
 
-// Looks at what CONFIG names in HOST and below SYSFS ("/sys"). LEDGER is the result of opening it.
-// Without a configuration CONFIG is a default one. Changes nothing that stays.
+// Looks at what CONFIG names in HOST and below FOLDERS. LEDGER is the result of opening it. Without
+// a configuration CONFIG is a default one. Changes nothing that stays.
 [[nodiscard]] HostState look_at_host(const Config& config, base::Result<Ledger>& ledger,
-                                     const netns::Namespace& host, const std::string& sysfs,
+                                     const netns::Namespace& host, const HostFolders& folders,
                                      Trials trials);
 
 // One finding for each check. CONFIG is the result of loading it; where that failed only what does

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What look_at_host() looks at.
+#include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/fs.h"
 #include "base/rlimit.h"
 #include "base/text.h"
+#include "hook/doctor/device_links.h"
 #include "hook/doctor/doctor.h"
 #include "hook/lifecycle/low_level.h"
 #include "netns/attach.h"
 #include "netns/trial.h"
+#include "vipu/local/cards.h"
 
 namespace hook {
 namespace {
@@ -77,10 +81,44 @@ RailState look_at_rail(const RailConfig& rail, Result<Ledger>& ledger, const net
   return state;
 }
 
+bool is_systemds(const HostFolders& folders) {
+  std::error_code err;  // sd_booted(3) asks the same
+  return std::filesystem::is_directory(str(folders.run, "/systemd/system"), err);
+}
+
+std::vector<DeviceNode> rdma_nodes(const Config& config, const std::vector<RailState>& rails) {
+  std::vector<DeviceNode> nodes;
+  if (config.network.rdma == RdmaMode::kOff) return nodes;
+  for (const RailState& rail : rails) {
+    for (const InterfaceState& interface : rail.interfaces) {
+      if (!interface.rdma.ok() || !interface.rdma.value()) continue;
+      const std::vector<DeviceNode>& more = interface.rdma.value()->nodes;
+      nodes.insert(nodes.end(), more.begin(), more.end());
+    }
+  }
+  return nodes;
+}
+
+std::vector<DeviceNode> card_nodes(const Config& config, const HostFolders& folders) {
+  std::vector<DeviceNode> nodes;
+  const bool has_cards =
+      std::any_of(config.pools.begin(), config.pools.end(),
+                  [](const PoolConfig& pool) { return pool.provider == Provider::kPcie; });
+  if (!has_cards) return nodes;
+  const Result<std::vector<vipu::Card>> cards = vipu::local::read_cards(folders.sysfs, folders.dev);
+  if (!cards.ok()) return nodes;
+  for (const vipu::Card& card : cards.value()) {
+    for (const vipu::CardNode& node : card.nodes) {
+      nodes.push_back({node.path, node.major, node.minor});
+    }
+  }
+  return nodes;
+}
+
 }  // namespace
 
 HostState look_at_host(const Config& config, Result<Ledger>& ledger, const netns::Namespace& host,
-                       const std::string& sysfs, Trials trials) {
+                       const HostFolders& folders, Trials trials) {
   HostState state{.runtime = choose_runtime(config.runtimes),
                   .ledger = ledger.ok() ? Status() : Status(ledger.error()),
                   .filter = std::nullopt,
@@ -90,7 +128,13 @@ HostState look_at_host(const Config& config, Result<Ledger>& ledger, const netns
                   .rails = {}};
   if (trials == Trials::kAllowed) state.filter = netns::try_filter();
   for (const RailConfig& rail : config.network.rails) {
-    state.rails.push_back(look_at_rail(rail, ledger, host, sysfs, trials));
+    state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));
+  }
+  if (is_systemds(folders)) {
+    std::vector<DeviceNode> nodes = rdma_nodes(config, state.rails);
+    const std::vector<DeviceNode> cards = card_nodes(config, folders);
+    nodes.insert(nodes.end(), cards.begin(), cards.end());
+    state.device_links = look_at_device_links(folders.dev, nodes);
   }
   return state;
 }

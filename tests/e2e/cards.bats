@@ -46,6 +46,7 @@ END
 }
 
 teardown() {
+  in_host rm -rf /run/systemd
   remove_containers
   assert_nothing_left
 }
@@ -213,4 +214,13 @@ PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem
   assert_equal "$(in_host gc-docker --host-network --device-id 1 --echo -- busybox)" \
     "docker run --ulimit memlock=-1:-1 --net=host --cap-add=IPC_LOCK --ipc=host\
  --device=/dev/ipu1:/dev/ipu1 --device=/dev/ipu1_ex:/dev/ipu1_ex --device=/dev/ipu1_mem:/dev/ipu1_mem busybox"
+}
+
+@test "doctor names each card's node that systemd does not find" {
+  in_host mkdir -p /run/systemd/system
+  run -0 ipuctl doctor -o json
+  local advice
+  advice=$(jq -r '.[] | select(.check == "device links" and .result == "warning").advice' <<<"$output")
+  assert_equal "$(wc -l <<<"$advice")" 12
+  assert_contains "$advice" "ln -sf ../ipu1_mem /dev/char/$MAJOR:5"
 }

@@ -3,6 +3,7 @@
 # What ipuctl doctor says of the throw-away host, and of one with each thing wrong.
 
 load support
+load fake_rdma
 
 CONFIG=/etc/ipu-container-toolkit/config.toml
 
@@ -11,6 +12,8 @@ teardown() {
   in_host ip address delete 10.5.200.50/32 dev rnic0 2>/dev/null || true
   in_host ip link set rnic0 nomaster up
   in_host ip -n pod link set fab0 up
+  fake_rdma_down 2>/dev/null || true
+  in_host rm -rf /run/systemd /dev/infiniband /dev/char
   host_config
   remove_containers
   assert_nothing_left
@@ -128,4 +131,21 @@ END
   in_host rm "$CONFIG"
   assert_misconfigured "there is no $CONFIG"
   assert_equal "$(finding_of ledger)" 'ok: it can be opened'
+}
+
+@test "devices that systemd does not find, where it manages the cgroups" {
+  fake_rdma_up 10.5.200.1
+  in_host mkdir -p /dev/infiniband /dev/char
+  in_host mknod /dev/infiniband/uverbs3 c 231 195
+  in_host mknod /dev/infiniband/rdma_cm c 10 58
+  assert_equal "$(finding_of 'device links')" ''
+  in_host mkdir -p /run/systemd/system
+  local lost=", which containers may lose at 'systemctl daemon-reload'"
+  assert_equal "$(finding_of 'device links')" \
+    "warning: /dev/char/231:195 does not lead to /dev/infiniband/uverbs3$lost
+warning: /dev/char/10:58 does not lead to /dev/infiniband/rdma_cm$lost"
+  # What it says to do is enough.
+  ipuctl doctor -o json | jq -r '.[] | select(.check == "device links").advice' | in_host sh -e
+  assert_equal "$(in_host readlink /dev/char/231:195)" ../infiniband/uverbs3
+  assert_equal "$(finding_of 'device links')" 'ok: systemd finds the devices of containers'
 }

@@ -301,5 +301,25 @@ TEST_F(DoctorTest, DoesNotMissAFunctionThatAContainerHas) {
   EXPECT_TRUE(only(Verdict::kFailed, "function v0: link", "there is no interface 'v0'"));
 }
 
+TEST_F(DoctorTest, WarnsOfEachDeviceThatSystemdDoesNotFind) {
+  const DeviceNode uverbs{"/dev/infiniband/uverbs0", 231, 192};
+  const DeviceNode card{"/dev/ipu0_ex", 60, 1};
+  EXPECT_EQ(found("device links"), "");
+  host_.device_links = {{{uverbs, true}, {card, true}}};
+  EXPECT_EQ(found("device links"), "ok: systemd finds the devices of containers");
+  host_.device_links = {{{uverbs, false}, {card, true}}};
+  EXPECT_TRUE(
+      only(Verdict::kWarning, "device links",
+           "/dev/char/231:192 does not lead to /dev/infiniband/uverbs0, which containers may"
+           " lose at 'systemctl daemon-reload' -> ln -sf ../infiniband/uverbs0"
+           " /dev/char/231:192"));
+  host_.device_links = {{{uverbs, true}, {card, false}}};
+  EXPECT_TRUE(only(Verdict::kWarning, "device links", " -> ln -sf ../ipu0_ex /dev/char/60:1"));
+  host_.device_links = {{{uverbs, false}, {card, false}}};
+  EXPECT_EQ(checks(Verdict::kWarning), (std::vector<std::string>{"device links", "device links"}));
+  host_.device_links = std::vector<DeviceLink>();
+  EXPECT_EQ(found("device links"), "");
+}
+
 }  // namespace
 }  // namespace hook
