@@ -188,6 +188,14 @@ bool is_file_of_lease(const Json& mount, const std::string& leases) {
          source->get<std::string>().starts_with(leases);
 }
 
+void forget_mounts(Json& mounts, const std::string& path) {
+  erase_if(mounts, [&](const Json& item) {
+    const auto destination = item.is_object() ? item.find("destination") : item.end();
+    if (!item.is_object() || destination == item.end() || !destination->is_string()) return false;
+    return base::str(destination->get<std::string>(), "/").starts_with(base::str(path, "/"));
+  });
+}
+
 // What an earlier edit of the same bundle added goes: its devices may be another container's now,
 // and its files are gone.
 void take_back(Json& spec, const SpecEdit& edit) {
@@ -211,6 +219,7 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   }
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
+  if (!edit.forget_mounts.empty()) forget_mounts(list_in(spec, "mounts"), edit.forget_mounts);
   for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
   Json& process = object_in(spec, "process");
   edit_environment(list_in(process, "env"), edit);

@@ -60,9 +60,11 @@ struct SpecEdit {
   std::map<std::string, std::string> environment;
   std::vector<std::string> forget_environment;   // exact names and, with a final '*', prefixes
   std::vector<std::string> forget_capabilities;  // from every set
-  std::optional<uint64_t> memlock;               // RLIMIT_MEMLOCK, soft and hard, in bytes
-  std::vector<HookEntry> create_runtime;         // after those that are there
-  std::vector<HookEntry> poststop;  // before those that are there: runc skips after a failure
+  std::string
+      forget_mounts;  // what is mounted on this path of the container, or below; empty: none
+  std::optional<uint64_t> memlock;        // RLIMIT_MEMLOCK, soft and hard, in bytes
+  std::vector<HookEntry> create_runtime;  // after those that are there
+  std::vector<HookEntry> poststop;        // before those that are there: runc skips after a failure
   std::map<std::string, std::string> annotations;
   std::string leases;  // below which earlier edits found the files that they mounted; ends in '/'
   bool own_network = false;  // a new network namespace instead of the host's

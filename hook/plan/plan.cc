@@ -18,6 +18,7 @@ using base::Json;
 using base::Result;
 using base::str;
 
+constexpr const char* kIpuofDirectory = "/etc/ipuof.conf.d";
 constexpr const char* kIpuofFile = "/etc/ipuof.conf.d/ipuof.conf";
 constexpr const char* kLeaseFile = "/run/ipu/lease.json";
 constexpr int kHookTimeoutSeconds =
@@ -114,6 +115,9 @@ void add_fabric(const PlanInput& input, Plan& plan) {
   plan.edit.mounts.insert(plan.edit.mounts.begin(),
                           {str(input.lease_dir, "/ipuof.conf"), kIpuofFile});
   plan.edit.environment = {{"IPUOF_CONFIG_PATH", kIpuofFile}};
+  // A directory of the host there, as recipes for gc-docker have it, is of other IPUs, and would
+  // get an empty file under our mount.
+  plan.edit.forget_mounts = kIpuofDirectory;
   // With these a tenant would change its own address, leave its macvlan's private mode, or send raw
   // packets by RDMA.
   plan.edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};

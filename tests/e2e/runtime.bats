@@ -62,6 +62,15 @@ teardown() {
   run -2 ipuctl explain
 }
 
+@test "a directory of the host on /etc/ipuof.conf.d is not mounted, and gets no file" {
+  in_host sh -c 'mkdir -p /run/theirs && echo "{}" >/run/theirs/p0.conf'
+  make_bundle '.process.env += ["IPU_COUNT=4"] | .mounts += [{destination: "/etc/ipuof.conf.d", type: "bind", source: "/run/theirs", options: ["rbind"]}]'
+  create good
+  assert_equal "$(in_host runc --root "$STATE" exec good ls /etc/ipuof.conf.d)" ipuof.conf
+  assert_equal "$(in_host ls /run/theirs)" p0.conf
+  in_host rm -r /run/theirs
+}
+
 @test "delete twice is harmless" {
   make_bundle '.process.env += ["IPU_COUNT=4"]'
   create good

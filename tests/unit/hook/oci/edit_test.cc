@@ -222,6 +222,18 @@ TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
   EXPECT_EQ(edited(text, second), text);
 }
 
+TEST(EditSpec, ForgetsWhatIsMountedOnAPathOrBelow) {
+  const std::string text = R"({"mounts":[{"destination":"/etc/a","source":"/x"},
+      {"destination":"/etc/a/b","source":"/x"},{"destination":"/etc/ab","source":"/x"},
+      {"destination":"/etc","source":"/x"},1,{"destination":2}]})";
+  SpecEdit edit;
+  edit.forget_mounts = "/etc/a";
+  const Json mounts = parsed(edited(text, edit))["mounts"];
+  ASSERT_EQ(mounts.size(), 4U);
+  EXPECT_EQ(mounts[0]["destination"], "/etc/ab");
+  EXPECT_EQ(mounts[1]["destination"], "/etc");
+}
+
 // Pods may set annotations of ours.
 TEST(EditSpec, TakesNoMountBackByAForgedNote) {
   const std::string text = R"({"annotations":{"graphcore.ai/ipu.added":"[\"/proc\"]"},
