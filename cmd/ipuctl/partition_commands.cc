@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// partition list, show, wait, reset, remove, config, ipu-attrs.
+// partition adopt, list, show, wait, reset, remove, config, ipu-attrs.
 #include <chrono>
 #include <memory>
 
@@ -71,20 +71,38 @@ Result<Outcome> run_wait(const PartitionOptions& options) {
   return done(env, pool, "wait", options);
 }
 
-// What 'reset' or 'remove' would do; refused as that would be.
-Result<Outcome> run_dry(hook::Env& env, const hook::PoolConfig& pool, const std::string& verb,
-                        const PartitionOptions& options) {
+Result<Outcome> run_adopt(const PartitionOptions& options) {
+  const hook::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::Ledger ledger = TRY(open_ledger());
+  hook::Env env = hook::product_env(ledger);
+  TRY(hook::adopt_partition(env, pool, options.name, query_deadline()));
+  return done(env, pool, "adopt", options);
+}
+
+// What 'reset' would do; refused as that would be.
+Result<Outcome> run_dry_reset(hook::Env& env, const hook::PoolConfig& pool,
+                              const PartitionOptions& options) {
+  TRY(hook::check_reset(env, pool, options.name, query_deadline()));
+  return Outcome{would_text("reset", options.name, {}, options.output)};
+}
+
+// The same for 'remove'.
+Result<Outcome> run_dry_remove(hook::Env& env, const hook::PoolConfig& pool,
+                               const PartitionOptions& options) {
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
   const std::vector<std::string> containers =
       TRY(hook::check_change(env, pool, options.name, force, query_deadline()));
-  return Outcome{would_text(verb, options.name, containers, options.output)};
+  const auto record = TRY(env.ledger.partitions().find(pool.name, options.name));
+  const bool is_foreign = record && record->kind == hook::PartitionKind::kForeign;
+  return Outcome{
+      would_text(is_foreign ? "forget" : "remove", options.name, containers, options.output)};
 }
 
 Result<Outcome> run_reset(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
-  if (options.dry_run) return run_dry(env, pool, "reset", options);
+  if (options.dry_run) return run_dry_reset(env, pool, options);
   const vipu::Relocate relocate = options.relocatable ? vipu::Relocate::kYes : vipu::Relocate::kNo;
   TRY(hook::reset_partition(env, pool, options.name, relocate, deadline_of(options, pool)));
   return done(env, pool, "reset", options);
@@ -94,7 +112,7 @@ Result<Outcome> run_remove(const PartitionOptions& options) {
   const hook::PoolConfig pool = TRY(load_pool(options.pool));
   hook::Ledger ledger = TRY(open_ledger());
   hook::Env env = hook::product_env(ledger);
-  if (options.dry_run) return run_dry(env, pool, "remove", options);
+  if (options.dry_run) return run_dry_remove(env, pool, options);
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
   Result<hook::RemovedPartition> removed =
       hook::remove_partition(env, pool, options.name, force, deadline_of(options, pool));
@@ -195,12 +213,14 @@ void declare_attrs(Options& declared, PartitionOptions& options) {
 void add_partition_commands(CLI::App& app, Command& chosen) {
   CLI::App& group = add_group(app, "partition", "Partitions that outlive containers");
   add_partition_create(group, chosen);
+  add_with(group, chosen, "adopt", "Let containers have one that Graphcore's vipu made", run_adopt,
+           declare_name);
   add_with(group, chosen, "list", "List all partitions of the pool's controller", run_list,
            declare_list);
   add_with(group, chosen, "show", "Show all that is known of one", run_show, declare_name);
   add_with(group, chosen, "wait", "Wait until one is ACTIVE", run_wait, declare_wait);
   add_with(group, chosen, "reset", "Bring one to its initial state", run_reset, declare_reset);
-  add_with(group, chosen, "remove", "Remove one that was made by 'create'", run_remove,
+  add_with(group, chosen, "remove", "Remove one of 'create', forget one of 'adopt'", run_remove,
            declare_remove);
   add_with(group, chosen, "config", "Print the IPUoF configuration of one", run_config,
            declare_config);

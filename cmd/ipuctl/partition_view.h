@@ -24,7 +24,8 @@ struct PartitionView {
   std::vector<hook::Lease> leases;              // live ones that have it
 };
 
-// "NAMED", "WARM", "LEASE" (made for the lease that has it), or "OTHER": not made on this host.
+// "NAMED", "WARM", "FOREIGN" (adopted), "LEASE" (made for the lease that has it), or "OTHER": not
+// made on this host.
 [[nodiscard]] std::string_view kind_of(const PartitionView& view);
 
 // All partitions of POOL's controller.

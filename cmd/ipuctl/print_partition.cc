@@ -174,10 +174,13 @@ std::string removed_text(const std::string& name, const hook::RemovedPartition& 
                          Output output) {
   const bool was_there = removed.removed == base::Removed::kNow;
   if (output == Output::kJson) {
-    return base::to_pretty_text(
-        {{"partition", name}, {"removed", was_there}, {"containers", removed.containers}});
+    return base::to_pretty_text({{"partition", name},
+                                 {"removed", was_there},
+                                 {"forgotten", removed.forgotten},
+                                 {"containers", removed.containers}});
   }
   std::string text = success_text("remove", name);
+  if (removed.forgotten) return text + "it was adopted, and stays at its controller\n";
   if (!was_there) text += "it was gone already\n";
   for (const std::string& container : removed.containers) {
     text += str("taken from container ", container, ", which keeps running without its IPUs\n");

@@ -61,6 +61,8 @@ std::string_view name_of(Origin origin) {
       return "NAMED";
     case Origin::kShared:
       return "SHARED";
+    case Origin::kForeign:
+      return "FOREIGN";
     case Origin::kJoined:
       return "JOINED";
     case Origin::kOwn:

@@ -21,10 +21,11 @@ enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kQuarantine, 
 
 // Where the partition of a lease comes from, and so what becomes of it at the end.
 enum class Origin {
-  kOwn,     // made, or taken from the warm ones, for this lease: removed with it
-  kNamed,   // made ahead by an operator; this lease alone has its GCD
-  kShared,  // made ahead by an operator; others may have the same GCD
-  kJoined,  // another lease's, of the same pod: removed with the last of them
+  kOwn,      // made, or taken from the warm ones, for this lease: removed with it
+  kNamed,    // made ahead by an operator; this lease alone has its GCD
+  kShared,   // made ahead by an operator; others may have the same GCD
+  kForeign,  // made ahead by somebody else, who keeps it; this lease alone has its GCD
+  kJoined,   // another lease's, of the same pod: removed with the last of them
 };
 
 [[nodiscard]] std::string_view name_of(LeaseState state);  // "INTENT", ...

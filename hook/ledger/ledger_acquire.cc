@@ -25,6 +25,12 @@ bool fits(const Lease& lease, const std::optional<NamedPartition>& named) {
   return lease.partition == named->name && lease.gcd == named->gcd.value_or(lease.gcd);
 }
 
+// Where a lease of a partition that was made ahead has it from.
+Origin origin_of(const PartitionRecord& record) {
+  if (record.kind == PartitionKind::kForeign) return Origin::kForeign;
+  return record.shared ? Origin::kShared : Origin::kNamed;
+}
+
 // LEASE has the partition of OTHER.
 void join(const Lease& other, Lease& lease) {
   lease.controller = other.controller;
@@ -96,10 +102,11 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   const std::string name = base::quote(intent.named->name);
   const std::optional<PartitionRecord> record =
       TRY(partitions().find(intent.pool.name, intent.named->name));
-  if (!record || record->kind != PartitionKind::kNamed || record->state != PartitionState::kReady) {
+  if (!record || record->kind == PartitionKind::kWarm || record->state != PartitionState::kReady) {
     return Error(Code::kNotFound, str("pool '", intent.pool.name, "' has no partition ", name,
                                       " that was made ahead on this host; make one with 'ipuctl"
-                                      " partition create'"));
+                                      " partition create', or take in one of Graphcore's vipu with"
+                                      " 'ipuctl partition adopt'"));
   }
   if (!intent.named->gcd && record->gcds > 1) {
     return Error(Code::kInvalid, str("partition ", name, " has ", record->gcds,
@@ -112,7 +119,7 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   }
   lease.partition = record->name;
   lease.controller = record->source;
-  lease.origin = record->shared ? Origin::kShared : Origin::kNamed;
+  lease.origin = origin_of(*record);
   lease.ipus = record->ipus / record->gcds;
   return {};
 }

@@ -30,8 +30,9 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.pool = row.text(0);
   record.name = row.text(1);
   record.source = row.text(2);
-  record.kind = TRY(
-      parse_name("kind of partition", row.text(3), {PartitionKind::kNamed, PartitionKind::kWarm}));
+  record.kind =
+      TRY(parse_name("kind of partition", row.text(3),
+                     {PartitionKind::kNamed, PartitionKind::kWarm, PartitionKind::kForeign}));
   record.state =
       TRY(parse_name("state of partition", row.text(4),
                      {PartitionState::kIntent, PartitionState::kReady, PartitionState::kRemoving}));
@@ -74,10 +75,15 @@ Status insert(Database& database, const PartitionRecord& record) {
   return statement.run();
 }
 
-// What somebody asked for.
-std::string wanted_text(const PartitionRecord& record) {
-  return str("INTENT, ", name_of(record.kind), " of ", record.ipus, " IPUs",
+// What RECORD began with.
+std::string first_text(PartitionState state, const PartitionRecord& record) {
+  return str(name_of(state), ", ", name_of(record.kind), " of ", record.ipus, " IPUs",
              record.gcds > 1 ? str(" in ", record.gcds, " GCDs") : "");
+}
+
+Error is_there_already(const std::string& name) {
+  return {Code::kExists,
+          str("there is a partition ", base::quote(name), " already; see 'ipuctl partition list'")};
 }
 
 Error changed(const PartitionRecord& record) {
@@ -104,10 +110,40 @@ std::string removing_text(const std::vector<Lease>& holders) {
 constexpr std::string_view kLiveOfPartition =
     "pool = ? AND partition = ? AND state NOT IN ('FREE', 'FAILED')";
 
+// Several pools may have one controller, and the same partition must not be in two of them.
+Status check_unknown(Database& database, const PartitionRecord& record) {
+  const std::vector<PartitionRecord> known =
+      TRY(select(database, "WHERE source = ? AND name = ?", {record.source, record.name}));
+  if (known.empty()) return {};
+  return Error(Code::kExists, str("pool '", known.front().pool, "' has the partition ",
+                                  base::quote(record.name), " of this controller already"));
+}
+
+// Whatever the pool: an IPU has one address.
+Status check_free(Database& database, const std::string& name, const LeasedIpu& ipu) {
+  Statement row =
+      TRY(database.prepare("SELECT lease.container FROM ipu JOIN lease ON lease.id = ipu.lease"
+                           " WHERE address = ? AND device = ?"));
+  bind_address(row, ipu.address);
+  row.bind(int64_t{ipu.device});
+  if (TRY(row.step()) == Step::kDone) return {};
+  return Error(Code::kBusy, str("IPU ", ipu.device, " of ", netns::to_string(ipu.address),
+                                ", of partition ", base::quote(name), ", is held by container ",
+                                row.text(0).substr(0, 12), "; see 'ipuctl ps'"));
+}
+
 }  // namespace
 
 std::string_view name_of(PartitionKind kind) {
-  return kind == PartitionKind::kNamed ? "NAMED" : "WARM";
+  switch (kind) {
+    case PartitionKind::kWarm:
+      return "WARM";
+    case PartitionKind::kForeign:
+      return "FOREIGN";
+    case PartitionKind::kNamed:
+      break;
+  }
+  return "NAMED";
 }
 
 std::string_view name_of(PartitionState state) {
@@ -133,12 +169,41 @@ Status Partitions::intend(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const Status inserted = insert(store_.database, record);
   if (!inserted.ok() && inserted.error().code() == Code::kExists) {
-    return Error(Code::kExists, str("there is a partition ", base::quote(record.name),
-                                    " already; see 'ipuctl partition list'"));
+    return is_there_already(record.name);
   }
   TRY(inserted);
-  TRY(record_partition(store_, record.pool, record.name, wanted_text(record)));
+  TRY(record_partition(store_, record.pool, record.name,
+                       first_text(PartitionState::kIntent, record)));
   return commit(store_, transaction);
+}
+
+Status Partitions::adopt(const PartitionRecord& record, const std::vector<LeasedIpu>& ipus) {
+  PartitionRecord foreign = record;
+  foreign.kind = PartitionKind::kForeign;
+  foreign.state = PartitionState::kReady;
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  if (TRY(find(record.pool, record.name))) return is_there_already(record.name);
+  TRY(check_unknown(store_.database, record));
+  // One that was removed by force and made anew by somebody else: a lease still has the old one.
+  const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+  if (!leases.empty()) return in_use(record.name, leases);
+  for (const LeasedIpu& ipu : ipus) TRY(check_free(store_.database, record.name, ipu));
+  TRY(insert(store_.database, foreign));
+  TRY(record_partition(store_, foreign.pool, foreign.name, first_text(foreign.state, foreign)));
+  return commit(store_, transaction);
+}
+
+Status Partitions::forget(const PartitionRecord& record) {
+  return with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+    if (!leases.empty()) return in_use(record.name, leases);
+    TRY(update_one(store_.database,
+                   "DELETE FROM partition WHERE kind = ? AND pool = ? AND name = ?", record,
+                   name_of(PartitionKind::kForeign)));
+    TRY(record_partition(store_, record.pool, record.name, "FORGOTTEN"));
+    return commit(store_, transaction);
+  });
 }
 
 Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, uint32_t limit) {
@@ -149,7 +214,8 @@ Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, 
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
   if (same_size >= int64_t{limit}) return Room::kNo;
   TRY(insert(store_.database, record));
-  TRY(record_partition(store_, record.pool, record.name, wanted_text(record)));
+  TRY(record_partition(store_, record.pool, record.name,
+                       first_text(PartitionState::kIntent, record)));
   TRY(commit(store_, transaction));
   return Room::kYes;
 }
@@ -166,6 +232,11 @@ Status Partitions::ready(const PartitionRecord& record) {
 
 Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner,
                             vipu::Force force) {
+  // Whoever is about to remove one asks here first.
+  if (record.kind == PartitionKind::kForeign) {
+    return Error(Code::kDenied, str("partition ", base::quote(record.name),
+                                    " was adopted: who made it removes it"));
+  }
   const std::string boot = TRY(base::boot_id());
   const Status begun = with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
@@ -173,8 +244,8 @@ Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owne
     if (!leases.empty() && force == vipu::Force::kNo) return in_use(record.name, leases);
     Statement update = TRY(store_.database.prepare(
         "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
-        " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND state = ? AND owner_pid = ?"
-        " AND owner_start = ?"));
+        " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND kind <> 'FOREIGN'"
+        " AND state = ? AND owner_pid = ? AND owner_start = ?"));
     update.bind(boot);
     bind_process(update, owner);
     update.bind(record.pool).bind(record.name).bind(name_of(record.state));
@@ -246,6 +317,7 @@ Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
     return Error(Code::kNotFound,
                  str("partition ", base::quote(lease.partition), " is being removed"));
   }
+  if (record->kind == PartitionKind::kForeign) return ResetDuty::kNone;
   if (record->reconfigurable || !record->dirty) return ResetDuty::kNone;
   bool wait = false;
   for (const Lease& other : TRY(holders(lease.pool, lease.partition))) {

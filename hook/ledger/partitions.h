@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions of ours that no lease made: those that an operator named, and warm ones, which wait
-// for a container. As with leases, the intent is written before the controller is asked.
+// Partitions that no lease made: those that an operator named, warm ones, which wait for a
+// container, and those that somebody else made and an operator adopted. As with leases, the intent
+// is written before the controller is asked.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,12 @@
 
 namespace hook {
 
-enum class PartitionKind { kNamed, kWarm };
+enum class PartitionKind {
+  kNamed,    // made by an operator
+  kWarm,     // made in advance for a container
+  kForeign,  // somebody else's, who alone resets and removes it. Always READY. Programs that do not
+             // know this kind fail to read its row, and so leave the partition alone
+};
 // INTENT: being made. READY: there. REMOVING: being removed. INTENT and REMOVING are held by the
 // life of a process; without it they are left over.
 enum class PartitionState { kIntent, kReady, kRemoving };
@@ -63,10 +69,18 @@ class Partitions {
   // The same for a warm one, unless there are LIMIT of its pool and size already.
   enum class Room { kYes, kNo };
   base::Result<Room> intend_warm(const PartitionRecord& record, uint32_t limit);
+  // A new record of a FOREIGN partition, which has these IPUs; it is READY. kExists if its name is
+  // taken in the pool, or in another one of the same controller; kBusy if a container has an IPU of
+  // it, or another partition of its name.
+  base::Status adopt(const PartitionRecord& record, const std::vector<LeasedIpu>& ipus);
+  // The record of a FOREIGN partition is gone, and nothing else has changed. kBusy while a live
+  // lease has it, which names the containers.
+  base::Status forget(const PartitionRecord& record);
   // INTENT -> READY.
   base::Status ready(const PartitionRecord& record);
-  // Any state -> REMOVING, held by OWNER. kBusy while a live lease has it, which names the
-  // containers; with FORCE also then. kBusy as well if another process changed it meanwhile.
+  // Any state -> REMOVING, held by OWNER. kDenied for a FOREIGN one. kBusy while a live lease has
+  // it, which names the containers; with FORCE also then. kBusy as well if another process changed
+  // it meanwhile.
   base::Status removing(PartitionRecord& record, const base::ProcessId& owner, vipu::Force force);
   base::Status removed(const PartitionRecord& record);
   // An attempt at its removal failed: it is left over, held by nobody.

@@ -160,7 +160,7 @@ void read_partition(Reader& reader, Lease& lease) {
   lease.partition = reader.text("partition");
   lease.gcd = reader.number<uint32_t>("gcd");
   lease.origin = reader.one_of<Origin>(
-      "origin", {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined});
+      "origin", {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined});
   lease.ipus = reader.number<uint32_t>("ipus");
 }
 

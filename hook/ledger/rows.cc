@@ -33,8 +33,9 @@ Result<LeaseState> parse_state(const std::string& text) {
 }
 
 Result<Origin> parse_origin(const std::string& text) {
-  return parse_name("origin", text,
-                    {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined});
+  return parse_name(
+      "origin", text,
+      {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined});
 }
 
 std::string to_text(const std::vector<netns::Prefix>& prefixes) {

@@ -120,7 +120,8 @@ void find_heirs(Claims& claims) {
     };
     if (std::any_of(claims.running.begin(), claims.running.end(), holds)) continue;
     const auto before = std::find_if(claims.ended.begin(), claims.ended.end(), holds);
-    heir.origin = is_made_for_containers(heir.partition) ? Origin::kOwn : Origin::kNamed;
+    // Who made any other is not known: it must not be reset or removed.
+    heir.origin = is_made_for_containers(heir.partition) ? Origin::kOwn : Origin::kForeign;
     if (before == claims.ended.end()) continue;
     heir.origin = before->origin;
     before->origin = Origin::kJoined;

@@ -177,6 +177,15 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const Lease& lease,
   }
 }
 
+// Who made a partition that was adopted may have made it anew since.
+Status check_unchanged(const Lease& lease, const vipu::IpuofConfig& gcd) {
+  if (lease.origin != Origin::kForeign || gcd.devices.size() == lease.ipus) return {};
+  return Error(Code::kInvalid,
+               str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition), " has ",
+                   gcd.devices.size(), " IPUs, and had ", lease.ipus,
+                   " when it was adopted; 'ipuctl partition remove' and 'adopt' it again"));
+}
+
 Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
   const std::unique_ptr<vipu::Controller> controller =
@@ -189,6 +198,7 @@ Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const Lease&
                                         " GCDs of it, and none with the number ", lease.gcd));
     }
     grant.gcds = {grant.gcds[lease.gcd]};
+    TRY(check_unchanged(lease, grant.gcds.front()));
   }
   return grant;
 }

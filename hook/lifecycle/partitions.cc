@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/text.h"
+#include "hook/plan/plan.h"
 
 namespace hook {
 namespace {
@@ -18,6 +19,14 @@ using base::str;
 // "c-0123456789ab" and "w-0123456789ab" are names that we give ourselves.
 bool is_reserved(const std::string& name) {
   return name.starts_with("c-") || name.starts_with("w-");
+}
+
+Status check_name(const std::string& name) {
+  if (vipu::is_partition_name(name) && !is_reserved(name)) return {};
+  return Error(Code::kInvalid,
+               str(base::quote(name), " cannot be the name of a partition: it takes 1 to ",
+                   vipu::kMaxPartitionName,
+                   " of A-Z, a-z, 0-9, '-' and '_', and must not begin with 'c-' or 'w-'"));
 }
 
 Result<PartitionRecord> record_of(const NewPartition& wanted) {
@@ -42,19 +51,37 @@ Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
   return {};
 }
 
+// The partition as its controller has it.
+Result<vipu::Partition> get_listed(vipu::Controller& controller, const PoolConfig& pool,
+                                   const std::string& name, const Deadline& deadline) {
+  for (vipu::Partition& partition : TRY(controller.list(deadline))) {
+    if (partition.id == name) return std::move(partition);
+  }
+  return Error(Code::kNotFound, str("pool '", pool.name, "' has no partition ", base::quote(name),
+                                    "; see 'ipuctl partition list'"));
+}
+
 // Why there is no partition of ours with this name.
 Error not_ours(Env& env, const PoolConfig& pool, const std::string& name,
                const Deadline& deadline) {
-  const Result<std::vector<vipu::Partition>> listed = env.controller(pool)->list(deadline);
+  const Result<vipu::Partition> listed = get_listed(*env.controller(pool), pool, name, deadline);
   if (!listed.ok()) return listed.error();
-  for (const vipu::Partition& partition : listed.value()) {
-    if (partition.id != name) continue;
-    return {Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
-                               "' was not made by ipuctl on this host, so it is not touched; use"
-                               " what made it")};
+  return {Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
+                             "' was not made by ipuctl on this host, so it is not touched; use"
+                             " what made it")};
+}
+
+// The IPUs of all GCDs, which have as many each.
+Result<std::vector<LeasedIpu>> ipus_of(const vipu::Grant& grant) {
+  std::vector<LeasedIpu> ipus;
+  const size_t each = grant.gcds.empty() ? 0 : grant.gcds.front().devices.size();
+  if (each == 0) return Error(Code::kInternal, "the controller says of no IPU that it is in it");
+  for (const vipu::IpuofConfig& gcd : grant.gcds) {
+    const std::vector<LeasedIpu> own =
+        TRY_CTX("its GCDs", leased_ipus(gcd, static_cast<uint32_t>(each)));
+    ipus.insert(ipus.end(), own.begin(), own.end());
   }
-  return {Code::kNotFound, str("pool '", pool.name, "' has no partition ", base::quote(name),
-                               "; see 'ipuctl partition list'")};
+  return ipus;
 }
 
 // The partition of the one live lease that made NAME for itself.
@@ -119,12 +146,7 @@ bool is_silence(const Error& error) {
 
 Status check_partition(const NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
-  if (!vipu::is_partition_name(request.id) || is_reserved(request.id)) {
-    return Error(Code::kInvalid,
-                 str(base::quote(request.id), " cannot be the name of a partition: it takes 1 to ",
-                     vipu::kMaxPartitionName,
-                     " of A-Z, a-z, 0-9, '-' and '_', and must not begin with 'c-' or 'w-'"));
-  }
+  TRY(check_name(request.id));
   if (request.size == 0) return Error(Code::kInvalid, "say how many IPUs with --size");
   if (request.gcds > 0 && request.size % request.gcds != 0) {
     return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
@@ -151,13 +173,43 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   return made;
 }
 
+Status adopt_partition(Env& env, const PoolConfig& pool, const std::string& name,
+                       const Deadline& deadline) {
+  TRY(check_name(name));
+  if (pool.provider != Provider::kVipu) {
+    return Error(
+        Code::kUnsupported,
+        str("pool '", pool.name, "' has no V-IPU controller: only ipuctl makes partitions in it"));
+  }
+  const auto controller = env.controller(pool);
+  const vipu::Partition partition = TRY(get_listed(*controller, pool, name, deadline));
+  if (partition.ready != vipu::ReadyState::kActive) {
+    return Error(Code::kBusy,
+                 str("partition ", base::quote(name), " is ", vipu::name_of(partition.ready),
+                     ", and can be adopted once it is ACTIVE; see 'ipuctl partition"
+                     " show'"));
+  }
+  const vipu::Grant grant = TRY(controller->config(name, std::nullopt, deadline));
+  const std::vector<LeasedIpu> ipus = TRY_CTX(str("partition ", base::quote(name)), ipus_of(grant));
+  PartitionRecord record;
+  record.pool = pool.name;
+  record.name = name;
+  record.source = source_of(pool);
+  record.ipus = static_cast<uint32_t>(ipus.size());
+  record.gcds = static_cast<uint32_t>(grant.gcds.size());
+  record.reconfigurable = partition.reconfigurable;
+  record.created_ms = base::unix_millis();
+  return env.ledger.partitions().adopt(record, ipus);
+}
+
 Result<std::vector<std::string>> check_change(Env& env, const PoolConfig& pool,
                                               const std::string& name, vipu::Force force,
                                               const Deadline& deadline) {
   const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   TRY(check_idle(record));
   const std::vector<Lease> holders = TRY(env.ledger.partitions().holders(pool.name, name));
-  if (!holders.empty() && force == vipu::Force::kNo) return in_use(name, holders);
+  const bool by_force = force == vipu::Force::kYes && record.kind != PartitionKind::kForeign;
+  if (!holders.empty() && !by_force) return in_use(name, holders);
   std::vector<std::string> containers;
   for (const Lease& lease : holders) containers.push_back(lease.container);
   return containers;
@@ -168,6 +220,11 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
   RemovedPartition done;
   done.containers = TRY(check_change(env, pool, name, force, deadline));
   PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  if (record.kind == PartitionKind::kForeign) {
+    TRY(env.ledger.partitions().forget(record));
+    done.forgotten = true;
+    return done;
+  }
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().removing(record, self, force));
   const Result<base::Removed> removed =
@@ -188,9 +245,21 @@ Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool, cons
   return done;
 }
 
+Status check_reset(Env& env, const PoolConfig& pool, const std::string& name,
+                   const Deadline& deadline) {
+  const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  if (record.kind == PartitionKind::kForeign) {
+    return Error(Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
+                                    "' was adopted: only who made it resets it, with 'vipu reset"
+                                    " partition'"));
+  }
+  TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
+  return {};
+}
+
 Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
                        vipu::Relocate relocate, const Deadline& deadline) {
-  TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
+  TRY(check_reset(env, pool, name, deadline));
   const PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   TRY(recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline));
   return env.ledger.partitions().was_reset(record);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that outlive containers: made, reset and removed by an operator.
+// Partitions that outlive containers: made, reset and removed by an operator, or adopted.
 #pragma once
 
 #include <set>
@@ -31,23 +31,37 @@ base::Status check_partition(const NewPartition& wanted);
 // left of it, or reconcile() removes it.
 base::Status create_partition(Env& env, const NewPartition& wanted, const base::Deadline& deadline);
 
+// Records a partition that somebody else made, such as Graphcore's vipu, so that IPU_PARTITION can
+// name it. It must be ACTIVE, and stays its maker's: it is never reset and never removed. kInvalid
+// for a name of ours, kUnsupported for a pool without a V-IPU controller, kNotFound if the
+// controller has none, kExists if it is recorded already, kBusy if a container has an IPU of it or
+// it is not ACTIVE. After an error nothing has changed.
+base::Status adopt_partition(Env& env, const PoolConfig& pool, const std::string& name,
+                             const base::Deadline& deadline);
+
 struct RemovedPartition {
   base::Removed removed = base::Removed::kWasAbsent;  // whether the controller had it
   std::vector<std::string> containers;                // that had it, with force
+  bool forgotten = false;                             // it was adopted, and stays where it is
 };
 
-// Removes a partition of ours. kBusy, with the containers, while it is in use and there is no
-// FORCE; kDenied if it is not of ours; kNotFound if there is none.
+// Removes a partition of ours; one that was adopted is only forgotten. kBusy, with the containers,
+// while it is in use and there is no FORCE, which an adopted one does not yield to; kDenied if it
+// is not of ours; kNotFound if there is none.
 base::Result<RemovedPartition> remove_partition(Env& env, const PoolConfig& pool,
                                                 const std::string& name, vipu::Force force,
                                                 const base::Deadline& deadline);
 
-// The containers that would lose the partition if it were removed or reset now; nothing is done.
-// Errors as above.
+// The containers that would lose the partition if it were removed now; nothing is done. Errors as
+// above.
 base::Result<std::vector<std::string>> check_change(Env& env, const PoolConfig& pool,
                                                     const std::string& name, vipu::Force force,
                                                     const base::Deadline& deadline);
 
+// Whether a partition of ours may be reset now. Errors as above; kDenied also for one that was
+// adopted.
+base::Status check_reset(Env& env, const PoolConfig& pool, const std::string& name,
+                         const base::Deadline& deadline);
 // Brings a partition of ours that no container has to its initial state. Errors as above.
 base::Status reset_partition(Env& env, const PoolConfig& pool, const std::string& name,
                              vipu::Relocate relocate, const base::Deadline& deadline);

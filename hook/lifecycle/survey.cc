@@ -67,6 +67,7 @@ PartitionRecord record_of(const Lease& lease, const vipu::Partition* partition) 
   record.pool = lease.pool;
   record.name = lease.partition;
   record.source = lease.controller;
+  if (lease.origin == Origin::kForeign) record.kind = PartitionKind::kForeign;
   record.state = PartitionState::kReady;
   record.gcds = partition != nullptr ? partition->gcds : lease.gcd + 1;
   record.ipus = partition != nullptr ? static_cast<uint32_t>(partition->ipus.size())
@@ -81,7 +82,7 @@ PartitionRecord record_of(const Lease& lease, const vipu::Partition* partition) 
 void add_named(const Survey& survey, Rebuilt& rebuilt) {
   for (const std::vector<Lease>* leases : {&rebuilt.running, &rebuilt.ended}) {
     for (const Lease& lease : *leases) {
-      const bool is_ahead = lease.origin == Origin::kNamed || lease.origin == Origin::kShared;
+      const bool is_ahead = lease.origin != Origin::kOwn && lease.origin != Origin::kJoined;
       if (!is_ahead || is_recorded(rebuilt, lease.pool, lease.partition)) continue;
       rebuilt.partitions.push_back(
           record_of(lease, find(survey, lease.pool, lease.controller, lease.partition)));

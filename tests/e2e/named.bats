@@ -111,15 +111,6 @@ state_of() { ipuctl partition show "$1" -o json | jq -r .state; }
   assert_refused -e IPU_PARTITION=p9 -- "pool 'pod64' has no partition 'p9'" 'ipuctl partition create'
 }
 
-# Runs a command with the ledger of another host that uses the same controller.
-on_other_host() { # COMMAND...
-  # shellcheck disable=SC2016
-  in_host unshare --mount sh -c '
-    mkdir -p /run/other-host
-    mount --bind /run/other-host /var/lib/ipu-container-toolkit
-    exec "$@"' sh "$@"
-}
-
 @test "a partition that another host made is refused and not touched" {
   on_other_host ipuctl partition create foreign --size 4
   assert_refused -e IPU_PARTITION=foreign -- "no partition 'foreign' that was made ahead on this host"
@@ -129,8 +120,66 @@ on_other_host() { # COMMAND...
   ipuctl gc
   assert_equal "$(resets_of foreign)" 0
   assert_equal "$(on_other_host ipuctl partition show foreign -o json | jq -r .state)" ACTIVE
-  on_other_host ipuctl partition remove foreign
-  in_host rm -r /run/other-host
+}
+
+# One that the ledger of this host knows nothing of, as vipu makes it.
+make_elsewhere() { # NAME OPTION...
+  on_other_host ipuctl partition create "$@" >/dev/null
+}
+
+kind_of() { ipuctl partition show "$1" -o json | jq -r .kind; }
+
+@test "a partition that somebody else made is adopted: containers have its GCDs, and it is not reset" {
+  make_elsewhere theirs --size 8 --gcds 2
+  assert_equal "$(kind_of theirs)" OTHER
+  assert_equal "$(ipuctl partition adopt theirs)" 'adopt partition (theirs): success.'
+  assert_equal "$(kind_of theirs)" FOREIGN
+  start first -e IPU_PARTITION=theirs -e IPU_GCD=1
+  # shellcheck disable=SC2046
+  assert_contains "$(inside first dial $(first_endpoint first))" 'partition theirs'
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.gcd) \(.origin)"')" '1 FOREIGN'
+  assert_refused -e IPU_PARTITION=theirs -e IPU_GCD=1 -- "GCD 1 of partition 'theirs' is in use by container $(container_id first)"
+  docker rm --force first
+  wait_until 10 has_leases 0
+  start second -e IPU_PARTITION=theirs -e IPU_GCD=1
+  start third -e IPU_PARTITION=theirs -e IPU_GCD=0
+  run -1 ipuctl partition reset theirs
+  assert_contains "$output" 'only who made it resets it'
+  assert_equal "$(resets_of theirs)" 0
+}
+
+@test "an adopted partition is only forgotten, and stays as it is" {
+  make_elsewhere theirs --size 4
+  ipuctl partition adopt theirs
+  start first -e IPU_PARTITION=theirs
+  run -3 ipuctl partition remove theirs --force
+  assert_contains "$output" "is in use by $(container_id first)"
+  docker rm --force first
+  wait_until 10 has_leases 0
+  assert_equal "$(ipuctl partition remove theirs --dry-run)" 'would forget partition theirs'
+  ipuctl gc
+  assert_equal "$(kind_of theirs)" FOREIGN
+  run -0 ipuctl partition remove theirs
+  assert_contains "$output" 'it was adopted, and stays at its controller'
+  ipuctl gc
+  assert_equal "$(kind_of theirs) $(state_of theirs)" 'OTHER ACTIVE'
+  assert_equal "$(sim_log 'map(select(.method == "RemovePartition" and .partition == "theirs")) | length')" 0
+  assert_equal "$(resets_of theirs)" 0
+  assert_refused -e IPU_PARTITION=theirs -- "'ipuctl partition adopt'"
+}
+
+@test "what cannot be adopted is refused, and nothing is recorded" {
+  local own
+  run -1 ipuctl partition adopt p9
+  assert_contains "$output" "pool 'pod64' has no partition 'p9'"
+  make_partition p0 --size 4
+  run -1 ipuctl partition adopt p0
+  assert_contains "$output" "there is a partition 'p0' already"
+  start first -e IPU_COUNT=4
+  own=$(lease_of first .partition)
+  run -2 ipuctl partition adopt "$own"
+  assert_contains "$output" "must not begin with 'c-' or 'w-'"
+  assert_equal "$(ipuctl ledger dump -o json | jq -r '[.partitions[].name] | join(" ")')" p0
 }
 
 @test "SIGKILL to the container's first process: the GCD is free again" {

@@ -146,12 +146,36 @@ gc_leaves_nothing() {
   ipuctl gc >/dev/null && nothing_is_left
 }
 
-# Those that `ipuctl partition create` made.
+# Those that `ipuctl partition create` made, and what `adopt` made known.
 remove_partitions() {
   local name
-  for name in $(ipuctl partition list --output json | jq -r '.[] | select(.kind == "NAMED").partition'); do
-    ipuctl partition remove "$name" --force >/dev/null
+  for name in $(ipuctl partition list --output json |
+    jq -r '.[] | select(.kind == "NAMED" or .kind == "FOREIGN").partition'); do
+    # An adopted one not before its last container has ended.
+    wait_until 10 remove_partition "$name"
   done
+  ! in_host test -d /run/other-host || remove_other_host
+}
+
+remove_partition() { ipuctl partition remove "$1" --force >/dev/null; }
+
+# Runs a command with the ledger of another host that uses the same controller.
+on_other_host() { # COMMAND...
+  # shellcheck disable=SC2016
+  in_host unshare --mount sh -c '
+    mkdir -p /run/other-host
+    mount --bind /run/other-host /var/lib/ipu-container-toolkit
+    exec "$@"' sh "$@"
+}
+
+# And what that has made.
+remove_other_host() {
+  local name
+  for name in $(on_other_host ipuctl partition list --output json |
+    jq -r '.[] | select(.kind == "NAMED").partition'); do
+    on_other_host ipuctl partition remove "$name" --force >/dev/null
+  done
+  in_host rm -r /run/other-host
 }
 
 remove_containers() {

@@ -31,7 +31,8 @@ class LedgerScript {
         [this] { relocate(); },       [this] { duplicate(); },
         [this] { take_warm(); },      [this] { release_one(); },
         [this] { hold(); },           [this] { free_one(); },
-        [this] { leave(); },          [this] { remove_partition(); }};
+        [this] { leave(); },          [this] { remove_partition(); },
+        [this] { adopt(); },          [this] { forget(); }};
     for (int change = 0; change < count; ++change) {
       now_ += 700;
       const auto number = static_cast<size_t>(change);
@@ -146,6 +147,16 @@ class LedgerScript {
     must(ledger_.partitions().removed(gone));
     named_.erase(named_.begin());
   }
+  void adopt() {
+    const uint32_t ipu_number = 2 * ++blocks_;
+    adopted_.push_back(record(str_of("theirs"), PartitionKind::kForeign));
+    must(ledger_.partitions().adopt(adopted_.back(), {ipu("10.5.1.3", ipu_number)}));
+  }
+  void forget() {
+    if (adopted_.empty()) return adopt();
+    must(ledger_.partitions().forget(adopted_.back()));
+    adopted_.pop_back();
+  }
   void queue() {
     base::Result<int64_t> ticket =
         ledger_.queue().enter({0, "pod64", str_of("waits"), 4, {4218, 12}, "boot", now_, now_ + 9});
@@ -166,6 +177,7 @@ class LedgerScript {
   const RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.200");
   std::vector<Lease> leases_;
   std::vector<std::string> named_;
+  std::vector<PartitionRecord> adopted_;
   std::vector<int64_t> tickets_;
   uint64_t names_ = 0;
   uint32_t blocks_ = 0;

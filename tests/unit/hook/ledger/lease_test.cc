@@ -64,10 +64,11 @@ TEST(MacOf, DependsOnAllOfAnIpv6Address) {
 
 TEST(Origin, HasANameOfItsOwn) {
   std::set<std::string_view> names;
-  for (const Origin origin : {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kJoined}) {
+  for (const Origin origin :
+       {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined}) {
     names.insert(name_of(origin));
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"OWN", "NAMED", "SHARED", "JOINED"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"OWN", "NAMED", "SHARED", "FOREIGN", "JOINED"}));
 }
 
 TEST(IsLeaseId, TakesOnly32HexadecimalDigits) {

@@ -43,6 +43,17 @@ class PartitionsTest : public LedgerFixture {
     return ledger_.acquire(named).take();
   }
   ResetDuty duty(const Lease& lease) { return ledger_.partitions().reset_duty(lease).take(); }
+  PartitionRecord foreign(const std::string& name) {
+    PartitionRecord record;
+    record.pool = pool_.name;
+    record.name = name;
+    record.source = source_of(pool_);
+    record.ipus = 4;
+    return record;
+  }
+  base::Status adopt(const PartitionRecord& record, std::vector<LeasedIpu> ipus = {}) {
+    return ledger_.partitions().adopt(record, ipus);
+  }
   void allocate(Lease& lease, std::vector<LeasedIpu> ipus) {
     ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, std::move(ipus), {}, {})));
   }
@@ -217,6 +228,81 @@ TEST_F(PartitionsTest, AreRemovedByOneProcess) {
   EXPECT_TRUE(test::fails(ledger_.partitions().removing(theirs, other, Force::kYes), Code::kBusy,
                           "changed by another process"));
   EXPECT_TRUE(test::succeeds(ledger_.partitions().removing(mine, other, Force::kNo)));
+}
+
+TEST_F(PartitionsTest, OfOthersAreReadyAndNobodysToHold) {
+  ASSERT_TRUE(test::succeeds(adopt(foreign("p0"))));
+  const PartitionRecord read = ledger_.partitions().find(pool_.name, "p0").take().value();
+  EXPECT_EQ(read.kind, PartitionKind::kForeign);
+  EXPECT_EQ(read.state, PartitionState::kReady);
+  EXPECT_EQ(read.owner, base::ProcessId());
+  const Lease lease = use("p0");
+  EXPECT_EQ(lease.origin, Origin::kForeign);
+  EXPECT_EQ(stored(lease).origin, Origin::kForeign);
+  Intent again = intent("again");
+  again.named = NamedPartition{"p0", 0};
+  EXPECT_TRUE(test::fails(ledger_.acquire(again), Code::kBusy, "GCD 0 of partition 'p0'"));
+}
+
+TEST_F(PartitionsTest, OfOthersAreNeverResetOrRemoved) {
+  ASSERT_TRUE(test::succeeds(adopt(foreign("p0"))));
+  Lease first = use("p0");
+  allocate(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1), ipu("10.5.1.1", 2), ipu("10.5.1.1", 3)});
+  release(first);
+  EXPECT_EQ(duty(use("p0")), ResetDuty::kNone);
+  PartitionRecord record = ledger_.partitions().find(pool_.name, "p0").take().value();
+  const auto removing = [&] {
+    return ledger_.partitions().removing(record, releaser_, vipu::Force::kYes);
+  };
+  EXPECT_TRUE(test::fails(removing(), Code::kDenied, "was adopted"));
+  record.kind = PartitionKind::kNamed;  // as one read it that was forgotten, and adopted since
+  EXPECT_TRUE(test::fails(removing(), Code::kBusy));
+  EXPECT_EQ(ledger_.partitions().find(pool_.name, "p0").take()->state, PartitionState::kReady);
+}
+
+TEST_F(PartitionsTest, OfOthersAreForgottenWhenNobodyHasThem) {
+  ASSERT_TRUE(test::succeeds(adopt(foreign("p0"))));
+  make(record("ours"));
+  const Lease user = use("p0");
+  EXPECT_TRUE(test::fails(ledger_.partitions().forget(foreign("p0")), Code::kBusy, "in use by"));
+  release(user);
+  EXPECT_TRUE(test::succeeds(ledger_.partitions().forget(foreign("p0"))));
+  EXPECT_TRUE(test::fails(ledger_.partitions().forget(foreign("p0")), Code::kBusy));
+  EXPECT_TRUE(test::fails(ledger_.partitions().forget(record("ours")), Code::kBusy));
+  EXPECT_THAT(ledger_.partitions().all().take(), SizeIs(1));
+}
+
+TEST_F(PartitionsTest, OfOthersAreAdoptedOnceForAllPoolsOfTheirController) {
+  make(record("ours"));
+  EXPECT_TRUE(test::fails(adopt(foreign("ours")), Code::kExists, "'ours' already"));
+  ASSERT_TRUE(test::succeeds(adopt(foreign("p0"))));
+  EXPECT_TRUE(test::fails(adopt(foreign("p0")), Code::kExists, "'p0' already"));
+  PartitionRecord elsewhere = foreign("p0");
+  elsewhere.pool = "same controller";
+  EXPECT_TRUE(test::fails(adopt(elsewhere), Code::kExists, "has the partition 'p0'"));
+  elsewhere.source = "10.9.9.9:8090";
+  EXPECT_TRUE(test::succeeds(adopt(elsewhere)));
+}
+
+TEST_F(PartitionsTest, OfOthersAreNotAdoptedWithWhatAContainerHas) {
+  Lease lease = acquire("web");
+  allocate(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)});
+  EXPECT_TRUE(test::fails(adopt(foreign("p0"), {ipu("10.5.1.1", 2), ipu("10.5.1.1", 1)}),
+                          Code::kBusy, "IPU 1 of 10.5.1.1, of partition 'p0', is held by"));
+  EXPECT_THAT(ledger_.partitions().all().take(), IsEmpty());
+  EXPECT_TRUE(test::succeeds(adopt(foreign("p0"), {ipu("10.5.1.1", 2), ipu("10.5.1.2", 1)})));
+}
+
+TEST_F(PartitionsTest, OfOthersAreNotAdoptedUnderOneThatWasRemovedByForce) {
+  PartitionRecord ours = record("p0");
+  make(ours);
+  const Lease user = use("p0");
+  ours = ledger_.partitions().find(pool_.name, "p0").take().value();
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().removing(ours, releaser_, vipu::Force::kYes)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().removed(ours)));
+  EXPECT_TRUE(test::fails(adopt(foreign("p0")), Code::kBusy, "is in use by"));
+  release(user);
+  EXPECT_TRUE(test::succeeds(adopt(foreign("p0"))));
 }
 
 TEST_F(PartitionsTest, GiveTheIpusOfAGrantToTheLease) {
