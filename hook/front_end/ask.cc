@@ -77,6 +77,14 @@ void ask_controller(const Caller& caller, const Variables& explicit_ones, Asked&
                             "\", is asked; see ipu-container-toolkit(5)"));
 }
 
+// What the runtime, which has the ledger, refuses otherwise.
+std::string must_be_known(const std::string& partition, const std::string& from) {
+  return str("partition ", base::quote(partition), " (", from,
+             ") must be one of 'ipuctl partition create'; one of Graphcore's vipu takes 'ipuctl"
+             " partition adopt ",
+             partition, "' once before, or --host-network");
+}
+
 Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones,
                             const IpuofSource& source) {
   if (!vipu::is_partition_name(source.value)) {
@@ -90,9 +98,7 @@ Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones
   if (!gcd.empty() && !explicit_ones.contains("IPU_GCD")) {
     asked.variables.emplace_back("IPU_GCD", gcd);
   }
-  asked.notes.push_back(str("partition ", base::quote(source.value), " (", source.name,
-                            ") must be one of 'ipuctl partition create'; for one of Graphcore's"
-                            " vipu give --host-network"));
+  asked.notes.push_back(must_be_known(source.value, source.name));
   ask_controller(caller, explicit_ones, asked);
   return asked;
 }
@@ -131,10 +137,8 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
   Asked asked;
   asked.variables.emplace_back("IPU_PARTITION", of->partition);
   if (!of->gcd.empty()) asked.variables.emplace_back("IPU_GCD", of->gcd);
-  asked.notes.push_back(str("partition ", base::quote(of->partition), " (by the name of ",
-                            base::quote(file.path),
-                            ") must be one of 'ipuctl partition create'; for one of Graphcore's"
-                            " vipu give --host-network"));
+  asked.notes.push_back(
+      must_be_known(of->partition, str("by the name of ", base::quote(file.path))));
   return asked;
 }
 
@@ -206,7 +210,7 @@ Result<std::vector<uint32_t>> choose_cards(const Caller& caller, const std::vect
 Error no_source() {
   return Error(Code::kNotFound,
                "nothing says which IPUs: give --count N for a new partition, or set"
-               " IPUOF_VIPU_API_PARTITION_ID to one of 'ipuctl partition create'");
+               " IPUOF_VIPU_API_PARTITION_ID to one of 'ipuctl partition create' or 'adopt'");
 }
 
 Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,

@@ -55,10 +55,17 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 0 4'
 }
 
-@test "gc-docker: a partition that ipuctl did not make is refused, with the way that works as before" {
+@test "gc-docker: a partition that ipuctl does not know is refused, with the ways that work" {
   run -125 gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm busybox true
-  assert_contains "$output" 'for one of Graphcore'\''s vipu give --host-network'
+  assert_contains "$output" "takes 'ipuctl partition adopt p9' once before, or --host-network"
   assert_contains "$output" "has no partition 'p9' that was made ahead on this host"
+}
+
+@test "gc-docker: a partition of Graphcore's vipu, adopted" {
+  on_other_host ipuctl partition create p1 --size 4 >/dev/null
+  ipuctl partition adopt p1
+  run -0 --separate-stderr gc_docker IPUOF_VIPU_API_PARTITION_ID=p1 -- --rm busybox cat /run/ipu/lease.json
+  assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p1 0 4'
 }
 
 @test "gc-docker: the partition of a file in ~/.ipuof.conf.d, which stays as it was" {

@@ -34,6 +34,7 @@ TEST(TranslateTest, APartitionOfTheEnvironment) {
   EXPECT_EQ(line(caller, kPlain),
             "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
   EXPECT_THAT(notes(caller, kPlain), HasSubstr("must be one of 'ipuctl partition create'"));
+  EXPECT_THAT(notes(caller, kPlain), HasSubstr("'ipuctl partition adopt p0'"));
   EXPECT_THAT(notes(caller, kPlain), HasSubstr("--host-network"));
   EXPECT_THAT(notes(caller, kPlain), Not(HasSubstr("controller")));
 }
