@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hook/lifecycle/claims.h"
 #include "hook/lifecycle/compare.h"
 #include "hook/lifecycle/partitions.h"
 #include "hook/lifecycle/survey.h"
@@ -154,19 +155,33 @@ TEST_F(ForeignTest, ThatTheControllerLostIsForgottenByAdvice) {
   EXPECT_THAT(flaws[0].advice, HasSubstr("ipuctl partition remove p0"));
 }
 
-// The record of the partition is lost with the ledger; that of the lease says whose it is.
+// The row of the partition is lost with the ledger; the record of the lease says whose it is.
 TEST_F(ForeignTest, StaysForeignWhenTheLedgerIsRebuilt) {
   make({.id = "p0", .size = 4});
   ASSERT_TRUE(test::succeeds(adopt("p0")));
   ASSERT_TRUE(test::succeeds(start("web")));
   Rebuilt rebuilt;
-  rebuilt.running = {host_.lease_of("web")};
+  rebuilt.ended = judge_claims(host_.env, {}, {}).take().ended;
   judge_partitions(survey_pools(host_.env, host_.config.pools, soon()), Unclaimed::kClaim, {},
                    rebuilt);
   ASSERT_THAT(rebuilt.partitions, SizeIs(1));
   EXPECT_EQ(rebuilt.partitions[0].kind, PartitionKind::kForeign);
   EXPECT_EQ(rebuilt.partitions[0].state, PartitionState::kReady);
   EXPECT_EQ(rebuilt.partitions[0].ipus, 4U);
+}
+
+TEST_F(ForeignTest, IsWhatNothingSaysWhoMadeIt) {
+  make({.id = "p0", .size = 4});
+  ASSERT_TRUE(test::succeeds(adopt("p0")));
+  ASSERT_TRUE(test::succeeds(start("web")));
+  Salvaged salvaged;
+  salvaged.leases = {host_.lease_of("web")};
+  salvaged.leases[0].origin = Origin::kJoined;  // and of the one that it joined nothing is left
+  salvaged.leases[0].state = LeaseState::kRunning;
+  salvaged.leases[0].owner = base::current_process().take();
+  const Claims claims = judge_claims(host_.env, std::move(salvaged), {}).take();
+  ASSERT_THAT(claims.running, SizeIs(1));
+  EXPECT_EQ(claims.running[0].origin, Origin::kForeign);
 }
 
 }  // namespace
