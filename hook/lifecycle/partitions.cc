@@ -61,6 +61,20 @@ Result<vipu::Partition> get_listed(vipu::Controller& controller, const PoolConfi
                                     "; see 'ipuctl partition list'"));
 }
 
+// A record that a dead process left says that what is called so is to be removed.
+Status check_absent(vipu::Controller& controller, const PoolConfig& pool, const std::string& name,
+                    const Deadline& deadline) {
+  const Result<vipu::Partition> listed = get_listed(controller, pool, name, deadline);
+  if (listed.ok()) {
+    return Error(Code::kExists,
+                 str("pool '", pool.name, "' has a partition ", base::quote(name),
+                     " already, which ipuctl on this host did not make; choose another name, or"
+                     " 'ipuctl partition adopt' it"));
+  }
+  if (listed.error().code() == Code::kNotFound) return {};
+  return listed.error();
+}
+
 // Why there is no partition of ours with this name.
 Error not_ours(Env& env, const PoolConfig& pool, const std::string& name,
                const Deadline& deadline) {
@@ -158,8 +172,11 @@ Status check_partition(const NewPartition& wanted) {
 Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {
   TRY(check_partition(wanted));
   const PartitionRecord record = TRY(record_of(wanted));
-  TRY(env.ledger.partitions().intend(record));
   const auto controller = env.controller(wanted.pool);
+  if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
+    TRY(check_absent(*controller, wanted.pool, record.name, deadline));
+  }
+  TRY(env.ledger.partitions().intend(record));
   const Status made = ask_controller(*controller, wanted, deadline);
   if (made.ok()) return env.ledger.partitions().ready(record);
   // The deadline may be what ended it; giving back has time of its own. What fails is left to
