@@ -139,7 +139,7 @@ trace_call() { # ARGUMENT...
   local words
   use_spy
   for words in 'start job' 'state job' 'kill job KILL' 'delete --force job' 'exec --process p job' 'ps job' 'pause job' \
-    'resume job' 'update --resources - job' 'events --stats job' 'list' 'checkpoint --image-path create job' 'spec' \
+    'resume job' 'update --resources - job' 'events --stats job' 'list' 'spec' \
     'features' '--version' '--help' 'help create' 'init' 'mounts' 'future job' '--root / --log run --debug state run' ''; do
     # shellcheck disable=SC2086
     trace_call $words
@@ -147,6 +147,12 @@ trace_call() { # ARGUMENT...
     run ! grep -E '/etc/ipu-container-toolkit|/var/lib/|/run/bundle' "$BATS_TEST_TMPDIR/trace"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/trace")" -le 6 ]
   done
+}
+
+@test "line 24, runc: checkpoint opens the list of leases, and nothing but that" {
+  use_spy
+  trace_call checkpoint --image-path create job
+  assert_equal "$(sed -n 's/^open[a-z0-9]*([^"]*"\([^"]*\)".*/\1/p' "$BATS_TEST_TMPDIR/trace")" /run/ipu-container-toolkit/leases
 }
 
 @test "line 24, runc: create, run and restore without a request open the configuration and the bundle only" {

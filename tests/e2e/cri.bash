@@ -69,6 +69,8 @@ cri_up() {
 
 cri_down() {
   containerd_stop
+  # The shim of a pod whose containerd was killed may wait for ever for another one.
+  host_run pkill -KILL -f '^/usr/bin/containerd-shim-runc-v2 -namespace k8s.io' || true
   host_run rm -rf /etc/containerd /etc/cni/net.d
   # They may not have come about.
   host_run ip link delete cni0 2>/dev/null || true

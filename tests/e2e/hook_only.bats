@@ -26,9 +26,15 @@ teardown() {
 
 # A root of its own, which is written to; the jq FILTER changes config.json.
 ROOT=/run/alone
-make_alone() { # FILTER
+make_root() {
   in_host rm -rf "$ROOT"
-  in_host cp -a /run/busybox "$ROOT"
+  # Without what runc has made there for other bundles.
+  in_host mkdir "$ROOT"
+  in_host cp -a /run/busybox/bin /run/busybox/tmp "$ROOT"
+}
+
+make_alone() { # FILTER
+  make_root
   make_bundle "
     .root = {path: \"$ROOT\"} | $CAPABILITIES |
     .hooks.createRuntime = [{path: \"$HOOK\", args: [\"ipu-container-hook\", \"createRuntime\"], env: [\"A=b\"]}] |
@@ -116,7 +122,8 @@ podman() { # ARGUMENT...
 
 @test "podman by hooks.d: a container with our annotation, restarted, and one without" {
   engines_up
-  podman run --detach --name job "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=4 --rootfs "/run/busybox:O" \
+  make_root
+  podman run --detach --name job "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=4 --rootfs "$ROOT:O" \
     /bin/sleep 3600 </dev/null >/dev/null
   assert_equal "$(podman exec job /bin/cat /run/ipu/lease.json | jq .ipus)" 4
   podman exec job /bin/ip link show roce0
@@ -125,10 +132,10 @@ podman() { # ARGUMENT...
   second=$(podman exec job /bin/cat /run/ipu/lease.json | jq -r .lease)
   [ "$first" != "$second" ]
   wait_until 10 has_leases 1
-  run podman run --name bad "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=3 --rootfs /run/busybox:O /bin/true
+  run podman run --name bad "--cgroup-parent=/$HOST_CGROUP" --cap-drop NET_RAW --annotation graphcore.ai/ipu.count=3 --rootfs "$ROOT:O" /bin/true
   [ "$status" -ne 0 ]
   assert_contains "$output" "graphcore.ai/ipu.count='3' is not accepted"
-  podman run --rm "--cgroup-parent=/$HOST_CGROUP" --rootfs /run/busybox:O /bin/sh -c '! [ -e /run/ipu ]'
+  podman run --rm "--cgroup-parent=/$HOST_CGROUP" --rootfs "$ROOT:O" /bin/sh -c '! [ -e /run/ipu ]'
   podman rm --force --time 0 job >/dev/null
   wait_until 10 has_leases 0
 }

@@ -23,7 +23,7 @@ storm_install() {
 storm_rage() { # SECONDS
   # What the product keeps for ever, such as its ledger, is made by the first container.
   host_run docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true || return 1
-  wait_until 10 storm_is_calm || { echo 'something is left before the storm'; return 1; }
+  wait_until 10 storm_is_calm || { echo 'something is left before the storm:'; in_storm remains.sh; return 1; }
   in_storm remains.sh | host_run tee /run/storm/before >/dev/null
   # shellcheck disable=SC2016
   host_run bash -c '
