@@ -40,7 +40,9 @@ hook::Variables environment() {
 std::vector<std::string> env_files(const hook::DockerArguments& docker) {
   std::vector<std::string> texts;
   for (const hook::DockerOption& option : docker.options) {
-    if (option.name != "env-file") continue;
+    // A pipe can be read once, which is docker's.
+    std::error_code err;
+    if (option.name != "env-file" || !fs::is_regular_file(option.value, err)) continue;
     Result<std::string> text = base::read_file(option.value, kMaxEnvFile);
     if (text.ok()) texts.push_back(std::move(text).take());
   }
@@ -101,14 +103,14 @@ void look_at_places(const hook::DockerArguments& docker, hook::Caller& caller) {
 }
 
 // A configuration that is broken or private is the runtime's to complain of.
-std::vector<hook::PoolConfig> pools() {
+void look_at_config(hook::Caller& caller) {
   Result<hook::Config> config = hook::load_config(hook::config_file());
-  if (!config.ok()) return {};
-  std::vector<hook::PoolConfig> pools = std::move(config).take().pools;
-  for (hook::PoolConfig& pool : pools) {
+  if (!config.ok()) return;
+  caller.allows_variables = config.value().policy.allow_env;
+  caller.pools = std::move(config).take().pools;
+  for (hook::PoolConfig& pool : caller.pools) {
     if (pool.provider == hook::Provider::kIpuof) pool.file = real_path(pool.file);
   }
-  return pools;
 }
 
 uint64_t shared_memory() {
@@ -131,7 +133,7 @@ hook::Caller look(const hook::FrontEndArguments& arguments, std::string engine,
   if (cards.ok()) caller.cards = std::move(cards).take();
   std::error_code err;
   caller.infiniband = fs::is_directory("/dev/infiniband", err);
-  caller.pools = pools();
+  look_at_config(caller);
   look_at_places(docker, caller);
   caller.shared_memory = shared_memory();
   return caller;

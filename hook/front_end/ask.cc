@@ -119,8 +119,10 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
                        const IpuofSource& source) {
   const std::vector<IpuofFile>& files = caller.places.at(source.value).files;
   if (files.size() > 1) {
-    return Error(Code::kInvalid, str(base::quote(source.value), " has ", files.size(),
-                                     " IPUoF files; name one with IPUOF_CONFIG_PATH"));
+    return Error(Code::kInvalid,
+                 str(base::quote(source.value), " has ", files.size(),
+                     " IPUoF files; name one with IPUOF_CONFIG_PATH, of a mounted"
+                     " directory with -e IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/NAME"));
   }
   const IpuofFile& file = files.front();
   const PoolConfig* pool = find_pool_of(caller, Provider::kIpuof,
@@ -136,7 +138,9 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
   }
   Asked asked;
   asked.variables.emplace_back("IPU_PARTITION", of->partition);
-  if (!of->gcd.empty()) asked.variables.emplace_back("IPU_GCD", of->gcd);
+  if (!of->gcd.empty() && !explicit_ones.contains("IPU_GCD")) {
+    asked.variables.emplace_back("IPU_GCD", of->gcd);
+  }
   asked.notes.push_back(
       must_be_known(of->partition, str("by the name of ", base::quote(file.path))));
   return asked;
@@ -217,7 +221,12 @@ Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,
                   const DockerArguments& docker, const Variables& explicit_ones) {
   const std::string request = own_request(docker, explicit_ones);
   if (!request.empty()) return leave(arguments, request);
-  if (arguments.count) return Asked{{{"IPU_COUNT", std::to_string(*arguments.count)}}, {}};
+  if (arguments.count) {
+    Asked asked;
+    asked.variables.emplace_back("IPU_COUNT", std::to_string(*arguments.count));
+    ask_controller(caller, explicit_ones, asked);
+    return asked;
+  }
   if (!arguments.device_ids.empty()) return ask_cards(caller, arguments.device_ids, explicit_ones);
   const std::optional<IpuofSource> source =
       TRY(choose_source(ipuof_sources(docker, explicit_ones, caller.environment), caller));

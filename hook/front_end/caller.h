@@ -39,6 +39,7 @@ struct Caller {
   std::vector<vipu::Card> cards = {};
   bool infiniband = false;                        // /dev/infiniband is there
   std::vector<PoolConfig> pools = {};             // none: the configuration cannot be read
+  bool allows_variables = true;                   // to ask for IPUs: policy.sources
   std::map<std::string, IpuofPlace> places = {};  // those of ipuof_sources() that exist
   uint64_t shared_memory = 0;                     // bytes that /dev/shm holds; 0: unknown
 };

@@ -180,7 +180,13 @@ Variables explicit_variables(const DockerArguments& arguments,
                              const std::vector<std::string>& env_files, const Variables& caller) {
   Variables variables;
   for (const std::string& text : env_files) {
-    for (const std::string_view line : base::split(text, '\n')) {
+    std::string_view lines = text;
+    constexpr std::string_view kMark =
+        "\xEF\xBB\xBF";  // of byte order, which docker leaves out too
+    if (lines.starts_with(kMark)) lines.remove_prefix(kMark.size());
+    for (std::string_view line : base::split(lines, '\n')) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
       if (line.empty() || line[0] == '#') continue;
       const Variables::value_type variable = as_variable(line, caller);
       variables.insert_or_assign(variable.first, variable.second);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hook/front_end/ask.h"
 #include "hook/front_end/host_network.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {
@@ -35,13 +36,19 @@ const DockerOption* find_option(const DockerArguments& docker, bool (*is_it)(con
   return found == docker.options.end() ? nullptr : &*found;
 }
 
+// Cards are not reached by a network: containers with them may have any.
+bool is_of_cards(const std::vector<std::pair<std::string, std::string>>& asked) {
+  return std::any_of(asked.begin(), asked.end(),
+                     [](const auto& variable) { return variable.first == "IPU_VISIBLE_DEVICES"; });
+}
+
 // Options of recipes for Graphcore's tool that an isolated container is not to have: the host's
 // network, and what would lie where its own IPUoF file is.
-std::vector<DockerOption> dropped_options(const DockerArguments& docker,
+std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool cards,
                                           std::vector<std::string>& notes) {
   std::vector<DockerOption> dropped;
   for (const DockerOption& option : docker.options) {
-    if (is_host_network(option)) dropped.push_back(option);
+    if (is_host_network(option) && !cards) dropped.push_back(option);
   }
   if (!dropped.empty()) {
     notes.emplace_back(
@@ -74,6 +81,13 @@ void append_variable(const std::string& name, const std::string& value,
   append({"-e", str(name, "=", value)}, words);
 }
 
+// As a variable, or, where these may not ask, as the annotation that means the same.
+void append_request(const Caller& caller, const std::string& name, const std::string& value,
+                    std::vector<std::string>& words) {
+  if (caller.allows_variables) return append_variable(name, value, words);
+  append({"--annotation", str(annotation_of(name), "=", value)}, words);
+}
+
 // Poplar's log is wanted by who calls, however the container reaches its IPUs.
 void append_log_level(const Caller& caller, const Variables& explicit_ones,
                       std::vector<std::string>& words) {
@@ -93,14 +107,18 @@ Result<Translation> isolated(const Caller& caller, const FrontEndArguments& argu
   if (caller.engine == "podman" && !names_runtime) to.command.push_back(runtime);
   to.command.emplace_back("run");
   if (caller.engine != "podman" && !names_runtime) to.command.push_back(runtime);
-  for (const auto& [name, value] : asked.variables) append_variable(name, value, to.command);
+  for (const auto& [name, value] : asked.variables) {
+    append_request(caller, name, value, to.command);
+  }
   append_log_level(caller, explicit_ones, to.command);
   // Data loaders use it, and with the host's IPC they had the host's.
   const bool has_memory = has_option(docker, "shm-size") || has_option(docker, "ipc");
   if (!has_memory && caller.shared_memory > 0) {
     to.command.push_back(str("--shm-size=", caller.shared_memory));
   }
-  const std::vector<DockerOption> dropped = dropped_options(docker, to.notes);
+  // Another runtime isolates nothing.
+  std::vector<DockerOption> dropped;
+  if (!names_runtime) dropped = dropped_options(docker, is_of_cards(asked.variables), to.notes);
   note_weakening(docker, to.notes);
   append(without(docker, dropped), to.command);
   return to;

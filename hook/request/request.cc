@@ -264,6 +264,13 @@ bool declines(const Givens& givens) {
 
 }  // namespace
 
+std::string_view annotation_of(std::string_view variable) {
+  for (const KeyName& key : kKeys) {
+    if (key.variable == variable) return key.annotation;
+  }
+  return "";
+}
+
 bool mentions_ipus(std::string_view config) {
   if (config.find(str('"', kAnnotationPrefix)) != std::string_view::npos) return true;
   return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {

@@ -31,6 +31,9 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+// The annotation that means the same as VARIABLE of the product; empty: there is none.
+[[nodiscard]] std::string_view annotation_of(std::string_view variable);
+
 // Whether the text of a config.json can hold a request at all: one of the product's keys stands in
 // it. False means that the container is none of our business, whatever else the text is.
 [[nodiscard]] bool mentions_ipus(std::string_view config);

@@ -4,6 +4,9 @@
 # shellcheck disable=SC2154 # stderr is set by bats
 
 load support
+load bundle
+load conformance
+load engines
 
 setup() {
   in_host truncate --size 0 "$SIM_LOG"
@@ -11,7 +14,7 @@ setup() {
 
 teardown() {
   remove_containers
-  in_host rm -rf /root/.ipuof.conf.d /root/variables
+  in_host rm -rf "$PODMAN/storage.conf" /root/.ipuof.conf.d /root/variables
   remove_partitions
   assert_nothing_left
 }
@@ -152,6 +155,22 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   in_host chmod 0600 /etc/ipu-container-toolkit/config.toml
   assert_equal "$(in_host setpriv --reuid 65534 --regid 65534 --clear-groups gc-docker --count 4 --echo -- busybox)" "$line"
   host_config
+}
+
+@test "gc-podman starts a container, whose exit status is its own" {
+  engines_up
+  in_host tee "$PODMAN/storage.conf" >/dev/null <<END
+[storage]
+driver = "vfs"
+graphroot = "$PODMAN/storage"
+runroot = "$PODMAN/run"
+END
+  gc_podman() {
+    host_run env "CONTAINERS_CONF=$PODMAN/containers.conf" "CONTAINERS_STORAGE_CONF=$PODMAN/storage.conf" timeout "$LIMIT" \
+      gc-podman --count 4 -- --rm "--cgroup-parent=/$HOST_CGROUP" --rootfs /run/busybox "$@"
+  }
+  assert_equal "$(gc_podman /bin/cat /run/ipu/lease.json | jq .ipus)" 4
+  run -42 gc_podman /bin/sh -c 'exit 42'
 }
 
 @test "gc-podman is for podman" {

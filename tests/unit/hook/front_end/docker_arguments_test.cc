@@ -115,6 +115,15 @@ TEST(DockerArgumentsTest, TheLastWordOnAVariableCounts) {
                                    Pair("FROM_CALLER", "yes"), Pair("UNSET", std::nullopt)));
 }
 
+// As docker reads it: leading blanks, Windows' ends of lines and a byte order mark are no matter.
+TEST(DockerArgumentsTest, AFileOfVariablesThatAnotherSystemWrote) {
+  const Variables variables = explicit_variables(read_docker_arguments({"image"}),
+                                                 {"\xEF\xBB\xBF"
+                                                  "A=1\r\n  \tB=2 \r\n  # no\r\n\r\n"},
+                                                 {});
+  EXPECT_THAT(variables, UnorderedElementsAre(Pair("A", "1"), Pair("B", "2 ")));
+}
+
 TEST(DockerArgumentsTest, Mounts) {
   const DockerArguments arguments =
       read_docker_arguments({"-v", "/a/b:/c/:ro", "--volume=data:/d", "-v", "/anonymous", "--mount",

@@ -166,6 +166,38 @@ TEST(TranslateTest, ARequestAmongTheOptionsWins) {
 TEST(TranslateTest, ARuntimeAmongTheOptionsWins) {
   EXPECT_EQ(line(pod_host(), {"--count", "4", "--", "--runtime", "graphcore", "image"}),
             "docker run -e IPU_COUNT=4 --runtime graphcore image");
+  // It isolates nothing, so that the host's network is all there is.
+  const Words args = {"--count", "4", "--", "--runtime=runc", "--net=host", "image"};
+  EXPECT_EQ(line(pod_host(), args), "docker run -e IPU_COUNT=4 --runtime=runc --net=host image");
+  EXPECT_EQ(notes(pod_host(), args), "");
+}
+
+TEST(TranslateTest, CardsMayHaveTheHostsNetwork) {
+  EXPECT_EQ(line(cards_host(4), {"--", "--net=host", "image"}),
+            "docker run --runtime=ipu -e IPU_VISIBLE_DEVICES=all --net=host image");
+}
+
+TEST(TranslateTest, WhereVariablesMayNotAskAnAnnotationDoes) {
+  Caller caller = pod_host({{"IPUOF_VIPU_API_PARTITION_ID", "p0"}, {"IPUOF_VIPU_API_GCD_ID", "1"}});
+  caller.allows_variables = false;
+  EXPECT_EQ(line(caller, kPlain),
+            "docker run --runtime=ipu --annotation graphcore.ai/ipu.partition=p0 --annotation "
+            "graphcore.ai/ipu.gcd=1 image");
+}
+
+TEST(TranslateTest, ANewPartitionIsOfTheControllerThatIsNamed) {
+  Caller caller = pod_host({{"IPUOF_VIPU_API_HOST", "10.2.3.101"}});
+  caller.pools.push_back({"other"});
+  caller.pools.back().controller = "10.2.3.101:8090";
+  EXPECT_EQ(line(caller, {"--count", "4", "--", "image"}),
+            "docker run --runtime=ipu -e IPU_COUNT=4 -e IPU_POOL=other image");
+}
+
+TEST(TranslateTest, TheUsersGcdWinsOverThatOfAFilesName) {
+  Caller caller = pod_host({{"IPUOF_CONFIG_PATH", "/data/p0_gcd0_ipuof.conf"}});
+  add_file(caller, "/data/p0_gcd0_ipuof.conf");
+  EXPECT_EQ(line(caller, {"--", "-e", "IPU_GCD=1", "image"}),
+            "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
 }
 
 TEST(TranslateTest, TheHostsNetworkBecomesTheContainersOwn) {
