@@ -49,10 +49,27 @@ Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
   return engines;
 }
 
-std::string diff_text(const hook::FileEdit& edit) {
-  return str("--- ", edit.before ? edit.path : "/dev/null", "\n+++ ",
-             edit.after ? edit.path : "/dev/null", "\n",
-             base::line_diff(edit.before.value_or(""), edit.after.value_or("")));
+// containerd's file may have the passwords of registries, which are nobody's business in a log.
+std::string diff_text(Engine engine, const hook::FileEdit& edit) {
+  std::string text = str("--- ", edit.before ? edit.path : "/dev/null", "\n+++ ",
+                         edit.after ? edit.path : "/dev/null", "\n");
+  const std::string diff = base::line_diff(edit.before.value_or(""), edit.after.value_or(""));
+  if (engine != Engine::kContainerd) return text + diff;
+  for (const std::string_view line : base::split(diff, '\n')) {
+    if (line.starts_with("+") || line.starts_with("-")) text += str(line, "\n");
+  }
+  return text;
+}
+
+// TEXT is what has been done, also if what comes after it fails.
+Outcome done_so_far(std::string text, Result<std::string> then) {
+  Outcome outcome{std::move(text)};
+  if (then.ok()) {
+    outcome.text += then.value();
+  } else {
+    outcome.obstacles.push_back(std::move(then).error());
+  }
+  return outcome;
 }
 
 hook::Listing look(const Site& site, const std::string& name) {
@@ -134,7 +151,7 @@ Status check_user(Engine engine, const RuntimeOptions& options) {
                    name_of(engine), " of root"));
 }
 
-Result<std::string> configure_engine(const Site& site, const RuntimeOptions& options) {
+Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options) {
   hook::RuntimeEntry entry{options.name, hook::runtime_program(), options.make_default};
   if (site.engine == Engine::kCrio) entry.monitor = monitor_program();
   TRY(check_user(site.engine, options));
@@ -146,26 +163,29 @@ Result<std::string> configure_engine(const Site& site, const RuntimeOptions& opt
       hindrance.empty() ? "" : str(name_of(site.engine), ": ", hindrance, "\n");
   if (edit.before == edit.after) {
     const std::string text = str(name_of(site.engine), ": ", edit.path, " has the runtime\n", note);
-    return options.dry_run ? text : text + TRY(catch_up(site, options.name, Listed::kYes));
+    if (options.dry_run) return Outcome{text};
+    return done_so_far(text, catch_up(site, options.name, Listed::kYes));
   }
-  const std::string text = diff_text(edit) + note;
-  if (options.dry_run) return text;
+  const std::string text = diff_text(site.engine, edit) + note;
+  if (options.dry_run) return Outcome{text};
   TRY(hook::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
   TRY(hook::apply_edit(edit));
-  return text + TRY(take_effect(site, options.name, Listed::kYes));
+  return done_so_far(text, take_effect(site, options.name, Listed::kYes));
 }
 
-Result<std::string> unconfigure_engine(const Site& site, const RuntimeOptions& options) {
+Result<Outcome> unconfigure_engine(const Site& site, const RuntimeOptions& options) {
   const hook::FileEdit edit = TRY(hook::plan_unconfigure(site.engine, site.file, options.name));
   if (edit.before == edit.after) {
     const std::string text =
         str(name_of(site.engine), ": ", edit.path, " does not have the runtime\n");
-    return options.dry_run ? text : text + TRY(catch_up(site, options.name, Listed::kNo));
+    if (options.dry_run) return Outcome{text};
+    return done_so_far(text, catch_up(site, options.name, Listed::kNo));
   }
-  if (options.dry_run) return diff_text(edit);
+  const std::string text = diff_text(site.engine, edit);
+  if (options.dry_run) return Outcome{text};
   TRY(hook::check_edit(site.engine, edit, std::nullopt, Deadline::after(kCheckTime)));
   TRY(hook::apply_edit(edit));
-  return diff_text(edit) + TRY(take_effect(site, options.name, Listed::kNo));
+  return done_so_far(text, take_effect(site, options.name, Listed::kNo));
 }
 
 // Of several engines it is no wrong use of the command that one cannot be done.
@@ -175,19 +195,19 @@ Error obstacle_of(Error error, size_t engines) {
 }
 
 // What stands in the way of one engine keeps no other from being done.
-using Change = Result<std::string> (*)(const Site&, const RuntimeOptions&);
+using Change = Result<Outcome> (*)(const Site&, const RuntimeOptions&);
 Result<Outcome> run_change(const RuntimeOptions& options, Change change) {
   TRY(hook::check_runtime_name(options.name));
   Outcome outcome;
   const std::vector<Engine> engines = TRY(chosen_engines(options));
   for (const Engine engine : engines) {
     const Result<Site> site = find_site(engine, options.config);
-    Result<std::string> done =
-        site.ok() ? change(site.value(), options) : Result<std::string>(site.error());
-    if (done.ok()) {
-      outcome.text += done.value();
-    } else {
-      outcome.obstacles.push_back(obstacle_of(std::move(done).error(), engines.size()));
+    Result<Outcome> done =
+        site.ok() ? change(site.value(), options) : Result<Outcome>(site.error());
+    if (!done.ok()) done = Outcome{"", {std::move(done).error()}};
+    outcome.text += done.value().text;
+    for (const Error& obstacle : done.value().obstacles) {
+      outcome.obstacles.push_back(obstacle_of(obstacle, engines.size()));
     }
   }
   return outcome;

@@ -124,7 +124,11 @@ Status check_edit(Engine engine, const FileEdit& edit, const std::optional<Runti
 Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
   if (engine == Engine::kPodman || daemons.empty()) return Reload::kNone;
   if (engine == Engine::kContainerd) return Reload::kRestart;
-  for (const Daemon& daemon : daemons) TRY(signal_daemon(daemon, SIGHUP));
+  for (const Daemon& daemon : daemons) {
+    const Status told = signal_daemon(daemon, SIGHUP);
+    // One that has ended reads its file when it starts.
+    if (!told.ok() && told.error().code() != Code::kNotFound) return told.error();
+  }
   return Reload::kDone;
 }
 

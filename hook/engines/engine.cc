@@ -43,16 +43,24 @@ Status check_ours(const FileText& text, const std::string& file) {
                                   " away"));
 }
 
+// ENTRY as the default also where it is that already.
+RuntimeEntry as_it_is(RuntimeEntry entry, const Registered& there) {
+  entry.make_default = entry.make_default || there.is_default;
+  return entry;
+}
+
 Result<FileText> add_podman(const FileText& text, const RuntimeEntry& entry,
                             const std::string& file) {
   TRY(check_ours(text, file));
-  return FileText(podman_drop_in(entry));
+  const Registered there = TRY(find_podman_runtime(text, entry.name, file));
+  return FileText(podman_drop_in(as_it_is(entry, there)));
 }
 
 Result<FileText> add_crio(const FileText& text, const RuntimeEntry& entry,
                           const std::string& file) {
   TRY(check_ours(text, file));
-  return FileText(crio_drop_in(entry));
+  const Registered there = TRY(find_crio_runtime(text, entry.name, file));
+  return FileText(crio_drop_in(as_it_is(entry, there)));
 }
 
 Result<FileText> remove_podman(const FileText& text, const FileText& /*before*/,

@@ -41,7 +41,6 @@ bool is_roots_alone(const path& directory, const path& entry) {
 // Where a path leads, and through what.
 struct Target {
   path file = "/";
-  bool has_links = false;
   path foreign = {};  // a directory on the way that others can write; empty: none
 };
 
@@ -70,7 +69,6 @@ Result<Target> follow(const std::string& file) {
       continue;
     }
     if (++links > kMaxLinks) return Error::from_errno(ELOOP, str("open ", base::quote(file)));
-    target.has_links = true;
     if (to.is_absolute()) target.file = "/";
     push(to.relative_path());
   }
@@ -79,10 +77,11 @@ Result<Target> follow(const std::string& file) {
 
 Result<std::string> target_of(const std::string& file) {
   const Target target = TRY(follow(file));
-  if (::geteuid() == 0 && target.has_links && !target.foreign.empty()) {
-    return Error(Code::kDenied, str(file, " leads through a link, and others than root can write ",
-                                    base::quote(target.foreign.string()),
-                                    "; name the file itself: --config ", target.file.string()));
+  // Whoever can write there could put another file in its place while it is changed.
+  if (::geteuid() == 0 && !target.foreign.empty()) {
+    return Error(Code::kDenied,
+                 str("others than root can write ", base::quote(target.foreign.string()),
+                     ", on the way to ", file, "; let its owner run this, with --config ", file));
   }
   return target.file.string();
 }

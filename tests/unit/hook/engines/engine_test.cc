@@ -181,6 +181,17 @@ TEST_F(EngineTest, TheFirstTextIsKeptOnce) {
   EXPECT_EQ(read(file_), "{\"debug\":true}");
 }
 
+TEST_F(EngineTest, WhatIsTheDefaultStaysIt) {
+  RuntimeEntry entry = kEntry;
+  entry.make_default = true;
+  for (const Engine engine : {Engine::kCrio, Engine::kPodman}) {
+    ASSERT_TRUE(test::succeeds(apply_edit(plan_configure(engine, file_, entry).take())));
+    const FileEdit again = plan_configure(engine, file_, kEntry).take();
+    EXPECT_EQ(again.after, again.before) << name_of(engine);
+    unconfigure(engine, file_);
+  }
+}
+
 TEST_F(EngineTest, AChangeOfWhatWeAddedKeepsNothing) {
   RuntimeEntry entry = kEntry;
   entry.make_default = true;
