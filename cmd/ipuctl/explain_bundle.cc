@@ -16,9 +16,19 @@ using base::Result;
 using base::str;
 using hook::Preview;
 
-// Over several lines, so that a difference shows what is new and not the whole.
+bool is_ours(std::string_view variable) {
+  return variable.starts_with("IPU_") || variable.starts_with("IPUOF_");
+}
+
+// Over several lines, so that a difference shows what is new and not the whole; without the values
+// of variables that are none of ours, which may be secrets.
 Result<std::string> laid_out(const std::string& text) {
-  return base::to_pretty_text(TRY(base::parse_json(text, "config.json")));
+  Json spec = TRY(base::parse_json(text, "config.json"));
+  for (Json& variable : spec["process"]["env"]) {
+    const std::string given = variable.is_string() ? variable.get<std::string>() : "";
+    if (!is_ours(given)) variable = str(given.substr(0, given.find('=')), "=...");
+  }
+  return base::to_pretty_text(spec);
 }
 
 std::string what_is_asked(const Preview& shown) {

@@ -62,8 +62,9 @@ Result<std::vector<vipu::Card>> made_up_cards(const Request& request) {
   } else if (!request.all_cards && cards.size() > request.ipus) {
     cards.resize(request.ipus);
   }
-  if (!cards.empty()) return cards;
-  return Error(Code::kNotFound, "this host has none of the cards that are asked for");
+  const size_t wanted = request.cards.empty() ? request.ipus : request.cards.size();
+  if (!cards.empty() && (request.all_cards || cards.size() == wanted)) return cards;
+  return Error(Code::kNotFound, "this host does not have all cards that are asked for");
 }
 
 }  // namespace
