@@ -7,6 +7,7 @@
 // and by the product itself:
 //   ipu-container-hook probe --lease ID
 //   ipu-container-hook reconcile
+#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,8 @@ constexpr std::chrono::milliseconds kTime{10'000};
 
 constexpr std::chrono::milliseconds kReleaseTime{30'000};  // when nobody waits
 constexpr std::chrono::minutes kReconcileTime{5};
+
+constexpr size_t kLongestLine = 1000;
 
 // What the command line says.
 struct Call {
@@ -93,14 +96,28 @@ Status poststop(const Call& call, const State& state, const base::Deadline& dead
   return release(call, state, deadline, [] {});
 }
 
+// crun shows nothing of what a hook says.
+void log_to_system(const std::string& container, const Error& error) {
+  ::openlog("ipu-container-hook", LOG_PID, LOG_DAEMON);
+  const std::string line = base::one_line(error.message(), kLongestLine);
+  ::syslog(LOG_ERR, "container %s: %s", container.c_str(), line.c_str());
+  ::closelog();
+}
+
+Status start_alone(const hook::ContainerState& state) {
+  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
+  hook::Env env = hook::product_env(ledger);
+  return hook::start_by_hook(env, config, state);
+}
+
 // Where there is no wrapper. A container without IPUs costs no look at any file.
 Status create_alone(const State& state) {
   if (!state.ok()) return state.error();
   if (!hook::asks_hook(state.value())) return {};
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  return hook::start_by_hook(env, config, state.value());
+  Status done = start_alone(state.value());
+  if (!done.ok()) log_to_system(base::one_line(state.value().id, kLongestLine), done.error());
+  return done;
 }
 
 Status reconcile() {
@@ -134,7 +151,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const Status done = run(args);
   if (done.ok()) return 0;
-  (void)std::fprintf(stderr, "ipu: %s\n", base::one_line(done.error().message(), 1000).c_str());
+  (void)std::fprintf(stderr, "ipu: %s\n",
+                     base::one_line(done.error().message(), kLongestLine).c_str());
   // What poststop could not do is in the ledger, for reconcile. A failure here would only keep the
   // engine from deleting the container, and keep other hooks from running.
   return !args.empty() && args[0] == "poststop" ? 0 : 1;

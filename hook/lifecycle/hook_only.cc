@@ -133,9 +133,9 @@ Status apply_to_process(const Env& env, const SpecEdit& edit, const std::string&
   TRY(check_runs(init));
   for (const DeviceNode& device : edit.devices) TRY(rootfs.add_device(device));
   for (const FileMount& mount : edit.mounts) TRY(rootfs.add_file(mount));
-  if (edit.memlock) TRY(base::set_memlock(init.pid, *edit.memlock));
   const DeviceCgroups cgroups = TRY(DeviceCgroups::of(init.pid, env.sysfs + "/fs/cgroup"));
   TRY(check_runs(init));
+  if (edit.memlock) TRY(base::set_memlock(init.pid, *edit.memlock));
   return cgroups.allow(edit.devices);
 }
 

@@ -14,6 +14,8 @@ CAPABILITIES='.process.capabilities |= map_values(["CAP_KILL", "CAP_MKNOD"])'
 
 teardown() {
   local id
+  crun_alone delete --force job >/dev/null 2>&1 || true
+  host_stop syslog
   podman_by /usr/sbin/runc rm --all --force --time 0 >/dev/null 2>&1 || true
   for id in $(in_host runc --root "$STATE" list --quiet 2>/dev/null); do
     in_host runc --root "$STATE" delete --force "$id"
@@ -39,6 +41,16 @@ make_alone() { # FILTER
     .root = {path: \"$ROOT\"} | $CAPABILITIES |
     .hooks.createRuntime = [{path: \"$HOOK\", args: [\"ipu-container-hook\", \"createRuntime\"], env: [\"A=b\"]}] |
     .hooks.poststop = [{path: \"$HOOK\", args: [\"ipu-container-hook\", \"poststop\"], env: [\"A=b\"]}] | $1"
+}
+
+# With a state of its own: crun would remove what runc has of a container without ending it.
+crun_alone() { STATE=/run/oci-crun PROGRAM=/usr/bin/crun call crun "$@"; }
+
+# What the host can give at most, as ulimit -l says it.
+memlock_kib() {
+  local most
+  most=$(highest_memlock)
+  [ "$most" = unlimited ] && echo unlimited || echo $((most / 1024))
 }
 
 alone() { # ID: created by runc itself
@@ -72,6 +84,7 @@ assert_alone_refused() { # TEXT...
   assert_equal "$(within job cat /etc/ipuof.conf.d/ipuof.conf | jq '.devices | length')" 4
   assert_contains "$(within job ip address show roce0)" "$(within job cat /run/ipu/lease.json | jq -r '.rails[0].address')"
   run ! within job sh -c 'echo x >/run/ipu/lease.json'
+  assert_equal "$(within job sh -c 'ulimit -l')" "$(memlock_kib)"
   within job grep -q 'lease.json .*ro,nosuid,nodev,noexec' /proc/self/mounts
   in_host runc --root "$STATE" delete --force job
   wait_until 10 has_leases 0
@@ -138,6 +151,26 @@ podman() { # ARGUMENT...
   podman run --rm "--cgroup-parent=/$HOST_CGROUP" --rootfs "$ROOT:O" /bin/sh -c '! [ -e /run/ipu ]'
   podman rm --force --time 0 job >/dev/null
   wait_until 10 has_leases 0
+}
+
+# crun sees version 2 of cgroups alone: see bundle_for in conformance.bash.
+@test "crun: the same, and why it was refused is in the system's log" {
+  local hooks='.hooks = {createRuntime: [{path: "'"$HOOK"'", args: ["hook", "createRuntime"], env: ["A=b"]}],
+    poststop: [{path: "'"$HOOK"'", args: ["hook", "poststop"], env: ["A=b"]}]}'
+  make_root
+  host_spawn syslog busybox syslogd -n -O /run/syslog
+  wait_until 5 in_host test -S /dev/log
+  PLAIN=yes bundle_for crun ".root.path = \"$ROOT\" | $CAPABILITIES | $COUNT | $hooks"
+  crun_alone create --bundle "$BUNDLE" job
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.state) \(.ipus)"')" 'RUNNING 4'
+  in_host test -e "$ROOT/run/ipu/lease.json"
+  crun_alone delete --force job
+  wait_until 10 has_leases 0
+  PLAIN=yes bundle_for crun ".root.path = \"$ROOT\" | $CAPABILITIES | .annotations = {\"graphcore.ai/ipu.count\": \"3\"} | $hooks"
+  run ! crun_alone create --bundle "$BUNDLE" job
+  host_stop syslog
+  assert_contains "$(in_host cat /run/syslog)" "container job: graphcore.ai/ipu.count='3' is not accepted"
+  in_host rm -f /run/syslog /dev/log
 }
 
 @test "as prestart and as createRuntime: one lease" {
