@@ -174,7 +174,7 @@ check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TES
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel
-check-e2e: all $(O)/bin/cri-client ## real dockerd, containerd and runc on a throw-away host (root)
+check-e2e: all $(O)/bin/cri-client ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
 .PHONY: check-fault
@@ -216,11 +216,13 @@ MAN_PAGES := $(wildcard man/*.[0-9])
 UNITS := $(wildcard packaging/systemd/*)
 HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
+man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g'
 .PHONY: install uninstall
 install: all ## install below DESTDIR and PREFIX; configures no engine, enables no unit, makes no user
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach b,$(BINS),install -m 0755 $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
-	$(foreach m,$(MAN_PAGES),install -D -m 0644 $(m) '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
+	install -d $(foreach s,1 5 7 8,'$(DESTDIR)$(MANDIR)/man$(s)')
+	$(foreach m,$(MAN_PAGES),$(man_paths) $(m) | install -m 0644 /dev/stdin '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
 	ln -sf gc-docker '$(DESTDIR)$(BINDIR)/gc-podman'
 	ln -sf gc-docker.1 '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	install -d '$(DESTDIR)$(SYSTEMDUNITDIR)'
