@@ -7,6 +7,13 @@ MAKEFLAGS += --no-builtin-rules --warn-undefined-variables
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
+# As many jobs as there are processors, where the caller names no number. MAKEFLAGS does not have the
+# caller's -j yet while this file is read.
+JOBS := $(shell nproc)
+ifeq ($(filter -j% --jobs%,$(shell tr '\0' ' ' </proc/$$PPID/cmdline; echo " $$MAKEFLAGS")),)
+MAKEFLAGS += -j$(JOBS)
+endif
+
 VERSION := $(strip $(shell cat VERSION))
 
 # What a packager may set.
@@ -28,27 +35,42 @@ LOGROTATEDIR ?= /etc/logrotate.d
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
-CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
-AR := $(if $(filter default undefined,$(origin AR)),gcc-ar,$(AR))
+# A compiler cache is used where there is one. The sloppiness is what it asks for with precompiled headers.
+ifneq ($(filter default undefined,$(origin CXX)),)
+CXX := $(if $(shell command -v ccache),ccache )g++
+endif
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+export CCACHE_BASEDIR := $(CURDIR)
+AR := $(if $(filter default undefined,$(origin AR)),ar,$(AR))
 CXXFLAGS ?=
 CPPFLAGS ?=
 LDFLAGS ?=
 PKG_CONFIG ?= pkg-config
 PROTOC ?= protoc
 V ?= 0
+# 0: every unit reads its headers itself, and so must include all that it uses.
+PCH ?= 1
 TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
 CI ?= false
+# Which tests, by name, and which folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
 TEST ?=
-export TESTS_MUST_RUN TEST FLAVOR
+ROOM ?=
+export TESTS_MUST_RUN TEST ROOM FLAVOR
 
 O := build/$(FLAVOR)
 GEN := $(O)/gen
 
 # Flavours: the same rules, another folder.
-FLAVOR_CXX_release := -O2 -g -D_FORTIFY_SOURCE=2
+# Release programs have line tables, enough for a backtrace; for a debugger there is FLAVOR=debug.
+FLAVOR_CXX_release := -O2 -g1 -D_FORTIFY_SOURCE=2
 FLAVOR_CXX_debug := -O0 -g3 -Werror
 FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-pointer
 FLAVOR_CXX_tsan := -O1 -g -Werror -fsanitize=thread -fno-omit-frame-pointer
+# Added to these for the tests' own objects. -O1 compiles fastest; the models explore for seconds.
+TEST_CXX_release := -O1
+TEST_CXX_debug :=
+TEST_CXX_asan :=
+TEST_CXX_tsan :=
 FLAVOR_LD_release :=
 FLAVOR_LD_debug :=
 FLAVOR_LD_asan := -fsanitize=address,undefined
@@ -72,12 +94,15 @@ TESTS :=
 BENCHES :=
 include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
 
+# Each step of a build prints "[n/N] WHAT FILE". How many there are is asked of make itself, when the first one
+# is done; a make below another one that counts already does not count.
+STEPS = $(eval STEPS := $(shell $(MAKE) --no-print-directory -n STEPS=1 V=0 $(MAKECMDGOALS) 2>/dev/null | grep -c '^printf .* \[%d/%d\]'))$(STEPS)
+step = $(eval DONE += x)$(words $(DONE))
+DONE :=
 ifeq ($(V),1)
 say =
-quiet =
 else
-say = @printf '  %-7s %s\n' $(1) '$(2)';
-quiet = @
+say = @printf '  [%d/%d] %-7s %s\n' $(step) $(STEPS) $(1) '$(2)';
 endif
 
 # The package flags are asked for when a recipe runs, so that `make deps` can install pkg-config first.
@@ -88,18 +113,21 @@ pkg_libs = $(if $(strip $(2)),$$($(PKG_CONFIG) $(1) --libs $(2)))
 # ---- libraries and programs --------------------------------------------------------------------
 # LIB_x_SRCS, LIB_x_DEPS (our libraries), LIB_x_PKGS (pkg-config), LIB_x_PROTOS (generated first).
 objs = $(patsubst $(GEN)/%.cc,$(GEN)/%.o,$(patsubst %.cc,$(O)/%.o,$(filter-out $(GEN)/%,$(1))) $(filter $(GEN)/%,$(1)))
-all_libs = $(foreach d,$(1),$(d) $(call all_libs,$(LIB_$(d)_DEPS)))
+# These libraries, and all that they need.
+all_libs = $(sort $(foreach d,$(1),$(LIB_$(d)_ALL)))
 archives = $(foreach d,$(call all_libs,$(1)),$(O)/lib$(d).a)
 packages = $(sort $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PKGS)))
 protos = $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PROTOS))
+# What gcc reads instead of the headers that most units include. One with JSON, for those that include it.
+JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' base netns vipu hook cmd)
+pch_of = $(if $(filter $(1),$(JSON_UNITS)),json,std)
 
+# LIB_x_ALL needs those of its LIB_x_DEPS: LIBS has the libraries in an order in which they can be linked.
 define library
-LIB_$(1)_DEPS ?=
 LIB_$(1)_PKGS ?=
 LIB_$(1)_PROTOS ?=
-LIB_$(1)_FLAGS ?=
-$(call objs,$(LIB_$(1)_SRCS)): PKGS = $$(call packages,$(1))
-$(call objs,$(LIB_$(1)_SRCS)): FLAGS = $$(LIB_$(1)_FLAGS)
+LIB_$(1)_ALL := $(sort $(1) $(foreach d,$(LIB_$(1)_DEPS),$(if $(LIB_$(d)_ALL),$(LIB_$(d)_ALL),$(error $(1) stands before $(d), which it needs))))
+$(call objs,$(LIB_$(1)_SRCS)): private PKGS = $$(call packages,$(1))
 $(call objs,$(LIB_$(1)_SRCS)): | $$(call protos,$(1))
 $(O)/lib$(1).a: $(call objs,$(LIB_$(1)_SRCS))
 ALL_OBJS += $(call objs,$(LIB_$(1)_SRCS))
@@ -110,38 +138,65 @@ define program
 BIN_$(1)_PKGS ?=
 BIN_$(1)_STATIC ?=
 BIN_$(1)_FLAGS ?=
-$(call objs,$(BIN_$(1)_SRCS)): PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
-$(call objs,$(BIN_$(1)_SRCS)): FLAGS = $$(BIN_$(1)_FLAGS)
+$(call objs,$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
+$(call objs,$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
 $(call objs,$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
-$(O)/bin/$(1): PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
-$(O)/bin/$(1): LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
-$(O)/bin/$(1): PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
+$(O)/bin/$(1): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
+$(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
+$(O)/bin/$(1): private PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
 $(O)/bin/$(1): $(call objs,$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
 ALL_OBJS += $(call objs,$(BIN_$(1)_SRCS))
 endef
 
 ALL_OBJS :=
-$(foreach l,$(LIBS),$(eval LIB_$(l)_DEPS ?=)$(eval LIB_$(l)_PKGS ?=)$(eval LIB_$(l)_PROTOS ?=))
+FLAGS :=
+$(foreach l,$(LIBS),$(eval LIB_$(l)_DEPS ?=)$(eval LIB_$(l)_ALL :=))
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
-# Every object depends on the flags, which change only when the command line or the version does.
+# Every object depends on the flags, which change only when the command line does.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(ALL_LDFLAGS) $(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
+	@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(O)/%.o: %.cc $(O)/flags | $(O)/deps.ok
+# One object alone depends on where things are installed: hook/config/paths.cc.
+$(O)/paths: FORCE
 	@mkdir -p $(@D)
-	$(call say,CXX,$<)$(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+	@echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
+# -fpch-preprocess is for compiler caches.
+use_pch = $(if $(filter 1,$(PCH)),-Winvalid-pch -fpch-preprocess -include $(O)/pch/$(1).h)
+
+PCHS := $(if $(filter 1,$(PCH)),$(patsubst packaging/pch/%,$(O)/pch/%.gch,$(wildcard packaging/pch/*.h)))
+$(O)/pch/std.h.gch: PKGS :=
+$(O)/pch/json.h.gch: PKGS := nlohmann_json
+$(O)/pch/test.h.gch: PKGS := gtest gmock
+$(O)/pch/std.h.gch $(O)/pch/json.h.gch: FLAGS :=
+$(O)/pch/test.h.gch: FLAGS := $(TEST_CXX_$(FLAVOR))
+$(O)/pch/%.h.gch: packaging/pch/%.h $(O)/flags | $(O)/deps.ok
+	@mkdir -p $(@D)
+	@cp $< $(@:.gch=)
+	$(call say,PCH,$<)$(COMPILE) $(call pkg_cflags,$(PKGS)) -x c++-header -o $@ $(@:.gch=)
+
+$(O)/tests/%.o: tests/%.cc $(O)/flags $(PCHS) | $(O)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(COMPILE) $(TEST_CXX_$(FLAVOR)) $(call use_pch,test) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+
+$(O)/%.o: %.cc $(O)/flags $(PCHS) | $(O)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(COMPILE) $(call use_pch,$(call pch_of,$<)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
 $(GEN)/%.o: $(GEN)/%.cc $(O)/flags | $(O)/deps.ok
 	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) -std=c++20 -fPIE $(FLAVOR_CXX_$(FLAVOR)) -w $(CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
+# Thin: they name the objects, and hold none.
 $(O)/lib%.a:
 	@mkdir -p $(@D)
-	$(call say,AR,$@)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
+	$(call say,AR,$@)rm -f $@ && $(AR) rcsDT $@ $(filter %.o,$^)
 
 $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
@@ -164,13 +219,18 @@ FORCE:
 .PHONY: FORCE
 
 # ---- targets -------------------------------------------------------------------------------------
+.PHONY: compile_commands.json
+compile_commands.json: ## for clangd and clang-tidy: how each file is compiled
+	@packaging/deps.sh build
+	@tests/lint/compile_commands.sh $(CURDIR) $(lastword $(CXX)) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) >$@
 .PHONY: all
 all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, debug, asan or tsan; V=1 shows commands)
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
 	@tests/run.sh unit kernel e2e fault
-check-unit: all $(UNIT_TESTS:%=$(O)/bin/%) ## pure code and contract suites (TEST=pattern selects)
+# Without the packages of e2e, and without the programs, but for tests that run them.
+check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel

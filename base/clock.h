@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -32,6 +34,8 @@ void sleep_for(std::chrono::milliseconds time, const Deadline& deadline);
 
 // Milliseconds since 1970 by the wall clock: for records that people read, never for waiting.
 [[nodiscard]] int64_t unix_millis();
+// What gives such milliseconds.
+using WallClock = std::function<int64_t()>;
 
 // UNIX_MILLIS as RFC 3339 in UTC with milliseconds: "2026-11-20T10:04:19.250Z".
 [[nodiscard]] std::string rfc3339(int64_t unix_millis);

@@ -6,6 +6,7 @@ LIB_hook_DEPS := netns vipu base
 LIB_hook_PKGS := sqlite3 nettle
 
 # The one place that knows where things are installed.
-$(O)/hook/config/paths.o: CPPFLAGS += -DIPU_VERSION='"$(VERSION)"' -DIPU_BINDIR='"$(BINDIR)"' \
+$(O)/hook/config/paths.o: $(O)/paths
+$(O)/hook/config/paths.o: private CPPFLAGS += -DIPU_VERSION='"$(VERSION)"' -DIPU_BINDIR='"$(BINDIR)"' \
   -DIPU_LIBEXECDIR='"$(LIBEXECDIR)"' -DIPU_SYSCONFDIR='"$(SYSCONFDIR)"' \
   -DIPU_STATEDIR='"$(STATEDIR)"' -DIPU_RUNDIR='"$(RUNDIR)"'

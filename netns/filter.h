@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "netns/attach.h"
 #include "netns/namespace.h"
+#include "netns/types.h"
 
 namespace netns {
 

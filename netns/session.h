@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "netns/address.h"
 #include "netns/namespace.h"
+#include "netns/types.h"
 
 namespace netns {
 
@@ -25,11 +26,6 @@ struct Link {
   uint32_t mtu = 0;
   bool is_up = false;        // set up by the administrator
   bool is_ethernet = false;  // and no loopback
-};
-
-enum class MacvlanMode {
-  kPrivate,  // containers of one parent do not reach each other
-  kBridge,   // they do, where they are each other's peers
 };
 
 struct Macvlan {

@@ -1,31 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-# One unit-test program a library, linked with that library alone: a library that needs more than it
-# declares does not link here.
-UNIT_TESTS := $(patsubst tests/unit/%/,unit-%,$(wildcard tests/unit/*/))
-KERNEL_TESTS := $(patsubst tests/kernel/%/,kernel-%,$(wildcard tests/kernel/*/))
+# One test program for each folder that has tests: tests/unit/hook/ledger is unit-hook-ledger. It is linked
+# with the library of that folder alone, here hook-ledger: one that needs more than it declares does not link.
+test_folders := $(patsubst tests/%,%,$(shell find tests/unit tests/kernel -name '*_test.cc' -printf '%h\n' | sort -u))
+dashed = $(subst /,-,$(1))
+UNIT_TESTS := $(call dashed,$(filter unit/%,$(test_folders)))
+KERNEL_TESTS := $(call dashed,$(filter kernel/%,$(test_folders)))
 TESTS += $(UNIT_TESTS) $(KERNEL_TESTS)
 
-test_srcs = $(wildcard tests/$(1)/$(2)/*.cc tests/$(1)/$(2)/*/*.cc)
 define test_program
-BIN_$(1)-$(2)_SRCS := $(call test_srcs,$(1),$(2))
-BIN_$(1)-$(2)_DEPS := $(2)
-BIN_$(1)-$(2)_PKGS := gtest_main gtest gmock
-BIN_$(1)-$(2)_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
+BIN_$(call dashed,$(1))_SRCS := $(wildcard tests/$(1)/*.cc)
+BIN_$(call dashed,$(1))_DEPS := $(filter $(call dashed,$(patsubst unit/%,%,$(patsubst kernel/%,%,$(1)))),$(LIBS))
+BIN_$(call dashed,$(1))_PKGS := gtest_main gtest gmock
+BIN_$(call dashed,$(1))_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
 endef
-$(foreach t,$(UNIT_TESTS) $(KERNEL_TESTS),$(eval $(call test_program,$(word 1,$(subst -, ,$(t))),$(word 2,$(subst -, ,$(t))))))
+$(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
+# Those that `make check-unit` builds: of the folder ROOM, or with a suite that TEST names, or all.
+chosen_unit_tests := $(if $(ROOM),$(filter unit-$(call dashed,$(ROOM)) unit-$(call dashed,$(ROOM))-%,$(UNIT_TESTS)),$\
+  $(if $(TEST),$(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(TEST)'))),$(UNIT_TESTS)))
+
+$(foreach t,$(filter unit-hook-%,$(UNIT_TESTS)),$(eval BIN_$(t)_DEPS := hook))
 # The model of the simulator is tested without its program; the messages against bytes.
 BIN_unit-vipu_DEPS := vipu_simulator vipu vipu_proto
 BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
 # Starts of whole containers against a simulated POD, by many processes.
 BIN_kernel-storm_DEPS := hook
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
-# The part of unit-hook that the sanitizers run, which build slowly.
-TESTS += unit-ledger
-$(eval $(call test_program,unit,ledger))
-BIN_unit-ledger_SRCS := $(wildcard tests/unit/hook/ledger/*.cc)
-BIN_unit-ledger_DEPS := hook
 # Addresses that many processes take at the same time.
 BIN_kernel-ledger_DEPS := hook
+# They run these programs.
+$(O)/bin/unit-vipu $(O)/bin/kernel-storm: | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation quick_look

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "netns/address.h"
-#include "netns/attach.h"
+#include "netns/types.h"
 
 namespace hook {
 

@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/events.h"
+#include "hook/ledger/history.h"
+#include "hook/ledger/sqlite.h"
 
 namespace hook {
 namespace {

@@ -9,10 +9,12 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "hook/ledger/sqlite.h"
 
 namespace hook {
 
+namespace sqlite {
+class Database;
+}
 struct Event;
 
 // A line of the log: the number of its event, and the SHA-256 of its bytes, without the newline.

@@ -8,6 +8,7 @@
 #include "hook/ledger/queue.h"
 #include "hook/ledger/rows.h"
 #include "hook/ledger/schema.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hook/ledger/sqlite.h"
 
 namespace hook {
 

@@ -3,6 +3,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "hook/ledger/ledger.h"
+#include "hook/ledger/sqlite.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "hook/ledger/audit_log.h"
-#include "hook/ledger/sqlite.h"
 
 namespace hook {
 
@@ -73,12 +72,5 @@ class Events {
  private:
   Store& store_;
 };
-
-// As rows, inside a transaction of the caller. The number of EVENT is not looked at.
-base::Status insert_event(sqlite::Database& database, const Event& event);
-// CONDITION is SQL; its one parameter is the text or number VALUE.
-base::Result<std::vector<Event>> select_events(sqlite::Database& database,
-                                               std::string_view condition, int64_t value,
-                                               uint32_t limit);
 
 }  // namespace hook

@@ -34,4 +34,11 @@ base::Status commit(Store& store, sqlite::Transaction& transaction);
 // twice.
 base::Status forget_history(Store& store, int64_t before_ms);
 
+// As rows, inside a transaction of the caller. The number of EVENT is not looked at.
+base::Status insert_event(sqlite::Database& database, const Event& event);
+// CONDITION is SQL; its one parameter is the text or number VALUE.
+base::Result<std::vector<Event>> select_events(sqlite::Database& database,
+                                               std::string_view condition, int64_t value,
+                                               uint32_t limit);
+
 }  // namespace hook

@@ -9,8 +9,8 @@
 
 #include "base/process.h"
 #include "netns/address.h"
-#include "netns/attach.h"
 #include "netns/namespace.h"
+#include "netns/types.h"
 
 namespace hook {
 

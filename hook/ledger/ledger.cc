@@ -14,6 +14,7 @@
 #include "hook/ledger/reserve.h"
 #include "hook/ledger/rows.h"
 #include "hook/ledger/schema.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {
@@ -52,7 +53,12 @@ Status use_wal(sqlite::Database& database) {
 
 // A ledger that is gone must not be taken for a new one: what it had may be there still. And what
 // SQLite needs to open it must be there on a full disk as well.
-Result<Ledger> Ledger::open(const std::string& path, WallClock now) {
+Ledger::Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+Ledger::Ledger(Ledger&&) noexcept = default;
+Ledger& Ledger::operator=(Ledger&&) noexcept = default;
+Ledger::~Ledger() = default;
+
+Result<Ledger> Ledger::open(const std::string& path, base::WallClock now) {
   TRY_CTX("ledger", base::ensure_dir(directory_of(path), 0700));
   const Gate gate = TRY(Gate::enter(path, Gate::Way::kOpen));
   struct stat status {};
@@ -65,7 +71,7 @@ Result<Ledger> Ledger::open(const std::string& path, WallClock now) {
   return open_inside(path, std::move(now));
 }
 
-Result<Ledger> Ledger::open_inside(const std::string& path, WallClock now) {
+Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now) {
   sqlite::Database database = TRY(sqlite::Database::open(path, kBusyMs));
   AuditLog audit(audit_log_of(path));
   Ledger ledger(

@@ -17,11 +17,14 @@
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
-#include "hook/ledger/sqlite.h"
-#include "hook/ledger/store.h"
 #include "hook/ledger/transitions.h"
 
 namespace hook {
+
+struct Store;
+namespace sqlite {
+class Transaction;
+}
 
 // A partition that was made ahead, by its name. Without a GCD its only one is meant.
 struct NamedPartition {
@@ -73,10 +76,15 @@ struct AttachedNamespace {
 // itself refuses a partition, an IPU, an address or a MAC that another live lease holds (kExists).
 class Ledger {
  public:
+  Ledger(Ledger&&) noexcept;
+  Ledger& operator=(Ledger&&) noexcept;
+  ~Ledger();
+
   // The ledger at PATH, made with its directory if absent (0700). kUnsupported if a newer version
   // of the product wrote it that this one must not write after. kInternal, with what to do, if it
   // is damaged, as far as that is seen by opening it.
-  static base::Result<Ledger> open(const std::string& path, WallClock now = base::unix_millis);
+  static base::Result<Ledger> open(const std::string& path,
+                                   base::WallClock now = base::unix_millis);
 
   // What the ledger at PATH says now, in memory: whatever is done to it changes no file. An absent
   // one is empty.
@@ -171,8 +179,8 @@ class Ledger {
   base::Result<int64_t> data_version();
 
  private:
-  explicit Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
-  static base::Result<Ledger> open_inside(const std::string& path, WallClock now);
+  explicit Ledger(std::unique_ptr<Store> store);
+  static base::Result<Ledger> open_inside(const std::string& path, base::WallClock now);
   base::Status migrate();
   base::Result<int64_t> compatible_from();
   base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);

@@ -7,6 +7,7 @@
 #include "hook/ledger/rail_choice.h"
 #include "hook/ledger/reserve.h"
 #include "hook/ledger/rows.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 

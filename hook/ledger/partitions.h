@@ -13,10 +13,11 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "hook/ledger/lease.h"
-#include "hook/ledger/store.h"
 #include "vipu/controller.h"
 
 namespace hook {
+
+struct Store;
 
 enum class PartitionKind {
   kNamed,    // made by an operator

@@ -8,9 +8,10 @@
 
 #include "base/process.h"
 #include "base/result.h"
-#include "hook/ledger/store.h"
 
 namespace hook {
+
+struct Store;
 
 struct Waiter {
   int64_t ticket = 0;    // given by enter(): grows, and is never given twice

@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hook/ledger/ledger.h"
 #include "hook/ledger/rows.h"
+#include "hook/ledger/store.h"
 
 namespace hook {
 namespace {

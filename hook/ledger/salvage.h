@@ -10,6 +10,10 @@
 
 namespace hook {
 
+namespace sqlite {
+class Database;
+}
+
 struct Salvaged {
   std::vector<Lease> leases;  // live ones
   std::vector<PartitionRecord> partitions;

@@ -2,7 +2,6 @@
 // The database of a ledger, its clock and its history, which the parts of the ledger share.
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,12 +17,9 @@
 
 namespace hook {
 
-// Milliseconds since 1970.
-using WallClock = std::function<int64_t()>;
-
 struct Store {
   sqlite::Database database;
-  WallClock now = base::unix_millis;
+  base::WallClock now = base::unix_millis;
   AuditLog audit = {};
   Notes notes = {};
 };

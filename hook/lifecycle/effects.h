@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
-#include "netns/attach.h"
+#include "netns/types.h"
 
 namespace hook {
 

@@ -12,7 +12,7 @@
 #include "hook/ledger/lease.h"
 #include "hook/oci/spec.h"
 #include "hook/plan/orders.h"
-#include "netns/attach.h"
+#include "netns/types.h"
 #include "vipu/types.h"
 
 namespace hook {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "netns/attach.h"
 #include "netns/namespace.h"
 #include "netns/session.h"
+#include "netns/types.h"
 
 namespace netns::internal {
 
