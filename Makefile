@@ -276,7 +276,7 @@ MAN_PAGES := $(wildcard man/*.[0-9])
 UNITS := $(wildcard packaging/systemd/*)
 HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
-man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g'
+man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
 .PHONY: install uninstall
 install: all ## install below DESTDIR and PREFIX; configures no engine, enables no unit, makes no user
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
