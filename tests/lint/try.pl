@@ -2,16 +2,7 @@
 # Prints "FILE:LINE MESSAGE" for each TRY that try.sh forbids, in the files of its arguments.
 use strict;
 use warnings;
-
-# The text with comments, literals and preprocessor lines blanked; line numbers stay.
-sub code_of {
-  my ($text) = @_;
-  my $blank = sub { my ($part) = @_; $part =~ s/[^\n]/ /g; return $part; };
-  my $string = qr{R"(\w*)\(.*?\)\g{-1}"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'}s;
-  $text =~ s{//[^\n]*|/\*.*?\*/|$string}{$blank->($&)}gse;
-  $text =~ s{^[ \t]*#(?:[^\n]*\\\n)*[^\n]*}{$blank->($&)}gme;
-  return $text;
-}
+require 'code.pl';
 
 # What a "{" opens, from the code of its statement before it: "initializer", "lambda", or "block", which is
 # anything that ends the statement.

@@ -8,5 +8,5 @@ set -uo pipefail
 
 while IFS= read -r line; do
   finding "${line%% *}" "${line#* }"
-done < <(files '*.cc' '*.h' | xargs -r perl tests/lint/try.pl)
+done < <(files '*.cc' '*.h' | xargs -r perl -I tests/lint tests/lint/try.pl)
 finish
