@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 failed=()
-for check in layering headers try sizes text format shell man units; do
+for check in layering layering_test headers try sizes text format shell man units; do
   if ./"$check.sh"; then
     echo "lint: $check: ok"
   else
