@@ -5,4 +5,4 @@ set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"
 
-files '*.cc' '*.h' | xargs -r clang-format --dry-run -Werror
+files '*.cc' '*.h' | xargs -r -P "$(nproc)" -n 40 clang-format --dry-run -Werror

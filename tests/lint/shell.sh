@@ -5,4 +5,4 @@ set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"
 
-files '*.sh' '*.bash' '*.bats' .ci/run | xargs -r shellcheck --external-sources
+files '*.sh' '*.bash' '*.bats' .ci/run | xargs -r -P "$(nproc)" -n 8 shellcheck --external-sources

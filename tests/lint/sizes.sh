@@ -6,14 +6,11 @@ set -uo pipefail
 . "$(dirname "$0")/files.sh"
 
 check() { # LIMIT PATTERN...
-  local limit=$1 file lines
-  shift
-  while IFS= read -r file; do
-    lines=$(wc -l <"$file")
-    [ "$lines" -le "$limit" ] || finding "$file:$lines" "longer than $limit lines"
-  done < <(files "$@")
+  finding_each "longer than $1 lines" < <(
+    files "${@:2}" | xargs -r awk -v limit="$1" 'FNR == limit + 1 { print FILENAME ":" FNR ":" }'
+  )
 }
 
 check 200 '*.h'
-check 400 '*.cc' '*.sh' '*.bash' '*.bats' '*.proto'
+check 400 '*.cc' '*.sh' '*.bash' '*.bats' '*.pl' '*.proto'
 finish

@@ -8,19 +8,19 @@ set -uo pipefail
 # Documents, data and one-line files carry no licence line.
 mapfile -t licensed < <(files '*.cc' '*.h' '*.proto' '*.sh' '*.bash' '*.bats' '*.pl' '*.mk' '*.toml' '*.conf' \
   Makefile .ci/run .clang-tidy 'man/*.[0-9]')
-for file in "${licensed[@]}"; do
-  head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0$' ||
-    finding "$file:1" 'has no SPDX-License-Identifier in its first two lines'
-done
+finding_each 'has no SPDX-License-Identifier in its first two lines' < <(
+  printf '%s:1\n' "${licensed[@]}" |
+    grep -vxFf <(awk 'FNR <= 2 && /SPDX-License-Identifier: Apache-2.0$/ { print FILENAME ":1" }' "${licensed[@]}")
+)
 
 # Files under tests/data are input as it comes.
 mapfile -t all < <(files | grep -v '^tests/data/')
 finding_each 'white space at the end of the line' < <(grep -HInE '[[:blank:]]+$' "${all[@]}")
 finding_each 'carriage return' < <(grep -HIn $'\r' "${all[@]}")
 finding_each 'tab' < <(printf '%s\n' "${all[@]}" | grep -vE '(^|/)Makefile$|\.mk$' | xargs -r grep -HIn $'\t')
-for file in "${all[@]}"; do
-  [ -z "$(tail -c 1 "$file")" ] || finding "$file:$(wc -l <"$file")" 'no newline at the end of the file'
-done
+finding_each 'no newline at the end of the file' < <(
+  perl -ne 'if (eof) { print "$ARGV:$.:\n" if !/\n\z/; close ARGV }' "${all[@]}"
+)
 
 finding_each 'a path of one machine' < <(grep -HInE '(^|[^[:alnum:]_./$}-])/(work|home)/[[:alnum:]]' "${all[@]}")
 finding_each 'a host of one network' < <(
