@@ -33,7 +33,7 @@ Result<hook::Ledger> or_who_may(Result<hook::Ledger> ledger) {
 }  // namespace
 
 void Options::output(Output& target) {
-  parsed({"-o,--output", "table|json", "For people (default) or for programs"},
+  parsed({"-o,--output", "table|json", "Print a table for people (default) or JSON for programs"},
          [&target](const std::string& text) -> Status {
            target = TRY(parse_output(text));
            return {};
@@ -41,7 +41,7 @@ void Options::output(Output& target) {
 }
 
 void Options::pool(std::string& target) {
-  text({"--pool", "NAME", "Pool of the configuration (default: the first)"}, target);
+  text({"--pool", "NAME", "Use this pool (default: the first of the configuration)"}, target);
 }
 
 void Options::argument(const char* name, std::string& target, const char* help) {
@@ -98,15 +98,22 @@ void Options::parsed(const Option& option, std::function<Status(const std::strin
       ->type_name(option.value);
 }
 
-CLI::App& add_group(CLI::App& parent, const char* name, const char* help) {
-  CLI::App* group = parent.add_subcommand(name, help);
-  group->require_subcommand(1);
+std::string examples_text(std::string_view examples) {
+  const std::vector<std::string_view> lines = base::split(examples, '\n');
+  std::string text = lines.size() == 1 ? "Example:" : "Examples:";
+  for (const std::string_view line : lines) text += str("\n  ", line);
+  return text;
+}
+
+CLI::App& add_group(CLI::App& parent, const About& about) {
+  CLI::App* group = parent.add_subcommand(about.name, about.help);
+  group->require_subcommand(1)->footer(examples_text(about.examples));
   return *group;
 }
 
-Options add_command(CLI::App& parent, const char* name, const char* help, Command& chosen,
-                    Command run) {
-  CLI::App* command = parent.add_subcommand(name, help);
+Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run) {
+  CLI::App* command = parent.add_subcommand(about.name, about.help);
+  command->footer(examples_text(about.examples));
   command->callback([&chosen, run = std::move(run)] { chosen = run; });
   return Options(*command);
 }

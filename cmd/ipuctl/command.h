@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -61,11 +62,20 @@ class Options {
   CLI::App& app_;
 };
 
+// What --help says of a command: what it does, and at the end command lines that work as printed,
+// one each line of EXAMPLES.
+struct About {
+  const char* name;
+  const char* help;
+  const char* examples;
+};
+
+// How --help shows EXAMPLES.
+[[nodiscard]] std::string examples_text(std::string_view examples);
 // A command that only has others below it, one of which must be given.
-CLI::App& add_group(CLI::App& parent, const char* name, const char* help);
+CLI::App& add_group(CLI::App& parent, const About& about);
 // Adds a command; if it is the one that is called, CHOSEN becomes RUN.
-Options add_command(CLI::App& parent, const char* name, const char* help, Command& chosen,
-                    Command run);
+Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run);
 
 // The families of commands.
 void add_lease_commands(CLI::App& app, Command& chosen);

@@ -69,9 +69,9 @@ Result<Outcome> run_doctor(Output output) {
 
 void add_doctor(CLI::App& app, Command& chosen) {
   const auto output = std::make_shared<Output>(Output::kTable);
-  add_command(app, "doctor", "Say what is wrong with this host, and what to do", chosen, [output] {
-    return run_doctor(*output);
-  }).output(*output);
+  const About about{"doctor", "Check this host and print what to do about each problem",
+                    "ipuctl doctor"};
+  add_command(app, about, chosen, [output] { return run_doctor(*output); }).output(*output);
 }
 
 }  // namespace ipuctl

@@ -173,32 +173,44 @@ Result<Outcome> run_audit_verify(const AuditOptions& options) {
 
 void add_explain(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<ExplainOptions>();
-  Options declared = add_command(app, "explain", "Tell what happened to a lease, and what is next",
-                                 chosen, [options] { return run_explain(*options); });
+  Options declared =
+      add_command(app,
+                  {"explain", "Explain what happened to a lease, or what would happen to a bundle",
+                   "ipuctl explain $(docker ps -lq)"},
+                  chosen, [options] { return run_explain(*options); });
   declared.output(options->output);
-  declared.text({"LEASE", "", "Id of a lease or a container, or the start of one"}, options->lease);
-  declared.text({"--bundle", "DIR", "Show how the config.json of this bundle would be changed"},
+  declared.text({"LEASE", "", "Id of a lease or container, or its beginning"}, options->lease);
+  declared.text({"--bundle", "DIR", "Show how the runtime would change the config.json in DIR"},
                 options->bundle);
 }
 
 void add_events(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<EventsOptions>();
-  Options declared = add_command(app, "events", "List what happened, in its order", chosen,
-                                 [options] { return run_events(*options); });
+  Options declared =
+      add_command(app,
+                  {"events", "List the events of leases and partitions, oldest first",
+                   "ipuctl events --since 24h\nipuctl events --follow -o json"},
+                  chosen, [options] { return run_events(*options); });
   declared.output(options->output);
-  declared.flag("-f,--follow", options->follow, "Go on with what happens from now on");
-  declared.text({"--since", "NUMBER|TIME", "After this event, or of the last 10m, 24h, 7d"},
-                options->since);
-  declared.text({"--lease", "LEASE", "Only of this lease or container"}, options->lease);
+  declared.flag("-f,--follow", options->follow, "Print new events as they happen");
+  declared.text(
+      {"--since", "NUMBER|TIME", "List only events after this number, or of the last 10m, 24h, 7d"},
+      options->since);
+  declared.text({"--lease", "LEASE", "List only events of this lease or container"},
+                options->lease);
 }
 
 void add_audit(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "audit", "The audit log");
+  CLI::App& group = add_group(app, {"audit", "Check the audit log", "ipuctl audit verify"});
   const auto options = std::make_shared<AuditOptions>();
-  Options declared = add_command(group, "verify", "Look for lines that were changed or removed",
-                                 chosen, [options] { return run_audit_verify(*options); });
+  Options declared =
+      add_command(group,
+                  {"verify", "Find lines of the audit log that were changed, removed or moved",
+                   "ipuctl audit verify"},
+                  chosen, [options] { return run_audit_verify(*options); });
   declared.output(options->output);
-  declared.arguments("FILE", options->files, "Oldest first (default: the log and those rotated)");
+  declared.arguments("FILE", options->files,
+                     "Files to check, oldest first (default: the log and its rotated files)");
 }
 
 }  // namespace

@@ -143,48 +143,56 @@ Result<Outcome> run_gc(const GcOptions& options) {
 
 void add_ps(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<ListOptions>();
-  Options declared = add_command(app, "ps", "List the leases of this host's containers", chosen,
-                                 [options] { return run_ps(*options); });
+  Options declared =
+      add_command(app, {"ps", "List the leases of this host's containers", "ipuctl ps -o json"},
+                  chosen, [options] { return run_ps(*options); });
   declared.output(options->output);
-  declared.text({"--pool", "NAME", "Only of this pool"}, options->pool);
+  declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }
 
 void add_queue(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<ListOptions>();
-  Options declared = add_command(app, "queue", "List who waits for IPUs, in order of arrival",
-                                 chosen, [options] { return run_queue(*options); });
+  Options declared = add_command(
+      app, {"queue", "List the containers that wait for IPUs, in order of arrival", "ipuctl queue"},
+      chosen, [options] { return run_queue(*options); });
   declared.output(options->output);
-  declared.text({"--pool", "NAME", "Only of this pool"}, options->pool);
+  declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }
 
 void add_lease(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "lease", "Leases");
+  CLI::App& group =
+      add_group(app, {"lease", "Show and refresh leases", "ipuctl lease show $(docker ps -lq)"});
   const auto options = std::make_shared<LeaseOptions>();
-  Options declared = add_command(group, "show", "Show one lease", chosen,
-                                 [options] { return run_lease_show(*options); });
+  Options declared =
+      add_command(group, {"show", "Show one lease", "ipuctl lease show $(docker ps -lq) -o json"},
+                  chosen, [options] { return run_lease_show(*options); });
   declared.output(options->output);
-  declared.argument("LEASE", options->lease, "Id of a lease or a container, or the start of one");
+  declared.argument("LEASE", options->lease, "Id of a lease or container, or its beginning");
   const auto output = std::make_shared<Output>(Output::kTable);
-  add_command(group, "refresh", "Follow partitions that the controller has relocated", chosen,
-              [output] { return run_lease_refresh(*output); })
-      .output(*output);
+  const About refresh{"refresh", "Update containers whose partition the controller has relocated",
+                      "ipuctl lease refresh"};
+  add_command(group, refresh, chosen, [output] {
+    return run_lease_refresh(*output);
+  }).output(*output);
 }
 
 void add_gc(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<GcOptions>();
-  Options declared = add_command(app, "gc", "Release what ended processes left", chosen,
-                                 [options] { return run_gc(*options); });
+  Options declared = add_command(
+      app, {"gc", "Release what ended processes left behind", "ipuctl gc --dry-run\nipuctl gc"},
+      chosen, [options] { return run_gc(*options); });
   declared.output(options->output);
-  declared.flag("--dry-run", options->dry_run, "Only say what would be released, and why");
-  declared.duration({"--timeout", "TIME", "Leave what is not done by then (default 5m)"},
+  declared.flag("--dry-run", options->dry_run,
+                "Print what would be released, and why; change nothing");
+  declared.duration({"--timeout", "TIME", "Stop after this time, such as 90s (default: 5m)"},
                     options->timeout);
 }
 
 void add_version(CLI::App& app, Command& chosen) {
   const auto output = std::make_shared<Output>(Output::kTable);
-  add_command(app, "version", "Show the version of the toolkit", chosen, [output] {
-    return run_version(*output);
-  }).output(*output);
+  add_command(app, {"version", "Print the version of the toolkit", "ipuctl version"}, chosen,
+              [output] { return run_version(*output); })
+      .output(*output);
 }
 
 }  // namespace

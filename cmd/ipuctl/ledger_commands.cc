@@ -27,11 +27,12 @@ Result<Outcome> run_dump(const Output& output) {
 }  // namespace
 
 void add_ledger_commands(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "ledger", "The ledger itself");
+  CLI::App& group =
+      add_group(app, {"ledger", "Inspect and repair the ledger", "ipuctl ledger check"});
   const auto output = std::make_shared<Output>(Output::kTable);
-  add_command(group, "dump", "Show all that is in it, with --output json", chosen, [output] {
-    return run_dump(*output);
-  }).output(*output);
+  const About about{"dump", "Count the rows of the ledger, or print all of it as JSON",
+                    "ipuctl ledger dump --output json"};
+  add_command(group, about, chosen, [output] { return run_dump(*output); }).output(*output);
   add_ledger_repair(group, chosen);
 }
 

@@ -141,24 +141,32 @@ Result<Outcome> run_rebuild(const RebuildOptions& options) {
 
 void add_check(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<CheckOptions>();
-  Options declared = add_command(group, "check", "Compare the ledger with itself and the world",
-                                 chosen, [options] { return run_check(*options); });
+  Options declared =
+      add_command(group,
+                  {"check", "Check the ledger, and compare it with the kernel and the controllers",
+                   "ipuctl ledger check --offline"},
+                  chosen, [options] { return run_check(*options); });
   declared.output(options->output);
-  declared.text({"--file", "PATH", "A copy instead of this host's ledger; with --offline"},
-                options->file);
-  declared.flag("--offline", options->offline, "Look at the database only");
+  declared.text(
+      {"--file", "PATH", "Check a copy instead of this host's ledger (requires --offline)"},
+      options->file);
+  declared.flag("--offline", options->offline, "Check the database only");
 }
 
 void add_rebuild(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<RebuildOptions>();
-  Options declared = add_command(group, "rebuild", "Make a new ledger from what exists", chosen,
-                                 [options] { return run_rebuild(*options); });
+  Options declared = add_command(
+      group,
+      {"rebuild", "Replace a damaged ledger with a new one", "ipuctl ledger rebuild --dry-run"},
+      chosen, [options] { return run_rebuild(*options); });
   declared.output(options->output);
-  declared.flag("--dry-run", options->dry_run, "Only say what would be in it");
-  declared.flag("--force", options->force, "Also where the ledger is whole");
+  declared.flag("--dry-run", options->dry_run,
+                "Print what the new ledger would contain; change nothing");
+  declared.flag("--force", options->force,
+                "Rebuild even if the ledger is undamaged, or IPUs of an unknown lease become free");
   declared.flag("--claim-unclaimed", options->claim_unclaimed,
-                "Partitions with names of ours that nobody claims are left over: for hosts that"
-                " have their controllers for themselves");
+                "Let 'ipuctl gc' remove unclaimed partitions c-* and w-* (only if no other host"
+                " uses the controllers)");
 }
 
 }  // namespace

@@ -80,8 +80,12 @@ int run(const Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Partitions, pools and leases of Graphcore IPUs for containers", "ipuctl");
-  app.require_subcommand(1);
+  CLI::App app("Manage the partitions, pools and leases of Graphcore IPUs for containers",
+               "ipuctl");
+  app.require_subcommand(1)->footer(
+      ipuctl::examples_text("ipuctl doctor\n"
+                            "ipuctl partition create p0 --size 4\n"
+                            "ipuctl ps"));
   Command command;
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);

@@ -155,11 +155,10 @@ Result<Outcome> run_ipu_attrs(const PartitionOptions& options) {
 using Run = Result<Outcome> (*)(const PartitionOptions&);
 
 // A command with the options that all have; DECLARE adds those of its own.
-void add_with(CLI::App& group, Command& chosen, const char* name, const char* help, Run run,
+void add_with(CLI::App& group, Command& chosen, const About& about, Run run,
               void (*declare)(Options&, PartitionOptions&)) {
   const auto options = std::make_shared<PartitionOptions>();
-  Options declared =
-      add_command(group, name, help, chosen, [options, run] { return run(*options); });
+  Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
   declared.output(options->output);
   declared.pool(options->pool);
   declare(declared, *options);
@@ -167,8 +166,7 @@ void add_with(CLI::App& group, Command& chosen, const char* name, const char* he
 
 void declare_list(Options& declared, PartitionOptions& options) {
   declared.flag("--holders", options.holders,
-                "Also show what each is for and which containers"
-                " have it");
+                "Also show the kind of each partition and the containers that hold it");
 }
 
 void declare_name(Options& declared, PartitionOptions& options) {
@@ -177,55 +175,77 @@ void declare_name(Options& declared, PartitionOptions& options) {
 
 void declare_wait(Options& declared, PartitionOptions& options) {
   declare_name(declared, options);
-  declared.duration({"--timeout", "TIME", "At most so long: 90s, 5m (default: the pool's)"},
-                    options.timeout);
+  declared.duration(
+      {"--timeout", "TIME", "Stop waiting after this time, such as 90s (default: the pool's)"},
+      options.timeout);
 }
 
 void declare_dry_run(Options& declared, PartitionOptions& options) {
-  declared.flag("--dry-run", options.dry_run, "Only say what would be done");
+  declared.flag("--dry-run", options.dry_run, "Print what would be done; change nothing");
 }
 
 void declare_reset(Options& declared, PartitionOptions& options) {
   declare_wait(declared, options);
   declare_dry_run(declared, options);
   declared.flag("--relocatable", options.relocatable,
-                "After errors it may get other IPUs this time");
+                "Allow the controller to replace IPUs that have errors");
 }
 
 void declare_remove(Options& declared, PartitionOptions& options) {
   declare_wait(declared, options);
   declare_dry_run(declared, options);
-  declared.flag("--force", options.force,
-                "Also if containers have it, the controller has errors, or it is gone already");
+  declared.flag(
+      "--force", options.force,
+      "Remove it even if containers hold it, ignore errors of the controller, and succeed if"
+      " it does not exist");
 }
 
 void declare_config(Options& declared, PartitionOptions& options) {
   declare_name(declared, options);
-  declared.number({"--gcd", "N", "Of this GCD alone: exactly its IPUoF file"}, options.gcd);
+  declared.number({"--gcd", "N", "Print exactly the IPUoF file of this GCD"}, options.gcd);
 }
 
 void declare_attrs(Options& declared, PartitionOptions& options) {
-  declared.texts({"--agent", "NAME", "Only of this agent; may be given again"}, options.agents);
+  declared.texts({"--agent", "NAME", "List only the IPUs of this agent (repeatable)"},
+                 options.agents);
 }
 
 }  // namespace
 
 void add_partition_commands(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "partition", "Partitions that outlive containers");
+  CLI::App& group = add_group(app, {"partition", "Manage partitions that outlive containers",
+                                    "ipuctl partition create p0 --size 4\n"
+                                    "ipuctl partition list --holders"});
   add_partition_create(group, chosen);
-  add_with(group, chosen, "adopt", "Let containers have one that Graphcore's vipu made", run_adopt,
-           declare_name);
-  add_with(group, chosen, "list", "List all partitions of the pool's controller", run_list,
-           declare_list);
-  add_with(group, chosen, "show", "Show all that is known of one", run_show, declare_name);
-  add_with(group, chosen, "wait", "Wait until one is ACTIVE", run_wait, declare_wait);
-  add_with(group, chosen, "reset", "Bring one to its initial state", run_reset, declare_reset);
-  add_with(group, chosen, "remove", "Remove one of 'create', forget one of 'adopt'", run_remove,
-           declare_remove);
-  add_with(group, chosen, "config", "Print the IPUoF configuration of one", run_config,
-           declare_config);
-  add_with(group, chosen, "ipu-attrs", "List the attributes of the pool's IPUs", run_ipu_attrs,
-           declare_attrs);
+  add_with(group, chosen,
+           {"adopt", "Let containers use a partition that Graphcore's vipu created",
+            "ipuctl partition adopt p0"},
+           run_adopt, declare_name);
+  add_with(
+      group, chosen,
+      {"list", "List all partitions of the pool's controller", "ipuctl partition list --holders"},
+      run_list, declare_list);
+  add_with(group, chosen,
+           {"show", "Show one partition, its state and its holders", "ipuctl partition show p0"},
+           run_show, declare_name);
+  add_with(group, chosen,
+           {"config", "Print the IPUoF configuration of a partition",
+            "ipuctl partition config p0 --gcd 0"},
+           run_config, declare_config);
+  add_with(group, chosen,
+           {"wait", "Wait until a partition is ACTIVE", "ipuctl partition wait p0 --timeout 5m"},
+           run_wait, declare_wait);
+  add_with(group, chosen,
+           {"reset", "Reset a partition to its initial state", "ipuctl partition reset p0"},
+           run_reset, declare_reset);
+  add_with(group, chosen,
+           {"remove", "Remove a created partition, or forget an adopted one",
+            "ipuctl partition remove p0"},
+           run_remove, declare_remove);
+  add_with(group, chosen,
+           {"ipu-attrs", "List the attributes of the pool's IPUs",
+            "ipuctl partition ipu-attrs --agent ag1"},
+           run_ipu_attrs, declare_attrs);
 }
 
 }  // namespace ipuctl

@@ -113,53 +113,66 @@ void add_parsed(Options& declared, const Option& option, Value& target, Parse pa
 }
 
 void declare_size(Options& declared, vipu::PartitionRequest& request) {
-  declared.number({"--size", "N", "IPUs, a power of two"}, request.size);
-  declared.text({"--allocation", "NAME", "V-IPU allocation (default: the pool's)"},
-                request.allocation);
-  declared.text({"--cluster", "NAME", "V-IPU cluster (default: the pool's)"}, request.cluster);
+  declared.number({"--size", "N", "Number of IPUs, a power of two"}, request.size);
+  declared.text(
+      {"--allocation", "NAME", "Take the IPUs from this V-IPU allocation (default: the pool's)"},
+      request.allocation);
+  declared.text(
+      {"--cluster", "NAME", "Take the IPUs from this V-IPU cluster (default: the pool's)"},
+      request.cluster);
   declared.flag("--reconfigurable", request.reconfigurable,
-                "Poplar may form devices of fewer IPUs in it");
-  declared.number({"--gcds,--num-gcds", "N", "GCDs that share it (default 1)"}, request.gcds);
-  declared.number({"--replicas,--gcd-sync-replicas", "N", "Replicas over all GCDs"},
+                "Allow Poplar to form devices of fewer IPUs");
+  declared.number({"--gcds,--num-gcds", "N", "Number of GCDs, one for each container (default: 1)"},
+                  request.gcds);
+  declared.number({"--replicas,--gcd-sync-replicas", "N", "Total number of replicas in all GCDs"},
                   request.replicas);
 }
 
 void declare_links(Options& declared, vipu::PartitionRequest& request) {
-  declared.number({"--segments,--num-ilds", "N", "IPU-Link segments, each from a domain"},
-                  request.segments);
-  add_parsed(declared, {"--routing", "TYPE", "DNC, SWNC, BTNC or RINGSWNC"}, request.link_routing,
-             [](const std::string& text) {
+  declared.number(
+      {"--segments,--num-ilds", "N", "Number of IPU-Link segments, each in its own domain"},
+      request.segments);
+  add_parsed(declared, {"--routing", "TYPE", "Routing over IPU-Links: DNC, SWNC, BTNC or RINGSWNC"},
+             request.link_routing, [](const std::string& text) {
                return get_named(vipu::parse_link_routing(text), text,
                                 "DNC, SWNC, BTNC and RINGSWNC");
              });
-  add_parsed(declared, {"--gateway-routing", "TYPE", "RING or SWRING"}, request.gateway_routing,
-             [](const std::string& text) {
+  add_parsed(declared, {"--gateway-routing", "TYPE", "Routing over gateways: RING or SWRING"},
+             request.gateway_routing, [](const std::string& text) {
                return get_named(vipu::parse_gateway_routing(text), text, "RING and SWRING");
              });
-  add_parsed(declared, {"--sync-type", "TYPE", "c2-compatible, ST_POD_NATIVE_DEFAULT, ..."},
+  add_parsed(declared,
+             {"--sync-type", "TYPE", "Sync type, such as c2-compatible or ST_POD_NATIVE_DEFAULT"},
              request.sync, parse_sync_type);
-  add_parsed(declared, {"--ipus", "DOMAIN/IPU,...", "These IPUs, in this order, and no others"},
+  add_parsed(declared, {"--ipus", "DOMAIN/IPU,...", "Use exactly these IPUs, in this order"},
              request.ipus, parse_ipus);
   declared.flag("--disable-auto-reset", request.disable_auto_reset,
-                "The controller does not reset it after errors");
-  declared.flag("--relocatable", request.relocatable, "After errors it may get other IPUs");
+                "Tell the controller not to reset it after errors");
+  declared.flag("--relocatable", request.relocatable,
+                "Allow the controller to move it to other IPUs after errors");
 }
 
 }  // namespace
 
 void add_partition_create(CLI::App& partition, Command& chosen) {
   const auto options = std::make_shared<CreateOptions>();
-  Options declared = add_command(partition, "create", "Make a partition for IPU_PARTITION", chosen,
-                                 [options] { return run_create(*options); });
-  declared.argument("NAME", options->request.id, "1 to 36 of A-Z, a-z, 0-9, '-' and '_'");
+  Options declared =
+      add_command(partition,
+                  {"create", "Create a partition that containers use with IPU_PARTITION=NAME",
+                   "ipuctl partition create p1 --size 8 --gcds 2\n"
+                   "ipuctl partition create p2 --size 32 --dry-run"},
+                  chosen, [options] { return run_create(*options); });
+  declared.argument("NAME", options->request.id,
+                    "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");
   declare_size(declared, options->request);
   declare_links(declared, options->request);
-  declared.flag("--shared", options->shared, "Several containers may have the same GCD");
-  declared.flag("--no-wait", options->no_wait, "Do not wait until it is ACTIVE");
-  declared.duration({"--timeout", "TIME", "At most so long: 90s, 5m (default: the pool's)"},
+  declared.flag("--shared", options->shared, "Allow several containers to use the same GCD");
+  declared.flag("--no-wait", options->no_wait, "Return before it is ACTIVE");
+  declared.duration({"--timeout", "TIME",
+                     "Fail if it is not ACTIVE after this time, such as 90s (default: the pool's)"},
                     options->timeout);
   declared.flag("--dry-run", options->dry_run,
-                "Only say what would be asked, and if there is room");
+                "Print the request and whether there is room; change nothing");
   declared.output(options->output);
   declared.pool(options->pool);
 }

@@ -108,20 +108,24 @@ Result<Outcome> run_refill(const PoolOptions& options) {
 
 using Run = Result<Outcome> (*)(const PoolOptions&);
 
-void add(CLI::App& group, Command& chosen, const char* name, const char* help, Run run) {
+void add(CLI::App& group, Command& chosen, const About& about, Run run) {
   const auto options = std::make_shared<PoolOptions>();
-  Options declared =
-      add_command(group, name, help, chosen, [options, run] { return run(*options); });
+  Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
   declared.output(options->output);
-  declared.text({"--pool", "NAME", "Only this pool (default: all)"}, options->pool);
+  declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
 }
 
 }  // namespace
 
 void add_pool_commands(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "pool", "Pools of the configuration");
-  add(group, chosen, "list", "List the pools and how full they are", run_list);
-  add(group, chosen, "refill", "Make and remove warm partitions, as configured", run_refill);
+  CLI::App& group = add_group(
+      app, {"pool", "List and refill the pools of the configuration", "ipuctl pool list"});
+  add(group, chosen,
+      {"list", "List the pools and how many of their IPUs are in use", "ipuctl pool list -o json"},
+      run_list);
+  add(group, chosen,
+      {"refill", "Create and remove warm partitions, as configured", "ipuctl pool refill"},
+      run_refill);
 }
 
 }  // namespace ipuctl

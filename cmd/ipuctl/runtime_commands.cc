@@ -263,30 +263,40 @@ Result<Outcome> run_status(const RuntimeOptions& options) {
 
 void declare(Options& declared, RuntimeOptions& options) {
   declared.arguments("ENGINE", options.engines,
-                     "docker, containerd, crio or podman (default: auto, those of this host)");
-  declared.text({"--config", "FILE", "The engine's file (default: what it uses)"}, options.config);
-  declared.text({"--name", "NAME", "What the runtime is called (default: ipu)"}, options.name);
+                     "docker, containerd, crio, podman or auto (default: all that are installed)");
+  declared.text(
+      {"--config", "FILE", "The engine's configuration file (default: the one that it uses)"},
+      options.config);
+  declared.text({"--name", "NAME", "Name of the runtime (default: ipu)"}, options.name);
 }
 
 }  // namespace
 
 void add_runtime_commands(CLI::App& app, Command& chosen) {
-  CLI::App& group = add_group(app, "runtime", "Tell container engines about the runtime");
+  CLI::App& group =
+      add_group(app, {"runtime", "Manage the runtime's registration with container engines",
+                      "ipuctl runtime configure docker"});
   const auto options = std::make_shared<RuntimeOptions>();
   Options configure =
-      add_command(group, "configure", "Add the runtime to engines, and see that they have it",
+      add_command(group,
+                  {"configure", "Register the runtime with engines",
+                   "ipuctl runtime configure docker --dry-run\n"
+                   "ipuctl runtime configure docker"},
                   chosen, [options] { return run_change(*options, configure_engine); });
   declare(configure, *options);
-  configure.flag("--dry-run", options->dry_run, "Only show what would change");
+  configure.flag("--dry-run", options->dry_run, "Print the change; change nothing");
   configure.flag("--set-default", options->make_default,
-                 "Use it for containers that name no runtime, too");
+                 "Also use it for containers that name no runtime");
   Options unconfigure =
-      add_command(group, "unconfigure", "Take away from engines what configure added", chosen,
-                  [options] { return run_change(*options, unconfigure_engine); });
+      add_command(group,
+                  {"unconfigure", "Remove the runtime from engines",
+                   "ipuctl runtime unconfigure docker --dry-run"},
+                  chosen, [options] { return run_change(*options, unconfigure_engine); });
   declare(unconfigure, *options);
-  unconfigure.flag("--dry-run", options->dry_run, "Only show what would change");
-  Options status = add_command(group, "status", "Show which engines have the runtime", chosen,
-                               [options] { return run_status(*options); });
+  unconfigure.flag("--dry-run", options->dry_run, "Print the change; change nothing");
+  Options status =
+      add_command(group, {"status", "Show which engines have the runtime", "ipuctl runtime status"},
+                  chosen, [options] { return run_status(*options); });
   declare(status, *options);
   status.output(options->output);
 }

@@ -246,6 +246,64 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   assert_contains "$output" 'there is pod64'
 }
 
+# The names of the commands below this one.
+subcommands() { # [WORD...]
+  ipuctl "$@" --help | awk '/^Subcommands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'
+}
+
+# The root, the groups and the commands, one a line.
+all_commands() {
+  local group command
+  echo
+  for group in $(subcommands); do
+    echo "$group"
+    for command in $(subcommands "$group"); do echo "$group $command"; done
+  done
+}
+
+examples_of() { # [WORD...]
+  ipuctl "$@" --help | sed '1,/^Examples\{0,1\}:$/d'
+}
+
+@test "the help of each command ends with examples of it" {
+  local words line count=0
+  while IFS= read -r words; do
+    # shellcheck disable=SC2086
+    run -0 examples_of $words
+    [ -n "$output" ] || fail "ipuctl $words --help has no example"
+    for line in "${lines[@]}"; do
+      [[ $line == "  ipuctl${words:+ $words}"* ]] || fail "ipuctl $words --help ends with '$line'"
+    done
+    count=$((count + 1))
+  done < <(all_commands)
+  [ "$count" -gt 30 ]
+}
+
+# What an example exits with here, where p0 is there already and dockerd has its runtime as an option.
+expected_status() { # EXAMPLE
+  case $1 in
+    *' adopt '*) echo 1 ;;
+    *' rebuild '* | *' runtime configure '*) echo 2 ;;
+    *' --follow'*) echo 124 ;;
+    *) echo 0 ;;
+  esac
+}
+
+@test "each example of the help works as it is printed" {
+  local words example time
+  start job -e IPU_COUNT=4
+  while IFS= read -r example; do
+    time=60
+    [[ $example != *--follow* ]] || time=1
+    run host_run timeout "$time" bash -c "$example" </dev/null
+    [ "$status" = "$(expected_status "$example")" ] || fail "$example: status $status: $output"
+    [[ $output != *"; see 'ipuctl"*"--help'"* ]] || fail "$example: $output"
+  done < <(all_commands | while IFS= read -r words; do
+    # shellcheck disable=SC2086
+    examples_of $words
+  done | awk '!seen[$0]++ { print $0 }')
+}
+
 @test "without root it says so" {
   run -1 in_host setpriv --reuid 65534 --regid 65534 --clear-groups ipuctl ps
   assert_contains "$output" 'run ipuctl as root'
