@@ -20,7 +20,8 @@ using base::str;
 Result<Output> parse_output(const std::string& text) {
   if (text == "table") return Output::kTable;
   if (text == "json") return Output::kJson;
-  return Error(Code::kInvalid, str(base::quote(text), " is neither 'table' nor 'json'"));
+  return Error(Code::kInvalid,
+               str(base::quote(text), " is not an output format; give 'table' or 'json'"));
 }
 
 constexpr uint32_t kMaxNumber = 65'535;

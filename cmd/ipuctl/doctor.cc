@@ -59,8 +59,8 @@ Result<Outcome> run_doctor(Output output) {
       std::count_if(findings.begin(), findings.end(),
                     [](const Finding& finding) { return finding.verdict == Verdict::kFailed; }));
   if (config.ok() && failed > 0) {
-    outcome.obstacles.emplace_back(Code::kInternal,
-                                   str(failed, " of ", findings.size(), " checks failed"));
+    outcome.obstacles.emplace_back(Code::kInternal, str(failed, " of ", findings.size(),
+                                                        " checks failed; see the advice above"));
   }
   return outcome;
 }

@@ -36,7 +36,7 @@ Result<std::string> find_obstacle(const vipu::Occupancy& occupancy, const hook::
     const std::string name = str("IPU ", ipu.place.domain, "/", ipu.place.ipu);
     const std::optional<uint32_t> number =
         occupancy.topology().number_of(place_in(pool, ipu.place));
-    if (!number) return Error(Code::kInvalid, str("the pool has no ", name));
+    if (!number) return Error(Code::kInvalid, str("pool '", pool.name, "' has no ", name));
     const std::string& holder = occupancy.holder_of(*number);
     if (!holder.empty()) return str(name, " is held by partition ", base::quote(holder));
     const std::string& taint = occupancy.taint_of(*number);
@@ -50,8 +50,8 @@ Result<std::string> find_shortage(const vipu::Survey& survey, const hook::NewPar
   const vipu::PartitionRequest& request = wanted.request;
   for (const vipu::Partition& partition : survey.partitions) {
     if (partition.id != request.id) continue;
-    return Error(Code::kExists, str("there is a partition ", base::quote(request.id),
-                                    " already; see 'ipuctl partition list'"));
+    return Error(Code::kExists, str("partition ", base::quote(request.id),
+                                    " already exists; see 'ipuctl partition list'"));
   }
   const vipu::Occupancy occupancy = vipu::Occupancy::of(survey);
   if (!request.ipus.empty()) return find_obstacle(occupancy, wanted.pool, request.ipus);

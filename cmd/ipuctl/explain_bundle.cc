@@ -39,7 +39,7 @@ std::string what_is_asked(const Preview& shown) {
 
 Outcome unasked(const std::string& path, Output output) {
   if (output == Output::kJson) return {base::to_pretty_text({{"asks", false}})};
-  return {str(path, ": asks for no IPUs; the low-level runtime gets it as it is\n")};
+  return {str(path, ": asks for no IPUs; the low-level runtime gets it unchanged\n")};
 }
 
 }  // namespace
@@ -62,9 +62,10 @@ Result<Outcome> explain_bundle(const std::string& directory, Output output) {
   }
   const std::string before = TRY(laid_out(text));
   const std::string after = TRY(laid_out(shown->config));
-  return Outcome{str(bundle.path(), ": asks pool \"", shown->pool, "\" for ", what_is_asked(*shown),
-                     "; of a lease that is made up (its id, address and cards are known at the"
-                     " start) config.json would get:\n",
+  return Outcome{str(bundle.path(), ": asks for ", what_is_asked(*shown), " of pool \"",
+                     shown->pool,
+                     "\"; config.json would change as follows (the id, address and cards of the"
+                     " lease are placeholders):\n",
                      base::line_diff(before, after))};
 }
 

@@ -50,17 +50,17 @@ struct AuditOptions {
 
 Result<std::string> next_step(hook::Env& env, const hook::Lease& lease) {
   if (lease.state == hook::LeaseState::kQuarantine) {
-    return str("its addresses are free again at ", base::rfc3339(lease.quarantine_until_ms));
+    return str("its addresses become free at ", base::rfc3339(lease.quarantine_until_ms));
   }
   if (!is_live(lease.state)) return std::string();
   if (!lease.obstacle.empty()) {
     return std::string(
-        "what stands in the way is the obstacle above; once it is gone, 'ipuctl gc' or the next"
-        " start ends the release");
+        "the obstacle above delays the release; once it is gone, 'ipuctl gc' or the next start of"
+        " a container completes the release");
   }
   const hook::Judgement judgement = TRY(hook::judge_lease(env, lease)).judgement;
   if (judgement.life == hook::Life::kEnded) {
-    return str(judgement.because, "; 'ipuctl gc' gives back what the lease has");
+    return str(judgement.because, "; run 'ipuctl gc' to release the lease");
   }
   return judgement.because;
 }
@@ -84,7 +84,8 @@ std::vector<Outside> look_outside(hook::Env& env, const hook::Lease& lease) {
 
 Result<Outcome> run_explain(const ExplainOptions& options) {
   if (options.lease.empty() == options.bundle.empty()) {
-    return Error(Code::kInvalid, "give a lease or a container, or --bundle DIR");
+    return Error(Code::kInvalid,
+                 "give the id of a lease or container, or --bundle DIR, but not both");
   }
   if (!options.bundle.empty()) return explain_bundle(options.bundle, options.output);
   hook::Ledger ledger = TRY(open_ledger());
@@ -111,8 +112,10 @@ Result<int64_t> first_number(hook::Ledger& ledger, const EventsOptions& options)
   if (number.ok()) return number;
   const Result<milliseconds> age = base::parse_duration(options.since, kLongestAge);
   if (age.ok()) return ledger.events().last_before(base::unix_millis() - age.value().count());
-  return Error(Code::kInvalid, str("--since ", base::quote(options.since),
-                                   " is neither the number of an event nor a time such as 10m"));
+  return Error(Code::kInvalid,
+               str("--since ", base::quote(options.since),
+                   " is neither the number of an event nor a time; give a number or a time such as"
+                   " 10m, 24h or 7d"));
 }
 
 bool is_wanted(const hook::Event& event, const EventsOptions& options) {

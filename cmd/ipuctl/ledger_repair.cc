@@ -77,7 +77,10 @@ base::Status add_outside(std::vector<Flaw>& flaws) {
 
 Result<Outcome> run_check(const CheckOptions& options) {
   if (!options.file.empty() && !options.offline) {
-    return base::Error(Code::kInvalid, "--file takes --offline: the world is not that of a copy");
+    return base::Error(
+        Code::kInvalid,
+        "--file requires --offline, because a copy of a ledger cannot be compared with"
+        " this host");
   }
   const std::string file = options.file.empty() ? hook::ledger_file() : options.file;
   std::vector<Flaw> flaws = TRY(hook::check_ledger(file));
@@ -85,9 +88,8 @@ Result<Outcome> run_check(const CheckOptions& options) {
   if (!options.offline && flaws.empty()) TRY(add_outside(flaws));
   Outcome outcome{flaws_text(flaws, options.output)};
   if (has_error(flaws)) {
-    outcome.obstacles.emplace_back(Code::kInternal, str("the ledger ", file,
-                                                        " is not as it should"
-                                                        " be: see above"));
+    outcome.obstacles.emplace_back(Code::kInternal, str("the ledger ", base::quote(file),
+                                                        " has errors; see the advice above"));
   }
   return outcome;
 }
@@ -122,7 +124,7 @@ std::string rebuilt_text(const hook::Rebuilt& done, Output output) {
     text += str("partition: ", record.name, " of pool ", record.pool, "\n");
   }
   for (const std::string& note : done.notes) text += str("note: ", note, "\n");
-  if (!done.set_aside.empty()) text += str("the old ledger is ", done.set_aside, "\n");
+  if (!done.set_aside.empty()) text += str("the old ledger was renamed to ", done.set_aside, "\n");
   return text;
 }
 

@@ -2,6 +2,7 @@
 // ipuctl: partitions, pools and leases, for operators and schedulers.
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -53,7 +54,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   const bool no_command = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
   if (no_command && !unknown.empty()) {
-    return base::str("there is no command ", base::quote(unknown.front()));
+    return base::str("unknown command ", base::quote(unknown.front()));
   }
   return error.what();
 }
@@ -66,6 +67,7 @@ int run(const Command& command) {
   }
   (void)std::fputs(outcome.value().text.c_str(), stdout);
   const bool written = std::fflush(stdout) == 0;
+  const int err = errno;
   std::set<std::string> said;  // one that stands in several ways is said once
   for (const Error& obstacle : outcome.value().obstacles) {
     if (said.insert(obstacle.message()).second) complain(obstacle.message());
@@ -73,7 +75,7 @@ int run(const Command& command) {
   if (!outcome.value().obstacles.empty()) {
     return exit_code(outcome.value().obstacles.front().code());
   }
-  if (!written) complain("write to standard output: it does not take the text");
+  if (!written) complain(Error::from_errno(err, "write to standard output").message());
   return written ? 0 : 1;
 }
 

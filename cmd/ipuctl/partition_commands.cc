@@ -130,15 +130,18 @@ Result<Outcome> run_config(const PartitionOptions& options) {
       TRY(env.controller(pool)->config(options.name, options.gcd, query_deadline()));
   if (!grant.cards.empty()) {
     return Error(Code::kUnsupported, str("partition ", base::quote(options.name),
-                                         " has cards of this host: no IPUoF configuration"));
+                                         " consists of cards of this host, which need no IPUoF"
+                                         " configuration; see 'ipuctl partition show'"));
   }
   if (!options.gcd) {
     std::string text = TRY(configs_text(options.name, grant.gcds, options.output));
     return Outcome{std::move(text)};
   }
   if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal, str("the controller gave ", grant.gcds.size(),
-                                      " configurations of GCD ", *options.gcd));
+    return Error(Code::kInternal,
+                 str("read the configuration of GCD ", *options.gcd, " of partition ",
+                     base::quote(options.name), ": the controller returned ", grant.gcds.size(),
+                     " configurations instead of one"));
   }
   return Outcome{vipu::to_ipuof_file(grant.gcds.front())};
 }

@@ -98,8 +98,9 @@ Result<Outcome> run_create(const CreateOptions& options) {
   TRY(hook::create_partition(env, wanted, deadline));
   const std::string& name = wanted.request.id;
   if (options.output == Output::kTable) return Outcome{success_text("create", name)};
-  const PartitionView view = TRY_CTX(str("partition ", base::quote(name), " is made, but"),
-                                     get_partition(env, pool, name, query_deadline()));
+  const PartitionView view =
+      TRY_CTX(str("partition ", base::quote(name), " was created, but cannot be shown"),
+              get_partition(env, pool, name, query_deadline()));
   return Outcome{partition_json(view)};
 }
 

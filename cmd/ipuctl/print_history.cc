@@ -144,10 +144,11 @@ std::string audit_text(const hook::AuditReport& report, Output output) {
     }
     return base::to_pretty_text(json);
   }
-  std::string text = "no line\n";
+  std::string text = "no lines\n";
   if (report.lines > 0) {
-    text = str(report.lines, " lines fit, from ", report.first_time, " to ", report.last_time,
-               report.from_the_start ? "" : "; what was before is in an earlier file", "\n");
+    text =
+        str(report.lines, " lines are intact, from ", report.first_time, " to ", report.last_time,
+            report.from_the_start ? "" : "; earlier lines are in an earlier file", "\n");
   }
   for (const std::string& note : report.notes) text += note + "\n";
   return text;

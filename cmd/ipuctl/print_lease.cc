@@ -82,8 +82,8 @@ Json containers_of(const std::vector<hook::Waiter>& waiters) {
 }
 
 std::string not_judged(const hook::Judged& judged) {
-  return str("lease ", judged.lease.id, " of container ", judged.lease.container,
-             " cannot be judged from here, and stays: ", judged.judgement.because, "\n");
+  return str("kept lease ", judged.lease.id, " of container ", judged.lease.container,
+             ", because it cannot be judged from here: ", judged.judgement.because, "\n");
 }
 
 std::string text_of(const base::Result<netns::Presence>& seen) {
@@ -197,7 +197,7 @@ std::string remains_text(const hook::Remains& remains, Output output) {
                 hook::name_of(record.state), "\n");
   }
   for (const hook::Waiter& waiter : remains.waiters) {
-    text += str("would give up the place of container ", waiter.container, " in the queue for ",
+    text += str("would remove container ", waiter.container, " from the queue for ",
                 waiter.resource, "\n");
   }
   return text.empty() ? "nothing to release\n" : text;
@@ -209,14 +209,14 @@ std::string cleaned_text(const hook::Reconciled& reconciled,
   std::string text;
   for (const std::string& id : reconciled.released) text += str("released lease ", id, "\n");
   for (const std::string& id : reconciled.adopted) {
-    text += str("lease ", id, " is held by the restored container\n");
+    text += str("kept lease ", id, " for the restored container\n");
   }
   for (const std::string& name : reconciled.partitions) {
     text += str("removed partition ", name, "\n");
   }
   for (const hook::Waiter& waiter : waiters) {
-    text += str("gave up the place of container ", waiter.container, " in the queue for ",
-                waiter.resource, "\n");
+    text +=
+        str("removed container ", waiter.container, " from the queue for ", waiter.resource, "\n");
   }
   if (text.empty() && reconciled.obstacles.empty()) text = "nothing to release\n";
   for (const hook::Judged& judged : reconciled.unknown) text += not_judged(judged);

@@ -180,8 +180,8 @@ std::string removed_text(const std::string& name, const hook::RemovedPartition& 
                                  {"containers", removed.containers}});
   }
   std::string text = success_text("remove", name);
-  if (removed.forgotten) return text + "it was adopted, and stays at its controller\n";
-  if (!was_there) text += "it was gone already\n";
+  if (removed.forgotten) return text + "the controller keeps it, because it was adopted\n";
+  if (!was_there) text += "the controller no longer had it\n";
   for (const std::string& container : removed.containers) {
     text += str("taken from container ", container, ", which keeps running without its IPUs\n");
   }

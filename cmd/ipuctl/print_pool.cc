@@ -82,7 +82,8 @@ std::string refilled_text(const std::vector<RefilledPool>& pools, Output output)
     for (const std::string& name : refilled.removed) {
       text += str("pool ", pool, ": removed ", name, "\n");
     }
-    for (const std::string& name : refilled.made) text += str("pool ", pool, ": made ", name, "\n");
+    for (const std::string& name : refilled.made)
+      text += str("pool ", pool, ": created ", name, "\n");
   }
   return output == Output::kJson ? base::to_pretty_text(json) : text;
 }

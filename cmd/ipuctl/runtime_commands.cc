@@ -44,7 +44,8 @@ struct RuntimeOptions {
 Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
   std::vector<Engine> engines = TRY(choose_engines(options.engines));
   if (!options.config.empty() && engines.size() != 1) {
-    return Error(Code::kInvalid, "--config is the file of one engine; name that one");
+    return Error(Code::kInvalid,
+                 "--config is the file of one engine; name that engine, such as 'docker'");
   }
   return engines;
 }
@@ -93,11 +94,14 @@ hook::Listing wait_until(const Site& site, const std::string& name, Listed wante
 std::string start_advice(const Site& site, hook::Reload done) {
   const std::string_view daemon = daemon_of(site.engine);
   const std::string restart = hook::restart_of_template(site.file);
-  if (!restart.empty()) return str("takes effect with '", restart, "'; running containers go on\n");
+  if (!restart.empty())
+    return str("run '", restart, "' to apply the change; running containers are not affected\n");
   if (done == hook::Reload::kNone) {
-    return str("no ", daemon, " runs with ", site.file, "; it takes effect when one starts\n");
+    return str("no ", daemon, " is running with ", site.file,
+               "; the change takes effect when it starts\n");
   }
-  return str("takes effect with 'systemctl restart ", daemon, "'; running containers go on\n");
+  return str("run 'systemctl restart ", daemon,
+             "' to apply the change; running containers are not affected\n");
 }
 
 // What the engine says of the runtime, as a line; kInternal if it does not have it although told.
@@ -106,21 +110,21 @@ Result<std::string> said(const Site& site, const std::string& name, Listed wante
   const std::string_view daemon = daemon_of(site.engine);
   const std::string runtime = str("the runtime ", base::quote(name));
   if (listing.listed == Listed::kUnknown) {
-    return str("could not be asked whether it lists ", runtime, " (", listing.why, ")\n");
+    return str("cannot be asked whether it lists ", runtime, " (", listing.why, ")\n");
   }
   if (listing.listed == wanted) {
-    return str(wanted == Listed::kYes ? "lists " : "does not list any more ", runtime, "\n");
+    return str(wanted == Listed::kYes ? "lists " : "no longer lists ", runtime, "\n");
   }
   if (wanted == Listed::kNo) {
     // dockerd keeps its runtimes where its file does not name any (20.10 to 24).
-    return str("lists ", runtime, " until ", daemon,
-               " is started again; containers that run with it go on\n");
+    return str("lists ", runtime, " until you restart ", daemon,
+               "; running containers are not affected\n");
   }
   const std::string advice = site.engine == Engine::kPodman
                                  ? str("'podman --runtime ", name, " info'")
                                  : str("the log of ", daemon, ", and restart it");
   return Error(Code::kInternal, str(name_of(site.engine), " does not list ", runtime, " with ",
-                                    site.file, "; see ", advice));
+                                    site.file, " after a reload; see ", advice));
 }
 
 // Makes the engine read its file, and asks it; the line that says how that went.
@@ -129,7 +133,7 @@ Result<std::string> take_effect(const Site& site, const std::string& name, Liste
   const std::string start = str(name_of(site.engine), ": ");
   const bool is_told = done == hook::Reload::kDone || site.engine == Engine::kPodman;
   if (!is_told) return start + start_advice(site, done);
-  if (site.engine == Engine::kCrio) return start + "was told to read its files again\n";
+  if (site.engine == Engine::kCrio) return start + "was told to reload its files\n";
   return start + TRY(said(site, name, wanted));
 }
 
@@ -146,9 +150,9 @@ Result<std::string> catch_up(const Site& site, const std::string& name, Listed w
 Status check_user(Engine engine, const RuntimeOptions& options) {
   if (::geteuid() == 0 || !options.config.empty()) return {};
   return Error(Code::kUnsupported,
-               str(name_of(engine), ": not for a user who is not root: a container with IPUs takes",
-                   " root on this host; run this, and the containers, as root, with the ",
-                   name_of(engine), " of root"));
+               str(name_of(engine), ": cannot be configured for a user other than root, because a",
+                   " container with IPUs requires root on this host; run this command and the",
+                   " containers as root, with root's ", name_of(engine)));
 }
 
 Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options) {
@@ -162,7 +166,8 @@ Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options
   const std::string note =
       hindrance.empty() ? "" : str(name_of(site.engine), ": ", hindrance, "\n");
   if (edit.before == edit.after) {
-    const std::string text = str(name_of(site.engine), ": ", edit.path, " has the runtime\n", note);
+    const std::string text =
+        str(name_of(site.engine), ": ", edit.path, " already has the runtime\n", note);
     if (options.dry_run) return Outcome{text};
     return done_so_far(text, catch_up(site, options.name, Listed::kYes));
   }

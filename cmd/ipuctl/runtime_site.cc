@@ -80,9 +80,10 @@ Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names
   }
   if (engines.empty()) engines = installed_engines();
   if (engines.empty()) {
-    return Error(Code::kNotFound,
-                 "there is no dockerd, containerd, crio or podman on this host;"
-                 " install one, or name it: 'ipuctl runtime configure docker'");
+    return Error(
+        Code::kNotFound,
+        "find container engines: no dockerd, containerd, crio or podman is installed on this"
+        " host; install one, or name one, such as 'ipuctl runtime configure docker'");
   }
   return engines;
 }

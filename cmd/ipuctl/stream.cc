@@ -21,7 +21,7 @@ Result<Stream> Stream::open() {
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
   base::Fd signals(::signalfd(-1, &ends, SFD_CLOEXEC));
-  if (!signals.valid()) return Error::from_errno(errno, "open a descriptor for signals");
+  if (!signals.valid()) return Error::from_errno(errno, "create a signal descriptor");
   if (::sigprocmask(SIG_BLOCK, &ends, nullptr) != 0)
     return Error::from_errno(errno, "block signals");
   (void)std::signal(SIGPIPE, SIG_IGN);
@@ -32,7 +32,8 @@ Result<Stream> Stream::open() {
 Result<Stream::Goes> Stream::wait(Until until, int time_ms) {
   const short wanted = until == Until::kWritable ? POLLOUT : 0;
   pollfd polled[] = {{signals_.get(), POLLIN, 0}, {STDOUT_FILENO, wanted, 0}};
-  if (::poll(polled, 2, time_ms) < 0 && errno != EINTR) return Error::from_errno(errno, "poll");
+  if (::poll(polled, 2, time_ms) < 0 && errno != EINTR)
+    return Error::from_errno(errno, "wait for standard output");
   if (polled[0].revents != 0 || (polled[1].revents & (POLLERR | POLLHUP)) != 0) return Goes::kEnd;
   return Goes::kOn;
 }

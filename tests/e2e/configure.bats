@@ -43,7 +43,7 @@ assert_as_before() {
   assert_equal "$(ipuctl runtime status docker -o json | jq -c '.[] | [.engine, .file, .runtime, .default, .in_use]')" \
     "[\"docker\",\"$FILE\",\"$BINDIR/ipu-container-runtime\",false,\"yes\"]"
   run -0 ipuctl runtime unconfigure docker
-  assert_contains "$output" "docker: lists the runtime 'ipu' until dockerd is started again"
+  assert_contains "$output" "docker: lists the runtime 'ipu' until you restart dockerd"
   assert_as_before
   docker_stop
   start_docker
@@ -54,7 +54,7 @@ assert_as_before() {
   start_docker '{"runtimes": {"plain": {"path": "/usr/sbin/runc"}}}'
   ipuctl runtime configure docker
   docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox test -e /run/ipu/lease.json
-  assert_contains "$(ipuctl runtime unconfigure docker)" "docker: does not list any more"
+  assert_contains "$(ipuctl runtime unconfigure docker)" "docker: no longer lists"
   run ! docker run --rm --runtime=ipu busybox true
   docker run --rm --runtime=plain busybox true
   assert_as_before
@@ -64,7 +64,7 @@ assert_as_before() {
   start_docker '{"debug": true}'
   ipuctl runtime configure docker
   in_host cp -p "$FILE" /etc/daemon.once
-  assert_equal "$(ipuctl runtime configure docker)" "docker: $FILE has the runtime"
+  assert_equal "$(ipuctl runtime configure docker)" "docker: $FILE already has the runtime"
   in_host cmp "$FILE" /etc/daemon.once
   ipuctl runtime unconfigure docker
   assert_contains "$(ipuctl runtime unconfigure docker)" "docker: $FILE does not have the runtime"
@@ -144,7 +144,7 @@ assert_as_before() {
   in_host mv /run/docker.sock /run/docker.away
   run -0 ipuctl runtime unconfigure docker
   in_host mv /run/docker.away /run/docker.sock
-  assert_contains "$output" 'docker: could not be asked whether it lists'
+  assert_contains "$output" 'docker: cannot be asked whether it lists'
   assert_contains "$output" 'unix:///run/docker.sock'
 }
 

@@ -44,22 +44,22 @@ assert_as_before() {
   start_containerd
   assert_equal "$(in_use)" no
   run -0 ipuctl runtime configure containerd
-  assert_contains "$output" "takes effect with 'systemctl restart containerd'"
+  assert_contains "$output" "run 'systemctl restart containerd' to apply the change"
   assert_equal "$(handlers)" 1
   assert_equal "$(in_use)" unknown
   assert_contains "$(ipuctl runtime status containerd)" 'was written after containerd started'
   # The advice stays until it is followed.
-  assert_contains "$(ipuctl runtime configure containerd)" "takes effect with 'systemctl restart containerd'"
+  assert_contains "$(ipuctl runtime configure containerd)" "run 'systemctl restart containerd' to apply the change"
   host_stop containerd
   start_containerd
   assert_equal "$(in_use)" yes
-  assert_equal "$(ipuctl runtime configure containerd)" "containerd: $FILE has the runtime"
+  assert_equal "$(ipuctl runtime configure containerd)" "containerd: $FILE already has the runtime"
   ipuctl runtime unconfigure containerd
   assert_as_before
 }
 
 @test "containerd: where none runs it counts when one starts" {
-  assert_contains "$(ipuctl runtime configure containerd)" 'it takes effect when one starts'
+  assert_contains "$(ipuctl runtime configure containerd)" 'the change takes effect when it starts'
   ipuctl runtime unconfigure containerd
   assert_as_before
 }
@@ -97,7 +97,7 @@ assert_as_before() {
   run -1 ipuctl runtime configure containerd --config "$folder/config.toml"
   assert_contains "$output" "--config $folder/config-v3.toml.tmpl"
   run -0 ipuctl runtime configure containerd --config "$folder/config-v3.toml.tmpl"
-  assert_contains "$output" "takes effect with 'systemctl restart k3s'"
+  assert_contains "$output" "run 'systemctl restart k3s'"
   in_host grep -q 'SystemdCgroup = {{ .SystemdCgroup }}' "$folder/config-v3.toml.tmpl"
   ipuctl runtime unconfigure containerd --config "$folder/config-v3.toml.tmpl"
   assert_equal "$(in_host ls -A "$folder")" config.toml

@@ -51,7 +51,7 @@ run_podman() { # OPTION... -- COMMAND...
   assert_equal "$(ipuctl runtime status podman -o json | jq -c '.[] | [.file, .runtime, .default, .in_use]')" \
     "[\"$FILE\",\"$BINDIR/ipu-container-runtime\",false,\"yes\"]"
   run -0 ipuctl runtime unconfigure podman
-  assert_contains "$output" 'podman: does not list any more'
+  assert_contains "$output" 'podman: no longer lists'
   run ! in_host test -e "$FILE"
   run ! run_podman -- true
 }
@@ -93,7 +93,7 @@ run_podman() { # OPTION... -- COMMAND...
   local file=/run/podman-e2e/home/.config/containers/containers.conf.d/ipu-container-toolkit.conf
   as_user() { in_host setpriv --reuid 12345 --regid 12345 --clear-groups env "$@"; }
   run -1 as_user HOME=/run/podman-e2e/home ipuctl runtime configure podman
-  assert_contains "$output" 'a container with IPUs takes root on this host'
+  assert_contains "$output" 'container with IPUs requires root on this host'
   run ! in_host test -e "$file"
   as_user HOME=/run/podman-e2e/home ipuctl runtime configure podman --config "$file"
   assert_contains "$(as_user HOME=/run/podman-e2e/home ipuctl runtime status podman)" "$file"

@@ -142,7 +142,7 @@ has_happened() { # STATE CONTAINER
   start job -e IPU_COUNT=4
   docker rm --force job
   wait_until 10 nothing_is_left
-  assert_contains "$(ipuctl audit verify)" 'lines fit'
+  assert_contains "$(ipuctl audit verify)" 'lines are intact'
   in_host logrotate --force --state /run/logrotate.state /etc/logrotate.d/ipu-container-toolkit
   ipuctl partition create p0 --size 4
   ipuctl partition remove p0

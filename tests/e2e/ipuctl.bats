@@ -125,7 +125,7 @@ shown() { # NAME FILTER
   in_host rm -f /var/lib/vipu-simulator.json
   sim_start
   run ipuctl partition remove p0
-  assert_equal "$output" $'remove partition (p0): success.\nit was gone already'
+  assert_equal "$output" $'remove partition (p0): success.\nthe controller no longer had it'
   run -1 ipuctl partition remove p0
   assert_contains "$output" "no partition 'p0'"
   run -0 ipuctl partition remove p0 --force

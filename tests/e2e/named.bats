@@ -160,7 +160,7 @@ kind_of() { ipuctl partition show "$1" -o json | jq -r .kind; }
   ipuctl gc
   assert_equal "$(kind_of theirs)" FOREIGN
   run -0 ipuctl partition remove theirs
-  assert_contains "$output" 'it was adopted, and stays at its controller'
+  assert_contains "$output" 'the controller keeps it, because it was adopted'
   ipuctl gc
   assert_equal "$(kind_of theirs) $(state_of theirs)" 'OTHER ACTIVE'
   assert_equal "$(sim_log 'map(select(.method == "RemovePartition" and .partition == "theirs")) | length')" 0

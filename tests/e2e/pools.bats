@@ -22,7 +22,7 @@ has_warm() { [ "$(warm_names | wc -l)" = "$1" ]; }
 @test "refill makes what is configured, once, and removes what is not wanted any more" {
   configure_pool 'warm = { "4" = 2, "8" = 1 }'
   assert_contains "$(ipuctl pool list)" '4:0/2,8:0/1'
-  assert_equal "$(ipuctl pool refill | grep -c '^pool pod64: made w-')" 3
+  assert_equal "$(ipuctl pool refill | grep -c '^pool pod64: created w-')" 3
   assert_contains "$(ipuctl pool list)" '4:2/2,8:1/1'
   assert_equal "$(ipuctl pool list -o json | jq -c '.[0].usage')" \
     '{"ipus":64,"used":16,"tainted":0,"largest_free":32}'
@@ -96,7 +96,7 @@ has_warm() { [ "$(warm_names | wc -l)" = "$1" ]; }
 }
 
 # With its lease, which has no partition yet.
-gc_gives_up_its_place() { [[ $(ipuctl gc) == *'released lease '*'gave up the place of container '*'queue for pod64' ]]; }
+gc_gives_up_its_place() { [[ $(ipuctl gc) == *'released lease '*'removed container '*' from the queue for pod64' ]]; }
 
 @test "partitions of a pool that slices another partition" {
   ipuctl partition create whole --size 4 --reconfigurable
