@@ -47,8 +47,8 @@ void examine_device_links(const std::vector<DeviceLink>& links, std::vector<Find
     if (link.is_there) continue;
     findings.push_back(
         {kCheck, Verdict::kWarning,
-         str("/dev/char/", number_of(link.device), " does not lead to ", link.device.path,
-             ", which containers may lose at 'systemctl daemon-reload'"),
+         str("/dev/char/", number_of(link.device), " does not point to ", link.device.path,
+             ", so containers may lose this device at 'systemctl daemon-reload'"),
          command_for(link.device)});
   }
   if (links.empty() || findings.size() > before) return;

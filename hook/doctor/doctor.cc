@@ -17,7 +17,7 @@ using base::str;
 
 Finding examine_configuration(const Result<Config>& config) {
   constexpr const char* kCheck = "configuration";
-  if (config.ok()) return {kCheck, Verdict::kOk, "it can be read", ""};
+  if (config.ok()) return {kCheck, Verdict::kOk, "it is valid", ""};
   return {kCheck, Verdict::kFailed, config.error().message(), "see ipu-container-toolkit(5)"};
 }
 
@@ -29,7 +29,7 @@ Finding examine_filter(const HostState& state) {
   if (!state.filter->ok()) {
     return finding_of(kCheck, Verdict::kFailed, state.filter->error().message());
   }
-  return {kCheck, Verdict::kOk, "the kernel takes the filter of a container", ""};
+  return {kCheck, Verdict::kOk, "the kernel accepts the filter of a container", ""};
 }
 
 bool shares_an_rnic(const NetworkConfig& network) {
@@ -50,12 +50,13 @@ Finding examine_rdma_mode(const NetworkConfig& network, const HostState& state) 
   }
   if (*mode == netns::RdmaMode::kShared) {
     if (shares_an_rnic(network)) return {kCheck, Verdict::kOk, "shared", ""};
-    return {kCheck, Verdict::kWarning, "shared: a container's RDMA device is open to the others",
+    return {kCheck, Verdict::kWarning,
+            "shared: every container can use the RDMA devices of the others",
             "rdma system set netns exclusive, or 'options ib_core netns_mode=0' in modprobe.d"};
   }
   if (!shares_an_rnic(network)) return {kCheck, Verdict::kOk, "exclusive", ""};
   return {kCheck, Verdict::kFailed,
-          "exclusive: a macvlan cannot use the RDMA device of its parent's namespace",
+          "exclusive: a macvlan in a container cannot use the RDMA device of its parent",
           "at boot, before any container: rdma system set netns shared, or"
           " 'options ib_core netns_mode=1' in modprobe.d"};
 }
@@ -66,12 +67,12 @@ Finding examine_memlock(const HostState& state) {
     return finding_of(kCheck, Verdict::kFailed, state.memlock.error().message());
   }
   if (state.memlock.value() == RLIM_INFINITY) {
-    return {kCheck, Verdict::kOk, "containers may lock all of their memory, as RDMA does", ""};
+    return {kCheck, Verdict::kOk, "containers may lock all of their memory, as RDMA requires", ""};
   }
-  return {
-      kCheck, Verdict::kWarning,
-      str("containers may lock ", state.memlock.value(), " bytes at most, which RDMA runs into"),
-      "give the engine CAP_SYS_RESOURCE, or LimitMEMLOCK=infinity in its unit"};
+  return {kCheck, Verdict::kWarning,
+          str("containers may lock ", state.memlock.value(),
+              " bytes at most, which is too little for RDMA"),
+          "give the engine CAP_SYS_RESOURCE, or LimitMEMLOCK=infinity in its unit"};
 }
 
 template <typename T>

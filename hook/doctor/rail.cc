@@ -47,7 +47,7 @@ class RailExam {
     }
     const base::Status status = check_host_addresses({.rails = {rail_}}, host.addresses.value());
     if (!status.ok()) return add_message("range", Verdict::kFailed, status.error().message());
-    add("range", Verdict::kOk, "no address of this host is in it");
+    add("range", Verdict::kOk, "no address of this host is in the range");
   }
 
   void examine_addresses(const RailState& state) {
@@ -59,7 +59,7 @@ class RailExam {
                                  use.held, " held, ", use.quarantined, " in quarantine");
     if (use.free > 0) return add("addresses", Verdict::kOk, says);
     add("addresses", Verdict::kFailed, says,
-        "see who holds them with 'ipuctl ps', or make \"range\" larger");
+        "run 'ipuctl ps' to see which containers hold them, or enlarge \"range\"");
   }
 
   void examine_functions(const RailState& state) {
@@ -70,7 +70,8 @@ class RailExam {
     const std::string says =
         str(count_of(left, "function is", "functions are"), " left, ", held, " held");
     if (left > 0) return add("functions", Verdict::kOk, says);
-    add("functions", Verdict::kFailed, says, "see who holds them with 'ipuctl ps', or add some");
+    add("functions", Verdict::kFailed, says,
+        "run 'ipuctl ps' to see which containers hold them, or add functions");
   }
 
   // Whether containers can have it.
@@ -89,8 +90,9 @@ class RailExam {
       return false;
     }
     if (!is_function && !link.has_carrier) {
-      add("link", Verdict::kWarning, str(quote(link.name), " has no carrier: nobody answers on it"),
-          "look at its cable and at the switch");
+      add("link", Verdict::kWarning,
+          str(quote(link.name), " has no carrier, so nothing is reachable through it"),
+          "check its cable and the switch");
     } else {
       add("link", Verdict::kOk, str(quote(link.name), ", MTU ", link.mtu));
     }
@@ -102,7 +104,7 @@ class RailExam {
     if (!state.macvlan->ok()) {
       return add_message("macvlan", Verdict::kFailed, state.macvlan->error().message());
     }
-    add("macvlan", Verdict::kOk, "one can be made");
+    add("macvlan", Verdict::kOk, "a macvlan can be created");
   }
 
   void examine_rdma(const InterfaceState& interface, const RailState& state) {
@@ -113,8 +115,8 @@ class RailExam {
     if (!device) {
       const bool is_needed = network_.rdma == RdmaMode::kRequire;
       return add("RDMA", is_needed ? Verdict::kFailed : Verdict::kWarning,
-                 str(quote(interface.name), " has no RDMA device, so containers get none"),
-                 "load its RDMA driver, or see 'rdma link'");
+                 str(quote(interface.name), " has no RDMA device, so containers get no RDMA"),
+                 "load its RDMA driver; run 'rdma link' to check");
     }
     std::string nodes;
     for (const DeviceNode& node : device->nodes) nodes += str(nodes.empty() ? "" : ", ", node.path);
@@ -142,13 +144,13 @@ class RailExam {
             " entries: room for ", count_of(room, "more container", "more containers"));
     if (room > 0) return add("GIDs", Verdict::kOk, says);
     add("GIDs", Verdict::kFailed, says,
-        "take addresses off the RNIC that are not needed, or raise \"max_gids\"");
+        "remove unneeded addresses from the RNIC, or raise \"max_gids\"");
   }
 
   void examine_roce_mode(const RdmaDevice& device, const std::string& mode) {
     if (mode.empty() || mode == "RoCE v2") return;
     add("RoCE mode", Verdict::kWarning,
-        str("rdma_cm speaks ", mode, " on ", device.name, " unless a program asks for v2"),
+        str("rdma_cm uses ", mode, " on ", device.name, " unless a program requests RoCE v2"),
         str("cma_roce_mode -d ", device.name, " -p ", device.port, " -m 2"));
   }
 

@@ -58,8 +58,8 @@ links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
   assert_contains "$output" 'ok       configuration'
   [[ $output != *failed* ]]
   assert_equal "$(finding_of 'rail rnic0: link')" "ok: 'rnic0', MTU 9000"
-  assert_equal "$(finding_of 'rail rnic0: macvlan')" 'ok: one can be made'
-  assert_equal "$(finding_of 'packet filter')" 'ok: the kernel takes the filter of a container'
+  assert_equal "$(finding_of 'rail rnic0: macvlan')" 'ok: a macvlan can be created'
+  assert_equal "$(finding_of 'packet filter')" 'ok: the kernel accepts the filter of a container'
   local left='^ok: 1[0-9][0-9] addresses are left, 0 held, [0-9]+ in quarantine$'
   [[ $(finding_of 'rail rnic0: addresses') =~ $left ]]
   assert_equal "$(links)" "$before"
@@ -79,7 +79,7 @@ links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
 @test "a parent without a carrier is a warning" {
   in_host ip -n pod link set fab0 down
   run -0 ipuctl doctor
-  assert_equal "$(finding_of 'rail rnic0: link')" "warning: 'rnic0' has no carrier: nobody answers on it"
+  assert_equal "$(finding_of 'rail rnic0: link')" "warning: 'rnic0' has no carrier, so nothing is reachable through it"
   in_host ip -n pod link set fab0 up
   in_host ip -n pod route replace 10.5.0.0/16 dev fab0
 }
@@ -140,10 +140,10 @@ END
   in_host mknod /dev/infiniband/rdma_cm c 10 58
   assert_equal "$(finding_of 'device links')" ''
   in_host mkdir -p /run/systemd/system
-  local lost=", which containers may lose at 'systemctl daemon-reload'"
+  local lost=", so containers may lose this device at 'systemctl daemon-reload'"
   assert_equal "$(finding_of 'device links')" \
-    "warning: /dev/char/231:195 does not lead to /dev/infiniband/uverbs3$lost
-warning: /dev/char/10:58 does not lead to /dev/infiniband/rdma_cm$lost"
+    "warning: /dev/char/231:195 does not point to /dev/infiniband/uverbs3$lost
+warning: /dev/char/10:58 does not point to /dev/infiniband/rdma_cm$lost"
   # What it says to do is enough.
   ipuctl doctor -o json | jq -r '.[] | select(.check == "device links").advice' | in_host sh -e
   assert_equal "$(in_host readlink /dev/char/231:195)" ../infiniband/uverbs3

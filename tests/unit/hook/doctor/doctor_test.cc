@@ -219,8 +219,8 @@ TEST_F(DoctorTest, NamesAnAddressOfTheHostInTheRange) {
 TEST_F(DoctorTest, NamesARailWithoutAddressesLeft) {
   host_.rails[0].use = Ledger::RailUse{.free = 0, .held = 88, .quarantined = 2};
   EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: addresses",
-                   "0 addresses are left, 88 held, 2 in quarantine -> see who holds them with"
-                   " 'ipuctl ps'"));
+                   "0 addresses are left, 88 held, 2 in quarantine -> run 'ipuctl ps' to see"
+                   " which containers hold them"));
 }
 
 TEST_F(DoctorTest, RefusesMacvlansWhereRdmaDevicesBelongToNamespaces) {
@@ -308,11 +308,10 @@ TEST_F(DoctorTest, WarnsOfEachDeviceThatSystemdDoesNotFind) {
   host_.device_links = {{{uverbs, true}, {card, true}}};
   EXPECT_EQ(found("device links"), "ok: systemd finds the devices of containers");
   host_.device_links = {{{uverbs, false}, {card, true}}};
-  EXPECT_TRUE(
-      only(Verdict::kWarning, "device links",
-           "/dev/char/231:192 does not lead to /dev/infiniband/uverbs0, which containers may"
-           " lose at 'systemctl daemon-reload' -> ln -sf ../infiniband/uverbs0"
-           " /dev/char/231:192"));
+  EXPECT_TRUE(only(Verdict::kWarning, "device links",
+                   "/dev/char/231:192 does not point to /dev/infiniband/uverbs0, so containers may"
+                   " lose this device at 'systemctl daemon-reload' -> ln -sf ../infiniband/uverbs0"
+                   " /dev/char/231:192"));
   host_.device_links = {{{uverbs, true}, {card, false}}};
   EXPECT_TRUE(only(Verdict::kWarning, "device links", " -> ln -sf ../ipu0_ex /dev/char/60:1"));
   host_.device_links = {{{uverbs, false}, {card, false}}};
