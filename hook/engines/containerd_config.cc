@@ -49,9 +49,9 @@ Error version_one(const Cri& cri, const std::string& file) {
       std::find(cri.disabled.begin(), cri.disabled.end(), "cri") != cri.disabled.end();
   return {Code::kInvalid,
           str(file,
-              ": is of version 1; rewrite it as version 2, with 'containerd config migrate'"
-              " where there is that (from 1.7 on)",
-              is_off ? ", and take 'cri' out of its disabled_plugins" : "")};
+              ": has version 1; convert it to version 2, with 'containerd config migrate' from"
+              " containerd 1.7 on",
+              is_off ? ", and remove 'cri' from its disabled_plugins" : "")};
 }
 
 Result<Cri> read_cri(std::string_view text, const std::string& file) {
@@ -110,9 +110,9 @@ std::string without_block(std::string text) {
 
 Error taken(const std::string& file, const std::string& name, const std::string& path) {
   return {Code::kExists,
-          str(file, ": handler ", base::quote(name), " is there already (", base::quote(path),
-              "), and not by 'ipuctl runtime configure'; remove"
-              " it, or choose another name with --name")};
+          str(file, ": handler ", base::quote(name), " (", base::quote(path),
+              ") was not added by 'ipuctl runtime configure'; remove it there, or choose another"
+              " name with --name")};
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry
   if (entry.make_default) {
     return Error(
         Code::kUnsupported,
-        str("--set-default is not done for containerd; set default_runtime_name in ", file));
+        str("--set-default is not supported for containerd; set default_runtime_name in ", file));
   }
   const std::string others = without_block(text.value_or(new_containerd_file(file)));
   const Cri cri = TRY(read_cri(others, file));
@@ -135,9 +135,8 @@ Result<FileText> add_containerd_runtime(const FileText& text, const RuntimeEntry
   const Result<Cri> checked = read_cri(edited, file);
   if (!checked.ok()) {
     return Error(Code::kInvalid,
-                 str(file, ": its tables cannot be added to (", checked.error().message(),
-                     "); write 'runtimes' as tables of"
-                     " their own, [plugins.",
+                 str(file, ": cannot add a runtime to its tables (", checked.error().message(),
+                     "); write each runtime as a table of its own, [plugins.",
                      toml_string(cri.plugin), ".containerd.runtimes.NAME]"));
   }
   return FileText(edited);

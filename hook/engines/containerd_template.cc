@@ -53,7 +53,7 @@ Status check_not_generated(const std::string& file, const std::optional<std::str
   if (source.empty()) return {};
   return Error(
       Code::kUnsupported,
-      str(file, " is written anew at each start; name what it is made of: --config ", source));
+      str(file, " is generated at each start; change its template instead: --config ", source));
 }
 
 std::string restart_of_template(const std::string& file) {

@@ -81,8 +81,9 @@ Result<std::string> check_with(const std::string& program, const std::vector<std
                                const Deadline& deadline) {
   Answer said = TRY(ask(program, args, deadline));
   if (said.exit_status == 0) return std::move(said.out);
-  return Error(Code::kInvalid, str("the new text does not pass '", base::join(args, " "), "' of ",
-                                   program, ": ", said.errors.empty() ? said.out : said.errors));
+  return Error(Code::kInvalid,
+               str(program, " rejects the new configuration ('", base::join(args, " "),
+                   "'): ", said.errors.empty() ? said.out : said.errors));
 }
 
 Status check_docker(const std::string& dockerd, const std::string& path, const Deadline& deadline) {
@@ -101,11 +102,10 @@ Status check_containerd(const std::string& containerd, const std::string& path,
   const Registered there =
       TRY(find_containerd_runtime(dump, wanted->name, "containerd config dump"));
   if (there.path == wanted->path) return {};
-  return Error(
-      Code::kInvalid,
-      str("containerd does not take the handler ", base::quote(wanted->name), " from ", edit.path,
-          ": one of its imports has the same plugin, and replaces it whole;"
-          " name that file with --config"));
+  return Error(Code::kInvalid,
+               str("containerd ignores the handler ", base::quote(wanted->name), " in ", edit.path,
+                   ", because a file that it imports replaces the whole plugin; name that file with"
+                   " --config"));
 }
 
 }  // namespace

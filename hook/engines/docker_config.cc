@@ -76,10 +76,11 @@ Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEntry& en
   Json& runtimes = edited[kRuntimes];
   const auto found = runtimes.find(entry.name);
   if (found != runtimes.end() && path_of(*found) != entry.path) {
-    return Error(Code::kExists,
-                 str(file, ": runtime ", base::quote(entry.name), " is ",
-                     path_of(*found).empty() ? "something else" : base::quote(path_of(*found)),
-                     " already; remove it there, or choose another name with --name"));
+    return Error(
+        Code::kExists,
+        str(file, ": runtime ", base::quote(entry.name), " already exists, with ",
+            path_of(*found).empty() ? "no path" : str("path ", base::quote(path_of(*found))),
+            "; remove it there, or choose another name with --name"));
   }
   if (found == runtimes.end()) runtimes[entry.name] = {{"path", entry.path}};
   if (entry.make_default) edited[kDefault] = entry.name;
@@ -95,9 +96,9 @@ Result<FileText> remove_docker_runtime(const FileText& text, const FileText& bef
   if (runtimes != edited.end() && runtimes->contains(name)) {
     const std::string path = path_of(runtimes->at(name));
     if (!is_ours(path)) {
-      return Error(Code::kExists, str(file, ": runtime ", base::quote(name), " is ",
-                                      path.empty() ? "something else" : base::quote(path),
-                                      ", and not ours; it is left there"));
+      return Error(Code::kExists, str(file, ": runtime ", base::quote(name), " has ",
+                                      path.empty() ? "no path" : str("path ", base::quote(path)),
+                                      ", so it is not the toolkit's; remove it there yourself"));
     }
     if (runtimes->erase(name) > 0 && runtimes->empty()) edited.erase(kRuntimes);
   }
@@ -151,8 +152,8 @@ Result<std::string> docker_host(const std::vector<std::string>& args, const File
   if (hosts.empty()) return usual;
   std::string host = unix_host(hosts, usual);
   if (!host.empty()) return host;
-  return Error(Code::kUnavailable, str("dockerd listens on ", base::join(hosts, " "),
-                                       ", and on no socket of this host"));
+  return Error(Code::kUnavailable,
+               str("dockerd listens on ", base::join(hosts, " "), ", but on no Unix socket"));
 }
 
 Status check_docker_options(const std::vector<std::string>& args, const std::string& who,
@@ -164,7 +165,7 @@ Status check_docker_options(const std::vector<std::string>& args, const std::str
   return Error(
       Code::kInvalid,
       str(who, " has the option ", has_runtimes ? "--add-runtime" : "--default-runtime",
-          ", and does not start with the same key in ", file, "; take the option away first"));
+          ", so it would not start with the same key in ", file, "; remove the option first"));
 }
 
 }  // namespace hook

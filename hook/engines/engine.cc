@@ -38,9 +38,9 @@ struct Kind {
 
 Status check_ours(const FileText& text, const std::string& file) {
   if (!text || is_drop_in(*text)) return {};
-  return Error(Code::kExists, str(file,
-                                  " is there, and not by 'ipuctl runtime configure'; move it"
-                                  " away"));
+  return Error(Code::kExists, str(base::quote(file),
+                                  " was not written by 'ipuctl runtime configure'; move it away"
+                                  " and try again"));
 }
 
 // ENTRY as the default also where it is that already.
@@ -92,10 +92,11 @@ Result<FileText> remove_containerd(const FileText& text, const FileText& /*befor
 Result<FileText> add_docker(const FileText& text, const RuntimeEntry& entry,
                             const std::string& file) {
   if (file.find("/var/snap/docker/") != std::string::npos) {
-    return Error(Code::kUnsupported,
-                 str(file, " is of docker's snap, which is confined and cannot start ", entry.path,
-                     "; install docker from a package (docker.io or docker-ce), and remove the"
-                     " snap: 'snap remove docker'"));
+    return Error(
+        Code::kUnsupported,
+        str(file, " belongs to docker's snap, which is confined and cannot start ", entry.path,
+            "; install docker from a package (docker.io or docker-ce), and remove the"
+            " snap: 'snap remove docker'"));
   }
   return add_docker_runtime(text, entry, file);
 }
@@ -155,8 +156,8 @@ Result<std::string> told_file(const Kind& kind, const std::vector<Daemon>& daemo
     const std::string file = option ? str(root, *option) : own_file(kind, daemon);
     if (file.empty() || is_drop_in_kind(kind) || file == told) continue;
     if (!told.empty()) {
-      return Error(Code::kInvalid, str(kind.daemon, " runs more than once, with ", told, " and ",
-                                       file, "; choose one with --config"));
+      return Error(Code::kInvalid, str("several ", kind.daemon, " are running, with ", told,
+                                       " and ", file, "; choose a file with --config"));
     }
     told = file;
   }
@@ -165,12 +166,13 @@ Result<std::string> told_file(const Kind& kind, const std::vector<Daemon>& daemo
 
 Result<std::string> users_file(const Kind& kind, const Surroundings& where) {
   if (kind.home_path.empty()) {
-    return Error(Code::kDenied, str(kind.name, ": its files are root's; run this as root"));
+    return Error(Code::kDenied,
+                 str(kind.name, ": only root can change its files; run this command as root"));
   }
   if (!where.config_home.empty()) return str(where.config_home, kind.home_path);
   return Error(Code::kInvalid,
                str(kind.name,
-                   ": where this user's files are is not known; set HOME, or name the"
+                   ": find this user's configuration file: HOME is not set; set it, or name the"
                    " file with --config"));
 }
 
@@ -183,8 +185,8 @@ Result<Engine> parse_engine(std::string_view name) {
   for (const Engine engine : kEngines) {
     if (name_of(engine) == name) return engine;
   }
-  return Error(Code::kInvalid, str("there is no engine ", base::quote(name),
-                                   "; there are docker, containerd, crio, podman and auto"));
+  return Error(Code::kInvalid, str("unknown engine ", base::quote(name),
+                                   "; give docker, containerd, crio, podman or auto"));
 }
 
 std::vector<Daemon> daemons_of(Engine engine) {
@@ -237,8 +239,8 @@ Result<std::string> find_hindrance(Engine engine, const std::string& path) {
   const FileText text = TRY(base::read_file_if_exists(path, kMaxFile));
   const std::optional<std::string> disabled = TRY(find_disabled_cri(text, path));
   if (!disabled) return std::string();
-  return str("disabled_plugins of ", path, " has ", base::quote(*disabled),
-             ": no handler of its CRI plugin has an effect until that is taken out there");
+  return str("the runtime has no effect while the CRI plugin is disabled; remove ",
+             base::quote(*disabled), " from disabled_plugins in ", path);
 }
 
 Result<Registered> find_runtime(Engine engine, const std::string& path, const std::string& name) {

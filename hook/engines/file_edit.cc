@@ -79,9 +79,13 @@ Result<std::string> target_of(const std::string& file) {
   const Target target = TRY(follow(file));
   // Whoever can write there could put another file in its place while it is changed.
   if (::geteuid() == 0 && !target.foreign.empty()) {
-    return Error(Code::kDenied,
-                 str("others than root can write ", base::quote(target.foreign.string()),
-                     ", on the way to ", file, "; let its owner run this, with --config ", file));
+    return Error(
+        Code::kDenied,
+        str("change ", base::quote(file), ": users other than root can write the directory ",
+            base::quote(target.foreign.string()),
+            " on its path; let only root write it, or run this command as its owner, with"
+            " --config ",
+            file));
   }
   return target.file.string();
 }
@@ -103,9 +107,8 @@ base::FileAttributes attributes_of(const std::string& file) {
 Status explain(Status done, const std::string& file) {
   if (done.ok() || done.error().sys_errno() != EBUSY) return done;
   return Error(Code::kUnsupported,
-               str(file,
-                   " is mounted by itself, as into a container; change the file that"
-                   " is mounted there, where it comes from"));
+               str("replace ", base::quote(file),
+                   ": it is a mount point; change the source file of that mount instead"));
 }
 
 Status put(const FileEdit& edit, const base::FileAttributes& attributes) {
@@ -128,7 +131,8 @@ Status apply_edit(const FileEdit& edit) {
   if (edit.before == edit.after) return {};
   const FileText now = TRY(base::read_file_if_exists(edit.path, kMaxFile));
   if (now != edit.before) {
-    return Error(Code::kBusy, str(edit.path, " was changed by somebody else meanwhile; try again"));
+    return Error(Code::kBusy, str("change ", base::quote(edit.path),
+                                  ": another program changed it meanwhile; try again"));
   }
   const base::FileAttributes attributes = attributes_of(edit.path);
   const std::string backup = backup_of(edit.path);

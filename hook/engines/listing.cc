@@ -120,7 +120,7 @@ Result<Listed> ask_daemon(Engine engine, const Daemon& daemon, const std::string
                           const std::string& name, const Deadline& deadline) {
   if (engine == Engine::kDocker) return ask_docker(daemon, path, name, deadline);
   if (engine == Engine::kContainerd) return started_after(daemon, path, name);
-  return Error(Code::kUnsupported, "CRI-O does not say what it read");
+  return Error(Code::kUnsupported, "CRI-O does not report what it has read");
 }
 
 Listing listing_of(const Result<Listed>& listed) {
@@ -133,7 +133,7 @@ Listing listing_of(const Result<Listed>& listed) {
 Listing find_listing(Engine engine, const std::vector<Daemon>& daemons, const std::string& path,
                      const std::string& name, const Deadline& deadline) {
   if (engine == Engine::kPodman) return listing_of(ask_podman(name, deadline));
-  Listing listing{Listed::kUnknown, str("no ", daemon_of(engine), " runs with ", path)};
+  Listing listing{Listed::kUnknown, str("no ", daemon_of(engine), " is running with ", path)};
   for (const Daemon& daemon : daemons) {
     listing = listing_of(ask_daemon(engine, daemon, path, name, deadline));
     if (listing.listed != Listed::kYes) break;

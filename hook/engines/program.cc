@@ -46,7 +46,7 @@ Result<std::string> find_program(std::string_view name) {
     std::string path = str(directory, "/", name);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  return Error(Code::kNotFound, str("there is no program ", name));
+  return Error(Code::kNotFound, str("program ", base::quote(name), " is not installed"));
 }
 
 Result<Answer> ask(const std::string& program, const std::vector<std::string>& args,

@@ -29,13 +29,15 @@ Status check_runtime_name(const std::string& name) {
   const bool is_word = !name.empty() && is_alphanumeric(name.front()) &&
                        std::all_of(name.begin(), name.end(), may_be_in_name);
   if (!is_word) {
-    return Error(Code::kInvalid,
-                 str("--name ", base::quote(name),
-                     ": must be letters, digits, '_', '.' and '-', a letter or digit first"));
+    return Error(
+        Code::kInvalid,
+        str("--name ", base::quote(name),
+            ": must consist of letters, digits, '_', '.' and '-', and begin with a letter or"
+            " digit"));
   }
   if (name != "runc" && !name.starts_with("io.containerd.")) return {};
   return Error(Code::kInvalid, str("--name ", base::quote(name),
-                                   ": is a runtime of the engines themselves; choose another,"
+                                   ": is the name of a runtime of the engines; choose another,"
                                    " such as 'ipu'"));
 }
 
@@ -44,11 +46,12 @@ Status check_runtime_program(const std::string& path) {
   const std::string what = str("use ", base::quote(path), " as a runtime");
   if (::stat(path.c_str(), &status) != 0) {
     return Error(errno == ENOENT ? Code::kNotFound : Code::kDenied,
-                 str(what, errno == ENOENT ? ": it is not there" : ": it cannot be looked at",
-                     "; install the toolkit, whose ipuctl this is, as a whole"));
+                 str(what, errno == ENOENT ? ": it does not exist" : ": it cannot be read",
+                     "; install the whole toolkit, not only ipuctl"));
   }
   if (S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0) return {};
-  return Error(Code::kDenied, str(what, ": it is no program that can be started"));
+  return Error(Code::kDenied,
+               str(what, ": it is not an executable file; install the toolkit again"));
 }
 
 }  // namespace hook

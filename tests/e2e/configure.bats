@@ -107,7 +107,7 @@ assert_as_before() {
 @test "docker: a file that is no JSON, and a runtime of that name, are refused and left alone" {
   start_docker '{"runtimes": {"ipu": {"path": "/usr/sbin/runc"}}}'
   run -1 ipuctl runtime configure docker
-  assert_contains "$output" "runtime 'ipu' is '/usr/sbin/runc' already"
+  assert_contains "$output" "runtime 'ipu' already exists, with path '/usr/sbin/runc'"
   assert_as_before
   docker_stop
   printf '{' | in_host tee "$FILE" /etc/daemon.before >/dev/null
@@ -164,19 +164,19 @@ assert_as_before() {
   run ipuctl runtime configure docker
   in_host umount "$FILE"
   assert_equal "$status" 1
-  assert_contains "$output" 'is mounted by itself'
+  assert_contains "$output" 'it is a mount point'
   assert_as_before
 }
 
 @test "a name that engines have themselves, and a program that is not there, are refused" {
   run -2 ipuctl runtime configure --name runc docker
-  assert_contains "$output" "--name 'runc': is a runtime of the engines themselves"
+  assert_contains "$output" "--name 'runc': is the name of a runtime of the engines"
   run -2 ipuctl runtime configure --name 'a b' docker
   in_host mv "$BINDIR/ipu-container-runtime" "$BINDIR/away"
   run ipuctl runtime configure docker
   in_host mv "$BINDIR/away" "$BINDIR/ipu-container-runtime"
   assert_equal "$status" 1
-  assert_contains "$output" "use '$BINDIR/ipu-container-runtime' as a runtime: it is not there"
+  assert_contains "$output" "use '$BINDIR/ipu-container-runtime' as a runtime: it does not exist"
   run ! in_host test -e "$FILE"
 }
 

@@ -70,7 +70,7 @@ assert_as_before() {
   printf 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "x"\n' |
     in_host tee /etc/containerd/other.toml >/dev/null
   run -2 ipuctl runtime configure containerd
-  assert_contains "$output" 'one of its imports has the same plugin'
+  assert_contains "$output" 'a file that it imports replaces the whole plugin'
   in_host rm /etc/containerd/other.toml
   assert_as_before
 }
@@ -78,14 +78,14 @@ assert_as_before() {
 @test "containerd: what it does not take is not written" {
   in_host sed -i 's/^root = .*/root = 7/' "$FILE" /etc/config.before
   run -2 ipuctl runtime configure containerd
-  assert_contains "$output" 'does not pass'
+  assert_contains "$output" 'rejects the new configuration'
   assert_as_before
 }
 
 @test "containerd: a handler of a plugin that is off is said to have no effect" {
   in_host sed -i 's/^disabled_plugins.*/disabled_plugins = ["io.containerd.grpc.v1.cri"]/' "$FILE" /etc/config.before
   run -0 ipuctl runtime configure containerd
-  assert_contains "$output" "disabled_plugins of $FILE has 'io.containerd.grpc.v1.cri'"
+  assert_contains "$output" "remove 'io.containerd.grpc.v1.cri' from disabled_plugins in $FILE"
   ipuctl runtime unconfigure containerd
   assert_as_before
 }

@@ -102,5 +102,5 @@ run_podman() { # OPTION... -- COMMAND...
   run -2 as_user -u HOME ipuctl runtime status podman
   assert_contains "$output" 'set HOME'
   run -1 as_user HOME=/run/podman-e2e/home ipuctl runtime configure crio
-  assert_contains "$output" "crio: its files are root's"
+  assert_contains "$output" "crio: only root can change its files"
 }

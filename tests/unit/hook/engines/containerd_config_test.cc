@@ -135,7 +135,7 @@ TEST(ContainerdConfigTest, WhatCannotBeAddedToIsRefused) {
   const std::string inlined =
       "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes = {}\n";
   EXPECT_TRUE(test::fails(add_containerd_runtime(inlined, kEntry, kFile), Code::kInvalid,
-                          "tables of their own"));
+                          "a table of its own"));
   RuntimeEntry entry = kEntry;
   entry.make_default = true;
   EXPECT_TRUE(test::fails(add_containerd_runtime("version = 2\n", entry, kFile), Code::kUnsupported,

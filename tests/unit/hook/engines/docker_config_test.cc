@@ -119,10 +119,10 @@ TEST(DockerConfigTest, FindsWhatIsThere) {
 TEST(DockerConfigTest, AnotherRuntimeOfTheNameIsNotReplaced) {
   EXPECT_TRUE(
       test::fails(add_docker_runtime(R"({"runtimes":{"ipu":{"path":"/other"}}})", kEntry, kFile),
-                  Code::kExists, "runtime 'ipu' is '/other' already"));
+                  Code::kExists, "runtime 'ipu' already exists, with path '/other'"));
   EXPECT_TRUE(test::fails(
       add_docker_runtime(R"({"runtimes":{"ipu":{"runtimeType":"io.x"}}})", kEntry, kFile),
-      Code::kExists, "is something else already"));
+      Code::kExists, "already exists, with no path"));
 }
 
 TEST(DockerConfigTest, ARuntimeOfSomebodyElseIsNotTakenAway) {

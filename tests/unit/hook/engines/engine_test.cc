@@ -71,7 +71,7 @@ TEST_F(EngineTest, WhoIsNotRootHasFilesOfHisOwn) {
   EXPECT_EQ(file_of(Engine::kDocker, {rootless}, {"", false, ""}).take(),
             "/users/a/.config/docker/daemon.json");
   EXPECT_TRUE(test::fails(file_of(Engine::kCrio, {}, {"", false, "/users/a/.config"}),
-                          Code::kDenied, "crio: its files are root's"));
+                          Code::kDenied, "crio: only root can change its files"));
   EXPECT_TRUE(
       test::fails(file_of(Engine::kPodman, {}, {"", false, ""}), Code::kInvalid, "set HOME"));
 }

@@ -69,7 +69,7 @@ TEST_F(FileEditTest, RootGoesNoWayThatSomebodyElseCanChange) {
   REQUIRES_ROOT();
   link(real_);
   ASSERT_EQ(::chmod((dir_ / "etc").c_str(), 0777), 0);
-  EXPECT_TRUE(test::fails(read_edit(file_), Code::kDenied, "let its owner run this"));
+  EXPECT_TRUE(test::fails(read_edit(file_), Code::kDenied, "run this command as its owner"));
   ASSERT_EQ(::chmod((dir_ / "etc").c_str(), 01777), 0);  // only who made it can replace it
   EXPECT_TRUE(test::succeeds(read_edit(file_)));
   ASSERT_EQ(::lchown(file_.c_str(), 12345, 12345), 0);
@@ -91,7 +91,7 @@ TEST_F(FileEditTest, AFileThatIsChangedWhileWeLookIsLeftAlone) {
 TEST_F(FileEditTest, RootChangesNoFileWhoseFolderSomebodyElseCanReplace) {
   REQUIRES_ROOT();
   ASSERT_EQ(::chmod(dir_.path().c_str(), 0777), 0);
-  EXPECT_TRUE(test::fails(read_edit(real_), Code::kDenied, "on the way to"));
+  EXPECT_TRUE(test::fails(read_edit(real_), Code::kDenied, "on its path"));
 }
 
 }  // namespace
