@@ -57,16 +57,21 @@ std::string help(const FrontEnd& self) {
   return str("usage: ", self.name,
              " [--count N | --device-id N]... [--host-network] [--echo] --"
              " [RUN-OPTION]... IMAGE [COMMAND]...\n"
-             "Runs '",
+             "Run a container with IPUs, with '",
              self.engine,
-             " run' with IPUs for the container.\n\n"
-             "  --count N        a new partition of N IPUs, or N linked cards\n"
-             "  --device-id N    the cards of this logical id; may be repeated\n"
-             "  --host-network   the host's network and devices, as Graphcore's tool gives them\n"
-             "  --echo           print the command and do not run it\n\n"
-             "Without --count and --device-id the IPUs are those of IPUOF_CONFIG_PATH,\n"
-             "IPUOF_VIPU_API_PARTITION_ID, ~/.ipuof.conf.d or /etc/ipuof.conf.d, or all cards;"
-             " see gc-docker(1).\n");
+             " run'.\n\n"
+             "  --count N        create a partition of N IPUs, or use N linked cards\n"
+             "  --device-id N    use the cards of this logical id (repeatable)\n"
+             "  --host-network   give the container the network and the devices of the host,\n"
+             "                   as Graphcore's tool does\n"
+             "  --echo           print the command instead of running it\n"
+             "  --help           print this help\n"
+             "  --version        print the version\n\n"
+             "Without --count and --device-id, the IPUs are those of the first of\n"
+             "IPUOF_CONFIG_PATH, IPUOF_VIPU_API_PARTITION_ID, ~/.ipuof.conf.d and\n"
+             "/etc/ipuof.conf.d that names any, or all cards; see gc-docker(1).\n\n"
+             "Example:\n  ",
+             self.name, " --count 4 -- --rm busybox cat /run/ipu/lease.json\n");
 }
 
 // Becomes the engine, whose exit status is then this program's. It is found as the caller's shell
@@ -81,7 +86,7 @@ Error become(const std::vector<std::string>& command) {
   const int err = errno;
   if (err == ENOENT) {
     return Error(base::Code::kNotFound,
-                 str("there is no ", base::quote(command[0]), " in PATH; install it"));
+                 str("execute ", base::quote(command[0]), ": it is not in PATH; install it"));
   }
   return Error::from_errno(err, str("execute ", base::quote(command[0])));
 }

@@ -42,7 +42,7 @@ class Words {
       return std::optional<std::string>(word.substr(option.size() + 1));
     }
     if (at_ + 1 == words_.size()) {
-      return Error(Code::kInvalid, str(option, " needs a number behind it"));
+      return Error(Code::kInvalid, str(option, " needs a number, such as '", option, " 4'"));
     }
     at_ += 2;
     return std::optional<std::string>(words_[at_ - 1]);
@@ -62,15 +62,15 @@ Result<uint32_t> parse_device_id(const std::string& text) {
   const Result<uint32_t> number = base::parse_int<uint32_t>(text, 0, kMaxNumber);
   if (number.ok()) return number;
   return Error(Code::kInvalid, str("--device-id ", base::quote(text),
-                                   " is not accepted: give one number, from 0; the option may be"
-                                   " repeated"));
+                                   " is not a device id: give one number, from 0; the option may"
+                                   " be repeated"));
 }
 
 Result<uint32_t> parse_count(const std::string& text) {
   const Result<uint32_t> number = base::parse_int<uint32_t>(text, 1, kMaxNumber);
   if (number.ok() && std::has_single_bit(number.value())) return number;
   return Error(Code::kInvalid,
-               str("--count ", base::quote(text), " is not accepted: give a power of two"));
+               str("--count ", base::quote(text), " is not a number of IPUs: give a power of two"));
 }
 
 Result<Took> take_switch(Words& words, FrontEndArguments& parsed) {
@@ -106,12 +106,12 @@ Result<Took> take_option(Words& words, FrontEndArguments& parsed) {
 Status check_together(const FrontEndArguments& parsed) {
   if (parsed.count && !parsed.device_ids.empty()) {
     return Error(Code::kInvalid,
-                 "--count and --device-id contradict each other: give only one of them");
+                 "--count and --device-id cannot be combined; give only one of them");
   }
   if (parsed.count && parsed.host_network) {
     return Error(Code::kInvalid,
-                 "--count makes a partition for a container that is isolated, which one with"
-                 " --host-network is not: leave one of them out");
+                 "--count and --host-network cannot be combined, because a container with"
+                 " --host-network is not isolated; give only one of them");
   }
   return {};
 }
@@ -133,7 +133,7 @@ Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) 
   if (parsed.help || parsed.version) return parsed;
   TRY(check_together(parsed));
   if (parsed.docker.empty()) {
-    return Error(Code::kInvalid, "there is no image; give '-- [DOCKER-RUN-OPTION]... IMAGE'");
+    return Error(Code::kInvalid, "no image is given; append '-- [DOCKER-RUN-OPTION]... IMAGE'");
   }
   return parsed;
 }

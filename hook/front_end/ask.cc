@@ -72,24 +72,24 @@ void ask_controller(const Caller& caller, const Variables& explicit_ones, Asked&
       caller, Provider::kVipu, [&](const PoolConfig& it) { return it.controller == controller; });
   if (pool != nullptr) return ask_pool(caller, pool, explicit_ones, asked);
   asked.notes.push_back(str("IPUOF_VIPU_API_HOST: no pool has the controller ",
-                            base::quote(controller), ", the first pool, \"",
+                            base::quote(controller), "; the first pool, \"",
                             caller.pools.front().name,
-                            "\", is asked; see ipu-container-toolkit(5)"));
+                            "\", is used instead; see ipu-container-toolkit(5)"));
 }
 
 // What the runtime, which has the ledger, refuses otherwise.
 std::string must_be_known(const std::string& partition, const std::string& from) {
   return str("partition ", base::quote(partition), " (", from,
-             ") must be one of 'ipuctl partition create'; one of Graphcore's vipu takes 'ipuctl"
-             " partition adopt ",
-             partition, "' once before, or --host-network");
+             ") must have been created with 'ipuctl partition create'; if Graphcore's vipu created"
+             " it, run 'ipuctl partition adopt ",
+             partition, "' once, or give --host-network");
 }
 
 Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones,
                             const IpuofSource& source) {
   if (!vipu::is_partition_name(source.value)) {
     return Error(Code::kInvalid, str(source.name, "=", base::quote(source.value),
-                                     " is not accepted: a partition has a name of 1 to 36 letters,"
+                                     " is not the name of a partition: give 1 to 36 letters,"
                                      " digits, '-' and '_'"));
   }
   Asked asked;
@@ -107,7 +107,8 @@ Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones
 Result<Asked> ask_slices(const Caller& caller, const Variables& explicit_ones,
                          const IpuofFile& file, const PoolConfig& pool) {
   if (file.ipus == 0) {
-    return Error(Code::kInvalid, str(base::quote(file.path), " is no IPUoF file that can be read"));
+    return Error(Code::kInvalid,
+                 str(base::quote(file.path), " cannot be read as an IPUoF file; check it"));
   }
   Asked asked;
   asked.variables.emplace_back("IPU_COUNT", std::to_string(file.ipus));
@@ -121,8 +122,8 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
   if (files.size() > 1) {
     return Error(Code::kInvalid,
                  str(base::quote(source.value), " has ", files.size(),
-                     " IPUoF files; name one with IPUOF_CONFIG_PATH, of a mounted"
-                     " directory with -e IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/NAME"));
+                     " IPUoF files; choose one with IPUOF_CONFIG_PATH, or, in a mounted"
+                     " directory, with -e IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/NAME"));
   }
   const IpuofFile& file = files.front();
   const PoolConfig* pool = find_pool_of(caller, Provider::kIpuof,
@@ -133,7 +134,7 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
     return Error(
         Code::kInvalid,
         str(base::quote(file.path),
-            " is of no pool, and its name is of no partition; give --count N for a new"
+            " belongs to no pool, and its name is not that of a partition; give --count N for a new"
             " partition, or --host-network to use the file as Graphcore's gc-docker does"));
   }
   Asked asked;
@@ -162,8 +163,8 @@ Result<Asked> ask_cards(const Caller& caller, const std::vector<uint32_t>& ids,
 Asked leave(const FrontEndArguments& arguments, const std::string& request) {
   Asked asked;
   if (arguments.count || !arguments.device_ids.empty()) {
-    asked.notes.push_back(str(request, " in the options for docker counts, not ",
-                              arguments.count ? "--count" : "--device-id"));
+    asked.notes.push_back(str(arguments.count ? "--count" : "--device-id",
+                              " is ignored, because the options for docker contain ", request));
   }
   return asked;
 }
@@ -203,9 +204,9 @@ Result<std::vector<uint32_t>> choose_cards(const Caller& caller, const std::vect
   }
   if (cards.empty()) {
     return Error(Code::kNotFound,
-                 ids.empty() ? "this host has no /dev/ipuN"
-                             : "--device-id is for cards, and this host has no /dev/ipuN; give"
-                               " --count N");
+                 ids.empty() ? "find cards: this host has no /dev/ipuN"
+                             : "--device-id selects cards, but this host has no /dev/ipuN; give"
+                               " --count N instead");
   }
   if (ids.empty()) return cards;
   return cards_of_ids(logical_devices(std::move(cards), std::move(groups)), ids);
@@ -213,8 +214,9 @@ Result<std::vector<uint32_t>> choose_cards(const Caller& caller, const std::vect
 
 Error no_source() {
   return Error(Code::kNotFound,
-               "nothing says which IPUs: give --count N for a new partition, or set"
-               " IPUOF_VIPU_API_PARTITION_ID to one of 'ipuctl partition create' or 'adopt'");
+               "no IPUs are selected: give --count N for a new partition, or set"
+               " IPUOF_VIPU_API_PARTITION_ID to a partition of 'ipuctl partition create' or"
+               " 'ipuctl partition adopt'");
 }
 
 Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,

@@ -97,7 +97,7 @@ Result<std::optional<IpuofSource>> choose_source(const std::vector<IpuofSource>&
     if (source.from == From::kDirectory) continue;
     return Error(Code::kNotFound,
                  str(source.name, " is ", base::quote(source.value),
-                     ", and there is no IPUoF file; give one of Graphcore's vipu, or unset it"));
+                     ", but there is no IPUoF file; set it to an existing file, or unset it"));
   }
   return std::optional<IpuofSource>();
 }

@@ -33,8 +33,8 @@ base::Result<std::vector<uint32_t>> cards_of_ids(const std::vector<std::vector<u
     if (id >= devices.size()) {
       return base::Error(base::Code::kInvalid,
                          base::str("--device-id ", id,
-                                   " is no device of this host: give one from 0"
-                                   " to ",
+                                   " does not exist on this host: give a number"
+                                   " from 0 to ",
                                    devices.size() - 1));
     }
     cards.insert(devices[id].begin(), devices[id].end());

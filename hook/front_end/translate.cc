@@ -52,13 +52,13 @@ std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool ca
   }
   if (!dropped.empty()) {
     notes.emplace_back(
-        "--net=host is left out: the container has a network of its own, and IPUs are reached"
-        " without the host's; give --host-network to have that");
+        "--net=host is ignored, because the container gets its own network for the IPUs; give"
+        " --host-network to use the host's network");
   }
   for (const DockerMount& mount : ipuof_mounts(docker)) {
     dropped.push_back(mount.option);
     notes.push_back(str("the mount on ", base::quote(mount.target),
-                        " is left out: there is the file of the container's own IPUs"));
+                        " is ignored, because the container gets its own IPUoF file there"));
   }
   return dropped;
 }
@@ -67,12 +67,12 @@ std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool ca
 void note_weakening(const DockerArguments& docker, std::vector<std::string>& notes) {
   if (const DockerOption* device = find_option(docker, is_ipu_device)) {
     notes.push_back(str("--device=", device->value,
-                        " hands over more than the container's own IPUs; leave it out: what it"
-                        " needs is there without it"));
+                        " gives the container more than its own IPUs; remove it: the container"
+                        " gets the devices that it needs"));
   }
   if (find_option(docker, is_privileged) != nullptr) {
     notes.emplace_back(
-        "--privileged hands over all devices of the host; leave it out: IPUs need it not");
+        "--privileged gives the container all devices of the host; remove it: IPUs do not need it");
   }
 }
 

@@ -50,7 +50,7 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   run -0 --separate-stderr gc_docker IPUOF_VIPU_API_HOST="${CONTROLLER%:*}" IPUOF_VIPU_API_PARTITION_ID=p0 \
     IPUOF_VIPU_API_GCD_ID=1 -- --rm busybox cat /run/ipu/lease.json
   assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 1 4'
-  assert_contains "$stderr" "partition 'p0' (IPUOF_VIPU_API_PARTITION_ID) must be one of 'ipuctl partition create'"
+  assert_contains "$stderr" "partition 'p0' (IPUOF_VIPU_API_PARTITION_ID) must have been created with 'ipuctl partition create'"
   # Of the options for docker, also in a file, before that of the environment.
   printf 'IPUOF_VIPU_API_PARTITION_ID=p0\nIPUOF_VIPU_API_GCD_ID=0\n' | in_host tee /root/variables >/dev/null
   run -0 --separate-stderr gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm --env-file /root/variables \
@@ -60,7 +60,7 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
 
 @test "gc-docker: a partition that ipuctl does not know is refused, with the ways that work" {
   run -125 gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm busybox true
-  assert_contains "$output" "takes 'ipuctl partition adopt p9' once before, or --host-network"
+  assert_contains "$output" "run 'ipuctl partition adopt p9' once, or give --host-network"
   assert_contains "$output" "has no partition 'p9' that was made ahead on this host"
 }
 
@@ -80,7 +80,7 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   # As recipes for Graphcore's tool have it.
   run -0 --separate-stderr gc_docker -- --rm -v /root/.ipuof.conf.d/:/etc/ipuof.conf.d \
     busybox cat /etc/ipuof.conf.d/ipuof.conf
-  assert_contains "$stderr" "the mount on '/etc/ipuof.conf.d' is left out"
+  assert_contains "$stderr" "the mount on '/etc/ipuof.conf.d' is ignored"
   assert_equal "$(jq '.devices | length' <<<"$output")" 4
   assert_equal "$(in_host ls /root/.ipuof.conf.d)" p0_gcd0_ipuof.conf
 }
@@ -101,7 +101,7 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   for network in --net=host '--network host'; do
     # shellcheck disable=SC2086 # two words
     run -0 --separate-stderr gc_docker --count 4 -- --rm $network busybox ls /sys/class/net
-    assert_contains "$stderr" 'gc-docker: --net=host is left out'
+    assert_contains "$stderr" 'gc-docker: --net=host is ignored'
     assert_contains "$output" roce0
     [[ $output != *rnic0* ]]
   done
@@ -135,18 +135,28 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
     assert_contains "$output" "$text"
   }
   assert_bad 'give a power of two' --count 3 -- busybox true
-  assert_bad 'contradict each other' --count 4 --device-id 0 -- busybox true
-  assert_bad 'leave one of them out' --count 4 --host-network -- busybox true
-  assert_bad 'there is no image' --count 4 --
-  assert_bad 'nothing says which IPUs: give --count N' -- busybox true
+  assert_bad 'cannot be combined' --count 4 --device-id 0 -- busybox true
+  assert_bad 'cannot be combined' --count 4 --host-network -- busybox true
+  assert_bad 'no image is given' --count 4 --
+  assert_bad 'no IPUs are selected: give --count N' -- busybox true
   assert_bad 'this host has no /dev/ipuN; give --count N' --device-id 0 -- busybox true
   assert_bad "there is no IPUoF file" IPUOF_CONFIG_PATH=/none.conf -- busybox true
-  assert_bad "a partition has a name of 1 to 36" 'IPUOF_VIPU_API_PARTITION_ID=a b' -- busybox true
+  assert_bad "is not the name of a partition: give 1 to 36" 'IPUOF_VIPU_API_PARTITION_ID=a b' -- busybox true
   run -125 host_run env PATH="$BINDIR" gc-docker --count 4 -- busybox true
-  assert_contains "$output" "gc-docker: there is no 'docker' in PATH"
+  assert_contains "$output" "gc-docker: execute 'docker': it is not in PATH"
   # What docker does not accept, docker says.
   run -125 gc_docker --count 4 -- --no-such-option busybox true
   assert_contains "$output" 'unknown flag: --no-such-option'
+}
+
+@test "gc-docker, gc-podman: the help ends with an example, which docker runs as it is printed" {
+  local example
+  run -0 host_run gc-podman --help
+  assert_equal "${lines[-2]} ${lines[-1]%% --count*}" 'Example:   gc-podman'
+  run -0 host_run gc-docker --help
+  assert_equal "${lines[-2]} ${lines[-1]%% --count*}" 'Example:   gc-docker'
+  example=${lines[-1]}
+  assert_contains "$(host_run timeout "$LIMIT" bash -c "$example")" '"partition"'
 }
 
 @test "gc-docker: a user who may not read the configuration gets the same line" {

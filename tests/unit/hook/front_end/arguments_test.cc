@@ -70,9 +70,9 @@ TEST(FrontEndArgumentsTest, HelpNeedsNoImage) {
 }
 
 TEST(FrontEndArgumentsTest, BadInputIsRefusedWithWhatIsAccepted) {
-  EXPECT_THAT(refusal({}), HasSubstr("there is no image; give '--"));
-  EXPECT_THAT(refusal({"--echo", "--"}), HasSubstr("there is no image"));
-  EXPECT_THAT(refusal({"run"}), HasSubstr("there is no image"));
+  EXPECT_THAT(refusal({}), HasSubstr("no image is given; append '--"));
+  EXPECT_THAT(refusal({"--echo", "--"}), HasSubstr("no image is given"));
+  EXPECT_THAT(refusal({"run"}), HasSubstr("no image is given"));
   for (const char* count : {"3", "0", "-4", "four", "", "4 ", "99999999999"}) {
     EXPECT_THAT(refusal({"--count", count, "--", "image"}), HasSubstr("give a power of two"));
   }
@@ -81,9 +81,9 @@ TEST(FrontEndArgumentsTest, BadInputIsRefusedWithWhatIsAccepted) {
   }
   EXPECT_THAT(refusal({"--count"}), HasSubstr("--count needs a number"));
   EXPECT_THAT(refusal({"--count", "4", "--device-id", "0", "--", "image"}),
-              HasSubstr("contradict each other"));
+              HasSubstr("--count and --device-id cannot be combined"));
   EXPECT_THAT(refusal({"--count", "4", "--host-network", "--", "image"}),
-              HasSubstr("leave one of them out"));
+              HasSubstr("--count and --host-network cannot be combined"));
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ TEST(HostNetworkTest, Cards) {
 }
 
 TEST(HostNetworkTest, NothingToGiveIsRefused) {
-  EXPECT_THAT(refusal(pod_host(), kPlain), HasSubstr("nothing says which IPUs"));
-  EXPECT_THAT(refusal(Caller(), kPlain), HasSubstr("nothing says which IPUs"));
+  EXPECT_THAT(refusal(pod_host(), kPlain), HasSubstr("no IPUs are selected"));
+  EXPECT_THAT(refusal(Caller(), kPlain), HasSubstr("no IPUs are selected"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(LogicalIdsTest, SeveralIdsAreTheirCardsOnce) {
 TEST(LogicalIdsTest, AnIdThatIsNoneIsRefusedWithThoseThereAre) {
   const auto refused = cards_of_ids(logical_devices({0, 1, 2, 3}, {}), {0, 7});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message(), HasSubstr("--device-id 7 is no device"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("--device-id 7 does not exist"));
   EXPECT_THAT(refused.error().message(), HasSubstr("from 0 to 6"));
 }
 

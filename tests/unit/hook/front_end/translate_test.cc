@@ -33,7 +33,8 @@ TEST(TranslateTest, APartitionOfTheEnvironment) {
                                   {"IPUOF_VIPU_API_GCD_ID", "1"}});
   EXPECT_EQ(line(caller, kPlain),
             "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
-  EXPECT_THAT(notes(caller, kPlain), HasSubstr("must be one of 'ipuctl partition create'"));
+  EXPECT_THAT(notes(caller, kPlain),
+              HasSubstr("must have been created with 'ipuctl partition create'"));
   EXPECT_THAT(notes(caller, kPlain), HasSubstr("'ipuctl partition adopt p0'"));
   EXPECT_THAT(notes(caller, kPlain), HasSubstr("--host-network"));
   EXPECT_THAT(notes(caller, kPlain), Not(HasSubstr("controller")));
@@ -46,7 +47,7 @@ TEST(TranslateTest, APartitionOfTheOptionsCountsBeforeTheEnvironments) {
   EXPECT_THAT(line(caller, {"--", "-e", "IPUOF_VIPU_API_PARTITION_ID", "image"}),
               HasSubstr("-e IPU_PARTITION=p0"));
   EXPECT_THAT(refusal(caller, {"--", "-e", "IPUOF_VIPU_API_PARTITION_ID=", "image"}),
-              HasSubstr("nothing says which IPUs"));
+              HasSubstr("no IPUs are selected"));
 }
 
 TEST(TranslateTest, TheControllerChoosesThePool) {
@@ -72,7 +73,7 @@ TEST(TranslateTest, AFileThatAPoolSharesOutIsAskedForWhole) {
   caller.pools.erase(caller.pools.begin());
   EXPECT_EQ(line(caller, kPlain), "docker run --runtime=ipu -e IPU_COUNT=16 image");
   caller.places["/data/p16.conf"].files.front().ipus = 0;
-  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("is no IPUoF file that can be read"));
+  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("cannot be read as an IPUoF file"));
 }
 
 TEST(TranslateTest, AFileOfNoPoolNamesItsPartition) {
@@ -105,14 +106,15 @@ TEST(TranslateTest, SourcesInTheirOrder) {
   caller.places.erase("/root/.ipuof.conf.d");
   EXPECT_THAT(line(caller, kPlain), HasSubstr("IPU_PARTITION=host"));
   add_directory(caller, "/etc/ipuof.conf.d", {"host.conf", "other.conf"});
-  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("has 2 IPUoF files; name one with IPUOF_CONFIG"));
+  EXPECT_THAT(refusal(caller, kPlain),
+              HasSubstr("has 2 IPUoF files; choose one with IPUOF_CONFIG"));
   add_directory(caller, "/etc/ipuof.conf.d", {});
-  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("nothing says which IPUs: give --count N"));
+  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("no IPUs are selected: give --count N"));
 }
 
 TEST(TranslateTest, AFileThatIsNamedMustBeThere) {
   EXPECT_THAT(refusal(pod_host({{"IPUOF_CONFIG_PATH", "/data/none.conf"}}), kPlain),
-              HasSubstr("IPUOF_CONFIG_PATH is '/data/none.conf', and there is no IPUoF file"));
+              HasSubstr("IPUOF_CONFIG_PATH is '/data/none.conf', but there is no IPUoF file"));
 }
 
 TEST(TranslateTest, NamesOfFiles) {
@@ -154,7 +156,7 @@ TEST(TranslateTest, ARequestAmongTheOptionsWins) {
               base::str("docker run --runtime=ipu ", request, " image"));
   }
   EXPECT_THAT(notes(caller, {"--count", "4", "--", "-eIPU_COUNT=2", "image"}),
-              HasSubstr("IPU_COUNT in the options for docker counts, not --count"));
+              HasSubstr("--count is ignored, because the options for docker contain IPU_COUNT"));
   Caller with_file = caller;
   with_file.env_files = {"IPU_COUNT=8\n"};
   EXPECT_EQ(line(with_file, {"--", "--env-file", "f", "image"}),
@@ -207,7 +209,7 @@ TEST(TranslateTest, TheHostsNetworkBecomesTheContainersOwn) {
     args.insert(args.end(), {"image", "--net=host"});
     EXPECT_EQ(line(pod_host(), args),
               "docker run --runtime=ipu -e IPU_COUNT=4 --rm image --net=host");
-    EXPECT_THAT(notes(pod_host(), args), HasSubstr("--net=host is left out"));
+    EXPECT_THAT(notes(pod_host(), args), HasSubstr("--net=host is ignored"));
   }
   EXPECT_EQ(notes(pod_host(), {"--count", "4", "--", "--net=none", "image"}), "");
 }
@@ -217,15 +219,15 @@ TEST(TranslateTest, AMountOverTheIpuofFileSaysWhichIpusAndIsLeftOut) {
   add_directory(caller, "/data/conf", {"p3.conf"});
   const Words args = {"--", "-itv", "/data/conf:/etc/ipuof.conf.d/", "image"};
   EXPECT_EQ(line(caller, args), "docker run --runtime=ipu -e IPU_PARTITION=p3 -it image");
-  EXPECT_THAT(notes(caller, args), HasSubstr("the mount on '/etc/ipuof.conf.d' is left out"));
+  EXPECT_THAT(notes(caller, args), HasSubstr("the mount on '/etc/ipuof.conf.d' is ignored"));
 }
 
 TEST(TranslateTest, WhatWeakensIsolationIsPassedAndTold) {
   const Words args = {"--count", "4", "--", "--privileged", "--device=/dev/infiniband/", "image"};
   EXPECT_EQ(line(pod_host(), args),
             "docker run --runtime=ipu -e IPU_COUNT=4 --privileged --device=/dev/infiniband/ image");
-  EXPECT_THAT(notes(pod_host(), args), HasSubstr("--privileged hands over all devices"));
-  EXPECT_THAT(notes(pod_host(), args), HasSubstr("--device=/dev/infiniband/ hands over"));
+  EXPECT_THAT(notes(pod_host(), args), HasSubstr("--privileged gives the container all devices"));
+  EXPECT_THAT(notes(pod_host(), args), HasSubstr("--device=/dev/infiniband/ gives the container"));
 }
 
 TEST(TranslateTest, SharedMemoryIsAsLargeAsTheHostsUnlessSaid) {
