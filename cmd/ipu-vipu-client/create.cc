@@ -35,7 +35,8 @@ Status check_name_is_free(Connection& connection, const std::string& id) {
   if (!there.ok() && there.error().code() == Code::kNotFound) return {};
   if (!there.ok()) return there.error();
   if (there.value().ready == vipu::ReadyState::kRemoved) return {};
-  return Error(Code::kExists, str("exists already, and is ", vipu::name_of(there.value().ready)));
+  return Error(Code::kExists,
+               str("it already exists, and is ", vipu::name_of(there.value().ready)));
 }
 
 // Whether PARTITION is what REQUEST asks for; what was left to the controller may be anything.
@@ -51,14 +52,14 @@ Result<std::optional<Partition>> look_up(Connection& connection, const Partition
   const std::optional<Partition> found =
       TRY_CTX("look for it after its answer was lost", find_partition(connection, request.id));
   if (!found || fits(*found, request)) return found;
-  return Error(Code::kExists, str("exists already, with ", found->ipus.size(), " IPUs in ",
-                                  found->gcds, " GCDs, and is not ours"));
+  return Error(Code::kExists, str("it already exists, with ", found->ipus.size(), " IPUs in ",
+                                  found->gcds, " GCDs, and was created by others"));
 }
 
 // A partition that nobody asked for is not left behind.
 Error give_back(Connection& connection, const std::string& id) {
   const Result<base::Removed> removed = remove(connection, id, vipu::Force::kYes);
-  return {Code::kInternal, str("the controller made ", base::quote(id), " instead",
+  return {Code::kInternal, str("the controller created ", base::quote(id), " instead",
                                removed.ok() ? ", which was removed" : ", which cannot be removed: ",
                                removed.ok() ? "" : removed.error().message())};
 }
@@ -87,7 +88,9 @@ Status request_partition(Connection& connection, const PartitionRequest& request
       const Result<std::optional<Partition>> ours = look_up(connection, request);
       if (!ours.ok()) return in_doubt_about(ours.error(), connection.deadline());
       if (ours.value()) return {};
-      if (exists) return Error(Code::kInternal, "its name is taken, and it is not listed");
+      if (exists)
+        return Error(Code::kInternal,
+                     "the controller reports that the name is taken, but does not list it");
     }
     if (retry.again(status, connection.reached())) continue;
     const Error error = connection.to_error(status);

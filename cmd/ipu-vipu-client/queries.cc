@@ -43,7 +43,8 @@ Result<vipu::PartitionStatus> status(Connection& connection, const std::string& 
       TRY(connection.read(&Connection::Users::GetPartitionStatus, message));
   const std::string& told = reply.status().partition_id();
   if (told.empty() || told == id) return to_value(reply.status());
-  return Error(Code::kInternal, str("the controller told the status of ", base::quote(told)));
+  return Error(Code::kInternal,
+               str("the controller returned the status of ", base::quote(told), " instead"));
 }
 
 Result<vipu::Grant> config(Connection& connection, const std::string& id,
@@ -58,7 +59,7 @@ Result<vipu::Grant> config(Connection& connection, const std::string& id,
     grant.gcds.push_back(to_value(of_gcd));
   }
   if (grant.gcds.empty()) {
-    return Error(Code::kNotFound, "the controller gave a configuration of no GCD");
+    return Error(Code::kNotFound, "the controller returned a configuration without a GCD");
   }
   grant.controller_address = connection.controller_address();
   return grant;

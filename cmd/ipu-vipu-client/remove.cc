@@ -74,7 +74,8 @@ Status wait_until_gone(Connection& connection, const std::string& id) {
     if (listed == Listed::kNo) return {};
     backoff.sleep(connection.deadline());
     if (connection.deadline().passed()) {
-      return Error(Code::kTimeout, str("it is still listed ", connection.within()));
+      return Error(Code::kTimeout,
+                   str("the controller did not remove the partition ", connection.within()));
     }
   }
 }

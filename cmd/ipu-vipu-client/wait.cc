@@ -26,10 +26,10 @@ bool is_being_mended(const PartitionStatus& status) {
 Error failed(const PartitionStatus& status) {
   const std::string errors = base::join(status.errors, "; ");
   const std::string resets =
-      status.auto_resets == 0 ? "" : str(" after ", status.auto_resets, " auto resets");
+      status.auto_resets == 0 ? "" : str(", after ", status.auto_resets, " automatic resets");
   return {Code::kInternal,
-          str("the partition is in ERROR, its last operation ", vipu::name_of(status.operation),
-              resets, ": ", errors.empty() ? "the controller gives no reason" : errors)};
+          str("the partition is in ERROR (last operation: ", vipu::name_of(status.operation),
+              resets, "): ", errors.empty() ? "the controller gives no reason" : errors)};
 }
 
 }  // namespace
@@ -41,13 +41,13 @@ Status wait_until_active(Connection& connection, const std::string& id) {
     if (now.ready == ReadyState::kActive && !resetting) return {};
     if (now.ready == ReadyState::kError && !is_being_mended(now)) return failed(now);
     if (now.ready == ReadyState::kRemoved) {
-      return Error(Code::kNotFound, "the controller has removed it");
+      return Error(Code::kNotFound, "the controller has removed the partition");
     }
     backoff.sleep(connection.deadline());
     if (connection.deadline().passed()) {
       return Error(Code::kTimeout,
-                   str("still ", vipu::name_of(now.ready), ", ", vipu::name_of(now.operation),
-                       ", and not ACTIVE ", connection.within()));
+                   str("the partition did not become ACTIVE ", connection.within(), " (it is ",
+                       vipu::name_of(now.ready), ", ", vipu::name_of(now.operation), ")"));
     }
   }
 }

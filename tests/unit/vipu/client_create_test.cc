@@ -103,7 +103,7 @@ TEST_F(ClientCreateTest, WhatIsFoundButWasNotAskedForIsSomebodyElses) {
   server().set_create([](virmgrpc::Partition& made) { made.mutable_spec()->add_ipus(); });
   server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists,
-                          "exists already, with 5 IPUs in 1 GCDs, and is not ours"));
+                          "it already exists, with 5 IPUs in 1 GCDs, and was created by others"));
 }
 
 TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
@@ -118,7 +118,7 @@ TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
 TEST_F(ClientCreateTest, ANameThatTheControllerChoseItselfIsGivenBack) {
   server().set_create([](virmgrpc::Partition& made) { made.set_id("other"); });
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
-                          "the controller made 'other' instead, which was removed"));
+                          "the controller created 'other' instead, which was removed"));
   EXPECT_THAT(server().partitions(), IsEmpty());
 }
 
@@ -202,7 +202,7 @@ TEST_F(ClientCreateTest, APartitionInErrorIsGivenUpWithEveryReason) {
   failed.set_max_auto_reset_retries(3);
   server().script_status({failed});
   const auto made = controller().create(four(), soon());
-  ASSERT_TRUE(test::fails(made, Code::kInternal, "after 1 auto resets"));
+  ASSERT_TRUE(test::fails(made, Code::kInternal, "after 1 automatic resets"));
   EXPECT_THAT(made.error().message(), HasSubstr("link 3 is down; agent ag2 does not answer"));
   EXPECT_THAT(server().partitions(), ElementsAre("p0"));
 }
@@ -222,8 +222,9 @@ TEST_F(ClientCreateTest, APartitionThatTheControllerStillMendsIsWaitedFor) {
 
 TEST_F(ClientCreateTest, WhatStaysPendingTimesOutAndSaysHowFarItCame) {
   server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
-  EXPECT_TRUE(test::fails(controller().create(four(), Deadline::after(milliseconds(1000))),
-                          Code::kTimeout, "still PENDING, CREATING, and not ACTIVE within 750 ms"));
+  EXPECT_TRUE(
+      test::fails(controller().create(four(), Deadline::after(milliseconds(1000))), Code::kTimeout,
+                  "the partition did not become ACTIVE within 750 ms (it is PENDING, CREATING)"));
 }
 
 TEST_F(ClientCreateTest, WaitIsOfAPartitionThatIsThere) {

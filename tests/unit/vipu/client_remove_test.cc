@@ -78,9 +78,9 @@ TEST_F(ClientRemoveTest, WaitsUntilItIsNoLongerListed) {
   EXPECT_EQ(server().calls("ListPartitions"), 4);
   server().add(partition("p0", 4));
   server().keep_listed(1'000'000);
-  EXPECT_TRUE(
-      test::fails(controller().remove("p0", Force::kNo, Deadline::after(milliseconds(1000))),
-                  Code::kTimeout, "wait until gone: it is still listed within 750 ms"));
+  EXPECT_TRUE(test::fails(
+      controller().remove("p0", Force::kNo, Deadline::after(milliseconds(1000))), Code::kTimeout,
+      "wait until gone: the controller did not remove the partition within 750 ms"));
 }
 
 TEST_F(ClientRemoveTest, ADeadControllerIsUnavailable) {
