@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -35,7 +36,7 @@ struct Rig {
 };
 
 Error wrong_argument(std::string_view expected) {
-  return {Code::kInvalid, str("the argument is not ", expected)};
+  return {Code::kInvalid, str("the argument must be ", expected)};
 }
 
 Result<Json> faults(Rig& rig, const Json& argument) {
@@ -158,7 +159,7 @@ Result<Json> calls(Rig& rig, const Json&) { return Json{{"calls", rig.log.counts
 
 Result<Json> stop(Rig&, const Json&) {
   // The signal that main waits for; the reply goes out before the end.
-  if (::kill(::getpid(), SIGTERM) != 0) return Error(Code::kInternal, "cannot signal");
+  if (::kill(::getpid(), SIGTERM) != 0) return Error::from_errno(errno, "signal this process");
   return Json::object();
 }
 
@@ -188,8 +189,8 @@ Result<Json> run(Rig& rig, std::string_view line) {
     if (name == command.name) return TRY_CTX(name, command.run(rig, argument));
     names.emplace_back(command.name);
   }
-  return Error(Code::kInvalid,
-               str("no command ", base::quote(name), ": use ", base::join(names, ", ")));
+  return Error(Code::kInvalid, str("unknown command ", base::quote(name), ": use one of ",
+                                   base::join(names, ", ")));
 }
 
 }  // namespace

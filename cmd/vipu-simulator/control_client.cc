@@ -12,6 +12,7 @@
 
 namespace simulator {
 
+using base::Error;
 using base::Fd;
 using base::Json;
 using base::Result;
@@ -37,7 +38,13 @@ Json to_json(const std::string& argument) {
 Result<std::string> ask(const Arguments& arguments) {
   Json request{{"command", arguments.command}};
   if (!arguments.argument.empty()) request["argument"] = to_json(arguments.argument);
-  const Fd socket = TRY(connect_unix(arguments.path));
+  const Result<Fd> connected = connect_unix(arguments.path);
+  if (!connected.ok()) {
+    const Error& error = connected.error();
+    return Error(error.code(), base::str(error.message(), "; start 'vipu-simulator --control ",
+                                         arguments.path, "' first"));
+  }
+  const Fd& socket = connected.value();
   (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   TRY(base::write_all(socket.get(), base::to_text(request) + "\n", "control socket"));
   return base::read_all(socket.get(), Control::kMaxLine, "control socket");
@@ -51,28 +58,30 @@ int fail(const std::string& message) {
 }  // namespace
 
 int run_control(int argc, char** argv) {
-  CLI::App app("Sends one command to a running simulator and prints its reply, a line of JSON.",
+  CLI::App app("Send one command to a running simulator and print its reply, a line of JSON",
                "vipu-simulator control");
+  app.footer("Example:\n  vipu-simulator control /tmp/pod16.sock agent-down ag3");
   Arguments arguments;
-  app.add_option("PATH", arguments.path, "control socket of the simulator")->required();
+  app.add_option("PATH", arguments.path, "Control socket of the simulator")->required();
   app.add_option("COMMAND", arguments.command,
                  "faults, clear, agent-down, agent-up, taint, untaint, set-error, restart, "
                  "partitions, check, calls or stop")
       ->required();
   app.add_option("ARGUMENT", arguments.argument,
-                 "of the command: JSON, or a plain word such as ag3");
+                 "Argument of the command: JSON, or a plain word such as ag3");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    (void)fail(base::str(e.what(), "; see vipu-simulator control --help"));
+    (void)fail(base::str(e.what(), "; see 'vipu-simulator control --help'"));
     return 2;
   }
   const Result<std::string> reply = ask(arguments);
   if (!reply.ok()) return fail(reply.error().message());
   std::printf("%s", reply.value().c_str());
   const Result<Json> json = base::parse_json(reply.value(), "reply");
-  if (!json.ok() || !json.value().is_object()) return fail("the simulator gave no reply");
+  if (!json.ok() || !json.value().is_object())
+    return fail("read the reply of the simulator: it is empty or no JSON object");
   return json.value().value("ok", false) ? 0 : 1;
 }
 

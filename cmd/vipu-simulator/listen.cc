@@ -30,9 +30,8 @@ Result<sockaddr_un> unix_name(const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof name.sun_path) {
-    return Error(Code::kInvalid,
-                 str("socket ", base::quote(path), ": the path has no or more than ",
-                     sizeof name.sun_path - 1, " bytes"));
+    return Error(Code::kInvalid, str("socket ", base::quote(path), ": the path must have 1 to ",
+                                     sizeof name.sun_path - 1, " bytes"));
   }
   std::memcpy(name.sun_path, path.data(), path.size());
   return name;
@@ -49,11 +48,15 @@ Status remove_stale(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return {};  // nothing there, or bind says why not
   if (!S_ISSOCK(info.st_mode)) {
-    return Error(Code::kExists, str(base::quote(path), " exists and is no socket"));
+    return Error(Code::kExists,
+                 str("listen on ", base::quote(path),
+                     ": it exists and is no socket; remove it, or give another path"));
   }
   const Result<Fd> peer = connect_unix(path);
   if (peer.ok()) {
-    return Error(Code::kBusy, str("another program listens on ", base::quote(path)));
+    return Error(Code::kBusy,
+                 str("listen on ", base::quote(path),
+                     ": another program listens there; stop it, or give another path"));
   }
   if (peer.error().sys_errno() != ECONNREFUSED) return peer.error();
   TRY(base::remove_file(path));
@@ -72,7 +75,7 @@ Result<Fd> listen_tcp(const std::string& address, uint16_t port) {
   name.sin_family = AF_INET;
   name.sin_port = htons(port);
   if (::inet_pton(AF_INET, address.c_str(), &name.sin_addr) != 1) {
-    return Error(Code::kInvalid, str(base::quote(address), " is no IPv4 address"));
+    return Error(Code::kInvalid, str(base::quote(address), " is not an IPv4 address"));
   }
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {

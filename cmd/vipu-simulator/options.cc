@@ -33,57 +33,58 @@ struct Arguments {
 
 void declare_pod(CLI::App& app, Arguments& arguments) {
   const char* const group = "The POD";
-  app.add_option("--pod", arguments.pod.name, "pod4, pod16, pod64, pod128 or pod256")
+  app.add_option("--pod", arguments.pod.name,
+                 "Model of the POD: pod4, pod16, pod64, pod128 or pod256")
       ->capture_default_str()
       ->type_name("POD")
       ->group(group);
-  app.add_option("--cluster", arguments.pod.cluster, "name of its cluster (default: c-POD)")
+  app.add_option("--cluster", arguments.pod.cluster, "Name of the cluster (default: c-POD)")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--allocation", arguments.pod.allocations,
-                 "an allocation, NAME=ag1-ag4,ag7; may be repeated (default: alloc-1, of all)")
+                 "Add an allocation, such as a=ag1-ag4,ag7 (repeatable; default: alloc-1, of all)")
       ->allow_extra_args(false)
       ->type_name("NAME=AGENTS")
       ->group(group);
   app.add_option("--fabric", arguments.pod.fabric,
-                 "network of the IPU-Machines; machine m (from 1) has its address m")
+                 "Network of the IPU-Machines; machine M (from 1) has address M in it")
       ->capture_default_str()
       ->type_name("NETWORK")
       ->group(group);
   app.add_flag("--endpoints", arguments.endpoints,
-               "answer TCP on every address and port that is handed out")
+               "Answer TCP on every address and port that is handed out")
       ->group(group);
   app.add_option("--netns", arguments.netns,
-                 "network namespace of the endpoints: a path, or a name in /run/netns")
+                 "Network namespace of the endpoints: a path, or a name in /run/netns")
       ->type_name("NAMESPACE")
       ->group(group);
 }
 
 void declare_controller(CLI::App& app, Arguments& arguments) {
   const char* const group = "The controller";
-  app.add_option("--listen", arguments.listen, "IPv4 ADDRESS:PORT for gRPC; port 0 is any free one")
+  app.add_option("--listen", arguments.listen, "IPv4 address for gRPC; port 0 is any free one")
       ->capture_default_str()
       ->type_name("ADDRESS:PORT")
       ->group(group);
   app.add_option("--state", arguments.options.state_file,
-                 "file that keeps the partitions over a restart")
+                 "Keep the partitions in this file over a restart")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--create-delay", arguments.create_delay, "time until a partition is ACTIVE")
+  app.add_option("--create-delay", arguments.create_delay, "Time until a new partition is ACTIVE")
       ->capture_default_str()
       ->type_name("TIME")
       ->group(group);
   app.add_option("--reset-delay", arguments.reset_delay,
-                 "the same after a reset (default: --create-delay)")
+                 "Time until a reset partition is ACTIVE (default: --create-delay)")
       ->type_name("TIME")
       ->group(group);
   app.add_option("--auto-reset-delay", arguments.auto_reset_delay,
-                 "time until a partition that failed is reset")
+                 "Time until a failed partition is reset automatically")
       ->capture_default_str()
       ->type_name("TIME")
       ->group(group);
   app.add_option("--max-auto-resets", arguments.options.settings.max_auto_resets,
-                 "after which a partition stays in PS_ERROR; 0: none at all")
+                 "Let a partition stay in PS_ERROR after N automatic resets; 0 disables them")
       ->capture_default_str()
       ->type_name("N")
       ->group(group);
@@ -91,53 +92,56 @@ void declare_controller(CLI::App& app, Arguments& arguments) {
 
 void declare_security(CLI::App& app, Options& options) {
   const char* const group = "Who may call";
-  app.add_option("--secure", options.users_file, "file of users, keys and their allocations")
+  app.add_option("--secure", options.users_file, "File of users, their keys and allocations")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--user-metadata", options.user_metadata, "gRPC metadata with the user")
+  app.add_option("--user-metadata", options.user_metadata, "Key of the gRPC metadata with the user")
       ->default_val("vipu-user-id")
       ->type_name("KEY")
       ->group(group);
-  app.add_option("--key-metadata", options.key_metadata, "gRPC metadata with the access key")
+  app.add_option("--key-metadata", options.key_metadata,
+                 "Key of the gRPC metadata with the access key")
       ->default_val("vipu-access-key")
       ->type_name("KEY")
       ->group(group);
-  app.add_option("--tls-cert", options.tls.certificate, "certificate chain, PEM: use TLS")
+  app.add_option("--tls-cert", options.tls.certificate,
+                 "Use TLS, with this certificate chain (PEM)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-key", options.tls.key, "its private key, PEM")
+  app.add_option("--tls-key", options.tls.key, "Private key of the certificate (PEM)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--tls-client-ca", options.tls.client_ca,
-                 "authority, PEM, of which clients must show a certificate")
+                 "Require clients to have a certificate of this authority (PEM)")
       ->type_name("FILE")
       ->group(group);
 }
 
 void declare_trouble(CLI::App& app, Arguments& arguments) {
   Options& options = arguments.options;
-  app.add_option("--faults", options.faults_file, "fault plan: which calls go wrong, and how")
+  app.add_option("--faults", options.faults_file, "Fault plan: which calls fail, and how")
       ->type_name("FILE")
       ->group("Trouble");
   app.add_option("--fail-create", options.settings.create_error,
-                 "let every new partition end in PS_ERROR with this text")
+                 "Let every new partition end in PS_ERROR with this text")
       ->type_name("TEXT")
       ->group("Trouble");
   app.add_option("--control", options.control_path,
-                 "unix socket for commands; see vipu-simulator control --help")
+                 "Unix socket for commands; see 'vipu-simulator control --help'")
       ->type_name("PATH")
       ->group("Trouble");
-  app.add_option("--log", options.log_file, "file for a line of JSON on each call and each IPU")
+  app.add_option("--log", options.log_file,
+                 "Write a line of JSON for each call and each change of an IPU to this file")
       ->type_name("FILE")
       ->group("What goes on");
-  app.add_option("--metrics", arguments.metrics, "IPv4 ADDRESS:PORT for OpenMetrics over HTTP")
+  app.add_option("--metrics", arguments.metrics, "IPv4 address for OpenMetrics over HTTP")
       ->type_name("ADDRESS:PORT")
       ->group("What goes on");
 }
 
 Result<Address> parse_address(std::string_view option, std::string_view text) {
   const Error wrong(Code::kInvalid, str(option, ": ", base::quote(text),
-                                        " is not ADDRESS:PORT, such as 127.0.0.1:8090"));
+                                        " is not an IPv4 ADDRESS:PORT, such as 127.0.0.1:8090"));
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return wrong;
   in_addr address{};
@@ -167,17 +171,19 @@ Status check_metadata(std::string_view option, const std::string& key) {
   });
   if (is_plain && !key.empty() && !key.ends_with("-bin")) return {};
   return Error(Code::kInvalid,
-               str(option, ": ", base::quote(key), " is no name of a-z, 0-9, -, _ and ."));
+               str(option, ": ", base::quote(key),
+                   " is not a key of gRPC metadata: give a-z, 0-9, '-', '_' and '.', and not '-bin'"
+                   " at the end"));
 }
 
 Status check_security(const Options& options) {
   TRY(check_metadata("--user-metadata", options.user_metadata));
   TRY(check_metadata("--key-metadata", options.key_metadata));
   if (options.tls.certificate.empty() != options.tls.key.empty()) {
-    return Error(Code::kInvalid, "--tls-cert and --tls-key: give both");
+    return Error(Code::kInvalid, "--tls-cert and --tls-key: give both or neither");
   }
   if (!options.tls.client_ca.empty() && options.tls.certificate.empty()) {
-    return Error(Code::kInvalid, "--tls-client-ca: give --tls-cert and --tls-key as well");
+    return Error(Code::kInvalid, "--tls-client-ca requires --tls-cert and --tls-key");
   }
   return {};
 }
@@ -194,7 +200,7 @@ Result<Options> checked(const Arguments& arguments) {
   TRY(check_security(options));
   options.endpoints = arguments.endpoints ? Endpoints::kYes : Endpoints::kNo;
   if (!arguments.netns.empty() && !arguments.endpoints) {
-    return Error(Code::kInvalid, "--netns: is for the endpoints; give --endpoints as well");
+    return Error(Code::kInvalid, "--netns requires --endpoints");
   }
   const bool is_path = arguments.netns.find('/') != std::string::npos;
   options.netns =
@@ -205,11 +211,14 @@ Result<Options> checked(const Arguments& arguments) {
 }  // namespace
 
 Result<std::optional<Options>> parse_options(int argc, char** argv) {
-  CLI::App app("A V-IPU controller over a model of an IPU-POD, for work without the hardware.",
-               "vipu-simulator");
+  CLI::App app(
+      "Simulate a V-IPU controller over a model of an IPU-POD, for work without the hardware",
+      "vipu-simulator");
   app.footer(
-      "To a running one with --control PATH:  vipu-simulator control PATH COMMAND [ARGUMENT]\n"
-      "Times are like 50ms, 2s or 1m. Fault plans, users and the log: man vipu-simulator.");
+      "Times are numbers with a unit, such as 50ms, 2s or 1m. For fault plans, users and the log,"
+      " see vipu-simulator(1).\n\n"
+      "Example:\n"
+      "  vipu-simulator --pod pod16 --listen 127.0.0.1:0 --control /tmp/pod16.sock");
   Arguments arguments;
   declare_pod(app, arguments);
   declare_controller(app, arguments);
@@ -223,7 +232,7 @@ Result<std::optional<Options>> parse_options(int argc, char** argv) {
       (void)app.exit(e);
       return std::optional<Options>();
     }
-    return Error(Code::kInvalid, str(e.what(), "; see vipu-simulator --help"));
+    return Error(Code::kInvalid, str(e.what(), "; see 'vipu-simulator --help'"));
   }
   return std::optional<Options>(TRY(checked(arguments)));
 }

@@ -54,9 +54,11 @@ Status Server::start() {
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
     server_.reset();
-    // gRPC does not say which of the two.
-    return Error(Code::kBusy, str("cannot listen on ", host_, ":", port_,
-                                  is_tls_ ? ", or certificate and key are no pair" : ""));
+    // gRPC does not give the reason.
+    return Error(Code::kBusy,
+                 str("listen on ", host_, ":", port_, ": the port is in use, or the address is not",
+                     " of this host", is_tls_ ? ", or certificate and key do not match" : "",
+                     "; give another with --listen"));
   }
   port_ = port;
   return {};

@@ -55,12 +55,37 @@ TEST_F(SimulatorControlTest, ADeadSimulatorsSocketIsReplacedALiveOnesIsNot) {
   control_succeeds("check");
 }
 
+// The last line of what ARGS print, as arguments, with the socket in DIR.
+std::vector<std::string> example_of(std::vector<std::string> args, const TempDir& dir) {
+  args.emplace_back("--help");
+  SimulatorProcess process(PROGRAM_DIR "/vipu-simulator", args);
+  EXPECT_EQ(process.end(0), 0);
+  const std::string_view help = base::trim(process.output());
+  const size_t line = help.rfind('\n');
+  EXPECT_EQ(help.substr(0, line).substr(help.rfind('\n', line - 1) + 1), "Example:") << help;
+  std::vector<std::string> example;
+  for (const std::string_view word : base::split(base::trim(help.substr(line)), ' ')) {
+    example.emplace_back(word.ends_with(".sock") ? dir / "control" : std::string(word));
+  }
+  EXPECT_EQ(example.front(), "vipu-simulator");
+  example.erase(example.begin());
+  return example;
+}
+
+TEST_F(SimulatorControlTest, TheHelpEndsWithAnExampleThatWorks) {
+  start(example_of({}, dir_));
+  const std::vector<std::string> command = example_of({"control"}, dir_);
+  SimulatorProcess process(PROGRAM_DIR "/vipu-simulator", command);
+  EXPECT_EQ(process.end(0), 0) << process.output();
+}
+
 TEST_F(SimulatorControlTest, AFileInThePlaceOfTheSocketIsLeftAlone) {
   (void)write("control", "precious");
   SimulatorProcess process(PROGRAM_DIR "/vipu-simulator",
                            {"--listen", "127.0.0.1:0", "--control", dir_ / "control"});
   EXPECT_EQ(process.end(0), 1);
-  EXPECT_NE(process.output().find("is no socket"), std::string::npos) << process.output();
+  EXPECT_NE(process.output().find("it exists and is no socket"), std::string::npos)
+      << process.output();
   EXPECT_EQ(read("control"), "precious");
 }
 
@@ -70,7 +95,7 @@ TEST_F(SimulatorControlTest, WrongCommandsAreNamed) {
     const char* command;
     const char* argument;
     const char* in_error;
-  } cases[] = {{"explode", "", "no command 'explode'"},
+  } cases[] = {{"explode", "", "unknown command 'explode'"},
                {"agent-down", "ag5", "no agent 'ag5'"},
                {"agent-down", "", "an agent"},
                {"taint", "16", "no IPU 16"},

@@ -97,7 +97,7 @@ TEST_F(SimulatorTest, ASecondOneOnTheSamePortFails) {
   start({});
   const Ended second = start_in_vain({"--listen", address_});
   EXPECT_EQ(second.status, 1);
-  EXPECT_EQ(second.output, "vipu-simulator: cannot listen on " + address_ + "\n");
+  EXPECT_TRUE(second.output.starts_with("vipu-simulator: listen on " + address_ + ": the port"));
 }
 
 TEST_F(SimulatorTest, AWrongCommandLineIsNamedInOneLine) {
