@@ -62,9 +62,9 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
   if (has_stage && has_lease) return Call{std::string(args[0]), std::string(args[2])};
   if (has_stage && args.size() == 1 && args[0] != "probe") return Call{std::string(args[0]), ""};
   return Error(Code::kInvalid,
-               "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or probe"
-               " --lease ID, with the container's state on standard input; ID has 32 hexadecimal"
-               " digits");
+               "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
+               " ipu-container-hook probe --lease ID; pass the container's state on standard input,"
+               " and an ID of 32 hexadecimal digits");
 }
 
 using State = Result<hook::ContainerState>;
