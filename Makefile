@@ -88,10 +88,28 @@ ALL_CXXFLAGS = -std=c++20 -fPIE -fstack-protector-strong -ffile-prefix-map=$(CUR
 ALL_CPPFLAGS = -I. $(CPPFLAGS)
 ALL_LDFLAGS = -Wl,-z,relro,-z,now $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
 
+# A room is a library, named by its folder with dashes (hook-ledger), or, directly below cmd, a program. rooms.conf
+# says what it may use. What else there is to say of it stands in the module.mk of its top folder.
 LIBS :=
 BINS :=
 TESTS :=
 BENCHES :=
+dashed = $(subst /,-,$(1))
+define library_room
+LIBS += $(call dashed,$(1))
+LIB_$(call dashed,$(1))_SRCS := $(wildcard $(1)/*.cc $(1)/internal/*.cc)
+LIB_$(call dashed,$(1))_DEPS := $(call dashed,$(2))
+endef
+define program_room
+BINS += $(notdir $(1))
+BIN_$(notdir $(1))_SRCS := $(wildcard $(1)/*.cc)
+BIN_$(notdir $(1))_DEPS := $(call dashed,$(2))
+endef
+# "KIND:FOLDER:ROOM:...", each line of the table a word.
+room_lines := $(shell awk '$$1 == "room" { line = ($$2 ~ /^cmd\/[^\/]*$$/ ? "program:" : "library:") $$2; \
+  for (i = 4; i <= NF; ++i) line = line ":" $$i; print line }' rooms.conf)
+declare_room = $(eval $(call $(word 1,$(1))_room,$(word 2,$(1)),$(wordlist 3,$(words $(1)),$(1))))
+$(foreach line,$(room_lines),$(call declare_room,$(subst :, ,$(line))))
 include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
 
 # Each step of a build prints "[n/N] WHAT FILE". How many there are is asked of make itself, when the first one

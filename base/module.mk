@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-LIBS += base confine
-LIB_base_SRCS := $(filter-out $(wildcard base/confine*.cc),$(wildcard base/*.cc))
+LIB_base_SRCS := $(filter-out $(wildcard base/confine*.cc),$(LIB_base_SRCS))
 LIB_base_PKGS := nlohmann_json libcap
 
 # Apart from base, so that the static programs do not link libseccomp.
+LIBS += confine
 LIB_confine_SRCS := $(wildcard base/confine*.cc)
 LIB_confine_DEPS := base
 LIB_confine_PKGS := libseccomp

@@ -2,7 +2,6 @@
 # One test program for each folder that has tests: tests/unit/hook/ledger is unit-hook-ledger. It is linked
 # with the library of that folder alone, here hook-ledger: one that needs more than it declares does not link.
 test_folders := $(patsubst tests/%,%,$(shell find tests/unit tests/kernel -name '*_test.cc' -printf '%h\n' | sort -u))
-dashed = $(subst /,-,$(1))
 UNIT_TESTS := $(call dashed,$(filter unit/%,$(test_folders)))
 KERNEL_TESTS := $(call dashed,$(filter kernel/%,$(test_folders)))
 TESTS += $(UNIT_TESTS) $(KERNEL_TESTS)
@@ -18,15 +17,16 @@ $(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
 chosen_unit_tests := $(if $(ROOM),$(filter unit-$(call dashed,$(ROOM)) unit-$(call dashed,$(ROOM))-%,$(UNIT_TESTS)),$\
   $(if $(TEST),$(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(TEST)'))),$(UNIT_TESTS)))
 
-$(foreach t,$(filter unit-hook-%,$(UNIT_TESTS)),$(eval BIN_$(t)_DEPS := hook))
-# The model of the simulator is tested without its program; the messages against bytes.
-BIN_unit-vipu_DEPS := vipu_simulator vipu vipu_proto
+# The messages of V-IPU against bytes; the client and the simulator as processes.
+BIN_unit-vipu_DEPS := vipu-local vipu-proto
 BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
+# Tests of what several rooms do together.
+BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
+BIN_kernel-hook_DEPS := hook-lifecycle-repair hook-lifecycle-start
+BIN_kernel-ledger_DEPS := hook-ledger
 # Starts of whole containers against a simulated POD, by many processes.
-BIN_kernel-storm_DEPS := hook
+BIN_kernel-storm_DEPS := hook-lifecycle-start
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
-# Addresses that many processes take at the same time.
-BIN_kernel-ledger_DEPS := hook
 # They run these programs.
 $(O)/bin/unit-vipu $(O)/bin/kernel-storm: | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 
@@ -35,12 +35,12 @@ BENCHES += fragmentation quick_look
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
-BIN_quick_look_DEPS := hook
+BIN_quick_look_DEPS := hook-lifecycle
 
 # Crash enumeration: a program that runs on a throw-away host, not installed.
 TESTS += fault
 BIN_fault_SRCS := $(wildcard tests/fault/*.cc)
-BIN_fault_DEPS := hook
+BIN_fault_DEPS := hook-lifecycle-start hook-lifecycle-repair
 BIN_fault_PKGS := sqlite3
 
 # A client of the CRI, for tests of pods; not installed.

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxEnvFile = size_t{1} << 20;
 constexpr size_t kMaxFiles = 1000;  // of one directory
 
-hook::Variables environment() {
-  hook::Variables variables;
+front::Variables environment() {
+  front::Variables variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const size_t equals = text.find('=');
@@ -37,9 +37,9 @@ hook::Variables environment() {
   return variables;
 }
 
-std::vector<std::string> env_files(const hook::DockerArguments& docker) {
+std::vector<std::string> env_files(const front::DockerArguments& docker) {
   std::vector<std::string> texts;
-  for (const hook::DockerOption& option : docker.options) {
+  for (const front::DockerOption& option : docker.options) {
     // A pipe can be read once, which is docker's.
     std::error_code err;
     if (option.name != "env-file" || !fs::is_regular_file(option.value, err)) continue;
@@ -56,8 +56,8 @@ std::string real_path(const std::string& path) {
   return err ? path : real.string();
 }
 
-hook::IpuofFile read_ipuof(const fs::path& path) {
-  hook::IpuofFile file{real_path(path.string())};
+front::IpuofFile read_ipuof(const fs::path& path) {
+  front::IpuofFile file{real_path(path.string())};
   const Result<std::string> text = base::read_file(file.path, vipu::local::kMaxIpuofFile);
   if (!text.ok()) return file;
   const Result<vipu::IpuofConfig> config = vipu::local::parse_ipuof_file(text.value(), file.path);
@@ -65,7 +65,7 @@ hook::IpuofFile read_ipuof(const fs::path& path) {
   return file;
 }
 
-std::vector<hook::IpuofFile> files_in(const fs::path& directory) {
+std::vector<front::IpuofFile> files_in(const fs::path& directory) {
   std::vector<fs::path> paths;
   std::error_code err;
   for (fs::directory_iterator at(directory, err), end;
@@ -73,15 +73,15 @@ std::vector<hook::IpuofFile> files_in(const fs::path& directory) {
     if (at->path().extension() == ".conf" && at->is_regular_file(err)) paths.push_back(at->path());
   }
   std::sort(paths.begin(), paths.end());
-  std::vector<hook::IpuofFile> files;
+  std::vector<front::IpuofFile> files;
   for (const fs::path& path : paths) files.push_back(read_ipuof(path));
   return files;
 }
 
-std::optional<hook::IpuofPlace> look_at_place(const std::string& path) {
+std::optional<front::IpuofPlace> look_at_place(const std::string& path) {
   std::error_code err;
   const fs::path absolute = fs::absolute(path, err).lexically_normal();
-  hook::IpuofPlace place{absolute.string()};
+  front::IpuofPlace place{absolute.string()};
   if (fs::is_directory(absolute, err)) {
     place.is_directory = true;
     place.files = files_in(absolute);
@@ -92,24 +92,24 @@ std::optional<hook::IpuofPlace> look_at_place(const std::string& path) {
   return place;
 }
 
-void look_at_places(const hook::DockerArguments& docker, hook::Caller& caller) {
-  const hook::Variables given =
-      hook::explicit_variables(docker, caller.env_files, caller.environment);
-  for (const hook::IpuofSource& source : hook::ipuof_sources(docker, given, caller.environment)) {
-    if (source.kind != hook::IpuofSource::Kind::kPlace) continue;
-    std::optional<hook::IpuofPlace> place = look_at_place(source.value);
+void look_at_places(const front::DockerArguments& docker, front::Caller& caller) {
+  const front::Variables given =
+      front::explicit_variables(docker, caller.env_files, caller.environment);
+  for (const front::IpuofSource& source : front::ipuof_sources(docker, given, caller.environment)) {
+    if (source.kind != front::IpuofSource::Kind::kPlace) continue;
+    std::optional<front::IpuofPlace> place = look_at_place(source.value);
     if (place) caller.places.emplace(source.value, std::move(*place));
   }
 }
 
 // A configuration that is broken or private is the runtime's to complain of.
-void look_at_config(hook::Caller& caller) {
-  Result<hook::Config> config = hook::load_config(hook::config_file());
+void look_at_config(front::Caller& caller) {
+  Result<hook::config::Config> config = hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
   caller.allows_variables = config.value().policy.allow_env;
   caller.pools = std::move(config).take().pools;
-  for (hook::PoolConfig& pool : caller.pools) {
-    if (pool.provider == hook::Provider::kIpuof) pool.file = real_path(pool.file);
+  for (hook::config::PoolConfig& pool : caller.pools) {
+    if (pool.provider == hook::config::Provider::kIpuof) pool.file = real_path(pool.file);
   }
 }
 
@@ -121,10 +121,10 @@ uint64_t shared_memory() {
 
 }  // namespace
 
-hook::Caller look(const hook::FrontEndArguments& arguments, std::string engine,
-                  std::string runtime) {
-  const hook::DockerArguments docker = hook::read_docker_arguments(arguments.docker);
-  hook::Caller caller;
+front::Caller look(const front::FrontEndArguments& arguments, std::string engine,
+                   std::string runtime) {
+  const front::DockerArguments docker = front::read_docker_arguments(arguments.docker);
+  front::Caller caller;
   caller.engine = std::move(engine);
   caller.runtime = std::move(runtime);
   caller.environment = environment();

@@ -4,14 +4,14 @@
 
 #include <string>
 
-#include "hook/front_end/arguments.h"
-#include "hook/front_end/caller.h"
+#include "cmd/gc-docker/front_end/arguments.h"
+#include "cmd/gc-docker/front_end/caller.h"
 
 namespace front {
 
 // The host as it is for who calls, who need not be root: what cannot be read is taken not to be
 // there. Of files, those that ARGUMENTS could mean.
-[[nodiscard]] hook::Caller look(const hook::FrontEndArguments& arguments, std::string engine,
-                                std::string runtime);
+[[nodiscard]] front::Caller look(const front::FrontEndArguments& arguments, std::string engine,
+                                 std::string runtime);
 
 }  // namespace front

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cmd/gc-docker/front_end/translate.h"
 #include "cmd/gc-docker/look.h"
 #include "hook/config/paths.h"
-#include "hook/front_end/translate.h"
 
 namespace {
 
@@ -33,7 +33,7 @@ struct FrontEnd {
 FrontEnd front_end_of(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);
   // podman takes a path, and needs no configuration then.
-  if (name == "gc-podman") return {"gc-podman", "podman", hook::runtime_program()};
+  if (name == "gc-podman") return {"gc-podman", "podman", hook::config::runtime_program()};
   return {"gc-docker", "docker", "ipu"};
 }
 
@@ -92,18 +92,18 @@ Error become(const std::vector<std::string>& command) {
 }
 
 int run(const FrontEnd& self, const std::vector<std::string>& args) {
-  const Result<hook::FrontEndArguments> arguments = hook::parse_front_end(args);
+  const Result<front::FrontEndArguments> arguments = front::parse_front_end(args);
   if (!arguments.ok()) return fail(self, arguments.error());
   if (arguments.value().help) return print(self, help(self));
   if (arguments.value().version) {
-    return print(self, str(self.name, " ", hook::product_version(), "\n"));
+    return print(self, str(self.name, " ", hook::config::product_version(), "\n"));
   }
-  const hook::Caller caller = front::look(arguments.value(), self.engine, self.runtime);
-  const Result<hook::Translation> to = hook::translate(caller, arguments.value());
+  const front::Caller caller = front::look(arguments.value(), self.engine, self.runtime);
+  const Result<front::Translation> to = front::translate(caller, arguments.value());
   if (!to.ok()) return fail(self, to.error());
   for (const std::string& note : to.value().notes) say(self, note);
   if (arguments.value().echo) {
-    return print(self, str(hook::shell_line(to.value().command), "\n"));
+    return print(self, str(front::shell_line(to.value().command), "\n"));
   }
   return fail(self, become(to.value().command));
 }

@@ -24,12 +24,12 @@
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
+#include "hook/container/oci/state.h"
 #include "hook/ledger/ledger.h"
-#include "hook/lifecycle/attach.h"
-#include "hook/lifecycle/hook_only.h"
-#include "hook/lifecycle/probe.h"
-#include "hook/lifecycle/release.h"
-#include "hook/oci/state.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/network/duplicate_probe.h"
+#include "hook/lifecycle/start/attach.h"
+#include "hook/lifecycle/start/without_wrapper.h"
 
 namespace {
 
@@ -58,7 +58,8 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
                                                        "probe"};
   const bool has_stage =
       !args.empty() && std::find(kStages.begin(), kStages.end(), args[0]) != kStages.end();
-  const bool has_lease = args.size() == 3 && args[1] == "--lease" && hook::is_lease_id(args[2]);
+  const bool has_lease =
+      args.size() == 3 && args[1] == "--lease" && hook::ledger::is_lease_id(args[2]);
   if (has_stage && has_lease) return Call{std::string(args[0]), std::string(args[2])};
   if (has_stage && args.size() == 1 && args[0] != "probe") return Call{std::string(args[0]), ""};
   return Error(Code::kInvalid,
@@ -67,21 +68,22 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
                " and an ID of 32 hexadecimal digits");
 }
 
-using State = Result<hook::ContainerState>;
+using State = Result<hook::oci::ContainerState>;
 
 // Read to its end whatever comes of it: the runtime must not be left writing into a closed pipe.
 State read_state() {
-  return hook::parse_state(
-      TRY(base::read_all(STDIN_FILENO, hook::kMaxStateBytes, "container state on standard input")));
+  return hook::oci::parse_state(TRY(base::read_all(STDIN_FILENO, hook::oci::kMaxStateBytes,
+                                                   "container state on standard input")));
 }
 
 Status release(const Call& call, const State& state, const base::Deadline& deadline,
                const std::function<void()>& taken) {
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  if (!call.lease_id.empty()) return hook::release_by_id(env, call.lease_id, deadline, taken);
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  if (!call.lease_id.empty())
+    return hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
   if (!state.ok()) return state.error();
-  return hook::stop_by_hook(env, state.value(), deadline, taken);
+  return hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken);
 }
 
 // The engine waits until the ledger says that the lease is being released. The release itself takes
@@ -104,29 +106,30 @@ void log_to_system(const std::string& container, const Error& error) {
   ::closelog();
 }
 
-Status start_alone(const hook::ContainerState& state) {
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  return hook::start_by_hook(env, config, state);
+Status start_alone(const hook::oci::ContainerState& state) {
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  return hook::lifecycle::start::start_by_hook(env, config, state);
 }
 
 // Where there is no wrapper. A container without IPUs costs no look at any file.
 Status create_alone(const State& state) {
   if (!state.ok()) return state.error();
-  if (!hook::asks_hook(state.value())) return {};
+  if (!hook::lifecycle::start::asks_hook(state.value())) return {};
   Status done = start_alone(state.value());
   if (!done.ok()) log_to_system(base::one_line(state.value().id, kLongestLine), done.error());
   return done;
 }
 
 Status reconcile() {
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  hook::Scope due;
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  hook::lifecycle::Scope due;
   due.due_only = true;
-  const hook::Reconciled done =
-      TRY(hook::reconcile(env, base::Deadline::after(kReconcileTime), due));
+  const hook::lifecycle::end::Reconciled done =
+      TRY(hook::lifecycle::end::reconcile(env, base::Deadline::after(kReconcileTime), due));
   if (!done.obstacles.empty()) return done.obstacles.front();
   return {};
 }
@@ -138,10 +141,10 @@ Status run(const std::vector<std::string_view>& args) {
   if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
   if (call.lease_id.empty()) return create_alone(state);
   const auto deadline = base::Deadline::after(kTime);
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  if (call.stage == "probe") return hook::probe_lease(env, call.lease_id);
-  return hook::attach_container(env, call.lease_id, state, deadline);
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  if (call.stage == "probe") return hook::lifecycle::network::probe_lease(env, call.lease_id);
+  return hook::lifecycle::start::attach_container(env, call.lease_id, state, deadline);
 }
 
 }  // namespace

@@ -14,12 +14,12 @@
 #include "cmd/ipu-container-runtime/report.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
-#include "hook/inject/bundle.h"
-#include "hook/lifecycle/checkpoint.h"
-#include "hook/lifecycle/create.h"
+#include "hook/container/inject/bundle.h"
+#include "hook/container/oci/spec.h"
+#include "hook/container/request/request.h"
 #include "hook/lifecycle/low_level.h"
-#include "hook/oci/spec.h"
-#include "hook/request/request.h"
+#include "hook/lifecycle/start/checkpoint.h"
+#include "hook/lifecycle/start/create.h"
 
 namespace {
 
@@ -27,63 +27,69 @@ using base::Code;
 using base::Error;
 using base::Result;
 using base::Status;
-using hook::Config;
+using hook::config::Config;
 
 // The bundle, if it is one that may be ours: it names one of the product's keys. The low-level
 // runtime has its own words for one that is not there or cannot be read.
-Result<std::optional<hook::Bundle>> open_bundle(const hook::CommandLine& line) {
-  Result<hook::Bundle> bundle = hook::Bundle::open(line.bundle, line.config_name);
+Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::CommandLine& line) {
+  Result<hook::inject::Bundle> bundle = hook::inject::Bundle::open(line.bundle, line.config_name);
   if (bundle.ok()) {
-    if (!hook::mentions_ipus(bundle.value().config())) return std::optional<hook::Bundle>();
-    return std::optional<hook::Bundle>(std::move(bundle).take());
+    if (!hook::request::mentions_ipus(bundle.value().config()))
+      return std::optional<hook::inject::Bundle>();
+    return std::optional<hook::inject::Bundle>(std::move(bundle).take());
   }
   const Code code = bundle.error().code();
   const bool is_no_bundle = code == Code::kNotFound || code == Code::kDenied ||
                             code == Code::kInvalid || bundle.error().sys_errno() == ENOTDIR;
-  if (is_no_bundle) return std::optional<hook::Bundle>();
+  if (is_no_bundle) return std::optional<hook::inject::Bundle>();
   return std::move(bundle).error();
 }
 
-Status prepare(const hook::CommandLine& line, const Result<Config>& config,
-               const std::string& runtime, hook::Bundle& bundle) {
-  const hook::SpecView view = TRY(hook::parse_spec(bundle.config()));
-  if (!hook::asks_for_ipus(view.environment, view.annotations)) return {};
+Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
+               const std::string& runtime, hook::inject::Bundle& bundle) {
+  const hook::oci::SpecView view = TRY(hook::oci::parse_spec(bundle.config()));
+  if (!hook::request::asks_for_ipus(view.environment, view.annotations)) return {};
   if (!config.ok()) return config.error();
   TRY(bundle.check_replaceable());
-  const hook::PolicyConfig& policy = config.value().policy;
-  const std::optional<hook::Request> request =
-      TRY(hook::parse_request(view.environment, view.annotations, policy));
+  const hook::config::PolicyConfig& policy = config.value().policy;
+  const std::optional<hook::request::Request> request =
+      TRY(hook::request::parse_request(view.environment, view.annotations, policy));
   if (!request) return {};
-  hook::Ledger ledger = TRY(hook::Ledger::open(hook::ledger_file()));
-  hook::Env env = hook::product_env(ledger);
-  return hook::prepare_container(env, config.value(), *request, line.container, bundle,
-                                 hook::state_dir_of(runtime, line.root, line.container));
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  return hook::lifecycle::start::prepare_container(
+      env, config.value(), *request, line.container, bundle,
+      hook::lifecycle::state_dir_of(runtime, line.root, line.container));
 }
 
 // The low-level runtime, by the configuration; by memory while that is broken, because a container
 // without IPUs starts also then.
 Result<std::string> configured_runtime(const Result<Config>& config) {
-  if (!config.ok()) return hook::choose_runtime(hook::remembered_runtimes(hook::run_dir()));
-  std::string runtime = TRY(hook::choose_runtime(config.value().runtimes));
-  TRY(hook::remember_runtime(hook::run_dir(), runtime));
+  if (!config.ok())
+    return hook::lifecycle::choose_runtime(
+        hook::lifecycle::remembered_runtimes(hook::config::run_dir()));
+  std::string runtime = TRY(hook::lifecycle::choose_runtime(config.value().runtimes));
+  TRY(hook::lifecycle::remember_runtime(hook::config::run_dir(), runtime));
   return runtime;
 }
 
 // Everything that comes before the low-level runtime is called; its path.
-Result<std::string> before_create(const hook::CommandLine& line) {
-  const Result<Config> config = hook::load_config(hook::config_file());
+Result<std::string> before_create(const hook::oci::CommandLine& line) {
+  const Result<Config> config = hook::config::load_config(hook::config::config_file());
   std::string runtime = TRY(configured_runtime(config));
-  std::optional<hook::Bundle> bundle = TRY(open_bundle(line));
+  std::optional<hook::inject::Bundle> bundle = TRY(open_bundle(line));
   if (bundle) TRY(prepare(line, config, runtime, *bundle));
   return runtime;
 }
 
-Result<std::string> find_runtime(const hook::CommandLine& line) {
+Result<std::string> find_runtime(const hook::oci::CommandLine& line) {
   if (line.creates()) return before_create(line);
-  std::string runtime = TRY(hook::choose_runtime(hook::remembered_runtimes(hook::run_dir())));
+  std::string runtime = TRY(hook::lifecycle::choose_runtime(
+      hook::lifecycle::remembered_runtimes(hook::config::run_dir())));
   if (line.saves()) {
-    TRY(hook::check_checkpoint(hook::run_dir(), line.container,
-                               hook::state_dir_of(runtime, line.root, line.container)));
+    TRY(hook::lifecycle::start::check_checkpoint(
+        hook::config::run_dir(), line.container,
+        hook::lifecycle::state_dir_of(runtime, line.root, line.container)));
   }
   return runtime;
 }
@@ -100,7 +106,7 @@ void fill_standard_streams() {
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const hook::CommandLine line = hook::parse_command_line(args);
+  const hook::oci::CommandLine line = hook::oci::parse_command_line(args);
   if (line.creates()) fill_standard_streams();
   const Result<std::string> runtime = find_runtime(line);
   if (!runtime.ok()) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxMessage = 1000;
 
-std::string log_line(const hook::CommandLine& line, const std::string& message) {
+std::string log_line(const hook::oci::CommandLine& line, const std::string& message) {
   const std::string time = base::rfc3339(base::unix_millis());
   if (line.log_json) {
     return base::to_text({{"level", "error"}, {"msg", message}, {"time", time}}) + "\n";
@@ -33,7 +33,7 @@ bool is_file(std::string_view log) {
 
 }  // namespace
 
-void report(const hook::CommandLine& line, const base::Error& error) {
+void report(const hook::oci::CommandLine& line, const base::Error& error) {
   const std::string message = base::one_line("ipu: " + error.message(), kMaxMessage);
   (void)base::write_all(STDERR_FILENO, message + "\n", "standard error");
   if (!is_file(line.log)) return;

@@ -26,7 +26,7 @@ Result<Output> parse_output(const std::string& text) {
 
 constexpr uint32_t kMaxNumber = 65'535;
 
-Result<hook::Ledger> or_who_may(Result<hook::Ledger> ledger) {
+Result<hook::ledger::Ledger> or_who_may(Result<hook::ledger::Ledger> ledger) {
   if (ledger.ok() || ::geteuid() == 0) return ledger;
   return Error(ledger.error().code(), str(ledger.error().message(), "; run ipuctl as root"));
 }
@@ -119,15 +119,17 @@ Options add_command(CLI::App& parent, const About& about, Command& chosen, Comma
   return Options(*command);
 }
 
-Result<hook::PoolConfig> load_pool(const std::string& name) {
-  const hook::Config config = TRY(hook::load_config(hook::config_file()));
-  return hook::find_pool(config, name);
+Result<hook::config::PoolConfig> load_pool(const std::string& name) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  return hook::config::find_pool(config, name);
 }
 
-Result<hook::Ledger> open_ledger() { return or_who_may(hook::Ledger::open(hook::ledger_file())); }
+Result<hook::ledger::Ledger> open_ledger() {
+  return or_who_may(hook::ledger::Ledger::open(hook::config::ledger_file()));
+}
 
-Result<hook::Ledger> read_ledger() {
-  return or_who_may(hook::Ledger::open_copy(hook::ledger_file()));
+Result<hook::ledger::Ledger> read_ledger() {
+  return or_who_may(hook::ledger::Ledger::open_copy(hook::config::ledger_file()));
 }
 
 base::Deadline query_deadline() { return base::Deadline::after(std::chrono::seconds(10)); }

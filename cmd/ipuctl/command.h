@@ -89,11 +89,11 @@ void add_runtime_commands(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 
 // The pool NAME of the configuration; the first one if NAME is empty.
-base::Result<hook::PoolConfig> load_pool(const std::string& name);
+base::Result<hook::config::PoolConfig> load_pool(const std::string& name);
 // The ledger of this host. Says so if it takes root.
-base::Result<hook::Ledger> open_ledger();
+base::Result<hook::ledger::Ledger> open_ledger();
 // What it says now, for a command that changes nothing: an absent ledger is an empty one.
-base::Result<hook::Ledger> read_ledger();
+base::Result<hook::ledger::Ledger> read_ledger();
 
 // For a question to a controller that has its answer at hand.
 [[nodiscard]] base::Deadline query_deadline();

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/doctor/doctor.h"
 #include "hook/config/paths.h"
-#include "hook/doctor/doctor.h"
 
 namespace ipuctl {
 namespace {
@@ -18,8 +18,8 @@ using base::Code;
 using base::Json;
 using base::Result;
 using base::str;
-using hook::Finding;
-using hook::Verdict;
+using ipuctl::doctor::Finding;
+using ipuctl::doctor::Verdict;
 
 std::string table_of(const std::vector<Finding>& findings) {
   Rows rows{{"RESULT", "CHECK", "FINDING"}};
@@ -42,15 +42,18 @@ std::string json_of(const std::vector<Finding>& findings) {
 }
 
 Result<Outcome> run_doctor(Output output) {
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
-  hook::Config looked_at;
-  looked_at.runtimes = hook::default_runtimes();
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  hook::config::Config looked_at;
+  looked_at.runtimes = hook::config::default_runtimes();
   if (config.ok()) looked_at = config.value();
-  Result<hook::Ledger> ledger = read_ledger();
+  Result<hook::ledger::Ledger> ledger = read_ledger();
   const netns::Namespace host = TRY(netns::Namespace::current());
-  const hook::Trials trials = ::geteuid() == 0 ? hook::Trials::kAllowed : hook::Trials::kSkipped;
-  const hook::HostState state = hook::look_at_host(looked_at, ledger, host, {}, trials);
-  const std::vector<Finding> findings = hook::examine(config, state);
+  const ipuctl::doctor::Trials trials =
+      ::geteuid() == 0 ? ipuctl::doctor::Trials::kAllowed : ipuctl::doctor::Trials::kSkipped;
+  const ipuctl::doctor::HostState state =
+      ipuctl::doctor::look_at_host(looked_at, ledger, host, {}, trials);
+  const std::vector<Finding> findings = ipuctl::doctor::examine(config, state);
 
   Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};
   // A configuration that is absent is one that is wrong, for the exit status.

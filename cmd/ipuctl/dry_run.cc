@@ -19,8 +19,8 @@ using base::Result;
 using base::str;
 
 // Where POOL has the IPU that a request calls ASKED: a card is asked for by its number.
-vipu::IpuPlace place_in(const hook::PoolConfig& pool, const vipu::IpuPlace& asked) {
-  if (pool.provider != hook::Provider::kPcie) return asked;
+vipu::IpuPlace place_in(const hook::config::PoolConfig& pool, const vipu::IpuPlace& asked) {
+  if (pool.provider != hook::config::Provider::kPcie) return asked;
   for (uint32_t group = 0; group < pool.groups.size(); ++group) {
     const std::vector<uint32_t>& cards = pool.groups[group];
     const auto card = std::find(cards.begin(), cards.end(), asked.ipu);
@@ -30,7 +30,8 @@ vipu::IpuPlace place_in(const hook::PoolConfig& pool, const vipu::IpuPlace& aske
 }
 
 // Why the IPUs that are asked for by name cannot be had now; empty if they can.
-Result<std::string> find_obstacle(const vipu::Occupancy& occupancy, const hook::PoolConfig& pool,
+Result<std::string> find_obstacle(const vipu::Occupancy& occupancy,
+                                  const hook::config::PoolConfig& pool,
                                   const std::vector<vipu::ChosenIpu>& ipus) {
   for (const vipu::ChosenIpu& ipu : ipus) {
     const std::string name = str("IPU ", ipu.place.domain, "/", ipu.place.ipu);
@@ -46,7 +47,8 @@ Result<std::string> find_obstacle(const vipu::Occupancy& occupancy, const hook::
 }
 
 // Why there is no room for WANTED now; empty if there is.
-Result<std::string> find_shortage(const vipu::Survey& survey, const hook::NewPartition& wanted) {
+Result<std::string> find_shortage(const vipu::Survey& survey,
+                                  const hook::lifecycle::partitions::NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
   for (const vipu::Partition& partition : survey.partitions) {
     if (partition.id != request.id) continue;
@@ -87,8 +89,8 @@ Json to_json(const vipu::PartitionRequest& request) {
   return json;
 }
 
-std::string dry_run_text(const hook::NewPartition& wanted, const std::string& shortage,
-                         Output output) {
+std::string dry_run_text(const hook::lifecycle::partitions::NewPartition& wanted,
+                         const std::string& shortage, Output output) {
   Json json = to_json(wanted.request);
   json["pool"] = wanted.pool.name;
   json["shared"] = wanted.shared;
@@ -106,10 +108,10 @@ std::string dry_run_text(const hook::NewPartition& wanted, const std::string& sh
 
 }  // namespace
 
-Result<Outcome> dry_run(const hook::NewPartition& wanted, Output output) {
-  TRY(hook::check_partition(wanted));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+Result<Outcome> dry_run(const hook::lifecycle::partitions::NewPartition& wanted, Output output) {
+  TRY(hook::lifecycle::partitions::check_partition(wanted));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const vipu::Survey survey = TRY(env.controller(wanted.pool)->survey(query_deadline()));
   const std::string shortage = TRY(find_shortage(survey, wanted));
   Outcome outcome{dry_run_text(wanted, shortage, output)};

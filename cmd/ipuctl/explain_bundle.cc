@@ -5,8 +5,8 @@
 #include "base/line_diff.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
-#include "hook/inject/bundle.h"
-#include "hook/lifecycle/preview.h"
+#include "hook/container/inject/bundle.h"
+#include "hook/lifecycle/start/preview.h"
 
 namespace ipuctl {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using base::Json;
 using base::Result;
 using base::str;
-using hook::Preview;
+using hook::lifecycle::start::Preview;
 
 bool is_ours(std::string_view variable) {
   return variable.starts_with("IPU_") || variable.starts_with("IPUOF_");
@@ -45,12 +45,13 @@ Outcome unasked(const std::string& path, Output output) {
 }  // namespace
 
 Result<Outcome> explain_bundle(const std::string& directory, Output output) {
-  const hook::Bundle bundle = TRY(hook::Bundle::open(directory, "config.json"));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
+  const hook::inject::Bundle bundle = TRY(hook::inject::Bundle::open(directory, "config.json"));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
   const std::string& text = bundle.config();
-  const std::optional<Preview> shown = TRY(hook::preview(env, config, text));
+  const std::optional<Preview> shown = TRY(hook::lifecycle::start::preview(env, config, text));
   if (!shown) return unasked(bundle.path(), output);
   if (output == Output::kJson) {
     const Json edited = TRY(base::parse_json(shown->config, "config.json"));

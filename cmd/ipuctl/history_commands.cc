@@ -10,7 +10,7 @@
 #include "cmd/ipuctl/print_history.h"
 #include "cmd/ipuctl/stream.h"
 #include "hook/config/paths.h"
-#include "hook/lifecycle/effects.h"
+#include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/liveness.h"
 
@@ -48,8 +48,8 @@ struct AuditOptions {
 
 // ---- explain
 
-Result<std::string> next_step(hook::Env& env, const hook::Lease& lease) {
-  if (lease.state == hook::LeaseState::kQuarantine) {
+Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease) {
+  if (lease.state == hook::ledger::LeaseState::kQuarantine) {
     return str("its addresses become free at ", base::rfc3339(lease.quarantine_until_ms));
   }
   if (!is_live(lease.state)) return std::string();
@@ -58,24 +58,25 @@ Result<std::string> next_step(hook::Env& env, const hook::Lease& lease) {
         "the obstacle above delays the release; once it is gone, 'ipuctl gc' or the next start of"
         " a container completes the release");
   }
-  const hook::Judgement judgement = TRY(hook::judge_lease(env, lease)).judgement;
-  if (judgement.life == hook::Life::kEnded) {
+  const hook::lifecycle::Judgement judgement =
+      TRY(hook::lifecycle::judge_lease(env, lease)).judgement;
+  if (judgement.life == hook::lifecycle::Life::kEnded) {
     return str(judgement.because, "; run 'ipuctl gc' to release the lease");
   }
   return judgement.because;
 }
 
-std::vector<Outside> look_outside(hook::Env& env, const hook::Lease& lease) {
+std::vector<Outside> look_outside(hook::lifecycle::Env& env, const hook::ledger::Lease& lease) {
   std::vector<Outside> outside;
   const base::Deadline deadline = query_deadline();
-  for (const hook::Effect& effect : hook::effects()) {
+  for (const hook::lifecycle::end::Effect& effect : hook::lifecycle::end::effects()) {
     if (!effect.may_have(lease)) continue;
-    const Result<hook::Presence> found = effect.probe(env, lease, deadline);
+    const Result<netns::Presence> found = effect.probe(env, lease, deadline);
     Outside one{std::string(effect.name), "unknown"};
     if (!found.ok()) {
       one.reason = found.error().message();
     } else {
-      one.state = found.value() == hook::Presence::kThere ? "there" : "gone";
+      one.state = found.value() == netns::Presence::kThere ? "there" : "gone";
     }
     outside.push_back(std::move(one));
   }
@@ -88,15 +89,15 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
                  "give the id of a lease or container, or --bundle DIR, but not both");
   }
   if (!options.bundle.empty()) return explain_bundle(options.bundle, options.output);
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Explanation explanation;
   explanation.lease = TRY(ledger.get(options.lease));
-  const hook::Lease& lease = explanation.lease;
+  const hook::ledger::Lease& lease = explanation.lease;
   explanation.events = TRY(ledger.events().of_lease(lease.id));
   explanation.outside = look_outside(env, lease);
   explanation.next = TRY(next_step(env, lease));
-  std::vector<hook::Lease> all = TRY(ledger.of_container(lease.container));
+  std::vector<hook::ledger::Lease> all = TRY(ledger.of_container(lease.container));
   for (auto other = all.rbegin(); other != all.rend(); ++other) {
     if (other->id != lease.id) explanation.earlier.push_back(std::move(*other));
   }
@@ -106,7 +107,7 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
 // ---- events
 
 // The number after which the events are wanted.
-Result<int64_t> first_number(hook::Ledger& ledger, const EventsOptions& options) {
+Result<int64_t> first_number(hook::ledger::Ledger& ledger, const EventsOptions& options) {
   if (options.since.empty()) return options.follow ? ledger.events().last() : Result<int64_t>(0);
   const Result<int64_t> number = base::parse_int<int64_t>(options.since, 0, INT64_MAX);
   if (number.ok()) return number;
@@ -118,16 +119,16 @@ Result<int64_t> first_number(hook::Ledger& ledger, const EventsOptions& options)
                    " 10m, 24h or 7d"));
 }
 
-bool is_wanted(const hook::Event& event, const EventsOptions& options) {
+bool is_wanted(const hook::ledger::Event& event, const EventsOptions& options) {
   return event.lease.starts_with(options.lease) || event.container.starts_with(options.lease);
 }
 
 // Writes what came after NUMBER, which is the last one then.
-Result<Stream::Goes> write_events(hook::Ledger& ledger, Stream& stream, int64_t& number,
+Result<Stream::Goes> write_events(hook::ledger::Ledger& ledger, Stream& stream, int64_t& number,
                                   const EventsOptions& options) {
   for (;;) {
-    const std::vector<hook::Event> events = TRY(ledger.events().after(number, kBatch));
-    for (const hook::Event& event : events) {
+    const std::vector<hook::ledger::Event> events = TRY(ledger.events().after(number, kBatch));
+    for (const hook::ledger::Event& event : events) {
       number = event.number;
       if (!is_wanted(event, options)) continue;
       const Stream::Goes goes = TRY(stream.write(event_line(event, options.output)));
@@ -138,7 +139,7 @@ Result<Stream::Goes> write_events(hook::Ledger& ledger, Stream& stream, int64_t&
 }
 
 Result<Outcome> run_events(const EventsOptions& options) {
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
   Stream stream = TRY(Stream::open());
   int64_t number = TRY(first_number(ledger, options));
   int64_t seen = -1;  // no version of the ledger
@@ -157,15 +158,16 @@ Result<Outcome> run_events(const EventsOptions& options) {
 
 Result<Outcome> run_audit_verify(const AuditOptions& options) {
   if (!options.files.empty()) {
-    const hook::AuditReport report = TRY(hook::verify_audit(options.files, std::nullopt));
+    const hook::ledger::AuditReport report =
+        TRY(hook::ledger::verify_audit(options.files, std::nullopt));
     Outcome outcome{audit_text(report, options.output)};
     if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
     return outcome;
   }
-  hook::Ledger ledger = TRY(open_ledger());
-  const hook::AuditMark remembered = TRY(ledger.events().audit_mark());
-  const hook::AuditReport report =
-      TRY(hook::verify_audit(hook::audit_files(hook::audit_file()), remembered));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const hook::ledger::AuditMark remembered = TRY(ledger.events().audit_mark());
+  const hook::ledger::AuditReport report = TRY(hook::ledger::verify_audit(
+      hook::ledger::audit_files(hook::config::audit_file()), remembered));
   Outcome outcome{audit_text(report, options.output)};
   if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
   // After the look at it: what is missing may be the very trace that was looked for.

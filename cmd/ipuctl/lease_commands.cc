@@ -9,12 +9,12 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "hook/config/paths.h"
+#include "hook/ledger/rebuilder.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/end/remains.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/network.h"
-#include "hook/lifecycle/rebuild.h"
-#include "hook/lifecycle/release.h"
-#include "hook/lifecycle/remains.h"
-#include "hook/lifecycle/turn.h"
+#include "hook/lifecycle/network/network.h"
+#include "hook/lifecycle/queue_turn.h"
 
 namespace ipuctl {
 namespace {
@@ -43,36 +43,38 @@ struct GcOptions {
 };
 
 Result<Outcome> run_version(const Output& output) {
-  if (output == Output::kTable) return Outcome{str("ipuctl ", hook::product_version(), "\n")};
-  return Outcome{base::to_pretty_text({{"version", hook::product_version()}})};
+  if (output == Output::kTable)
+    return Outcome{str("ipuctl ", hook::config::product_version(), "\n")};
+  return Outcome{base::to_pretty_text({{"version", hook::config::product_version()}})};
 }
 
 Result<Outcome> run_ps(const ListOptions& options) {
-  hook::Ledger ledger = TRY(read_ledger());
-  std::vector<hook::Lease> leases = TRY(ledger.live());
-  std::erase_if(leases, [&](const hook::Lease& lease) {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  std::vector<hook::ledger::Lease> leases = TRY(ledger.live());
+  std::erase_if(leases, [&](const hook::ledger::Lease& lease) {
     return !options.pool.empty() && lease.pool != options.pool;
   });
   return Outcome{leases_text(leases, options.output)};
 }
 
 Result<Outcome> run_lease_show(const LeaseOptions& options) {
-  hook::Ledger ledger = TRY(read_ledger());
-  const hook::Lease lease = TRY(ledger.get(options.lease));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  const hook::ledger::Lease lease = TRY(ledger.get(options.lease));
   return Outcome{lease_text(lease, options.output)};
 }
 
 // Each lease by itself: one whose controller does not answer keeps the others from nothing.
 Result<Outcome> run_lease_refresh(const Output& output) {
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
-  std::vector<hook::Lease> moved;
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  std::vector<hook::ledger::Lease> moved;
   std::vector<base::Error> obstacles;
-  for (hook::Lease& lease : TRY(ledger.live())) {
-    Result<hook::Refreshed> done = hook::refresh_lease(env, lease, Deadline::after(kRefreshTime));
+  for (hook::ledger::Lease& lease : TRY(ledger.live())) {
+    Result<hook::lifecycle::network::Refreshed> done =
+        hook::lifecycle::network::refresh_lease(env, lease, Deadline::after(kRefreshTime));
     if (!done.ok()) {
       obstacles.push_back(std::move(done).error());
-    } else if (done.value() == hook::Refreshed::kMoved) {
+    } else if (done.value() == hook::lifecycle::network::Refreshed::kMoved) {
       moved.push_back(std::move(lease));
     }
   }
@@ -80,16 +82,16 @@ Result<Outcome> run_lease_refresh(const Output& output) {
 }
 
 // A resource is a pool, or "POOL/PARTITION"; the name of a pool has no '/'.
-bool is_of_pool(const hook::Waiter& waiter, const std::string& pool) {
+bool is_of_pool(const hook::ledger::Waiter& waiter, const std::string& pool) {
   return waiter.resource.substr(0, waiter.resource.find('/')) == pool;
 }
 
 Result<Outcome> run_queue(const ListOptions& options) {
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::map<std::string, size_t> lengths;  // by resource
   std::vector<Place> queue;
-  for (hook::Waiter& waiter : TRY(hook::waiting(env))) {
+  for (hook::ledger::Waiter& waiter : TRY(hook::lifecycle::waiting(env))) {
     const size_t position = ++lengths[waiter.resource];
     if (!options.pool.empty() && !is_of_pool(waiter, options.pool)) continue;
     queue.push_back({position, std::move(waiter)});
@@ -98,15 +100,16 @@ Result<Outcome> run_queue(const ListOptions& options) {
 }
 
 Result<Outcome> run_dry_gc(const GcOptions& options) {
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
-  const hook::Remains remains = TRY(hook::find_remains(env, Deadline::after(kGcTime)));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const hook::lifecycle::end::Remains remains =
+      TRY(hook::lifecycle::end::find_remains(env, Deadline::after(kGcTime)));
   return Outcome{remains_text(remains, options.output)};
 }
 
 // What was given back by hand is for the audit log too, and what keeps that from being written is
 // an obstacle.
-void record_gc(hook::Ledger& ledger, hook::Reconciled& done) {
+void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& done) {
   if (!done.released.empty() || !done.partitions.empty()) {
     base::Status recorded =
         ledger.events().record(str("gc released ", done.released.size(), " leases, removed ",
@@ -118,8 +121,9 @@ void record_gc(hook::Ledger& ledger, hook::Reconciled& done) {
 }
 
 // A host that starts nothing forgets as well. Without a configuration nobody knows what.
-void forget_history(hook::Ledger& ledger, hook::Reconciled& done) {
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
+void forget_history(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& done) {
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
   base::Status forgotten =
       ledger.events().forget(base::unix_millis() - config.value().ledger.history.count());
@@ -128,13 +132,14 @@ void forget_history(hook::Ledger& ledger, hook::Reconciled& done) {
 
 Result<Outcome> run_gc(const GcOptions& options) {
   if (options.dry_run) return run_dry_gc(options);
-  TRY(hook::remove_earlier_rebuild(hook::ledger_file()));
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
-  const std::vector<hook::Waiter> waiters = TRY(hook::find_dead_waiters(ledger));
-  for (const hook::Waiter& waiter : waiters) TRY(ledger.queue().leave(waiter.ticket));
+  TRY(hook::ledger::Rebuilder::remove_remains(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const std::vector<hook::ledger::Waiter> waiters =
+      TRY(hook::lifecycle::end::find_dead_waiters(ledger));
+  for (const hook::ledger::Waiter& waiter : waiters) TRY(ledger.queue().leave(waiter.ticket));
   const Deadline deadline = Deadline::after(options.timeout.value_or(kGcTime));
-  hook::Reconciled done = TRY(hook::reconcile(env, deadline));
+  hook::lifecycle::end::Reconciled done = TRY(hook::lifecycle::end::reconcile(env, deadline));
   record_gc(ledger, done);
   forget_history(ledger, done);
   std::string text = cleaned_text(done, waiters, options.output);

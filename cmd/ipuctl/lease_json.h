@@ -7,6 +7,6 @@
 
 namespace ipuctl {
 
-[[nodiscard]] base::Json lease_json(const hook::Lease& lease);
+[[nodiscard]] base::Json lease_json(const hook::ledger::Lease& lease);
 
 }  // namespace ipuctl

@@ -13,7 +13,7 @@ using base::Result;
 using base::str;
 
 Result<Outcome> run_dump(const Output& output) {
-  hook::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
   std::string text = TRY(ledger.dump());
   if (output == Output::kJson) return Outcome{std::move(text)};
   const base::Json all = TRY(base::parse_json(text, "the ledger"));

@@ -10,8 +10,8 @@
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/check.h"
-#include "hook/lifecycle/compare.h"
-#include "hook/lifecycle/rebuild.h"
+#include "hook/lifecycle/repair/compare.h"
+#include "hook/lifecycle/repair/rebuild.h"
 
 namespace ipuctl {
 namespace {
@@ -21,7 +21,7 @@ using base::Deadline;
 using base::Json;
 using base::Result;
 using base::str;
-using hook::Flaw;
+using hook::ledger::Flaw;
 
 constexpr std::chrono::milliseconds kTime{60'000};
 
@@ -39,38 +39,40 @@ struct RebuildOptions {
 };
 
 // Those of the configuration; none where that is broken, which keeps nothing from being repaired.
-std::vector<hook::PoolConfig> pools() {
-  const Result<hook::Config> config = hook::load_config(hook::config_file());
-  return config.ok() ? config.value().pools : std::vector<hook::PoolConfig>();
+std::vector<hook::config::PoolConfig> pools() {
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  return config.ok() ? config.value().pools : std::vector<hook::config::PoolConfig>();
 }
 
 bool has_error(const std::vector<Flaw>& flaws) {
-  return std::any_of(flaws.begin(), flaws.end(),
-                     [](const Flaw& flaw) { return flaw.gravity == hook::Gravity::kError; });
+  return std::any_of(flaws.begin(), flaws.end(), [](const Flaw& flaw) {
+    return flaw.gravity == hook::ledger::Gravity::kError;
+  });
 }
 
 std::string flaws_text(const std::vector<Flaw>& flaws, Output output) {
   if (output == Output::kJson) {
     Json list = Json::array();
     for (const Flaw& flaw : flaws) {
-      list.push_back({{"result", hook::name_of(flaw.gravity)},
-                      {"finding", flaw.says},
-                      {"advice", flaw.advice}});
+      list.push_back(
+          {{"result", name_of(flaw.gravity)}, {"finding", flaw.says}, {"advice", flaw.advice}});
     }
     return base::to_pretty_text(list);
   }
   std::string text;
   for (const Flaw& flaw : flaws) {
-    text += str(hook::name_of(flaw.gravity), ": ", flaw.says);
+    text += str(name_of(flaw.gravity), ": ", flaw.says);
     text += flaw.advice.empty() ? "\n" : str("; ", flaw.advice, "\n");
   }
   return text;
 }
 
 base::Status add_outside(std::vector<Flaw>& flaws) {
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
-  std::vector<Flaw> outside = TRY(hook::compare_outside(env, pools(), Deadline::after(kTime)));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  std::vector<Flaw> outside =
+      TRY(hook::lifecycle::repair::compare_outside(env, pools(), Deadline::after(kTime)));
   flaws.insert(flaws.end(), outside.begin(), outside.end());
   return {};
 }
@@ -82,8 +84,8 @@ Result<Outcome> run_check(const CheckOptions& options) {
         "--file requires --offline, because a copy of a ledger cannot be compared with"
         " this host");
   }
-  const std::string file = options.file.empty() ? hook::ledger_file() : options.file;
-  std::vector<Flaw> flaws = TRY(hook::check_ledger(file));
+  const std::string file = options.file.empty() ? hook::config::ledger_file() : options.file;
+  std::vector<Flaw> flaws = TRY(hook::ledger::check_ledger(file));
   // With a flaw of its own it tells nothing of the world; and it is not migrated by the way.
   if (!options.offline && flaws.empty()) TRY(add_outside(flaws));
   Outcome outcome{flaws_text(flaws, options.output)};
@@ -94,18 +96,19 @@ Result<Outcome> run_check(const CheckOptions& options) {
   return outcome;
 }
 
-Json ids_of(const std::vector<hook::Lease>& leases) {
+Json ids_of(const std::vector<hook::ledger::Lease>& leases) {
   Json ids = Json::array();
-  for (const hook::Lease& lease : leases) {
+  for (const hook::ledger::Lease& lease : leases) {
     ids.push_back({{"lease", lease.id}, {"container", lease.container}});
   }
   return ids;
 }
 
-std::string rebuilt_text(const hook::Rebuilt& done, Output output) {
+std::string rebuilt_text(const hook::lifecycle::repair::Rebuilt& done, Output output) {
   if (output == Output::kJson) {
     Json partitions = Json::array();
-    for (const hook::PartitionRecord& record : done.partitions) partitions.push_back(record.name);
+    for (const hook::ledger::PartitionRecord& record : done.partitions)
+      partitions.push_back(record.name);
     return base::to_pretty_text({{"running", ids_of(done.running)},
                                  {"to_release", ids_of(done.ended)},
                                  {"partitions", partitions},
@@ -113,14 +116,14 @@ std::string rebuilt_text(const hook::Rebuilt& done, Output output) {
                                  {"set_aside", done.set_aside}});
   }
   std::string text;
-  for (const hook::Lease& lease : done.running) {
+  for (const hook::ledger::Lease& lease : done.running) {
     text += str("running: lease ", lease.id, " of container ", short_id(lease.container), "\n");
   }
-  for (const hook::Lease& lease : done.ended) {
+  for (const hook::ledger::Lease& lease : done.ended) {
     text += str("to release: lease ", lease.id, " of container ", short_id(lease.container),
                 "; run 'ipuctl gc'\n");
   }
-  for (const hook::PartitionRecord& record : done.partitions) {
+  for (const hook::ledger::PartitionRecord& record : done.partitions) {
     text += str("partition: ", record.name, " of pool ", record.pool, "\n");
   }
   for (const std::string& note : done.notes) text += str("note: ", note, "\n");
@@ -129,15 +132,16 @@ std::string rebuilt_text(const hook::Rebuilt& done, Output output) {
 }
 
 Result<Outcome> run_rebuild(const RebuildOptions& options) {
-  hook::Rebuild rebuild;
-  rebuild.ledger = hook::ledger_file();
-  rebuild.run_dir = hook::run_dir();
+  hook::lifecycle::repair::Rebuild rebuild;
+  rebuild.ledger = hook::config::ledger_file();
+  rebuild.run_dir = hook::config::run_dir();
   rebuild.pools = pools();
-  rebuild.env = hook::product_env;
+  rebuild.env = hook::lifecycle::product_env;
   rebuild.force = options.force;
-  if (options.dry_run) rebuild.dry_run = hook::DryRun::kYes;
-  if (options.claim_unclaimed) rebuild.unclaimed = hook::Unclaimed::kClaim;
-  const hook::Rebuilt done = TRY(hook::rebuild_ledger(rebuild, Deadline::after(kTime)));
+  if (options.dry_run) rebuild.dry_run = hook::lifecycle::repair::DryRun::kYes;
+  if (options.claim_unclaimed) rebuild.unclaimed = hook::lifecycle::repair::Unclaimed::kClaim;
+  const hook::lifecycle::repair::Rebuilt done =
+      TRY(hook::lifecycle::repair::rebuild_ledger(rebuild, Deadline::after(kTime)));
   return Outcome{rebuilt_text(done, options.output)};
 }
 

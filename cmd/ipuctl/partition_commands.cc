@@ -7,7 +7,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_partition.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/partitions.h"
+#include "hook/lifecycle/partitions/partitions.h"
 
 namespace ipuctl {
 namespace {
@@ -32,31 +32,31 @@ struct PartitionOptions {
   bool dry_run = false;
 };
 
-Deadline deadline_of(const PartitionOptions& options, const hook::PoolConfig& pool) {
+Deadline deadline_of(const PartitionOptions& options, const hook::config::PoolConfig& pool) {
   return Deadline::after(options.timeout.value_or(pool.timeout));
 }
 
 // How a command that changed NAME, or waited for it, ends.
-Result<Outcome> done(hook::Env& env, const hook::PoolConfig& pool, const std::string& verb,
-                     const PartitionOptions& options) {
+Result<Outcome> done(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
+                     const std::string& verb, const PartitionOptions& options) {
   if (options.output == Output::kTable) return Outcome{success_text(verb, options.name)};
   const PartitionView view = TRY(get_partition(env, pool, options.name, query_deadline()));
   return Outcome{partition_json(view)};
 }
 
 Result<Outcome> run_list(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const std::vector<PartitionView> views = TRY(list_partitions(env, pool, query_deadline()));
   const Holders holders = options.holders ? Holders::kShow : Holders::kHide;
   return Outcome{partitions_text(views, holders, options.output)};
 }
 
 Result<Outcome> run_show(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = query_deadline();
   const PartitionView view = TRY(get_partition(env, pool, options.name, deadline));
   const vipu::PartitionStatus status = TRY(env.controller(pool)->status(options.name, deadline));
@@ -64,68 +64,70 @@ Result<Outcome> run_show(const PartitionOptions& options) {
 }
 
 Result<Outcome> run_wait(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   TRY(env.controller(pool)->wait(options.name, deadline_of(options, pool)));
   return done(env, pool, "wait", options);
 }
 
 Result<Outcome> run_adopt(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
-  TRY(hook::adopt_partition(env, pool, options.name, query_deadline()));
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  TRY(hook::lifecycle::partitions::adopt_partition(env, pool, options.name, query_deadline()));
   return done(env, pool, "adopt", options);
 }
 
 // What 'reset' would do; refused as that would be.
-Result<Outcome> run_dry_reset(hook::Env& env, const hook::PoolConfig& pool,
+Result<Outcome> run_dry_reset(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                               const PartitionOptions& options) {
-  TRY(hook::check_reset(env, pool, options.name, query_deadline()));
+  TRY(hook::lifecycle::partitions::check_reset(env, pool, options.name, query_deadline()));
   return Outcome{would_text("reset", options.name, {}, options.output)};
 }
 
 // The same for 'remove'.
-Result<Outcome> run_dry_remove(hook::Env& env, const hook::PoolConfig& pool,
+Result<Outcome> run_dry_remove(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                                const PartitionOptions& options) {
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
-  const std::vector<std::string> containers =
-      TRY(hook::check_change(env, pool, options.name, force, query_deadline()));
+  const std::vector<std::string> containers = TRY(
+      hook::lifecycle::partitions::check_change(env, pool, options.name, force, query_deadline()));
   const auto record = TRY(env.ledger.partitions().find(pool.name, options.name));
-  const bool is_foreign = record && record->kind == hook::PartitionKind::kForeign;
+  const bool is_foreign = record && record->kind == hook::ledger::PartitionKind::kForeign;
   return Outcome{
       would_text(is_foreign ? "forget" : "remove", options.name, containers, options.output)};
 }
 
 Result<Outcome> run_reset(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   if (options.dry_run) return run_dry_reset(env, pool, options);
   const vipu::Relocate relocate = options.relocatable ? vipu::Relocate::kYes : vipu::Relocate::kNo;
-  TRY(hook::reset_partition(env, pool, options.name, relocate, deadline_of(options, pool)));
+  TRY(hook::lifecycle::partitions::reset_partition(env, pool, options.name, relocate,
+                                                   deadline_of(options, pool)));
   return done(env, pool, "reset", options);
 }
 
 Result<Outcome> run_remove(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   if (options.dry_run) return run_dry_remove(env, pool, options);
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
-  Result<hook::RemovedPartition> removed =
-      hook::remove_partition(env, pool, options.name, force, deadline_of(options, pool));
+  Result<hook::lifecycle::partitions::RemovedPartition> removed =
+      hook::lifecycle::partitions::remove_partition(env, pool, options.name, force,
+                                                    deadline_of(options, pool));
   const bool absent = !removed.ok() && removed.error().code() == Code::kNotFound;
-  if (absent && options.force) removed = hook::RemovedPartition();
-  const hook::RemovedPartition outcome = TRY(std::move(removed));
+  if (absent && options.force) removed = hook::lifecycle::partitions::RemovedPartition();
+  const hook::lifecycle::partitions::RemovedPartition outcome = TRY(std::move(removed));
   return Outcome{removed_text(options.name, outcome, options.output)};
 }
 
 Result<Outcome> run_config(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const vipu::Grant grant =
       TRY(env.controller(pool)->config(options.name, options.gcd, query_deadline()));
   if (!grant.cards.empty()) {
@@ -147,9 +149,9 @@ Result<Outcome> run_config(const PartitionOptions& options) {
 }
 
 Result<Outcome> run_ipu_attrs(const PartitionOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const std::vector<vipu::IpuAttributes> ipus =
       TRY(env.controller(pool)->attributes(options.agents, query_deadline()));
   return Outcome{attributes_text(ipus, options.output)};

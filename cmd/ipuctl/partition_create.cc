@@ -9,7 +9,7 @@
 #include "cmd/ipuctl/dry_run.h"
 #include "cmd/ipuctl/print_partition.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/partitions.h"
+#include "hook/lifecycle/partitions/partitions.h"
 
 namespace ipuctl {
 namespace {
@@ -74,8 +74,9 @@ Result<std::vector<vipu::ChosenIpu>> parse_ipus(const std::string& text) {
   return ipus;
 }
 
-hook::NewPartition wanted_of(const CreateOptions& options, const hook::PoolConfig& pool) {
-  hook::NewPartition wanted;
+hook::lifecycle::partitions::NewPartition wanted_of(const CreateOptions& options,
+                                                    const hook::config::PoolConfig& pool) {
+  hook::lifecycle::partitions::NewPartition wanted;
   wanted.pool = pool;
   wanted.request = options.request;
   wanted.shared = options.shared;
@@ -89,13 +90,13 @@ hook::NewPartition wanted_of(const CreateOptions& options, const hook::PoolConfi
 }
 
 Result<Outcome> run_create(const CreateOptions& options) {
-  const hook::PoolConfig pool = TRY(load_pool(options.pool));
-  const hook::NewPartition wanted = wanted_of(options, pool);
+  const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
+  const hook::lifecycle::partitions::NewPartition wanted = wanted_of(options, pool);
   if (options.dry_run) return dry_run(wanted, options.output);
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = Deadline::after(options.timeout.value_or(pool.timeout));
-  TRY(hook::create_partition(env, wanted, deadline));
+  TRY(hook::lifecycle::partitions::create_partition(env, wanted, deadline));
   const std::string& name = wanted.request.id;
   if (options.output == Output::kTable) return Outcome{success_text("create", name)};
   const PartitionView view =

@@ -16,31 +16,33 @@ using base::str;
 
 // Several pools may have one V-IPU controller, whose names are unique; a local pool has names of
 // its own.
-bool is_from(const hook::PoolConfig& pool, const std::string& name, const std::string& source) {
-  const bool same_names = pool.provider == hook::Provider::kVipu || name == pool.name;
-  return same_names && source == hook::source_of(pool);
+bool is_from(const hook::config::PoolConfig& pool, const std::string& name,
+             const std::string& source) {
+  const bool same_names = pool.provider == hook::config::Provider::kVipu || name == pool.name;
+  return same_names && source == hook::config::source_of(pool);
 }
 
 }  // namespace
 
 std::string_view kind_of(const PartitionView& view) {
-  if (view.record) return hook::name_of(view.record->kind);
+  if (view.record) return name_of(view.record->kind);
   return view.leases.empty() ? "OTHER" : "LEASE";
 }
 
-Result<std::vector<PartitionView>> list_partitions(hook::Env& env, const hook::PoolConfig& pool,
+Result<std::vector<PartitionView>> list_partitions(hook::lifecycle::Env& env,
+                                                   const hook::config::PoolConfig& pool,
                                                    const Deadline& deadline) {
   std::vector<vipu::Partition> partitions = TRY(env.controller(pool)->list(deadline));
-  const std::vector<hook::Lease> leases = TRY(env.ledger.live());
-  const std::vector<hook::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  const std::vector<hook::ledger::Lease> leases = TRY(env.ledger.live());
+  const std::vector<hook::ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
   std::vector<PartitionView> views;
   for (vipu::Partition& partition : partitions) {
     PartitionView view{pool.name, std::move(partition), std::nullopt, {}};
     const std::string& id = view.partition.id;
-    for (const hook::PartitionRecord& record : records) {
+    for (const hook::ledger::PartitionRecord& record : records) {
       if (record.name == id && is_from(pool, record.pool, record.source)) view.record = record;
     }
-    for (const hook::Lease& lease : leases) {
+    for (const hook::ledger::Lease& lease : leases) {
       const bool has_it = lease.partition == id && is_from(pool, lease.pool, lease.controller);
       if (has_it) view.leases.push_back(lease);
     }
@@ -49,7 +51,7 @@ Result<std::vector<PartitionView>> list_partitions(hook::Env& env, const hook::P
   return views;
 }
 
-Result<PartitionView> get_partition(hook::Env& env, const hook::PoolConfig& pool,
+Result<PartitionView> get_partition(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                                     const std::string& name, const Deadline& deadline) {
   for (PartitionView& view : TRY(list_partitions(env, pool, deadline))) {
     if (view.partition.id == name) return std::move(view);

@@ -20,8 +20,8 @@ namespace ipuctl {
 struct PartitionView {
   std::string pool;
   vipu::Partition partition;
-  std::optional<hook::PartitionRecord> record;  // of ours that no lease made
-  std::vector<hook::Lease> leases;              // live ones that have it
+  std::optional<hook::ledger::PartitionRecord> record;  // of ours that no lease made
+  std::vector<hook::ledger::Lease> leases;              // live ones that have it
 };
 
 // "NAMED", "WARM", "FOREIGN" (adopted), "LEASE" (made for the lease that has it), or "OTHER": not
@@ -29,12 +29,13 @@ struct PartitionView {
 [[nodiscard]] std::string_view kind_of(const PartitionView& view);
 
 // All partitions of POOL's controller.
-base::Result<std::vector<PartitionView>> list_partitions(hook::Env& env,
-                                                         const hook::PoolConfig& pool,
+base::Result<std::vector<PartitionView>> list_partitions(hook::lifecycle::Env& env,
+                                                         const hook::config::PoolConfig& pool,
                                                          const base::Deadline& deadline);
 
 // The one with this name; kNotFound if the controller has none.
-base::Result<PartitionView> get_partition(hook::Env& env, const hook::PoolConfig& pool,
+base::Result<PartitionView> get_partition(hook::lifecycle::Env& env,
+                                          const hook::config::PoolConfig& pool,
                                           const std::string& name, const base::Deadline& deadline);
 
 }  // namespace ipuctl

@@ -8,8 +8,8 @@
 #include "cmd/ipuctl/print_pool.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/partitions.h"
-#include "hook/lifecycle/warm.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/partitions/warm.h"
 #include "vipu/placement.h"
 
 namespace ipuctl {
@@ -28,19 +28,20 @@ struct PoolOptions {
   std::string pool;  // empty: all
 };
 
-Result<std::vector<hook::PoolConfig>> load_pools(const std::string& name) {
-  hook::Config config = TRY(hook::load_config(hook::config_file()));
+Result<std::vector<hook::config::PoolConfig>> load_pools(const std::string& name) {
+  hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   if (name.empty()) return std::move(config.pools);
-  std::vector<hook::PoolConfig> pools;
-  pools.push_back(TRY(hook::find_pool(config, name)));
+  std::vector<hook::config::PoolConfig> pools;
+  pools.push_back(TRY(hook::config::find_pool(config, name)));
   return pools;
 }
 
-Result<std::map<uint32_t, uint32_t>> count_warm(hook::Env& env, const std::string& pool) {
+Result<std::map<uint32_t, uint32_t>> count_warm(hook::lifecycle::Env& env,
+                                                const std::string& pool) {
   std::map<uint32_t, uint32_t> warm;
-  for (const hook::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
-    const bool ready =
-        record.kind == hook::PartitionKind::kWarm && record.state == hook::PartitionState::kReady;
+  for (const hook::ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    const bool ready = record.kind == hook::ledger::PartitionKind::kWarm &&
+                       record.state == hook::ledger::PartitionState::kReady;
     if (ready && record.pool == pool) ++warm[record.ipus];
   }
   return warm;
@@ -59,12 +60,12 @@ Usage usage_of(const vipu::Survey& survey) {
 }
 
 Result<Outcome> run_list(const PoolOptions& options) {
-  const std::vector<hook::PoolConfig> pools = TRY(load_pools(options.pool));
-  hook::Ledger ledger = TRY(read_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const std::vector<hook::config::PoolConfig> pools = TRY(load_pools(options.pool));
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<PoolView> views;
   std::vector<Error> obstacles;
-  for (const hook::PoolConfig& pool : pools) {
+  for (const hook::config::PoolConfig& pool : pools) {
     PoolView view{pool, std::nullopt};
     view.warm = TRY(count_warm(env, pool.name));
     Result<vipu::Survey> survey = env.controller(pool)->survey(query_deadline());
@@ -79,24 +80,27 @@ Result<Outcome> run_list(const PoolOptions& options) {
 }
 
 // A pool that cannot be refilled does not keep the others from it.
-hook::Refilled refill_one(hook::Env& env, const hook::PoolConfig& pool) {
-  Result<hook::Refilled> refilled = hook::refill(env, pool, Deadline::after(kRefillTime));
+hook::lifecycle::partitions::Refilled refill_one(hook::lifecycle::Env& env,
+                                                 const hook::config::PoolConfig& pool) {
+  Result<hook::lifecycle::partitions::Refilled> refilled =
+      hook::lifecycle::partitions::refill(env, pool, Deadline::after(kRefillTime));
   if (refilled.ok()) return std::move(refilled).take();
-  hook::Refilled none;
+  hook::lifecycle::partitions::Refilled none;
   none.obstacles.push_back(std::move(refilled).error());
   return none;
 }
 
 Result<Outcome> run_refill(const PoolOptions& options) {
-  const std::vector<hook::PoolConfig> pools = TRY(load_pools(options.pool));
-  hook::Ledger ledger = TRY(open_ledger());
-  hook::Env env = hook::product_env(ledger);
+  const std::vector<hook::config::PoolConfig> pools = TRY(load_pools(options.pool));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<Error> obstacles;
   // A refill that was killed left one half made, which counts as one that is there.
   std::set<std::string> silent;
-  (void)TRY(hook::reconcile_partitions(env, query_deadline(), {}, obstacles, silent));
+  (void)TRY(hook::lifecycle::partitions::reconcile_partitions(env, query_deadline(), {}, obstacles,
+                                                              silent));
   std::vector<RefilledPool> done;
-  for (const hook::PoolConfig& pool : pools) {
+  for (const hook::config::PoolConfig& pool : pools) {
     done.push_back({pool.name, refill_one(env, pool)});
     const std::vector<Error>& more = done.back().refilled.obstacles;
     for (const Error& error : more) {

@@ -15,11 +15,11 @@ namespace {
 using base::Json;
 using base::str;
 
-Json to_json(const hook::Event& event) {
+Json to_json(const hook::ledger::Event& event) {
   const base::Result<Json> details = base::parse_json(event.details, "details");
   return {{"number", event.number},
           {"time", base::rfc3339(event.at_ms)},
-          {"kind", hook::name_of(event.kind)},
+          {"kind", name_of(event.kind)},
           {"event", event.text},
           {"lease", event.lease},
           {"container", event.container},
@@ -42,15 +42,15 @@ std::string since_start(int64_t at_ms, int64_t start_ms) {
   return text.data();
 }
 
-std::string facts(const hook::Lease& lease) {
+std::string facts(const hook::ledger::Lease& lease) {
   Rows rows = {{"lease", lease.id},
                {"container", lease.container},
                {"tenant", lease.tenant},
                {"pool", lease.pool},
-               {"partition", str(lease.partition, " (", hook::name_of(lease.origin), ", ",
-                                 lease.ipus, " IPUs of GCD ", lease.gcd, ")")},
-               {"state", str(hook::name_of(lease.state), " since ", base::rfc3339(lease.changed_ms),
-                             " (", age(lease.changed_ms), ")")}};
+               {"partition", str(lease.partition, " (", name_of(lease.origin), ", ", lease.ipus,
+                                 " IPUs of GCD ", lease.gcd, ")")},
+               {"state", str(name_of(lease.state), " since ", base::rfc3339(lease.changed_ms), " (",
+                             age(lease.changed_ms), ")")}};
   if (!lease.error.empty()) rows.push_back({"error", lease.error});
   if (!lease.obstacle.empty()) {
     rows.push_back({"obstacle", str(lease.obstacle, " (attempt ", lease.attempts, ")")});
@@ -61,9 +61,9 @@ std::string facts(const hook::Lease& lease) {
 std::string timeline(const Explanation& explanation) {
   Rows rows;
   const int64_t start = explanation.lease.created_ms;
-  for (const hook::Event& event : explanation.events) {
-    rows.push_back({str("  ", since_start(event.at_ms, start)),
-                    std::string(hook::name_of(event.kind)), event.text});
+  for (const hook::ledger::Event& event : explanation.events) {
+    rows.push_back(
+        {str("  ", since_start(event.at_ms, start)), std::string(name_of(event.kind)), event.text});
   }
   return str("\nTIMELINE from ", base::rfc3339(start), "\n", table(rows));
 }
@@ -77,10 +77,10 @@ std::string outside_text(const std::vector<Outside>& outside) {
   return rows.empty() ? "" : str("\nOUTSIDE THE LEDGER now\n", table(rows));
 }
 
-std::string earlier_text(const std::vector<hook::Lease>& earlier) {
+std::string earlier_text(const std::vector<hook::ledger::Lease>& earlier) {
   Rows rows;
-  for (const hook::Lease& lease : earlier) {
-    rows.push_back({str("  ", lease.id), std::string(hook::name_of(lease.state)),
+  for (const hook::ledger::Lease& lease : earlier) {
+    rows.push_back({str("  ", lease.id), std::string(name_of(lease.state)),
                     base::rfc3339(lease.created_ms), lease.error});
   }
   return rows.empty() ? "" : str("\nEARLIER LEASES of the container\n", table(rows));
@@ -92,14 +92,15 @@ Json to_json(const Explanation& explanation) {
                {"outside", Json::array()},
                {"next", explanation.next},
                {"earlier", Json::array()}};
-  for (const hook::Event& event : explanation.events) json["events"].push_back(to_json(event));
+  for (const hook::ledger::Event& event : explanation.events)
+    json["events"].push_back(to_json(event));
   for (const Outside& one : explanation.outside) {
     json["outside"].push_back(
         {{"effect", one.effect}, {"state", one.state}, {"reason", one.reason}});
   }
-  for (const hook::Lease& lease : explanation.earlier) {
+  for (const hook::ledger::Lease& lease : explanation.earlier) {
     json["earlier"].push_back({{"lease", lease.id},
-                               {"state", hook::name_of(lease.state)},
+                               {"state", name_of(lease.state)},
                                {"created", base::rfc3339(lease.created_ms)},
                                {"error", lease.error}});
   }
@@ -108,14 +109,13 @@ Json to_json(const Explanation& explanation) {
 
 }  // namespace
 
-std::string event_line(const hook::Event& event, Output output) {
+std::string event_line(const hook::ledger::Event& event, Output output) {
   if (output == Output::kJson) return base::to_text(to_json(event)) + "\n";
   const std::string whose = event.lease.empty()
                                 ? str(event.pool, "/", event.partition)
                                 : str(short_id(event.lease), " ", short_id(event.container));
   return str(padded(str(event.number), 6), "  ", base::rfc3339(event.at_ms), "  ",
-             padded(hook::name_of(event.kind), 10), "  ", padded(whose, 25), "  ", event.text,
-             "\n");
+             padded(name_of(event.kind), 10), "  ", padded(whose, 25), "  ", event.text, "\n");
 }
 
 std::string explanation_text(const Explanation& explanation, Output output) {
@@ -126,12 +126,12 @@ std::string explanation_text(const Explanation& explanation, Output output) {
   return text + earlier_text(explanation.earlier);
 }
 
-std::string fault_text(const hook::AuditFault& fault) {
+std::string fault_text(const hook::ledger::AuditFault& fault) {
   if (fault.line == 0) return str("the audit log is not complete: ", fault.reason);
   return str(fault.file, " line ", fault.line, " does not fit: ", fault.reason);
 }
 
-std::string audit_text(const hook::AuditReport& report, Output output) {
+std::string audit_text(const hook::ledger::AuditReport& report, Output output) {
   if (output == Output::kJson) {
     Json json = {{"lines", report.lines},    {"first", report.first_time},
                  {"last", report.last_time}, {"number", report.last.number},

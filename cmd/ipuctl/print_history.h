@@ -14,7 +14,7 @@
 namespace ipuctl {
 
 // One line, with its newline: columns, or a JSON object.
-[[nodiscard]] std::string event_line(const hook::Event& event, Output output);
+[[nodiscard]] std::string event_line(const hook::ledger::Event& event, Output output);
 
 // What a lease may have outside the ledger, as it is now.
 struct Outside {
@@ -24,16 +24,16 @@ struct Outside {
 };
 
 struct Explanation {
-  hook::Lease lease;
-  std::vector<hook::Event> events;
+  hook::ledger::Lease lease;
+  std::vector<hook::ledger::Event> events;
   std::vector<Outside> outside;
-  std::string next;                  // what comes, or is to be done, next; empty: nothing
-  std::vector<hook::Lease> earlier;  // of the same container, newest first
+  std::string next;                          // what comes, or is to be done, next; empty: nothing
+  std::vector<hook::ledger::Lease> earlier;  // of the same container, newest first
 };
 [[nodiscard]] std::string explanation_text(const Explanation& explanation, Output output);
 
-[[nodiscard]] std::string audit_text(const hook::AuditReport& report, Output output);
+[[nodiscard]] std::string audit_text(const hook::ledger::AuditReport& report, Output output);
 // The fault in one line.
-[[nodiscard]] std::string fault_text(const hook::AuditFault& fault);
+[[nodiscard]] std::string fault_text(const hook::ledger::AuditFault& fault);
 
 }  // namespace ipuctl

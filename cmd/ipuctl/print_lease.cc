@@ -12,9 +12,9 @@ namespace {
 using base::Json;
 using base::str;
 
-std::string addresses(const hook::Lease& lease) {
+std::string addresses(const hook::ledger::Lease& lease) {
   std::string text;
-  for (const hook::RailLease& rail : lease.rails) {
+  for (const hook::ledger::RailLease& rail : lease.rails) {
     text += str(text.empty() ? "" : ",", netns::to_string(rail.address));
   }
   return text.empty() ? "-" : text;
@@ -22,15 +22,15 @@ std::string addresses(const hook::Lease& lease) {
 
 }  // namespace
 
-Json lease_json(const hook::Lease& lease) {
+Json lease_json(const hook::ledger::Lease& lease) {
   Json json = {{"lease", lease.id},
                {"container", lease.container},
-               {"state", hook::name_of(lease.state)},
+               {"state", name_of(lease.state)},
                {"pool", lease.pool},
                {"controller", lease.controller},
                {"partition", lease.partition},
                {"gcd", lease.gcd},
-               {"origin", hook::name_of(lease.origin)},
+               {"origin", name_of(lease.origin)},
                {"ipus", lease.ipus},
                {"tenant", lease.tenant},
                {"pid", lease.owner.pid},
@@ -41,13 +41,13 @@ Json lease_json(const hook::Lease& lease) {
                {"obstacle", lease.obstacle},
                {"rails", Json::array()},
                {"devices", Json::array()}};
-  for (const hook::RailLease& rail : lease.rails) {
+  for (const hook::ledger::RailLease& rail : lease.rails) {
     json["rails"].push_back({{"interface", rail.interface},
                              {"parent", rail.parent},
                              {"address", netns::to_string(rail.address)},
                              {"mac", netns::to_string(rail.mac)}});
   }
-  for (const hook::LeasedIpu& ipu : lease.devices) {
+  for (const hook::ledger::LeasedIpu& ipu : lease.devices) {
     json["devices"].push_back({{"address", netns::to_string(ipu.address)},
                                {"device", ipu.device},
                                {"server_port", ipu.server_port},
@@ -58,14 +58,14 @@ Json lease_json(const hook::Lease& lease) {
 
 namespace {
 
-Json to_json(const std::vector<hook::Lease>& leases) {
+Json to_json(const std::vector<hook::ledger::Lease>& leases) {
   Json json = Json::array();
-  for (const hook::Lease& lease : leases) json.push_back(lease_json(lease));
+  for (const hook::ledger::Lease& lease : leases) json.push_back(lease_json(lease));
   return json;
 }
 
 Json to_json(const Place& place) {
-  const hook::Waiter& waiter = place.waiter;
+  const hook::ledger::Waiter& waiter = place.waiter;
   return {{"position", place.position},
           {"resource", waiter.resource},
           {"container", waiter.container},
@@ -75,13 +75,13 @@ Json to_json(const Place& place) {
           {"until", base::rfc3339(waiter.until_ms)}};
 }
 
-Json containers_of(const std::vector<hook::Waiter>& waiters) {
+Json containers_of(const std::vector<hook::ledger::Waiter>& waiters) {
   Json json = Json::array();
-  for (const hook::Waiter& waiter : waiters) json.push_back(waiter.container);
+  for (const hook::ledger::Waiter& waiter : waiters) json.push_back(waiter.container);
   return json;
 }
 
-std::string not_judged(const hook::Judged& judged) {
+std::string not_judged(const hook::lifecycle::Judged& judged) {
   return str("kept lease ", judged.lease.id, " of container ", judged.lease.container,
              ", because it cannot be judged from here: ", judged.judgement.because, "\n");
 }
@@ -91,12 +91,12 @@ std::string text_of(const base::Result<netns::Presence>& seen) {
   return seen.value() == netns::Presence::kThere ? "there" : "gone";
 }
 
-std::string line_of(const hook::RemainingLease& remaining) {
-  const hook::Judged& judged = remaining.judged;
-  if (judged.judgement.life == hook::Life::kUnknown) return not_judged(judged);
+std::string line_of(const hook::lifecycle::end::RemainingLease& remaining) {
+  const hook::lifecycle::Judged& judged = remaining.judged;
+  if (judged.judgement.life == hook::lifecycle::Life::kUnknown) return not_judged(judged);
   const std::string what = str("lease ", judged.lease.id, " of container ", judged.lease.container,
                                ": ", judged.judgement.because);
-  if (judged.judgement.life == hook::Life::kRuns) return str("would keep ", what, "\n");
+  if (judged.judgement.life == hook::lifecycle::Life::kRuns) return str("would keep ", what, "\n");
   std::string effects;
   for (const auto& [name, seen] : remaining.effects) {
     effects += str(effects.empty() ? "; " : ", ", name, ": ", text_of(seen));
@@ -104,15 +104,15 @@ std::string line_of(const hook::RemainingLease& remaining) {
   return str("would release ", what, effects, "\n");
 }
 
-Json to_json(const hook::Judged& judged) {
+Json to_json(const hook::lifecycle::Judged& judged) {
   Json json = lease_json(judged.lease);
   json["because"] = judged.judgement.because;
   return json;
 }
 
-Json to_json(const hook::Remains& remains) {
+Json to_json(const hook::lifecycle::end::Remains& remains) {
   Json lists[] = {Json::array(), Json::array(), Json::array()};  // by hook::Life
-  for (const hook::RemainingLease& remaining : remains.leases) {
+  for (const hook::lifecycle::end::RemainingLease& remaining : remains.leases) {
     Json json = to_json(remaining.judged);
     for (const auto& [name, seen] : remaining.effects) {
       json["effects"][std::string(name)] = text_of(seen);
@@ -120,19 +120,22 @@ Json to_json(const hook::Remains& remains) {
     lists[static_cast<size_t>(remaining.judged.judgement.life)].push_back(std::move(json));
   }
   Json partitions = Json::array();
-  for (const hook::PartitionRecord& record : remains.partitions) partitions.push_back(record.name);
-  return {{"would_release", lists[static_cast<size_t>(hook::Life::kEnded)]},
-          {"would_keep", lists[static_cast<size_t>(hook::Life::kRuns)]},
-          {"unknown", lists[static_cast<size_t>(hook::Life::kUnknown)]},
+  for (const hook::ledger::PartitionRecord& record : remains.partitions)
+    partitions.push_back(record.name);
+  return {{"would_release", lists[static_cast<size_t>(hook::lifecycle::Life::kEnded)]},
+          {"would_keep", lists[static_cast<size_t>(hook::lifecycle::Life::kRuns)]},
+          {"unknown", lists[static_cast<size_t>(hook::lifecycle::Life::kUnknown)]},
           {"partitions", std::move(partitions)},
           {"waiters", containers_of(remains.waiters)}};
 }
 
-Json to_json(const hook::Reconciled& reconciled, const std::vector<hook::Waiter>& waiters) {
+Json to_json(const hook::lifecycle::end::Reconciled& reconciled,
+             const std::vector<hook::ledger::Waiter>& waiters) {
   Json obstacles = Json::array();
   for (const base::Error& obstacle : reconciled.obstacles) obstacles.push_back(obstacle.message());
   Json unknown = Json::array();
-  for (const hook::Judged& judged : reconciled.unknown) unknown.push_back(to_json(judged));
+  for (const hook::lifecycle::Judged& judged : reconciled.unknown)
+    unknown.push_back(to_json(judged));
   return {{"released", reconciled.released},     {"adopted", reconciled.adopted},
           {"partitions", reconciled.partitions}, {"waiters", containers_of(waiters)},
           {"unknown", std::move(unknown)},       {"obstacles", std::move(obstacles)}};
@@ -142,20 +145,20 @@ std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
 
 }  // namespace
 
-std::string leases_text(const std::vector<hook::Lease>& leases, Output output) {
+std::string leases_text(const std::vector<hook::ledger::Lease>& leases, Output output) {
   if (output == Output::kJson) return base::to_pretty_text(to_json(leases));
   Rows rows = {{"LEASE", "CONTAINER", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
                 "ADDRESS", "PID", "AGE"}};
-  for (const hook::Lease& lease : leases) {
+  for (const hook::ledger::Lease& lease : leases) {
     rows.push_back({short_id(lease.id), short_id(lease.container), lease.pool, lease.partition,
-                    str(lease.gcd), std::string(hook::name_of(lease.origin)), str(lease.ipus),
-                    std::string(hook::name_of(lease.state)), addresses(lease), str(lease.owner.pid),
+                    str(lease.gcd), std::string(name_of(lease.origin)), str(lease.ipus),
+                    std::string(name_of(lease.state)), addresses(lease), str(lease.owner.pid),
                     age(lease.created_ms)});
   }
   return table(rows);
 }
 
-std::string lease_text(const hook::Lease& lease, Output output) {
+std::string lease_text(const hook::ledger::Lease& lease, Output output) {
   const Json json = lease_json(lease);
   if (output == Output::kJson) return base::to_pretty_text(json);
   Rows rows;
@@ -164,11 +167,11 @@ std::string lease_text(const hook::Lease& lease, Output output) {
       rows.push_back({key, value.is_string() ? value.get<std::string>() : base::to_text(value)});
     }
   }
-  for (const hook::RailLease& rail : lease.rails) {
+  for (const hook::ledger::RailLease& rail : lease.rails) {
     rows.push_back({"rail", str(rail.interface, " on ", rail.parent, ": ",
                                 netns::to_string(rail.address), ", ", netns::to_string(rail.mac))});
   }
-  for (const hook::LeasedIpu& ipu : lease.devices) {
+  for (const hook::ledger::LeasedIpu& ipu : lease.devices) {
     rows.push_back({"ipu", str(netns::to_string(ipu.address), " device ", ipu.device, ", ports ",
                                ipu.server_port, " and ", ipu.rdma_port)});
   }
@@ -179,7 +182,7 @@ std::string queue_text(const std::vector<Place>& queue, Output output) {
   Json json = Json::array();
   Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "IPUS", "WAITING", "LEFT"}};
   for (const Place& place : queue) {
-    const hook::Waiter& waiter = place.waiter;
+    const hook::ledger::Waiter& waiter = place.waiter;
     json.push_back(to_json(place));
     rows.push_back({str(place.position), waiter.resource, short_id(waiter.container),
                     ipus_text(waiter.ipus), age(waiter.since_ms),
@@ -188,23 +191,24 @@ std::string queue_text(const std::vector<Place>& queue, Output output) {
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
 }
 
-std::string remains_text(const hook::Remains& remains, Output output) {
+std::string remains_text(const hook::lifecycle::end::Remains& remains, Output output) {
   if (output == Output::kJson) return base::to_pretty_text(to_json(remains));
   std::string text;
-  for (const hook::RemainingLease& remaining : remains.leases) text += line_of(remaining);
-  for (const hook::PartitionRecord& record : remains.partitions) {
+  for (const hook::lifecycle::end::RemainingLease& remaining : remains.leases)
+    text += line_of(remaining);
+  for (const hook::ledger::PartitionRecord& record : remains.partitions) {
     text += str("would remove partition ", record.name, " of pool ", record.pool, ", left in ",
-                hook::name_of(record.state), "\n");
+                name_of(record.state), "\n");
   }
-  for (const hook::Waiter& waiter : remains.waiters) {
+  for (const hook::ledger::Waiter& waiter : remains.waiters) {
     text += str("would remove container ", waiter.container, " from the queue for ",
                 waiter.resource, "\n");
   }
   return text.empty() ? "nothing to release\n" : text;
 }
 
-std::string cleaned_text(const hook::Reconciled& reconciled,
-                         const std::vector<hook::Waiter>& waiters, Output output) {
+std::string cleaned_text(const hook::lifecycle::end::Reconciled& reconciled,
+                         const std::vector<hook::ledger::Waiter>& waiters, Output output) {
   if (output == Output::kJson) return base::to_pretty_text(to_json(reconciled, waiters));
   std::string text;
   for (const std::string& id : reconciled.released) text += str("released lease ", id, "\n");
@@ -214,12 +218,12 @@ std::string cleaned_text(const hook::Reconciled& reconciled,
   for (const std::string& name : reconciled.partitions) {
     text += str("removed partition ", name, "\n");
   }
-  for (const hook::Waiter& waiter : waiters) {
+  for (const hook::ledger::Waiter& waiter : waiters) {
     text +=
         str("removed container ", waiter.container, " from the queue for ", waiter.resource, "\n");
   }
   if (text.empty() && reconciled.obstacles.empty()) text = "nothing to release\n";
-  for (const hook::Judged& judged : reconciled.unknown) text += not_judged(judged);
+  for (const hook::lifecycle::Judged& judged : reconciled.unknown) text += not_judged(judged);
   return text;
 }
 

@@ -9,25 +9,27 @@
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
-#include "hook/lifecycle/release.h"
-#include "hook/lifecycle/remains.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/end/remains.h"
 
 namespace ipuctl {
 
-[[nodiscard]] std::string leases_text(const std::vector<hook::Lease>& leases, Output output);
-[[nodiscard]] std::string lease_text(const hook::Lease& lease, Output output);
+[[nodiscard]] std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
+                                      Output output);
+[[nodiscard]] std::string lease_text(const hook::ledger::Lease& lease, Output output);
 
 // A place in the queue of one resource, from 1.
 struct Place {
   size_t position = 0;
-  hook::Waiter waiter;
+  hook::ledger::Waiter waiter;
 };
 [[nodiscard]] std::string queue_text(const std::vector<Place>& queue, Output output);
 
 // What gc would do, with the reason for each lease.
-[[nodiscard]] std::string remains_text(const hook::Remains& remains, Output output);
+[[nodiscard]] std::string remains_text(const hook::lifecycle::end::Remains& remains, Output output);
 // WAITERS are those whose places were given up.
-[[nodiscard]] std::string cleaned_text(const hook::Reconciled& reconciled,
-                                       const std::vector<hook::Waiter>& waiters, Output output);
+[[nodiscard]] std::string cleaned_text(const hook::lifecycle::end::Reconciled& reconciled,
+                                       const std::vector<hook::ledger::Waiter>& waiters,
+                                       Output output);
 
 }  // namespace ipuctl

@@ -22,7 +22,8 @@ bool is_shared(const PartitionView& view) { return view.record && view.record->s
 
 std::string holders_text(const PartitionView& view) {
   std::vector<std::string> containers;
-  for (const hook::Lease& lease : view.leases) containers.push_back(short_id(lease.container));
+  for (const hook::ledger::Lease& lease : view.leases)
+    containers.push_back(short_id(lease.container));
   return or_dash(base::join(containers, ","));
 }
 
@@ -45,7 +46,7 @@ Json to_json(const PartitionView& view) {
                {"shared", is_shared(view)},
                {"holders", Json::array()},
                {"ipus", Json::array()}};
-  for (const hook::Lease& lease : view.leases) {
+  for (const hook::ledger::Lease& lease : view.leases) {
     json["holders"].push_back(
         {{"container", lease.container}, {"gcd", lease.gcd}, {"lease", lease.id}});
   }
@@ -151,7 +152,7 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
                {"ipus", places_text(partition.ipus)},
                {"auto resets", resets_text(status)}};
   for (const std::string& error : status.errors) rows.push_back({"error", error});
-  for (const hook::Lease& lease : view.leases) {
+  for (const hook::ledger::Lease& lease : view.leases) {
     rows.push_back({"holder", str("container ", short_id(lease.container), ", GCD ", lease.gcd,
                                   ", lease ", short_id(lease.id))});
   }
@@ -170,7 +171,8 @@ std::string would_text(const std::string& verb, const std::string& name,
   return text;
 }
 
-std::string removed_text(const std::string& name, const hook::RemovedPartition& removed,
+std::string removed_text(const std::string& name,
+                         const hook::lifecycle::partitions::RemovedPartition& removed,
                          Output output) {
   const bool was_there = removed.removed == base::Removed::kNow;
   if (output == Output::kJson) {

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cmd/ipuctl/partition_view.h"
 #include "cmd/ipuctl/print.h"
-#include "hook/lifecycle/partitions.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "vipu/types.h"
 
 namespace ipuctl {
@@ -28,7 +28,8 @@ enum class Holders { kHide, kShow };
                                          const vipu::PartitionStatus& status, Output output);
 
 [[nodiscard]] std::string removed_text(const std::string& name,
-                                       const hook::RemovedPartition& removed, Output output);
+                                       const hook::lifecycle::partitions::RemovedPartition& removed,
+                                       Output output);
 
 // What VERB ("remove") would do to NAME, and which containers would lose it.
 [[nodiscard]] std::string would_text(const std::string& verb, const std::string& name,

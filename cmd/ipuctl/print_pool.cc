@@ -36,8 +36,8 @@ std::string warm_text(const PoolView& pool) {
 
 Json to_json(const PoolView& pool) {
   Json json = {{"pool", pool.config.name},
-               {"provider", hook::name_of(pool.config.provider)},
-               {"source", hook::source_of(pool.config)},
+               {"provider", name_of(pool.config.provider)},
+               {"source", hook::config::source_of(pool.config)},
                {"usage", nullptr},
                {"warm", Json::array()}};
   if (pool.usage) {
@@ -62,9 +62,10 @@ std::string pools_text(const std::vector<PoolView>& pools, Output output) {
     const auto number = [&](uint32_t Usage::*member) {
       return pool.usage ? str((*pool.usage).*member) : "?";
     };
-    rows.push_back({pool.config.name, std::string(hook::name_of(pool.config.provider)),
-                    hook::source_of(pool.config), number(&Usage::total), number(&Usage::used),
-                    number(&Usage::tainted), number(&Usage::largest_free), warm_text(pool)});
+    rows.push_back({pool.config.name, std::string(name_of(pool.config.provider)),
+                    hook::config::source_of(pool.config), number(&Usage::total),
+                    number(&Usage::used), number(&Usage::tainted), number(&Usage::largest_free),
+                    warm_text(pool)});
   }
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
 }

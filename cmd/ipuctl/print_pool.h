@@ -10,7 +10,7 @@
 
 #include "cmd/ipuctl/print.h"
 #include "hook/config/config.h"
-#include "hook/lifecycle/warm.h"
+#include "hook/lifecycle/partitions/warm.h"
 
 namespace ipuctl {
 
@@ -23,7 +23,7 @@ struct Usage {
 };
 
 struct PoolView {
-  hook::PoolConfig config;
+  hook::config::PoolConfig config;
   std::optional<Usage> usage;              // unset: the pool cannot be looked at now
   std::map<uint32_t, uint32_t> warm = {};  // size -> partitions of it that are ready
 };
@@ -31,7 +31,7 @@ struct PoolView {
 
 struct RefilledPool {
   std::string pool;
-  hook::Refilled refilled;
+  hook::lifecycle::partitions::Refilled refilled;
 };
 [[nodiscard]] std::string refilled_text(const std::vector<RefilledPool>& pools, Output output);
 

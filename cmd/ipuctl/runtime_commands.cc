@@ -24,8 +24,8 @@ using base::Json;
 using base::Result;
 using base::Status;
 using base::str;
-using hook::Engine;
-using hook::Listed;
+using hook::engines::Engine;
+using hook::engines::Listed;
 
 constexpr std::chrono::milliseconds kCheckTime{30'000};   // for the engine's own checker
 constexpr std::chrono::milliseconds kAnswerTime{10'000};  // for an engine to say what it has
@@ -51,7 +51,7 @@ Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
 }
 
 // containerd's file may have the passwords of registries, which are nobody's business in a log.
-std::string diff_text(Engine engine, const hook::FileEdit& edit) {
+std::string diff_text(Engine engine, const hook::engines::FileEdit& edit) {
   std::string text = str("--- ", edit.before ? edit.path : "/dev/null", "\n+++ ",
                          edit.after ? edit.path : "/dev/null", "\n");
   const std::string diff = base::line_diff(edit.before.value_or(""), edit.after.value_or(""));
@@ -73,16 +73,16 @@ Outcome done_so_far(std::string text, Result<std::string> then) {
   return outcome;
 }
 
-hook::Listing look(const Site& site, const std::string& name) {
-  return hook::find_listing(site.engine, site.daemons, site.file, name,
-                            Deadline::after(kAnswerTime));
+hook::engines::Listing look(const Site& site, const std::string& name) {
+  return hook::engines::find_listing(site.engine, site.daemons, site.file, name,
+                                     Deadline::after(kAnswerTime));
 }
 
 // Waits until the engine knows the runtime, or does not know it any more.
-hook::Listing wait_until(const Site& site, const std::string& name, Listed wanted) {
+hook::engines::Listing wait_until(const Site& site, const std::string& name, Listed wanted) {
   const auto deadline = Deadline::after(kReloadTime);
   for (;;) {
-    hook::Listing listing = look(site, name);
+    hook::engines::Listing listing = look(site, name);
     if (listing.listed == wanted || listing.listed == Listed::kUnknown || deadline.passed()) {
       return listing;
     }
@@ -91,12 +91,12 @@ hook::Listing wait_until(const Site& site, const std::string& name, Listed wante
 }
 
 // What is to be done where nothing can be: the engine reads its file when it starts.
-std::string start_advice(const Site& site, hook::Reload done) {
+std::string start_advice(const Site& site, hook::engines::Reload done) {
   const std::string_view daemon = daemon_of(site.engine);
-  const std::string restart = hook::restart_of_template(site.file);
+  const std::string restart = hook::engines::restart_of_template(site.file);
   if (!restart.empty())
     return str("run '", restart, "' to apply the change; running containers are not affected\n");
-  if (done == hook::Reload::kNone) {
+  if (done == hook::engines::Reload::kNone) {
     return str("no ", daemon, " is running with ", site.file,
                "; the change takes effect when it starts\n");
   }
@@ -106,7 +106,7 @@ std::string start_advice(const Site& site, hook::Reload done) {
 
 // What the engine says of the runtime, as a line; kInternal if it does not have it although told.
 Result<std::string> said(const Site& site, const std::string& name, Listed wanted) {
-  const hook::Listing listing = wait_until(site, name, wanted);
+  const hook::engines::Listing listing = wait_until(site, name, wanted);
   const std::string_view daemon = daemon_of(site.engine);
   const std::string runtime = str("the runtime ", base::quote(name));
   if (listing.listed == Listed::kUnknown) {
@@ -129,9 +129,9 @@ Result<std::string> said(const Site& site, const std::string& name, Listed wante
 
 // Makes the engine read its file, and asks it; the line that says how that went.
 Result<std::string> take_effect(const Site& site, const std::string& name, Listed wanted) {
-  const hook::Reload done = TRY(hook::reload(site.engine, site.daemons));
+  const hook::engines::Reload done = TRY(hook::engines::reload(site.engine, site.daemons));
   const std::string start = str(name_of(site.engine), ": ");
-  const bool is_told = done == hook::Reload::kDone || site.engine == Engine::kPodman;
+  const bool is_told = done == hook::engines::Reload::kDone || site.engine == Engine::kPodman;
   if (!is_told) return start + start_advice(site, done);
   if (site.engine == Engine::kCrio) return start + "was told to reload its files\n";
   return start + TRY(said(site, name, wanted));
@@ -156,13 +156,15 @@ Status check_user(Engine engine, const RuntimeOptions& options) {
 }
 
 Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options) {
-  hook::RuntimeEntry entry{options.name, hook::runtime_program(), options.make_default};
+  hook::engines::RuntimeEntry entry{options.name, hook::config::runtime_program(),
+                                    options.make_default};
   if (site.engine == Engine::kCrio) entry.monitor = monitor_program();
   TRY(check_user(site.engine, options));
-  TRY(hook::check_runtime_program(entry.path));
+  TRY(hook::engines::check_runtime_program(entry.path));
   TRY(check_options(site, entry));
-  const hook::FileEdit edit = TRY(hook::plan_configure(site.engine, site.file, entry));
-  const std::string hindrance = TRY(hook::find_hindrance(site.engine, site.file));
+  const hook::engines::FileEdit edit =
+      TRY(hook::engines::plan_configure(site.engine, site.file, entry));
+  const std::string hindrance = TRY(hook::engines::find_hindrance(site.engine, site.file));
   const std::string note =
       hindrance.empty() ? "" : str(name_of(site.engine), ": ", hindrance, "\n");
   if (edit.before == edit.after) {
@@ -173,13 +175,14 @@ Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options
   }
   const std::string text = diff_text(site.engine, edit) + note;
   if (options.dry_run) return Outcome{text};
-  TRY(hook::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
-  TRY(hook::apply_edit(edit));
+  TRY(hook::engines::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
+  TRY(hook::engines::apply_edit(edit));
   return done_so_far(text, take_effect(site, options.name, Listed::kYes));
 }
 
 Result<Outcome> unconfigure_engine(const Site& site, const RuntimeOptions& options) {
-  const hook::FileEdit edit = TRY(hook::plan_unconfigure(site.engine, site.file, options.name));
+  const hook::engines::FileEdit edit =
+      TRY(hook::engines::plan_unconfigure(site.engine, site.file, options.name));
   if (edit.before == edit.after) {
     const std::string text =
         str(name_of(site.engine), ": ", edit.path, " does not have the runtime\n");
@@ -188,8 +191,8 @@ Result<Outcome> unconfigure_engine(const Site& site, const RuntimeOptions& optio
   }
   const std::string text = diff_text(site.engine, edit);
   if (options.dry_run) return Outcome{text};
-  TRY(hook::check_edit(site.engine, edit, std::nullopt, Deadline::after(kCheckTime)));
-  TRY(hook::apply_edit(edit));
+  TRY(hook::engines::check_edit(site.engine, edit, std::nullopt, Deadline::after(kCheckTime)));
+  TRY(hook::engines::apply_edit(edit));
   return done_so_far(text, take_effect(site, options.name, Listed::kNo));
 }
 
@@ -202,7 +205,7 @@ Error obstacle_of(Error error, size_t engines) {
 // What stands in the way of one engine keeps no other from being done.
 using Change = Result<Outcome> (*)(const Site&, const RuntimeOptions&);
 Result<Outcome> run_change(const RuntimeOptions& options, Change change) {
-  TRY(hook::check_runtime_name(options.name));
+  TRY(hook::engines::check_runtime_name(options.name));
   Outcome outcome;
   const std::vector<Engine> engines = TRY(chosen_engines(options));
   for (const Engine engine : engines) {
@@ -227,14 +230,14 @@ std::string_view word_of(Listed listed) {
 
 struct State {
   std::string file;
-  hook::Registered found;
-  hook::Listing listing;
+  hook::engines::Registered found;
+  hook::engines::Listing listing;
 };
 
 Result<State> find_state(Engine engine, const RuntimeOptions& options) {
   const Site site = TRY(find_site(engine, options.config));
   State state{site.file, {}, {}};
-  state.found = TRY(hook::find_runtime(engine, site.file, options.name));
+  state.found = TRY(hook::engines::find_runtime(engine, site.file, options.name));
   state.listing = look(site, options.name);
   return state;
 }

@@ -19,9 +19,9 @@ using base::Error;
 using base::Result;
 using base::Status;
 using base::str;
-using hook::Engine;
+using hook::engines::Engine;
 
-hook::Surroundings surroundings() {
+hook::engines::Surroundings surroundings() {
   if (::geteuid() == 0) return {};
   const char* const config = std::getenv("XDG_CONFIG_HOME");
   const char* const home = std::getenv("HOME");
@@ -30,16 +30,17 @@ hook::Surroundings surroundings() {
 }
 
 // The daemons that run; else, of root's docker, one with the options of its service.
-std::vector<hook::Daemon> started_daemons(Engine engine, const std::vector<hook::Daemon>& running) {
+std::vector<hook::engines::Daemon> started_daemons(
+    Engine engine, const std::vector<hook::engines::Daemon>& running) {
   if (!running.empty() || engine != Engine::kDocker || ::geteuid() != 0) return running;
-  return {{{}, hook::read_dockerd_args("")}};
+  return {{{}, hook::engines::read_dockerd_args("")}};
 }
 
-std::vector<hook::Daemon> readers_of(const std::string& path, Engine engine,
-                                     const std::vector<hook::Daemon>& daemons) {
-  std::vector<hook::Daemon> readers;
-  for (const hook::Daemon& daemon : daemons) {
-    const Result<std::string> file = hook::file_of(engine, {daemon}, surroundings());
+std::vector<hook::engines::Daemon> readers_of(const std::string& path, Engine engine,
+                                              const std::vector<hook::engines::Daemon>& daemons) {
+  std::vector<hook::engines::Daemon> readers;
+  for (const hook::engines::Daemon& daemon : daemons) {
+    const Result<std::string> file = hook::engines::file_of(engine, {daemon}, surroundings());
     std::error_code err;
     if (file.ok() &&
         (file.value() == path || std::filesystem::equivalent(file.value(), path, err))) {
@@ -52,11 +53,11 @@ std::vector<hook::Daemon> readers_of(const std::string& path, Engine engine,
 // docker starts a containerd of its own; the handlers of CRI are for Kubernetes.
 std::vector<Engine> installed_engines() {
   std::vector<Engine> found;
-  const bool has_docker = hook::find_program("dockerd").ok();
-  const bool has_kubelet = hook::find_program("kubelet").ok();
-  for (const Engine engine : hook::kEngines) {
+  const bool has_docker = hook::engines::find_program("dockerd").ok();
+  const bool has_kubelet = hook::engines::find_program("kubelet").ok();
+  for (const Engine engine : hook::engines::kEngines) {
     const bool is_dockers = engine == Engine::kContainerd && has_docker && !has_kubelet;
-    if (!is_dockers && hook::find_program(daemon_of(engine)).ok()) found.push_back(engine);
+    if (!is_dockers && hook::engines::find_program(daemon_of(engine)).ok()) found.push_back(engine);
   }
   return found;
 }
@@ -65,9 +66,9 @@ std::vector<Engine> installed_engines() {
 
 Result<Site> find_site(Engine engine, const std::string& config) {
   Site site{engine, config, {}, {}};
-  const std::vector<hook::Daemon> running = hook::daemons_of(engine);
-  const std::vector<hook::Daemon> started = started_daemons(engine, running);
-  if (config.empty()) site.file = TRY(hook::file_of(engine, started, surroundings()));
+  const std::vector<hook::engines::Daemon> running = hook::engines::daemons_of(engine);
+  const std::vector<hook::engines::Daemon> started = started_daemons(engine, running);
+  if (config.empty()) site.file = TRY(hook::engines::file_of(engine, started, surroundings()));
   site.daemons = readers_of(site.file, engine, running);
   site.started = readers_of(site.file, engine, started);
   return site;
@@ -76,7 +77,7 @@ Result<Site> find_site(Engine engine, const std::string& config) {
 Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names) {
   std::vector<Engine> engines;
   for (const std::string& name : names) {
-    if (name != "auto") engines.push_back(TRY(hook::parse_engine(name)));
+    if (name != "auto") engines.push_back(TRY(hook::engines::parse_engine(name)));
   }
   if (engines.empty()) engines = installed_engines();
   if (engines.empty()) {
@@ -88,13 +89,13 @@ Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names
   return engines;
 }
 
-Status check_options(const Site& site, const hook::RuntimeEntry& entry) {
+Status check_options(const Site& site, const hook::engines::RuntimeEntry& entry) {
   if (site.engine != Engine::kDocker) return {};
-  for (const hook::Daemon& daemon : site.started) {
+  for (const hook::engines::Daemon& daemon : site.started) {
     const bool runs = daemon.process.pid != 0;
     const std::string who = runs ? str("dockerd (process ", daemon.process.pid, ")")
                                  : std::string("dockerd (by its service)");
-    TRY(hook::check_docker_options(daemon.args, who, entry, site.file));
+    TRY(hook::engines::check_docker_options(daemon.args, who, entry, site.file));
   }
   return {};
 }
@@ -103,7 +104,7 @@ Status check_options(const Site& site, const hook::RuntimeEntry& entry) {
 std::string monitor_program() {
   constexpr const char* kOfCrio = "/usr/libexec/crio/conmon";
   if (::access(kOfCrio, X_OK) == 0) return kOfCrio;
-  const Result<std::string> found = hook::find_program("conmon");
+  const Result<std::string> found = hook::engines::find_program("conmon");
   return found.ok() ? found.value() : "";
 }
 

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "vipu/simulator/faults.h"
+#include "cmd/vipu-simulator/model/faults.h"
 
 namespace simulator {
 

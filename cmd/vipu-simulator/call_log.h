@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "vipu/simulator/model.h"
+#include "cmd/vipu-simulator/model/model.h"
 
 namespace simulator {
 

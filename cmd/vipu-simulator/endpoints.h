@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "vipu/simulator/pod.h"
+#include "cmd/vipu-simulator/model/pod.h"
 
 namespace simulator {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "cmd/vipu-simulator/model/model.h"
 #include "vipu/proto/virm.pb.h"
-#include "vipu/simulator/model.h"
 #include "vipu/types.h"
 
 namespace simulator {

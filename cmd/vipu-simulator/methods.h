@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/vipu-simulator/model/record.h"
+#include "cmd/vipu-simulator/model/users.h"
 #include "cmd/vipu-simulator/store.h"
-#include "vipu/simulator/record.h"
-#include "vipu/simulator/users.h"
 
 namespace simulator {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "vipu/simulator/model.h"
-#include "vipu/simulator/pod.h"
+#include "cmd/vipu-simulator/model/model.h"
+#include "cmd/vipu-simulator/model/pod.h"
 
 namespace simulator {
 

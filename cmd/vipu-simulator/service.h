@@ -10,9 +10,9 @@
 #include <string>
 
 #include "cmd/vipu-simulator/call_log.h"
+#include "cmd/vipu-simulator/model/faults.h"
+#include "cmd/vipu-simulator/model/users.h"
 #include "cmd/vipu-simulator/store.h"
-#include "vipu/simulator/faults.h"
-#include "vipu/simulator/users.h"
 
 namespace simulator {
 

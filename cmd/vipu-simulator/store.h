@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "vipu/simulator/model.h"
+#include "cmd/vipu-simulator/model/model.h"
 
 namespace simulator {
 

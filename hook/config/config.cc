@@ -12,7 +12,7 @@
 #include "hook/config/pool.h"
 #include "hook/config/section.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -176,4 +176,4 @@ Result<PoolConfig> find_pool(const Config& config, const std::string& name) {
   return Error(Code::kInvalid, str("there is no pool ", base::quote(name), "; there is ", names));
 }
 
-}  // namespace hook
+}  // namespace hook::config

@@ -14,7 +14,7 @@
 #include "netns/address.h"
 #include "netns/types.h"
 
-namespace hook {
+namespace hook::config {
 
 enum class Provider {
   kVipu,   // a V-IPU controller makes the partitions
@@ -159,4 +159,4 @@ base::Status check_host_addresses(const NetworkConfig& network,
 // The pool NAME, or the first one if NAME is empty. kInvalid, with the names there are, otherwise.
 base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);
 
-}  // namespace hook
+}  // namespace hook::config

@@ -7,7 +7,7 @@
 #include "hook/config/pool.h"
 #include "vipu/cli_settings.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -63,4 +63,4 @@ Result<PoolConfig> detect_pool(const HostFacts& host) {
                    "/*.conf; without the hardware, vipu-simulator(1) is a controller"));
 }
 
-}  // namespace hook
+}  // namespace hook::config

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -136,4 +136,4 @@ Status check_host_addresses(const NetworkConfig& network,
   return {};
 }
 
-}  // namespace hook
+}  // namespace hook::config

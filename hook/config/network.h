@@ -6,11 +6,11 @@
 #include "hook/config/config.h"
 #include "hook/config/section.h"
 
-namespace hook {
+namespace hook::config {
 
 // All of [network]. No two rails overlap or have an interface in common.
 base::Result<NetworkConfig> read_network(const Section& section);
 
 base::Result<RailConfig> read_rail(const Section& section);
 
-}  // namespace hook
+}  // namespace hook::config

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/config/paths.h"
 
-namespace hook {
+namespace hook::config {
 
 std::string product_version() { return IPU_VERSION; }
 std::string config_file() { return IPU_SYSCONFDIR "/config.toml"; }
@@ -14,4 +14,4 @@ std::string runtime_program() { return IPU_BINDIR "/ipu-container-runtime"; }
 std::string control_program() { return IPU_BINDIR "/ipuctl"; }
 std::string client_program() { return IPU_LIBEXECDIR "/ipu-vipu-client"; }
 
-}  // namespace hook
+}  // namespace hook::config

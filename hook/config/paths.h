@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace hook {
+namespace hook::config {
 
 [[nodiscard]] std::string product_version();  // "0.1.0"
 [[nodiscard]] std::string config_file();      // /etc/ipu-container-toolkit/config.toml
@@ -18,4 +18,4 @@ namespace hook {
 [[nodiscard]] std::string control_program();  // .../bin/ipuctl
 [[nodiscard]] std::string client_program();   // .../libexec/ipu-container-toolkit/ipu-vipu-client
 
-}  // namespace hook
+}  // namespace hook::config

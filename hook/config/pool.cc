@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "vipu/cli_settings.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -169,4 +169,4 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   return pool;
 }
 
-}  // namespace hook
+}  // namespace hook::config

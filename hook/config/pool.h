@@ -6,7 +6,7 @@
 #include "hook/config/config.h"
 #include "hook/config/section.h"
 
-namespace hook {
+namespace hook::config {
 
 base::Result<PoolConfig> read_pool(const Section& section, const HostFacts& host);
 
@@ -15,4 +15,4 @@ base::Result<ControllerSecurity> read_security(const Section& section);
 // The pool of a host without configuration; kNotFound says what was looked for.
 base::Result<PoolConfig> detect_pool(const HostFacts& host);
 
-}  // namespace hook
+}  // namespace hook::config

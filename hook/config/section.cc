@@ -17,7 +17,7 @@ namespace {
 
 #include "base/text.h"
 
-namespace hook {
+namespace hook::config {
 
 using base::Code;
 using base::Error;
@@ -216,4 +216,4 @@ Result<std::vector<Section>> Section::find_tables(std::string_view key) const {
   return sections;
 }
 
-}  // namespace hook
+}  // namespace hook::config

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::config {
 
 class Section {
  public:
@@ -67,4 +67,4 @@ class Section {
   std::string file_;
 };
 
-}  // namespace hook
+}  // namespace hook::config

@@ -8,7 +8,7 @@
 #include "hook/engines/containerd_template.h"
 #include "hook/engines/toml_text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -20,7 +20,7 @@ constexpr std::string_view kBegin = "# ipuctl runtime configure: begin\n";
 constexpr std::string_view kEnd = "# ipuctl runtime configure: end\n";
 constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
 
-using Tables = std::optional<Section>;
+using Tables = std::optional<config::Section>;
 
 Result<Tables> go_down(Tables at, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -38,7 +38,7 @@ struct Cri {
 };
 
 // The number after "version =" that counts.
-Result<int64_t> version_of(const Section& root, const std::string& file) {
+Result<int64_t> version_of(const config::Section& root, const std::string& file) {
   const std::optional<int64_t> version = TRY(root.find_number("version", 1, 3, "1 to 3"));
   return version.value_or(is_template(file) ? template_version(file) : 1);
 }
@@ -56,7 +56,7 @@ Error version_one(const Cri& cri, const std::string& file) {
 
 Result<Cri> read_cri(std::string_view text, const std::string& file) {
   const std::string plain = is_template(file) ? without_actions(text) : std::string(text);
-  const Section root = TRY(Section::parse(plain, file));
+  const config::Section root = TRY(config::Section::parse(plain, file));
   const int64_t version = TRY(version_of(root, file));
   Cri cri;
   // An empty list is none; what is no list containerd itself refuses.
@@ -176,4 +176,4 @@ Result<std::optional<std::string>> find_disabled_cri(const FileText& text,
   return std::optional<std::string>();
 }
 
-}  // namespace hook
+}  // namespace hook::engines

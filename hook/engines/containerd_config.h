@@ -7,7 +7,7 @@
 
 #include "hook/engines/runtime_entry.h"
 
-namespace hook {
+namespace hook::engines {
 
 // TEXT with a handler for ENTRY, which gets the pod annotations of the product; with systemd
 // cgroups if the handler "runc" has them. kInvalid if it is no TOML, of version 1, or cannot be
@@ -30,4 +30,4 @@ base::Result<Registered> find_containerd_runtime(const FileText& text, const std
 base::Result<std::optional<std::string>> find_disabled_cri(const FileText& text,
                                                            const std::string& file);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -65,4 +65,4 @@ std::string restart_of_template(const std::string& file) {
   return "systemctl restart k3s' or 'systemctl restart k3s-agent";
 }
 
-}  // namespace hook
+}  // namespace hook::engines

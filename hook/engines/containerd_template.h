@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::engines {
 
 // Whether FILE is a template of k3s or RKE2: "config.toml.tmpl", TOML with actions of Go's
 // text/template between.
@@ -29,4 +29,4 @@ base::Status check_not_generated(const std::string& file, const std::optional<st
 // The command after which a template FILE counts; empty if it is none.
 [[nodiscard]] std::string restart_of_template(const std::string& file);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -11,7 +11,7 @@
 #include "hook/engines/containerd_template.h"
 #include "hook/engines/program.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -132,4 +132,4 @@ Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
   return Reload::kDone;
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "hook/engines/engine.h"
 
-namespace hook {
+namespace hook::engines {
 
 // Asks the engine's own checker about what EDIT makes of its file: `dockerd --validate` where it
 // has that (from 23.0), `containerd config dump`, which must have the handler WANTED; not a
@@ -27,4 +27,4 @@ enum class Reload {
 // Tells each of DAEMONS to read its file again.
 base::Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -119,4 +119,4 @@ Status signal_daemon(const Daemon& daemon, int signal) {
   return Error::from_errno(errno, str("signal process ", daemon.process.pid));
 }
 
-}  // namespace hook
+}  // namespace hook::engines

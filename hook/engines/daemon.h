@@ -10,7 +10,7 @@
 
 #include "base/process.h"
 
-namespace hook {
+namespace hook::engines {
 
 struct Daemon {
   base::ProcessId process;
@@ -36,4 +36,4 @@ std::vector<Daemon> find_daemons(const std::string& proc, std::string_view name)
 // Sends SIGNAL to exactly that process. kNotFound if it has ended.
 base::Status signal_daemon(const Daemon& daemon, int signal);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "hook/engines/daemon.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -168,4 +168,4 @@ Status check_docker_options(const std::vector<std::string>& args, const std::str
           ", so it would not start with the same key in ", file, "; remove the option first"));
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -6,7 +6,7 @@
 
 #include "hook/engines/runtime_entry.h"
 
-namespace hook {
+namespace hook::engines {
 
 // TEXT with ENTRY; all other bytes stay. Without make_default the default runtime is left as it is.
 // FILE is for errors. kInvalid if TEXT is no JSON object; kExists if NAME is another program there.
@@ -35,4 +35,4 @@ base::Result<std::string> docker_host(const std::vector<std::string>& args, cons
 base::Status check_docker_options(const std::vector<std::string>& args, const std::string& who,
                                   const RuntimeEntry& entry, const std::string& file);
 
-}  // namespace hook
+}  // namespace hook::engines

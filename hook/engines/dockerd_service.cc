@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Result;
@@ -149,4 +149,4 @@ std::vector<std::string> read_dockerd_args(const std::string& root) {
                       texts_of({root + "/etc/default/docker", root + "/etc/sysconfig/docker"}));
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace hook {
+namespace hook::engines {
 
 // The words of the last ExecStart= in UNITS, the texts of a systemd unit and of its drop-ins in
 // their order, as systemd.service(5) has them. $NAME and ${NAME} are replaced by what ENVIRONMENTS,
@@ -17,4 +17,4 @@ namespace hook {
 // The same of the unit docker.service below ROOT, "" for this host.
 [[nodiscard]] std::vector<std::string> read_dockerd_args(const std::string& root);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -5,7 +5,7 @@
 #include "hook/config/section.h"
 #include "hook/engines/toml_text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Result;
@@ -49,11 +49,11 @@ Result<Registered> find_podman_runtime(const FileText& text, const std::string& 
                                        const std::string& file) {
   Registered registered;
   if (!text) return registered;
-  const Section root = TRY(Section::parse(*text, file));
-  const std::optional<Section> engine = TRY(root.find_table("engine"));
+  const config::Section root = TRY(config::Section::parse(*text, file));
+  const std::optional<config::Section> engine = TRY(root.find_table("engine"));
   if (!engine) return registered;
   registered.is_default = TRY(engine->find_text("runtime", "a name")) == name;
-  const std::optional<Section> runtimes = TRY(engine->find_table("runtimes"));
+  const std::optional<config::Section> runtimes = TRY(engine->find_table("runtimes"));
   if (!runtimes || !runtimes->has(name)) return registered;
   const std::vector<std::string> paths = TRY(runtimes->find_texts(name, "a list of paths"));
   registered.path = paths.empty() ? "?" : paths.front();
@@ -64,18 +64,18 @@ Result<Registered> find_crio_runtime(const FileText& text, const std::string& na
                                      const std::string& file) {
   Registered registered;
   if (!text) return registered;
-  const Section root = TRY(Section::parse(*text, file));
-  const std::optional<Section> crio = TRY(root.find_table("crio"));
+  const config::Section root = TRY(config::Section::parse(*text, file));
+  const std::optional<config::Section> crio = TRY(root.find_table("crio"));
   if (!crio) return registered;
-  const std::optional<Section> runtime = TRY(crio->find_table("runtime"));
+  const std::optional<config::Section> runtime = TRY(crio->find_table("runtime"));
   if (!runtime) return registered;
   registered.is_default = TRY(runtime->find_text("default_runtime", "a name")) == name;
-  const std::optional<Section> runtimes = TRY(runtime->find_table("runtimes"));
+  const std::optional<config::Section> runtimes = TRY(runtime->find_table("runtimes"));
   if (!runtimes) return registered;
-  const std::optional<Section> handler = TRY(runtimes->find_table(name));
+  const std::optional<config::Section> handler = TRY(runtimes->find_table(name));
   if (!handler) return registered;
   registered.path = TRY(handler->find_text("runtime_path", "a path")).value_or("?");
   return registered;
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -5,7 +5,7 @@
 
 #include "hook/engines/runtime_entry.h"
 
-namespace hook {
+namespace hook::engines {
 
 // /etc/containers/containers.conf.d/ipu-container-toolkit.conf: podman takes the errors of the
 // runtime as JSON, as those of runc.
@@ -23,4 +23,4 @@ base::Result<Registered> find_podman_runtime(const FileText& text, const std::st
 base::Result<Registered> find_crio_runtime(const FileText& text, const std::string& name,
                                            const std::string& file);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -10,7 +10,7 @@
 #include "hook/engines/docker_config.h"
 #include "hook/engines/drop_in.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -247,4 +247,4 @@ Result<Registered> find_runtime(Engine engine, const std::string& path, const st
   return kind_of(engine).find(TRY(base::read_file_if_exists(path, kMaxFile)), name, path);
 }
 
-}  // namespace hook
+}  // namespace hook::engines

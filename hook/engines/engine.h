@@ -10,7 +10,7 @@
 #include "hook/engines/file_edit.h"
 #include "hook/engines/runtime_entry.h"
 
-namespace hook {
+namespace hook::engines {
 
 enum class Engine { kDocker, kContainerd, kCrio, kPodman };
 inline constexpr Engine kEngines[] = {Engine::kDocker, Engine::kContainerd, Engine::kCrio,
@@ -54,4 +54,4 @@ base::Result<std::string> find_hindrance(Engine engine, const std::string& path)
 base::Result<Registered> find_runtime(Engine engine, const std::string& path,
                                       const std::string& name);
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -12,7 +12,7 @@
 #include "base/scope.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -149,4 +149,4 @@ Status apply_edit(const FileEdit& edit) {
   return {};
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -6,7 +6,7 @@
 
 #include "hook/engines/runtime_entry.h"
 
-namespace hook {
+namespace hook::engines {
 
 struct FileEdit {
   std::string path;
@@ -26,4 +26,4 @@ base::Result<FileEdit> read_edit(const std::string& path);
 // if it is mounted by itself.
 base::Status apply_edit(const FileEdit& edit);
 
-}  // namespace hook
+}  // namespace hook::engines

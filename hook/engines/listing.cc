@@ -14,7 +14,7 @@
 #include "hook/engines/docker_config.h"
 #include "hook/engines/program.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -141,4 +141,4 @@ Listing find_listing(Engine engine, const std::vector<Daemon>& daemons, const st
   return listing;
 }
 
-}  // namespace hook
+}  // namespace hook::engines

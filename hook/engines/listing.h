@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "hook/engines/engine.h"
 
-namespace hook {
+namespace hook::engines {
 
 enum class Listed { kYes, kNo, kUnknown };
 
@@ -26,4 +26,4 @@ struct Listing {
                                    const std::string& path, const std::string& name,
                                    const base::Deadline& deadline);
 
-}  // namespace hook
+}  // namespace hook::engines

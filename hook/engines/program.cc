@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -69,4 +69,4 @@ Result<Answer> ask(const std::string& program, const std::vector<std::string>& a
   return answer;
 }
 
-}  // namespace hook
+}  // namespace hook::engines

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 
-namespace hook {
+namespace hook::engines {
 
 // The absolute path of a program of the host, in the directories that root's PATH has and in that
 // of snaps; kNotFound if it is in none.
@@ -26,4 +26,4 @@ struct Answer {
 base::Result<Answer> ask(const std::string& program, const std::vector<std::string>& args,
                          const base::Deadline& deadline);
 
-}  // namespace hook
+}  // namespace hook::engines

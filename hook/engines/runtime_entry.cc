@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -54,4 +54,4 @@ Status check_runtime_program(const std::string& path) {
                str(what, ": it is not an executable file; install the toolkit again"));
 }
 
-}  // namespace hook
+}  // namespace hook::engines

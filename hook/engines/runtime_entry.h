@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::engines {
 
 // What an engine is told.
 struct RuntimeEntry {
@@ -32,4 +32,4 @@ struct Registered {
   bool is_default = false;  // whether containers that name no runtime get it
 };
 
-}  // namespace hook
+}  // namespace hook::engines

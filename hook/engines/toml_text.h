@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace hook {
+namespace hook::engines {
 
 // TEXT as a TOML string; it has no control characters.
 [[nodiscard]] inline std::string toml_string(std::string_view text) {
@@ -17,4 +17,4 @@ namespace hook {
   return out + "\"";
 }
 
-}  // namespace hook
+}  // namespace hook::engines

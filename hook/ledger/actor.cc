@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 std::optional<uint32_t> find_loginuid() {
@@ -34,4 +34,4 @@ const Actor& current_actor() {
   return self;
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

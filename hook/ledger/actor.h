@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace hook {
+namespace hook::ledger {
 
 struct Actor {
   uid_t uid = 0;
@@ -19,4 +19,4 @@ struct Actor {
 // Looked up once a process.
 [[nodiscard]] const Actor& current_actor();
 
-}  // namespace hook
+}  // namespace hook::ledger

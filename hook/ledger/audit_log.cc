@@ -16,10 +16,10 @@
 #include "base/text.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/events.h"
-#include "hook/ledger/history.h"
-#include "hook/ledger/sqlite.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/sqlite.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Error;
@@ -269,4 +269,4 @@ Status follow_audit_log(Database& database, const std::string& path) {
   return update.bind(last->number + 1).run();
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

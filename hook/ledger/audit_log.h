@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::ledger {
 
 namespace sqlite {
 class Database;
@@ -59,4 +59,4 @@ base::Result<AuditMark> read_audit_mark(sqlite::Database& database);
 // from it: its newest event becomes the first one after the last line. The log is only read.
 base::Status follow_audit_log(sqlite::Database& database, const std::string& path);
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Error;
@@ -145,4 +145,4 @@ std::vector<std::string> audit_files(const std::string& file) {
   return files;
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

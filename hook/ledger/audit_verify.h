@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "hook/ledger/audit_log.h"
 
-namespace hook {
+namespace hook::ledger {
 
 // The first line that does not fit.
 struct AuditFault {
@@ -38,4 +38,4 @@ base::Result<AuditReport> verify_audit(const std::vector<std::string>& files,
 // FILE and what was rotated from it (FILE.1, FILE.2, ...), as far as it is there, oldest first.
 [[nodiscard]] std::vector<std::string> audit_files(const std::string& file);
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -4,13 +4,13 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/store.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
-#include "hook/ledger/rows.h"
-#include "hook/ledger/schema.h"
-#include "hook/ledger/store.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -200,4 +200,4 @@ Status check_known(const std::string& path) {
                    version.value(), ", this one knows ", kNewest, "); use that version"));
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

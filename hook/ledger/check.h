@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::ledger {
 
 enum class Gravity {
   kNote,   // nothing need be done
@@ -31,4 +31,4 @@ base::Result<std::vector<Flaw>> check_ledger(const std::string& path);
 // kUnsupported if the schema of the ledger at PATH is newer than this program's.
 base::Status check_known(const std::string& path);
 
-}  // namespace hook
+}  // namespace hook::ledger

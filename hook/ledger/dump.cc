@@ -2,11 +2,11 @@
 // The whole ledger as one JSON object, for programs. Its keys are those of ipuctl(8), and stay.
 #include "base/json.h"
 #include "base/text.h"
+#include "hook/ledger/internal/sqlite.h"
+#include "hook/ledger/internal/store.h"
 #include "hook/ledger/ledger.h"
-#include "hook/ledger/sqlite.h"
-#include "hook/ledger/store.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Json;
@@ -102,4 +102,4 @@ Result<std::string> Ledger::dump() {
   return base::to_pretty_text(all.value());
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "base/text.h"
-#include "hook/ledger/history.h"
-#include "hook/ledger/store.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/store.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Result;
@@ -127,4 +127,4 @@ Result<std::vector<Event>> select_events(Database& database, std::string_view co
   return read_events(row);
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "hook/ledger/audit_log.h"
 
-namespace hook {
+namespace hook::ledger {
 
 struct Store;
 
@@ -73,4 +73,4 @@ class Events {
   Store& store_;
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 constexpr size_t kIdLength = 32;
@@ -104,4 +104,4 @@ bool is_lease_id(std::string_view text) {
          });
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -12,7 +12,7 @@
 #include "netns/namespace.h"
 #include "netns/types.h"
 
-namespace hook {
+namespace hook::ledger {
 
 // INTENT -> ALLOCATED -> RUNNING -> RELEASING -> QUARANTINE -> FREE. QUARANTINE: all is given back,
 // but its addresses are kept from others for a while. FAILED is FREE with a reason: a lease that no
@@ -123,4 +123,4 @@ struct LeaseHold {
 // Whether TEXT has the form of a lease id.
 [[nodiscard]] bool is_lease_id(std::string_view text);
 
-}  // namespace hook
+}  // namespace hook::ledger

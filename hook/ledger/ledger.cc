@@ -7,16 +7,16 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "hook/ledger/gate.h"
-#include "hook/ledger/history.h"
-#include "hook/ledger/rail_choice.h"
-#include "hook/ledger/rail_rows.h"
-#include "hook/ledger/reserve.h"
-#include "hook/ledger/rows.h"
-#include "hook/ledger/schema.h"
-#include "hook/ledger/store.h"
+#include "hook/ledger/internal/gate.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/rail_choice.h"
+#include "hook/ledger/internal/rail_rows.h"
+#include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/store.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -180,7 +180,7 @@ Status Ledger::commit(Transaction& transaction, Lease& lease, Lease after, std::
     TRY(record_change(*store_, after, event,
                       gives_addresses ? after.rails : std::vector<RailLease>()));
   }
-  TRY(hook::commit(*store_, transaction));
+  TRY(ledger::commit(*store_, transaction));
   if (!event.empty()) store_->notes.drop(after.id);
   lease = std::move(after);
   return {};
@@ -345,9 +345,9 @@ Status Ledger::note_duplicate(const Lease& lease, const std::string& interface,
   TRY(record_change(*store_, at,
                     str("another host, with MAC ", netns::to_string(mac), ", answers for ",
                         netns::to_string(rail->address))));
-  TRY(hook::commit(*store_, transaction));
+  TRY(ledger::commit(*store_, transaction));
   store_->notes.drop(lease.id);
   return {};
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -19,7 +19,7 @@
 #include "hook/ledger/queue.h"
 #include "hook/ledger/transitions.h"
 
-namespace hook {
+namespace hook::ledger {
 
 struct Store;
 namespace sqlite {
@@ -37,17 +37,17 @@ struct Intent {
   std::string container;
   std::string bundle;
   std::string tenant;
-  PoolConfig pool;
+  config::PoolConfig pool;
   // That must have an address left; none for a container that is to share another's interfaces. Not
   // looked at where a sandbox is joined.
-  std::vector<RailConfig> rails;
+  std::vector<config::RailConfig> rails;
   uint32_t ipus = 0;  // of a new partition; of a named one its record says it
   base::ProcessId owner;
   std::optional<NamedPartition> named = {};  // unset: a new partition
   // The container, sandbox of a pod, whose lease is to be joined; empty: none. Without such a
   // lease, or where NAMED is something else than its partition, it is as if it was not named.
   std::string sandbox = {};
-  std::chrono::milliseconds history = kDefaultHistory;  // what ended before is forgotten
+  std::chrono::milliseconds history = config::kDefaultHistory;  // what ended before is forgotten
   std::string state_dir = {};  // of the container, at its low-level runtime; empty: not known
 };
 
@@ -60,7 +60,7 @@ struct HostFunction {
 
 // What a lease needs of one rail.
 struct RailRequest {
-  RailConfig rail;
+  config::RailConfig rail;
   std::string interface;                     // in the container
   std::vector<HostFunction> functions = {};  // of a rail with functions: those that are there
 };
@@ -153,7 +153,7 @@ class Ledger {
     uint32_t held = 0;
     uint32_t quarantined = 0;
   };
-  base::Result<RailUse> use_of(const RailConfig& rail);
+  base::Result<RailUse> use_of(const config::RailConfig& rail);
 
   base::Result<std::optional<Lease>> find(const std::string& id);
   // The one lease whose id, or whose container's id, is or starts with TEXT; live ones first.
@@ -205,4 +205,4 @@ class Ledger {
   std::unique_ptr<Store> store_;
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

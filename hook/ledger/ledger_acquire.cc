@@ -2,14 +2,14 @@
 // How a lease begins: with which partition.
 #include "base/fs.h"
 #include "base/text.h"
-#include "hook/ledger/history.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/rail_choice.h"
+#include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
 #include "hook/ledger/ledger.h"
-#include "hook/ledger/rail_choice.h"
-#include "hook/ledger/reserve.h"
-#include "hook/ledger/rows.h"
-#include "hook/ledger/store.h"
 
-namespace hook {
+namespace hook::ledger {
 
 using base::Code;
 using base::Error;
@@ -51,7 +51,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   lease.bundle = intent.bundle;
   lease.tenant = intent.tenant;
   lease.pool = intent.pool.name;
-  lease.controller = source_of(intent.pool);
+  lease.controller = config::source_of(intent.pool);
   lease.owner = intent.owner;
   lease.state_dir = intent.state_dir;
   lease.boot_id = TRY(base::boot_id());
@@ -64,7 +64,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
     join(*other, lease);
   } else {
     TRY(choose_partition(intent, lease));
-    for (const RailConfig& rail : intent.rails) {
+    for (const config::RailConfig& rail : intent.rails) {
       TRY(choose_address(store_->database, rail, lease.changed_ms));
     }
   }
@@ -73,7 +73,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   TRY(inserted);
   TRY(load_ipus(store_->database, lease));
   TRY(record_change(*store_, lease, "INTENT"));
-  TRY(hook::commit(*store_, transaction));
+  TRY(ledger::commit(*store_, transaction));
   return lease;
 }
 
@@ -137,4 +137,4 @@ Error Ledger::taken(const Lease& lease) {
                            " is in use by ", holder, "; see 'ipuctl ps'")};
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "base/text.h"
+#include "hook/ledger/internal/rail_choice.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
 #include "hook/ledger/ledger.h"
-#include "hook/ledger/rail_choice.h"
-#include "hook/ledger/rows.h"
-#include "hook/ledger/store.h"
 
-namespace hook {
+namespace hook::ledger {
 
 using base::Code;
 using base::Error;
@@ -83,7 +83,7 @@ Result<uint32_t> Ledger::held_addresses(const std::string& parent) {
   return static_cast<uint32_t>(statement.integer(0));
 }
 
-Result<Ledger::RailUse> Ledger::use_of(const RailConfig& rail) {
+Result<Ledger::RailUse> Ledger::use_of(const config::RailConfig& rail) {
   return count_use(store_->database, rail, store_->now());
 }
 
@@ -93,4 +93,4 @@ Result<int64_t> Ledger::data_version() {
   return statement.integer(0);
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The changes that give back: they are recorded on a full disk as well.
+#include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/ledger.h"
-#include "hook/ledger/reserve.h"
 
-namespace hook {
+namespace hook::ledger {
 
 using base::Status;
 
@@ -19,4 +19,4 @@ Status Ledger::note_obstacle(Lease& lease, const std::string& obstacle) {
   return with_reserve(*store_, [&] { return try_note_obstacle(lease, obstacle); });
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "hook/ledger/history.h"
-#include "hook/ledger/reserve.h"
-#include "hook/ledger/rows.h"
-#include "hook/ledger/store.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -368,4 +368,4 @@ Status Partitions::was_reset(const PartitionRecord& record) {
   return commit(store_, transaction);
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

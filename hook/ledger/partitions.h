@@ -15,7 +15,7 @@
 #include "hook/ledger/lease.h"
 #include "vipu/controller.h"
 
-namespace hook {
+namespace hook::ledger {
 
 struct Store;
 
@@ -111,4 +111,4 @@ class Partitions {
   Store& store_;
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/queue.h"
 
-#include "hook/ledger/reserve.h"
+#include "hook/ledger/internal/reserve.h"
 
-namespace hook {
+namespace hook::ledger {
 
 using base::Result;
 using base::Status;
@@ -50,4 +50,4 @@ Result<std::vector<Waiter>> Queue::list() {
   return waiters;
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

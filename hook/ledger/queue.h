@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "base/result.h"
 
-namespace hook {
+namespace hook::ledger {
 
 struct Store;
 
@@ -39,4 +39,4 @@ class Queue {
   Store& store_;
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -222,4 +222,4 @@ Result<Lease> parse_record(std::string_view text) {
   return Error(Code::kInvalid, base::str(kWhat, ": ", base::quote(lease.id), " is no lease"));
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -9,11 +9,11 @@
 #include "base/result.h"
 #include "hook/ledger/lease.h"
 
-namespace hook {
+namespace hook::ledger {
 
 // All of LEASE but its obstacle, error and times of release: one JSON object on a line.
 [[nodiscard]] std::string to_record(const Lease& lease);
 // kInvalid if TEXT is none.
 base::Result<Lease> parse_record(std::string_view text);
 
-}  // namespace hook
+}  // namespace hook::ledger

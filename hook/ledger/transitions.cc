@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using enum LeaseState;
@@ -70,4 +70,4 @@ std::string_view name_of(Change change) {
   return "?";
 }
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -10,7 +10,7 @@
 
 #include "hook/ledger/lease.h"
 
-namespace hook {
+namespace hook::ledger {
 
 enum class Change {
   kIntend,      // the row is written, before anything is done
@@ -50,4 +50,4 @@ struct Transition {
 
 [[nodiscard]] std::string_view name_of(Change change);  // "intend", ...
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -10,7 +10,7 @@
 #include "vipu/local/pcie.h"
 #include "vipu/process_controller.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Result;
@@ -27,10 +27,10 @@ base::Credentials client_credentials() {
   return own.ok() && own.value() && own.value()->uid != 0 ? *own.value() : kNobody;
 }
 
-vipu::Endpoint endpoint_of(const PoolConfig& pool) {
+vipu::Endpoint endpoint_of(const config::PoolConfig& pool) {
   vipu::Endpoint endpoint;
   endpoint.address = pool.controller;
-  const ControllerSecurity& security = pool.security;
+  const config::ControllerSecurity& security = pool.security;
   endpoint.credentials_file = security.credentials;
   endpoint.allow_insecure_credentials = security.insecure_credentials;
   if (security.tls) {
@@ -39,33 +39,36 @@ vipu::Endpoint endpoint_of(const PoolConfig& pool) {
   return endpoint;
 }
 
-std::unique_ptr<vipu::Controller> make_controller(const PoolConfig& pool) {
-  const std::string state = str(state_dir(), "/pools/", pool.name, ".json");
+std::unique_ptr<vipu::Controller> make_controller(const config::PoolConfig& pool) {
+  const std::string state = str(config::state_dir(), "/pools/", pool.name, ".json");
   switch (pool.provider) {
-    case Provider::kIpuof:
+    case config::Provider::kIpuof:
       return vipu::make_ipuof_controller({pool.name, pool.file, state, pool.taints});
-    case Provider::kPcie:
+    case config::Provider::kPcie:
       return vipu::make_pcie_controller(
           {pool.name, state, "/sys", "/dev", pool.groups, pool.taints});
-    case Provider::kVipu:
+    case config::Provider::kVipu:
       break;
   }
-  return vipu::make_process_controller({client_program(), endpoint_of(pool), client_credentials()});
+  return vipu::make_process_controller(
+      {config::client_program(), endpoint_of(pool), client_credentials()});
 }
 
 void refill_in_background(const std::string& pool) {
   // Where this fails the timer and the next start try again.
-  (void)base::start_detached(control_program(), {"ipuctl", "pool", "refill", "--pool", pool});
+  (void)base::start_detached(config::control_program(),
+                             {"ipuctl", "pool", "refill", "--pool", pool});
 }
 
 void probe_in_background(const std::string& lease_id) {
   // Where this fails nobody answers, as if nobody had the address.
-  (void)base::start_detached(hook_program(), {"ipu-container-hook", "probe", "--lease", lease_id});
+  (void)base::start_detached(config::hook_program(),
+                             {"ipu-container-hook", "probe", "--lease", lease_id});
 }
 
 void reconcile_in_background() {
   // Where this fails the timer and the next start try again.
-  (void)base::start_detached(hook_program(), {"ipu-container-hook", "reconcile"});
+  (void)base::start_detached(config::hook_program(), {"ipu-container-hook", "reconcile"});
 }
 
 }  // namespace
@@ -87,8 +90,10 @@ HostView host_view(const std::string& sysfs) {
 
 std::string kept_namespaces(const Env& env) { return str(env.run_dir, "/netns"); }
 
-Env product_env(Ledger& ledger) {
-  const auto security = [](const std::string& pool) { return load_security(config_file(), pool); };
+Env product_env(ledger::Ledger& ledger) {
+  const auto security = [](const std::string& pool) {
+    return config::load_security(config::config_file(), pool);
+  };
   return Env{ledger,
              make_controller,
              security,
@@ -96,8 +101,8 @@ Env product_env(Ledger& ledger) {
              probe_in_background,
              reconcile_in_background,
              host_view(kSysfs),
-             run_dir(),
-             hook_program(),
+             config::run_dir(),
+             config::hook_program(),
              kSysfs};
 }
 
@@ -105,13 +110,13 @@ std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std:
                                                       const std::string& source) {
   constexpr std::string_view kIpuof = "ipuof:";
   constexpr std::string_view kPcie = "pcie:";
-  PoolConfig recorded;
+  config::PoolConfig recorded;
   recorded.name = pool;
   if (source.starts_with(kIpuof)) {
-    recorded.provider = Provider::kIpuof;
+    recorded.provider = config::Provider::kIpuof;
     recorded.file = source.substr(kIpuof.size());
   } else if (source.starts_with(kPcie)) {
-    recorded.provider = Provider::kPcie;
+    recorded.provider = config::Provider::kPcie;
   } else {
     recorded.controller = source;
     recorded.security = env.security(pool);
@@ -119,4 +124,4 @@ std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std:
   return env.controller(recorded);
 }
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -14,7 +14,7 @@
 #include "netns/rdma.h"
 #include "vipu/controller.h"
 
-namespace hook {
+namespace hook::lifecycle {
 
 // What a start looks up of the host's network.
 struct HostView {
@@ -24,11 +24,11 @@ struct HostView {
 };
 
 struct Env {
-  Ledger& ledger;
-  std::function<std::unique_ptr<vipu::Controller>(const PoolConfig& pool)> controller;
+  ledger::Ledger& ledger;
+  std::function<std::unique_ptr<vipu::Controller>(const config::PoolConfig& pool)> controller;
   // How the controller of the pool with this name is spoken to, for what is given back: without a
   // configuration as well.
-  std::function<ControllerSecurity(const std::string& pool)> security;
+  std::function<config::ControllerSecurity(const std::string& pool)> security;
   // Has the pool's warm partitions refilled, by another process that nobody waits for.
   std::function<void(const std::string& pool)> start_refill;
   // Has another process ask whether other hosts answer for the lease's addresses; the answer is a
@@ -51,7 +51,7 @@ struct Env {
 [[nodiscard]] std::string kept_namespaces(const Env& env);
 
 // The Env of the installed product: its run directory, its programs, its configuration file.
-[[nodiscard]] Env product_env(Ledger& ledger);
+[[nodiscard]] Env product_env(ledger::Ledger& ledger);
 
 // The controller of what the ledger says was made in POOL by SOURCE: see source_of(). The
 // configuration may have changed since.
@@ -59,4 +59,4 @@ struct Env {
                                                                     const std::string& pool,
                                                                     const std::string& source);
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -7,10 +7,10 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "hook/device/cgroup.h"
+#include "hook/container/device/cgroup.h"
 #include "netns/namespace.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Code;
@@ -31,7 +31,7 @@ Seen is_seen(const ProcessId& process) {
 }
 
 // A lease without interfaces, of cards, has no namespace that would tell one from another.
-Seen is_in_network(pid_t pid, const Lease& lease) {
+Seen is_in_network(pid_t pid, const ledger::Lease& lease) {
   if (lease.netns == netns::Identity()) return Seen::kYes;
   const Result<netns::Namespace> theirs = netns::Namespace::of_process(pid);
   if (theirs.ok()) return theirs.value().identity() == lease.netns ? Seen::kYes : Seen::kNo;
@@ -45,32 +45,32 @@ struct Members {
 
 // The processes of the container. One that is in its cgroup and in another network is of a later
 // container with this cgroup, or has given the lease's interfaces up.
-Members look_at_cgroup(const Env& env, const Lease& lease) {
+Members look_at_cgroup(const Env& env, const ledger::Lease& lease) {
   Members members;
   if (lease.cgroup.empty()) return members;
   const auto visit = [&](pid_t pid) {
     const Seen seen = pid == 0 ? Seen::kHidden : is_in_network(pid, lease);
     if (seen != Seen::kNo) members.any = seen;
-    if (seen != Seen::kYes) return Visit::kMore;
+    if (seen != Seen::kYes) return device::Visit::kMore;
     members.pid = pid;
-    return Visit::kEnough;
+    return device::Visit::kEnough;
   };
-  const base::Status visited = visit_processes(str(cgroups(env), lease.cgroup), visit);
+  const base::Status visited = device::visit_processes(str(cgroups(env), lease.cgroup), visit);
   if (!visited.ok() && members.any == Seen::kNo) members.any = Seen::kHidden;
   return members;
 }
 
-bool is_in_cgroup(const Env& env, pid_t pid, const Lease& lease) {
+bool is_in_cgroup(const Env& env, pid_t pid, const ledger::Lease& lease) {
   bool found = false;
   const auto visit = [&](pid_t member) {
     found = member == pid;
-    return found ? Visit::kEnough : Visit::kMore;
+    return found ? device::Visit::kEnough : device::Visit::kMore;
   };
-  return !lease.cgroup.empty() && visit_processes(str(cgroups(env), lease.cgroup), visit).ok() &&
-         found;
+  return !lease.cgroup.empty() &&
+         device::visit_processes(str(cgroups(env), lease.cgroup), visit).ok() && found;
 }
 
-std::optional<ProcessId> find_restored(const Env& env, const Lease& lease) {
+std::optional<ProcessId> find_restored(const Env& env, const ledger::Lease& lease) {
   if (lease.state_dir.empty()) return std::nullopt;
   const Result<ProcessId> recorded = recorded_init(lease.state_dir);
   if (!recorded.ok()) return std::nullopt;
@@ -106,11 +106,11 @@ Result<ProcessId> parse_record(const base::Json& record, const char* pid_key,
 }
 
 // What the owner of a lease did, by the lease's state.
-std::string_view role_of(LeaseState state) {
+std::string_view role_of(ledger::LeaseState state) {
   switch (state) {
-    case LeaseState::kRunning:
+    case ledger::LeaseState::kRunning:
       return "the container's first process,";
-    case LeaseState::kReleasing:
+    case ledger::LeaseState::kReleasing:
       return "which was giving it back,";
     default:
       return "which was starting the container,";
@@ -118,8 +118,8 @@ std::string_view role_of(LeaseState state) {
 }
 
 // Of a lease whose container ran, and whose owner does not, or cannot be seen.
-Judgement judge_container(const Lease& lease, const Evidence& evidence, const std::string& owner,
-                          Life otherwise) {
+Judgement judge_container(const ledger::Lease& lease, const Evidence& evidence,
+                          const std::string& owner, Life otherwise) {
   if (evidence.restored) {
     const bool is_here = evidence.same_pid_namespace && evidence.owner == Seen::kNo;
     return {Life::kRuns,
@@ -150,7 +150,7 @@ Result<ProcessId> recorded_init(const std::string& state_dir) {
   return parse_record(crun, "pid", "process-start-time");
 }
 
-Evidence look_at_lease(const Env& env, const Lease& lease, const std::string& boot_id) {
+Evidence look_at_lease(const Env& env, const ledger::Lease& lease, const std::string& boot_id) {
   Evidence evidence;
   evidence.same_boot = lease.boot_id == boot_id;
   if (!evidence.same_boot) return evidence;
@@ -160,15 +160,15 @@ Evidence look_at_lease(const Env& env, const Lease& lease, const std::string& bo
   evidence.owner = evidence.same_pid_namespace ? is_seen(lease.owner) : Seen::kHidden;
   // Before a container runs there is no process but its owner: a runtime that is killed while the
   // hook is at work leaves that one as the owner, and what it has created ends with it.
-  if (evidence.owner == Seen::kYes || lease.state != LeaseState::kRunning) return evidence;
+  if (evidence.owner == Seen::kYes || lease.state != ledger::LeaseState::kRunning) return evidence;
   evidence.restored = find_restored(env, lease);
   evidence.others = look_at_cgroup(env, lease).any;
   return evidence;
 }
 
-Judgement judge(const Lease& lease, const Evidence& evidence) {
+Judgement judge(const ledger::Lease& lease, const Evidence& evidence) {
   if (!evidence.same_boot) return {Life::kEnded, "the machine was started anew since", {}};
-  const bool was_running = lease.state == LeaseState::kRunning;
+  const bool was_running = lease.state == ledger::LeaseState::kRunning;
   const std::string owner = str("process ", lease.owner.pid, ", ", role_of(lease.state));
   if (!evidence.same_pid_namespace) {
     const std::string text = str(owner, " is of another pid namespace");
@@ -188,7 +188,7 @@ Judgement judge(const Lease& lease, const Evidence& evidence) {
                      : Judgement{Life::kEnded, text, {}};
 }
 
-std::optional<pid_t> find_member(const Env& env, const Lease& lease) {
+std::optional<pid_t> find_member(const Env& env, const ledger::Lease& lease) {
   const Result<ProcessId> self = base::current_process();
   if (self.ok() && self.value().pid_namespace == lease.owner.pid_namespace &&
       is_seen(lease.owner) == Seen::kYes && is_in_network(lease.owner.pid, lease) == Seen::kYes) {
@@ -199,4 +199,4 @@ std::optional<pid_t> find_member(const Env& env, const Lease& lease) {
   return std::nullopt;
 }
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
 
-namespace hook {
+namespace hook::lifecycle {
 
 enum class Life {
   kRuns,
@@ -44,14 +44,14 @@ struct Judgement {
 };
 
 // What can be seen of LEASE, which is live, in the boot BOOT_ID.
-[[nodiscard]] Evidence look_at_lease(const Env& env, const Lease& lease,
+[[nodiscard]] Evidence look_at_lease(const Env& env, const ledger::Lease& lease,
                                      const std::string& boot_id);
 
 // Pure.
-[[nodiscard]] Judgement judge(const Lease& lease, const Evidence& evidence);
+[[nodiscard]] Judgement judge(const ledger::Lease& lease, const Evidence& evidence);
 
 // A process of LEASE's container that runs in its network namespace; absent if none is found.
-[[nodiscard]] std::optional<pid_t> find_member(const Env& env, const Lease& lease);
+[[nodiscard]] std::optional<pid_t> find_member(const Env& env, const ledger::Lease& lease);
 
 // The container's first process, by what runc (state.json) or crun (status) keeps in STATE_DIR; no
 // pid namespace is in it. kNotFound if there is neither file. Follows no link and reads at most 8
@@ -59,7 +59,7 @@ struct Judgement {
 base::Result<base::ProcessId> recorded_init(const std::string& state_dir);
 
 struct Judged {
-  Lease lease;
+  ledger::Lease lease;
   Judgement judgement;
 };
 
@@ -81,8 +81,8 @@ struct Scope {
 };
 base::Result<std::vector<Judged>> find_suspects(Env& env, const Scope& scope);
 
-base::Result<Judged> judge_lease(Env& env, Lease lease);  // a live one
+base::Result<Judged> judge_lease(Env& env, ledger::Lease lease);  // a live one
 // All live leases, judged.
 base::Result<std::vector<Judged>> judge_all(Env& env);
 
-}  // namespace hook
+}  // namespace hook::lifecycle

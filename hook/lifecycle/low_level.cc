@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "hook/config/config.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Code;
@@ -97,7 +97,7 @@ Result<std::string> choose_runtime(const std::vector<std::string>& candidates) {
 }
 
 std::vector<std::string> remembered_runtimes(const std::string& run_dir) {
-  std::vector<std::string> candidates = default_runtimes();
+  std::vector<std::string> candidates = config::default_runtimes();
   const std::string remembered = read_link(link_path(run_dir));
   if (!remembered.empty()) candidates.insert(candidates.begin(), remembered);
   return candidates;
@@ -146,4 +146,4 @@ std::string state_dir_of(const std::string& runtime, const std::string& root,
   return str(program.starts_with("crun") ? "/run/crun/" : "/run/runc/", container);
 }
 
-}  // namespace hook
+}  // namespace hook::lifecycle

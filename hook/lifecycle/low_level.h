@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace hook {
+namespace hook::lifecycle {
 
 // The first of CANDIDATES that exists. It must be a regular file of root that nobody else can
 // write (in a user namespace: of a user who is not mapped there), and not this program itself;
@@ -30,4 +30,4 @@ base::Status remove_half_made_links(const std::string& run_dir);
 [[nodiscard]] std::string state_dir_of(const std::string& runtime, const std::string& root,
                                        const std::string& container);
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/recording.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Deadline;
@@ -16,7 +16,7 @@ constexpr auto kReset = [](const auto&) { return "reset"; };
 
 class RecordingController final : public vipu::Controller {
  public:
-  RecordingController(Ledger& ledger, std::string lease,
+  RecordingController(ledger::Ledger& ledger, std::string lease,
                       std::unique_ptr<vipu::Controller> controller)
       : ledger_(ledger), lease_(std::move(lease)), controller_(std::move(controller)) {}
 
@@ -73,10 +73,10 @@ class RecordingController final : public vipu::Controller {
   }
   template <typename Call, typename Done>
   auto record(const std::string& what, const Call& call, const Done& done) -> decltype(call()) {
-    return recorded(ledger_, lease_, EventKind::kController, what, call, done);
+    return recorded(ledger_, lease_, ledger::EventKind::kController, what, call, done);
   }
 
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   std::string lease_;
   std::unique_ptr<vipu::Controller> controller_;
 };
@@ -90,9 +90,9 @@ std::string time_text(std::chrono::nanoseconds time) {
   return str(tenths / 10'000, " s");
 }
 
-std::unique_ptr<vipu::Controller> record_answers(Ledger& ledger, const std::string& lease,
+std::unique_ptr<vipu::Controller> record_answers(ledger::Ledger& ledger, const std::string& lease,
                                                  std::unique_ptr<vipu::Controller> controller) {
   return std::make_unique<RecordingController>(ledger, lease, std::move(controller));
 }
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -11,7 +11,7 @@
 #include "hook/ledger/ledger.h"
 #include "vipu/controller.h"
 
-namespace hook {
+namespace hook::lifecycle {
 
 // "0.8 ms", "52 ms" or "12 s".
 [[nodiscard]] std::string time_text(std::chrono::nanoseconds time);
@@ -19,8 +19,8 @@ namespace hook {
 // Makes CALL, and notes of LEASE what came of it: WHAT, how it ended, and after what time.
 // DONE(result) says how a success ended: "ACTIVE".
 template <typename Call, typename Done>
-auto recorded(Ledger& ledger, const std::string& lease, EventKind kind, const std::string& what,
-              const Call& call, const Done& done) {
+auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKind kind,
+              const std::string& what, const Call& call, const Done& done) {
   const auto start = std::chrono::steady_clock::now();
   auto result = call();
   const std::string time = time_text(std::chrono::steady_clock::now() - start);
@@ -32,6 +32,6 @@ auto recorded(Ledger& ledger, const std::string& lease, EventKind kind, const st
 
 // CONTROLLER, whose answers to what changes or reads a partition are noted of LEASE.
 [[nodiscard]] std::unique_ptr<vipu::Controller> record_answers(
-    Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller);
+    ledger::Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller);
 
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "hook/lifecycle/release.h"
+#include "hook/lifecycle/end/release.h"
 
 namespace {
 
@@ -20,8 +20,8 @@ using base::Status;
 
 constexpr size_t kRounds = 201;
 
-Status add_lease(hook::Ledger& ledger, const base::ProcessId& owner) {
-  hook::Intent intent;
+Status add_lease(hook::ledger::Ledger& ledger, const base::ProcessId& owner) {
+  hook::ledger::Intent intent;
   intent.container = TRY(base::random_hex(32));
   intent.bundle = "/run/bundle";
   intent.pool.name = "pod64";
@@ -32,11 +32,11 @@ Status add_lease(hook::Ledger& ledger, const base::ProcessId& owner) {
   return {};
 }
 
-Result<double> median_ms(hook::Env& env) {
+Result<double> median_ms(hook::lifecycle::Env& env) {
   std::vector<double> times;
   for (size_t round = 0; round < kRounds; ++round) {
     const auto from = std::chrono::steady_clock::now();
-    TRY(hook::reconcile_soon(env));
+    TRY(hook::lifecycle::end::reconcile_soon(env));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - from;
     times.push_back(took.count());
   }
@@ -45,8 +45,8 @@ Result<double> median_ms(hook::Env& env) {
 }
 
 Status measure(const std::string& directory) {
-  hook::Ledger ledger = TRY(hook::Ledger::open(directory + "/ledger.db"));
-  hook::Env env = hook::product_env(ledger);
+  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(directory + "/ledger.db"));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   uint32_t found = 0;
   env.start_reconcile = [&found] { ++found; };
   const base::ProcessId self = TRY(base::current_process());

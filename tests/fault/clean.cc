@@ -39,7 +39,7 @@ Status remove_contents(const std::string& directory) {
 
 Status remove_partition(const std::string& name) {
   const auto controller =
-      vipu::make_process_controller({hook::client_program(), {kController}, {}});
+      vipu::make_process_controller({hook::config::client_program(), {kController}, {}});
   TRY(controller->remove(name, vipu::Force::kYes, Deadline::after(std::chrono::seconds(10))));
   return {};
 }
@@ -48,15 +48,15 @@ Status clean_run_dir() {
   const std::string mounts = TRY(base::read_file("/proc/self/mounts", 1 << 20));
   for (const std::string_view line : base::split(mounts, '\n')) {
     const std::vector<std::string_view> words = base::split(line, ' ');
-    if (words.size() < 2 || !words[1].starts_with(hook::run_dir())) continue;
+    if (words.size() < 2 || !words[1].starts_with(hook::config::run_dir())) continue;
     (void)::umount2(std::string(words[1]).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
   }
-  return remove_contents(hook::run_dir());
+  return remove_contents(hook::config::run_dir());
 }
 
 Status clean_host() {
   TRY(clean_run_dir());
-  TRY(remove_contents(hook::state_dir()));
+  TRY(remove_contents(hook::config::state_dir()));
   TRY(remove_contents(kBundles));
   TRY(remove_contents(kBaseline));
   const std::map<std::string, std::string> partitions = TRY(World::partitions());

@@ -30,7 +30,7 @@ Result<Program> gc(World& world) {
 Result<Program> reconcile(World& world) {
   TRY(world.attach_now(kGone));
   world.end_containers();
-  return Program{hook::hook_program(), {"reconcile"}};
+  return Program{hook::config::hook_program(), {"reconcile"}};
 }
 
 Result<Program> gc_after_reboot(World& world) {
@@ -42,7 +42,8 @@ Result<Program> gc_after_reboot(World& world) {
 Result<std::string> ipuof_path() {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
   const LeaseRow* const lease = ledger ? ledger->of_container(kMoved) : nullptr;
-  return base::str(hook::run_dir(), "/leases/", lease == nullptr ? "" : lease->id, "/ipuof.conf");
+  return base::str(hook::config::run_dir(), "/leases/", lease == nullptr ? "" : lease->id,
+                   "/ipuof.conf");
 }
 
 Result<std::string> ipuof_file() {
@@ -53,7 +54,7 @@ Result<std::string> ipuof_file() {
 // The partition of a running container has moved.
 Result<Program> refresh(World& world) {
   TRY(world.attach_now(kMoved));
-  TRY(move_ipus(hook::state_dir(), kMoved));
+  TRY(move_ipus(hook::config::state_dir(), kMoved));
   const std::string path = TRY(ipuof_path());
   TRY(base::write_atomic(path, kStale, {0444, {}, {}}));
   return World::ipuctl({"lease", "refresh"});

@@ -74,7 +74,7 @@ Result<Program> in_pod(World& world) {
 }
 
 Result<Program> at_checkpoint(World& world) {
-  TRY(fill_log(hook::state_dir()));
+  TRY(fill_log(hook::config::state_dir()));
   return create(world);
 }
 

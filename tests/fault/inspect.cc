@@ -36,8 +36,8 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-std::string leases_dir() { return str(hook::run_dir(), "/leases"); }
-std::string kept_dir() { return str(hook::run_dir(), "/netns"); }
+std::string leases_dir() { return str(hook::config::run_dir(), "/leases"); }
+std::string kept_dir() { return str(hook::config::run_dir(), "/netns"); }
 
 // An interface that the product makes, under its own or its temporary name.
 bool is_ours(const LinkView& link) {
@@ -128,8 +128,8 @@ void check_names(const std::string& directory, const std::set<std::string>& allo
 
 void check_files(const World& world, bool killed, Findings& findings) {
   Violations& found = findings.violations;
-  check_names(hook::run_dir(), {"leases", "netns", "network.lock", "runtime"}, found);
-  check_names(hook::state_dir(),
+  check_names(hook::config::run_dir(), {"leases", "netns", "network.lock", "runtime"}, found);
+  check_names(hook::config::state_dir(),
               {"ledger.db", "ledger.db-wal", "ledger.db-shm", "audit.log", "reserve"}, found);
   check_names(leases_dir(), {world.bystander_lease()}, found);
   check_names(kept_dir(), {}, found);

@@ -25,7 +25,9 @@ Result<LeaseRow> newest_lease(const std::string& name) {
   return lease == nullptr ? LeaseRow{} : *lease;
 }
 
-std::string files_of(const LeaseRow& lease) { return str(hook::run_dir(), "/leases/", lease.id); }
+std::string files_of(const LeaseRow& lease) {
+  return str(hook::config::run_dir(), "/leases/", lease.id);
+}
 
 bool was_called_for(const std::string& name) {
   const Result<std::string> calls = base::read_file(kCalled, kMaxFile);

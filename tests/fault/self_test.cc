@@ -38,10 +38,12 @@ Scenario scenario_of(const std::string& what, std::function<std::string(World&)>
   return {what, Bystander::kYes, {}, prepare, nothing};
 }
 
-std::string directory_without_lease(World&) { return str(hook::run_dir(), "/leases/", kNoLease); }
+std::string directory_without_lease(World&) {
+  return str(hook::config::run_dir(), "/leases/", kNoLease);
+}
 
 std::string files_of_bystander(World& world) {
-  return str(hook::run_dir(), "/leases/", world.bystander_lease());
+  return str(hook::config::run_dir(), "/leases/", world.bystander_lease());
 }
 
 // What the violations of a run begin with, in order; "" for none.

@@ -84,7 +84,9 @@ Status make_function() {
   return must_run({"/sbin/ip", {"link", "set", kFunction, "up"}});
 }
 
-std::string runtime() { return str(folder_of(hook::hook_program()), "/ipu-container-runtime"); }
+std::string runtime() {
+  return str(folder_of(hook::config::hook_program()), "/ipu-container-runtime");
+}
 
 Json bundle_json(const Ask& ask) {
   Json network{{"type", "network"}};
@@ -102,12 +104,12 @@ Json bundle_json(const Ask& ask) {
 std::string World::bundle_of(const std::string& name) { return str(kBundles, "/", name); }
 
 std::vector<std::string> World::installed() {
-  return {folder_of(hook::hook_program()), folder_of(hook::client_program())};
+  return {folder_of(hook::config::hook_program()), folder_of(hook::config::client_program())};
 }
 
 Result<std::string> World::check_other_commands() {
   // Which low-level runtime it is, is known as soon as there is a container.
-  if (!std::filesystem::is_symlink(str(hook::run_dir(), "/runtime"))) return std::string();
+  if (!std::filesystem::is_symlink(str(hook::config::run_dir(), "/runtime"))) return std::string();
   for (const char* command : {"kill", "delete", "state", "exec"}) {
     (void)::unlink(kCalled);
     const Ended ended = TRY(run({runtime(), {"--root", "/run/fault/oci", command, "job"}}));
@@ -130,7 +132,9 @@ Result<std::map<std::string, std::string>> World::partitions() {
   return partitions;
 }
 
-Result<std::optional<LedgerView>> World::ledger() { return read_ledger(hook::state_dir(), kLook); }
+Result<std::optional<LedgerView>> World::ledger() {
+  return read_ledger(hook::config::state_dir(), kLook);
+}
 
 Status World::write_config(const Settings& settings) {
   // Eight addresses that no run had before: an address that was used is in quarantine, and its MAC
@@ -138,7 +142,7 @@ Status World::write_config(const Settings& settings) {
   const size_t block = runs_++ % 4096;
   const std::string prefix = str("10.5.", 64 + block / 32, ".");
   const std::string range = str(prefix, block % 32 * 8, "-", prefix, block % 32 * 8 + 7);
-  return write_file(hook::config_file(), config_text(settings, range), 0644);
+  return write_file(hook::config::config_file(), config_text(settings, range), 0644);
 }
 
 Status World::rebuild(Bystander bystander) {
@@ -150,13 +154,13 @@ Status World::rebuild(Bystander bystander) {
   bystander_partition_.clear();
   TRY(clean_host());
   TRY(base::ensure_dir(kBundles, 0755));
-  TRY(base::ensure_dir(folder_of(hook::config_file()), 0755));
+  TRY(base::ensure_dir(folder_of(hook::config::config_file()), 0755));
   TRY(write_file(kLowLevel, str("#!/bin/sh\necho \"$*\" >>", kCalled, "\n"), 0755));
   TRY(base::ensure_dir(kBaseline, 0700));
   if (bystander == Bystander::kNo) return {};
   TRY(write_config({}));
   TRY(make_bystander());
-  return copy_files(hook::state_dir(), kBaseline);
+  return copy_files(hook::config::state_dir(), kBaseline);
 }
 
 Status World::make_bystander() {
@@ -181,7 +185,7 @@ Result<std::string> World::bystander_now() const {
   std::map<std::string, std::string> made = TRY(partitions());
   std::string text = str("partition ", made[bystander_partition_], "\n");
   text += TRY(dump_network(bystander_->netns()));
-  text += TRY(dump_files(str(hook::run_dir(), "/leases/", bystander_lease_)));
+  text += TRY(dump_files(str(hook::config::run_dir(), "/leases/", bystander_lease_)));
   text += TRY(dump_files(bundle_of(kBystanderName)));
   text += TRY(dump_lease(str(kLook, "/ledger.db"), bystander_lease_));
   return text;
@@ -190,7 +194,7 @@ Result<std::string> World::bystander_now() const {
 Status World::begin(const Settings& settings) {
   (void)::unlink(kCalled);
   if (bystander_) {
-    TRY(copy_files(kBaseline, hook::state_dir()));
+    TRY(copy_files(kBaseline, hook::config::state_dir()));
   } else {
     TRY(clean_host());
   }
@@ -235,7 +239,7 @@ Program World::create(const std::string& name) const {
 
 Program World::hook(const std::string& stage, const Container& container,
                     const std::string& lease) {
-  return {hook::hook_program(),
+  return {hook::config::hook_program(),
           {stage, "--lease", lease},
           container.state(bundle_of(container.name()))};
 }
@@ -248,7 +252,7 @@ Result<Program> World::hook(const std::string& stage, const Container& container
 }
 
 Program World::ipuctl(std::vector<std::string> args) {
-  return {hook::control_program(), std::move(args)};
+  return {hook::config::control_program(), std::move(args)};
 }
 
 Status World::create_now(const std::string& name, const Ask& ask) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks C++ against a table of rooms: perl -I FOLDER layering.pl TABLE <NAMES-OF-FILES, from the folder that the
 # table's names are of. Prints "FILE:LINE: MESSAGE" for each finding, and fails if there is one. The table says
-# what its lines mean: layering.conf.
+# what its lines mean: rooms.conf.
 use strict;
 use warnings;
 require 'code.pl';

@@ -15,12 +15,12 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "hook/inject/lease_files.h"
-#include "hook/lifecycle/create.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/container/oci/spec.h"
+#include "hook/container/plan/orders.h"
+#include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/release.h"
-#include "hook/oci/spec.h"
-#include "hook/plan/orders.h"
+#include "hook/lifecycle/start/create.h"
 #include "tests/support/fake_controller.h"
 #include "tests/support/lent_controller.h"
 #include "tests/support/outcome.h"
@@ -40,8 +40,8 @@ class HookHost {
   // The pool has this many IPUs; the rail's parent is this interface of the host, of which nothing
   // need be true but in tests with a network.
   explicit HookHost(uint32_t ipus = 16, const std::string& parent = "rnic0") : controller(ipus) {
-    config.runtimes = hook::default_runtimes();
-    hook::PoolConfig pool;
+    config.runtimes = hook::config::default_runtimes();
+    hook::config::PoolConfig pool;
     pool.name = "pod16";
     pool.controller = "10.5.1.254:8090";
     pool.timeout = std::chrono::seconds(30);
@@ -52,9 +52,9 @@ class HookHost {
   HookHost(const HookHost&) = delete;
   HookHost& operator=(const HookHost&) = delete;
 
-  static hook::RailConfig rail(const std::string& parent, const char* subnet, const char* first,
-                               const char* last) {
-    hook::RailConfig rail;
+  static hook::config::RailConfig rail(const std::string& parent, const char* subnet,
+                                       const char* first, const char* last) {
+    hook::config::RailConfig rail;
     rail.parent = parent;
     rail.subnet = netns::parse_prefix(subnet).take();
     rail.first = netns::parse_address(first).take();
@@ -63,36 +63,40 @@ class HookHost {
   }
 
   // A bundle with this configuration, or with docker's, opened.
-  hook::Bundle make_bundle(const std::string& name, std::string text = "") {
+  hook::inject::Bundle make_bundle(const std::string& name, std::string text = "") {
     if (text.empty()) {
-      text = base::read_file(TEST_DATA_DIR "/docker-config.json", hook::kMaxSpecBytes).take();
+      text = base::read_file(TEST_DATA_DIR "/docker-config.json", hook::oci::kMaxSpecBytes).take();
     }
     EXPECT_TRUE(succeeds(base::ensure_dir(dir / name, 0755)));
     EXPECT_TRUE(succeeds(base::write_atomic(dir / (name + "/config.json"), text, {0600, {}, {}})));
-    return hook::Bundle::open(dir / name, "config.json").take();
+    return hook::inject::Bundle::open(dir / name, "config.json").take();
   }
   std::string config_of(const std::string& bundle) {
-    return base::read_file(dir / (bundle + "/config.json"), hook::kMaxSpecBytes).take();
+    return base::read_file(dir / (bundle + "/config.json"), hook::oci::kMaxSpecBytes).take();
   }
 
   // Starts the container NAME in a bundle of the same name.
   base::Status prepare(const std::string& name, uint32_t ipus) {
-    hook::Request request;
+    hook::request::Request request;
     request.ipus = ipus;
     return prepare(name, request);
   }
-  base::Status prepare(const std::string& name, const hook::Request& request) {
-    hook::Bundle bundle = make_bundle(name);
-    return hook::prepare_container(env, config, request, name, bundle);
+  base::Status prepare(const std::string& name, const hook::request::Request& request) {
+    hook::inject::Bundle bundle = make_bundle(name);
+    return hook::lifecycle::start::prepare_container(env, config, request, name, bundle);
   }
   // The same, which must succeed; its lease.
-  hook::Lease start(const std::string& name, uint32_t ipus) {
+  hook::ledger::Lease start(const std::string& name, uint32_t ipus) {
     EXPECT_TRUE(succeeds(prepare(name, ipus)));
     return lease_of(name);
   }
 
-  hook::Lease lease_of(const std::string& container) { return ledger.get(container).take(); }
-  hook::Lease stored(const hook::Lease& lease) { return ledger.find(lease.id).take().value(); }
+  hook::ledger::Lease lease_of(const std::string& container) {
+    return ledger.get(container).take();
+  }
+  hook::ledger::Lease stored(const hook::ledger::Lease& lease) {
+    return ledger.find(lease.id).take().value();
+  }
   size_t live_leases() { return ledger.live().take().size(); }
   std::vector<std::string> partitions() {
     std::vector<std::string> names;
@@ -124,31 +128,32 @@ class HookHost {
   FakeController controller;
   std::function<void()> before_create;         // called before each create()
   std::vector<std::string> asked_controllers;  // their addresses, one a call
-  hook::Ledger ledger = hook::Ledger::open(dir / "state/ledger.db").take();
-  hook::Config config;
+  hook::ledger::Ledger ledger = hook::ledger::Ledger::open(dir / "state/ledger.db").take();
+  hook::config::Config config;
   std::vector<std::string> refills;               // pools whose refill was started
   uint32_t reconciles = 0;                        // that a start had another process do
   bool reconcile_at_once = true;                  // it is done before the start goes on
   std::vector<std::string> probed;                // leases whose addresses were asked about
-  hook::ProbeReport probe_report;                 // the answer
+  hook::plan::ProbeReport probe_report;           // the answer
   std::map<std::string, netns::LinkFacts> links;  // others are Ethernet, up, with an MTU of 9000
   std::set<std::string> missing_links;
   std::vector<netns::Address> addresses;  // of the host
   std::optional<netns::RdmaMode> rdma_mode;
-  hook::Env env{ledger,
-                [this](const hook::PoolConfig& pool) {
-                  asked_controllers.push_back(hook::source_of(pool));
-                  return std::make_unique<LentController>(controller, before_create);
-                },
-                [](const std::string&) { return hook::ControllerSecurity(); },
-                [this](const std::string& pool) { refills.push_back(pool); },
-                [this](const std::string& lease) { answer_probe(lease); },
-                [this] { reconcile_now(); },
-                {[this](const std::string& name) { return link_of(name); },
-                 [this]() -> base::Result<std::vector<netns::Address>> { return addresses; },
-                 [this]() -> base::Result<std::optional<netns::RdmaMode>> { return rdma_mode; }},
-                dir / "run",
-                "/usr/local/bin/ipu-container-hook"};
+  hook::lifecycle::Env env{
+      ledger,
+      [this](const hook::config::PoolConfig& pool) {
+        asked_controllers.push_back(hook::config::source_of(pool));
+        return std::make_unique<LentController>(controller, before_create);
+      },
+      [](const std::string&) { return hook::config::ControllerSecurity(); },
+      [this](const std::string& pool) { refills.push_back(pool); },
+      [this](const std::string& lease) { answer_probe(lease); },
+      [this] { reconcile_now(); },
+      {[this](const std::string& name) { return link_of(name); },
+       [this]() -> base::Result<std::vector<netns::Address>> { return addresses; },
+       [this]() -> base::Result<std::optional<netns::RdmaMode>> { return rdma_mode; }},
+      dir / "run",
+      "/usr/local/bin/ipu-container-hook"};
 
  private:
   base::Result<netns::LinkFacts> link_of(const std::string& name) {
@@ -167,15 +172,15 @@ class HookHost {
   // What the installed product has another process do, which nobody waits for.
   void reconcile_now() {
     ++reconciles;
-    hook::Scope due;
+    hook::lifecycle::Scope due;
     due.due_only = true;
     if (!reconcile_at_once) return;
-    EXPECT_TRUE(succeeds(hook::reconcile(env, soon(), due)));
+    EXPECT_TRUE(succeeds(hook::lifecycle::end::reconcile(env, soon(), due)));
   }
   void answer_probe(const std::string& lease) {
     probed.push_back(lease);
-    EXPECT_TRUE(succeeds(hook::write_lease_files(
-        env.run_dir, lease, {{hook::kProbeFile, hook::to_text(probe_report)}})));
+    EXPECT_TRUE(succeeds(hook::inject::write_lease_files(
+        env.run_dir, lease, {{hook::plan::kProbeFile, hook::plan::to_text(probe_report)}})));
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network of a lease, in namespaces that the test makes: attach, release, reconcile.
-#include "hook/lifecycle/attach.h"
+#include "hook/lifecycle/start/attach.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "hook/lifecycle/network_lock.h"
+#include "hook/lifecycle/network/network_lock.h"
 #include "tests/kernel/hook/attached.h"
 
 namespace hook {
@@ -23,8 +23,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST_F(AttachedTest, MakesTheLeaseRunWithTheFirstProcessOfTheContainer) {
-  const Lease lease = start_and_attach();
-  EXPECT_EQ(lease.state, LeaseState::kRunning);
+  const ledger::Lease lease = start_and_attach();
+  EXPECT_EQ(lease.state, ledger::LeaseState::kRunning);
   EXPECT_EQ(lease.owner, base::identify_process(init_.pid()).value());
   EXPECT_EQ(lease.netns, netns::Namespace::of_process(init_.pid()).value().identity());
   EXPECT_GE(lease.netns_id, 0);
@@ -32,47 +32,49 @@ TEST_F(AttachedTest, MakesTheLeaseRunWithTheFirstProcessOfTheContainer) {
 }
 
 TEST_F(AttachedTest, DoesNothingTheSecondTime) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   EXPECT_TRUE(test::succeeds(attach(lease)));
   EXPECT_EQ(host_.stored(lease).generation, lease.generation);
 }
 
 TEST_F(AttachedTest, IsGivenBackWhileTheNamespaceLivesOn) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   EXPECT_TRUE(test::succeeds(poststop(lease)));
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
+  EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kQuarantine);
 }
 
 TEST_F(AttachedTest, IsGivenBackAfterTheNamespaceHasGone) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   init_.end();
   EXPECT_TRUE(test::succeeds(poststop(lease)));
   EXPECT_TRUE(host_.is_empty());
 }
 
 TEST_F(AttachedTest, IsGivenBackByReconcileOnceTheContainerEnded) {
-  const Lease lease = start_and_attach();
-  EXPECT_TRUE(reconcile(host_.env, test::HookHost::soon()).value().released.empty());
+  const ledger::Lease lease = start_and_attach();
+  EXPECT_TRUE(
+      lifecycle::end::reconcile(host_.env, test::HookHost::soon()).value().released.empty());
   EXPECT_THAT(init_.interfaces(), HasSubstr("roce0:"));
   init_.end();
-  EXPECT_EQ(reconcile(host_.env, test::HookHost::soon()).value().released.size(), 1U);
+  EXPECT_EQ(lifecycle::end::reconcile(host_.env, test::HookHost::soon()).value().released.size(),
+            1U);
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kQuarantine);
+  EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kQuarantine);
 }
 
 TEST_F(AttachedTest, LeavesNothingWhenTheParentHasGone) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   ip("link delete rail0");
   const Status failed = attach(lease);
   EXPECT_TRUE(test::fails(failed, Code::kNotFound, kParent));
   EXPECT_TRUE(host_.is_empty());
-  EXPECT_EQ(host_.stored(lease).state, LeaseState::kFailed);
+  EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kFailed);
   EXPECT_EQ(host_.stored(lease).error, failed.error().message());
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
   std::string story;
-  for (const Event& event : host_.ledger.events().of_lease(lease.id).take()) {
+  for (const ledger::Event& event : host_.ledger.events().of_lease(lease.id).take()) {
     story += base::str(name_of(event.kind), " ", event.text, "\n");
   }
   EXPECT_THAT(story, testing::ContainsRegex("KERNEL roce0 with .*No such|KERNEL roce0 with .*not"));
@@ -82,21 +84,21 @@ TEST_F(AttachedTest, LeavesNothingWhenTheParentHasGone) {
 // The hook waits for the namespace's lock; meanwhile a poststop takes the lease over, finds no
 // interface yet, and ends the lease.
 TEST_F(AttachedTest, MakesNothingForALeaseThatWasReleasedMeanwhile) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   const netns::Identity target = netns::Namespace::of_process(init_.pid()).value().identity();
-  base::Result<NetworkLock> lock =
-      NetworkLock::take(host_.env.run_dir, target.cookie, test::HookHost::soon());
+  base::Result<lifecycle::network::NetworkLock> lock = lifecycle::network::NetworkLock::take(
+      host_.env.run_dir, target.cookie, test::HookHost::soon());
   ASSERT_TRUE(test::succeeds(lock));
   Status attached;
   std::thread hook([&] { attached = attach(lease); });
-  Ledger ledger = Ledger::open(host_.dir / "state/ledger.db").take();
-  Lease seen = lease;
+  ledger::Ledger ledger = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
+  ledger::Lease seen = lease;
   for (const auto end = test::HookHost::soon(); seen.netns_id < 0 && !end.passed();) {
     seen = ledger.find(lease.id).take().value();
   }
   EXPECT_TRUE(test::succeeds(ledger.releasing(seen, base::current_process().value(), "ended")));
   EXPECT_TRUE(test::succeeds(ledger.released(seen)));
-  { const NetworkLock released = std::move(lock).take(); }
+  { const lifecycle::network::NetworkLock released = std::move(lock).take(); }
   hook.join();
   EXPECT_TRUE(test::fails(attached, Code::kBusy, "changed by another process"));
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
@@ -104,27 +106,28 @@ TEST_F(AttachedTest, MakesNothingForALeaseThatWasReleasedMeanwhile) {
 
 TEST_F(AttachedTest, LeavesAnInterfaceOfAnotherWithItsNameAlone) {
   ip(str("link add roce0 netns ", init_.pid(), " type veth peer name other0"));
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(test::fails(attach(lease), Code::kExists, "roce0"));
   EXPECT_TRUE(host_.is_empty());
   EXPECT_THAT(init_.interfaces(), HasSubstr("roce0:"));
 }
 
 TEST_F(AttachedTest, RefusesTheNamespaceOfTheHost) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   const std::string state = str(R"({"id":"web","bundle":"/b","pid":)", ::getpid(), "}");
-  EXPECT_TRUE(
-      test::fails(attach_container(host_.env, lease.id, parse_state(state), test::HookHost::soon()),
-                  Code::kInvalid));
+  EXPECT_TRUE(test::fails(lifecycle::start::attach_container(
+                              host_.env, lease.id, oci::parse_state(state), test::HookHost::soon()),
+                          Code::kInvalid));
   EXPECT_TRUE(host_.is_empty());
 }
 
 class NetworkPathTest : public AttachedTest {
  protected:
   Status prepare_with(const std::string& path) {
-    Bundle bundle = host_.make_bundle(
+    inject::Bundle bundle = host_.make_bundle(
         "web", str(R"({"linux":{"namespaces":[{"type":"network","path":")", path, R"("}]}})"));
-    return prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web", bundle);
+    return lifecycle::start::prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
+                                               bundle);
   }
 };
 

@@ -17,7 +17,7 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "hook/lifecycle/attach.h"
+#include "hook/lifecycle/start/attach.h"
 #include "tests/support/hook_host.h"
 #include "tests/support/requires.h"
 
@@ -81,7 +81,7 @@ class AttachedTest : public testing::Test {
     home_ = base::open_at(AT_FDCWD, "/proc/self/ns/net", O_RDONLY).take();
     ASSERT_EQ(::unshare(CLONE_NEWNET), 0);
     add_rail(kParent, "10.5.0.9/16");
-    host_.env.host = hook::host_view("/sys");
+    host_.env.host = hook::lifecycle::host_view("/sys");
   }
   void TearDown() override {
     if (!home_.valid()) return;  // skipped
@@ -106,29 +106,30 @@ class AttachedTest : public testing::Test {
     for (const std::string_view word : base::split(words, ' ')) args.emplace_back(word);
     return run("/usr/bin/nsenter", args);
   }
-  base::Status attach(const hook::Lease& lease, const Init& init) {
-    return hook::attach_container(host_.env, lease.id, hook::parse_state(init.state()),
-                                  HookHost::soon());
+  base::Status attach(const hook::ledger::Lease& lease, const Init& init) {
+    return hook::lifecycle::start::attach_container(
+        host_.env, lease.id, hook::oci::parse_state(init.state()), HookHost::soon());
   }
-  base::Status attach(const hook::Lease& lease) { return attach(lease, init_); }
+  base::Status attach(const hook::ledger::Lease& lease) { return attach(lease, init_); }
   // Starts the container NAME in the namespace of INIT, with these annotations.
   base::Status prepare_in(const std::string& name, const Init& init, uint32_t ipus,
                           const std::string& annotations = "{}") {
-    hook::Bundle bundle =
+    hook::inject::Bundle bundle =
         host_.make_bundle(name, base::str(R"({"annotations":)", annotations,
                                           R"(,"linux":{"namespaces":[{"type":"network","path":")",
                                           init.network(), R"("}]}})"));
-    hook::Request request;
+    hook::request::Request request;
     request.ipus = ipus;
-    return hook::prepare_container(host_.env, host_.config, request, name, bundle);
+    return hook::lifecycle::start::prepare_container(host_.env, host_.config, request, name,
+                                                     bundle);
   }
-  hook::Lease start_and_attach() {
-    const hook::Lease lease = host_.start("web", 4);
+  hook::ledger::Lease start_and_attach() {
+    const hook::ledger::Lease lease = host_.start("web", 4);
     EXPECT_TRUE(succeeds(attach(lease)));
     return host_.stored(lease);
   }
-  base::Status poststop(const hook::Lease& lease) {
-    return hook::release_by_id(host_.env, lease.id, HookHost::soon());
+  base::Status poststop(const hook::ledger::Lease& lease) {
+    return hook::lifecycle::end::release_by_id(host_.env, lease.id, HookHost::soon());
   }
 
   base::Fd home_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device rules of cgroups that the test makes, for a process of the test in them.
-#include "hook/device/device_rules.h"
+#include "hook/container/device/device_rules.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ namespace {
 
 using base::str;
 
-const DeviceNode kNull{"/dev/null", 1, 3};
-const DeviceNode kZero{"/dev/zero", 1, 5};
-const DeviceNode kFull{"/dev/full", 1, 7};
+const oci::DeviceNode kNull{"/dev/null", 1, 3};
+const oci::DeviceNode kZero{"/dev/zero", 1, 5};
+const oci::DeviceNode kFull{"/dev/full", 1, 7};
 
 // A program as engines attach it: nothing is allowed.
 base::Fd deny_everything() {
@@ -86,7 +86,7 @@ class DeviceRulesTest : public testing::Test {
     pid_ = -1;
   }
   // What opening DEVICE says to a process of the cgroup: 0 or an errno.
-  int open_in_cgroup(const DeviceNode& device, int flags = O_RDWR) {
+  int open_in_cgroup(const oci::DeviceNode& device, int flags = O_RDWR) {
     const pid_t child = ::fork();
     if (child == 0) {
       const base::Fd procs = base::open_at(directory_.get(), "cgroup.procs", O_WRONLY).take();
@@ -97,8 +97,8 @@ class DeviceRulesTest : public testing::Test {
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     return WEXITSTATUS(status);
   }
-  base::Status allow(const std::vector<DeviceNode>& devices) {
-    return DeviceCgroups::of(pid_, "/sys/fs/cgroup").take().allow(devices);
+  base::Status allow(const std::vector<oci::DeviceNode>& devices) {
+    return device::DeviceCgroups::of(pid_, "/sys/fs/cgroup").take().allow(devices);
   }
 
   std::string cgroup_;
@@ -177,7 +177,8 @@ TEST_F(DeviceRulesTest, OfASystemdScopeAreAddedTo) {
 }
 
 TEST_F(DeviceRulesTest, OfNobodyAreLeftAsTheyAre) {
-  const base::Result<DeviceCgroups> ours = DeviceCgroups::of(::getpid(), "/nowhere");
+  const base::Result<device::DeviceCgroups> ours =
+      device::DeviceCgroups::of(::getpid(), "/nowhere");
   ASSERT_TRUE(test::succeeds(ours));
   EXPECT_TRUE(test::succeeds(ours.value().allow({kNull})));
 }

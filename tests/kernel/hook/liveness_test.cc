@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "hook/device/cgroup.h"
+#include "hook/container/device/cgroup.h"
 #include "tests/kernel/hook/attached.h"
 
 namespace hook {
@@ -47,7 +47,9 @@ class LivenessTest : public AttachedTest {
     const base::Fd file = base::open_at(AT_FDCWD, cgroup_ + "/cgroup.procs", O_WRONLY).take();
     ASSERT_TRUE(test::succeeds(base::write_all(file.get(), str(process.pid()), "cgroup.procs")));
   }
-  Reconciled reconciled() { return reconcile(host_.env, HookHost::soon()).take(); }
+  lifecycle::end::Reconciled reconciled() {
+    return lifecycle::end::reconcile(host_.env, HookHost::soon()).take();
+  }
   // What the low-level runtime says is the container's first process.
   void record(const Init& process) {
     const base::ProcessId id = base::identify_process(process.pid()).take();
@@ -55,13 +57,13 @@ class LivenessTest : public AttachedTest {
         str(R"({"init_process_pid":)", id.pid, R"(,"init_process_start":)", id.start_time, "}");
     ASSERT_TRUE(test::succeeds(base::write_atomic(host_.dir / "state/state.json", text, {})));
   }
-  Lease start_with_state() {
-    Bundle bundle = host_.make_bundle("web");
-    Request request;
+  ledger::Lease start_with_state() {
+    inject::Bundle bundle = host_.make_bundle("web");
+    request::Request request;
     request.ipus = 4;
-    EXPECT_TRUE(test::succeeds(
-        prepare_container(host_.env, host_.config, request, "web", bundle, host_.dir / "state")));
-    const Lease lease = host_.lease_of("web");
+    EXPECT_TRUE(test::succeeds(lifecycle::start::prepare_container(
+        host_.env, host_.config, request, "web", bundle, host_.dir / "state")));
+    const ledger::Lease lease = host_.lease_of("web");
     EXPECT_TRUE(test::succeeds(attach(lease)));
     return host_.stored(lease);
   }
@@ -71,16 +73,16 @@ class LivenessTest : public AttachedTest {
 
 TEST_F(LivenessTest, KnowsTheCgroupOfTheContainer) {
   EXPECT_EQ(start_and_attach().cgroup, name_);
-  EXPECT_EQ(find_cgroup(::getpid(), "/sys/fs/cgroup"), "") << "its engine is in it too";
+  EXPECT_EQ(device::find_cgroup(::getpid(), "/sys/fs/cgroup"), "") << "its engine is in it too";
 }
 
 // As with --pid=host, where the end of the first process does not end the others.
 TEST_F(LivenessTest, LeavesAContainerAloneWhoseFirstProcessAloneEnded) {
   Init other("web", &init_);
   enter(other);
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   init_.end();
-  const Reconciled done = reconciled();
+  const lifecycle::end::Reconciled done = reconciled();
   EXPECT_THAT(done.released, IsEmpty());
   EXPECT_THAT(done.unknown, IsEmpty());
   EXPECT_THAT(other.interfaces(), HasSubstr("roce0:"));
@@ -91,7 +93,7 @@ TEST_F(LivenessTest, LeavesAContainerAloneWhoseFirstProcessAloneEnded) {
 }
 
 TEST_F(LivenessTest, TakesACgroupWithALaterContainerInItForEmpty) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   init_.end();
   Init later;
   enter(later);
@@ -99,7 +101,7 @@ TEST_F(LivenessTest, TakesACgroupWithALaterContainerInItForEmpty) {
 }
 
 TEST_F(LivenessTest, LeavesTheInterfacesToASharerWhoseFirstProcessAloneEnded) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   Init first("second", &init_);
   Init rest("second", &init_);
   enter(first);
@@ -116,7 +118,7 @@ TEST_F(LivenessTest, LeavesTheInterfacesToASharerWhoseFirstProcessAloneEnded) {
 }
 
 TEST_F(LivenessTest, FollowsAContainerThatWasRestored) {
-  const Lease lease = start_with_state();
+  const ledger::Lease lease = start_with_state();
   Init restored("web", &init_);
   record(restored);
   init_.end();
@@ -129,7 +131,7 @@ TEST_F(LivenessTest, FollowsAContainerThatWasRestored) {
 }
 
 TEST_F(LivenessTest, DoesNotFollowOneThatWasRestoredElsewhere) {
-  const Lease lease = start_with_state();
+  const ledger::Lease lease = start_with_state();
   Init elsewhere;
   record(elsewhere);
   init_.end();
@@ -137,7 +139,7 @@ TEST_F(LivenessTest, DoesNotFollowOneThatWasRestoredElsewhere) {
 }
 
 TEST_F(LivenessTest, TakesAFirstProcessThatNobodyReapedForEnded) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   ASSERT_EQ(::kill(init_.pid(), SIGKILL), 0);
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(init_.pid()), &info, WEXITED | WNOWAIT), 0);
@@ -145,7 +147,7 @@ TEST_F(LivenessTest, TakesAFirstProcessThatNobodyReapedForEnded) {
 }
 
 TEST_F(LivenessTest, LeavesWhatIsNotOursNextToWhatIs) {
-  const Lease lease = start_and_attach();
+  const ledger::Lease lease = start_and_attach();
   ip(str("link add roce1 link ", kParent, " type macvlan mode private"));
   const Init neighbour("other");
   ip(str("link add roce0 link ", kParent, " netns ", neighbour.pid(),

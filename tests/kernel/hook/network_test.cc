@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network of a lease beyond one macvlan: several rails, functions, addresses that others have,
 // partitions that move, RDMA's GIDs.
-#include "hook/lifecycle/network.h"
+#include "hook/lifecycle/network/network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-base::Json lease_file(test::HookHost& host, const Lease& lease) {
-  const std::string text = read_lease_file(host.env.run_dir, lease.id, "lease.json").take();
+base::Json lease_file(test::HookHost& host, const ledger::Lease& lease) {
+  const std::string text = inject::read_lease_file(host.env.run_dir, lease.id, "lease.json").take();
   return base::parse_json(text, "lease.json").take();
 }
 
@@ -44,7 +44,7 @@ class RailsTest : public AttachedTest {
 };
 
 TEST_F(RailsTest, GivesAContainerTheRailsThatReachItsIpus) {
-  const Lease lease = host_.start("web", 8);
+  const ledger::Lease lease = host_.start("web", 8);
   ASSERT_EQ(lease.rails.size(), 2U);
   ASSERT_TRUE(succeeds(attach(lease)));
   EXPECT_THAT(ip_in(init_, "route show dev roce0"),
@@ -58,10 +58,10 @@ TEST_F(RailsTest, GivesAContainerTheRailsThatReachItsIpus) {
 }
 
 TEST_F(RailsTest, GivesNoRailThatReachesNone) {
-  const Lease first = host_.start("web", 4);
+  const ledger::Lease first = host_.start("web", 4);
   ASSERT_EQ(first.rails.size(), 1U);
   EXPECT_EQ(first.rails[0].parent, "rail0");
-  const Lease second = host_.start("db", 4);
+  const ledger::Lease second = host_.start("db", 4);
   ASSERT_EQ(second.rails.size(), 1U);
   EXPECT_EQ(second.rails[0].parent, "rail1");
   EXPECT_EQ(second.rails[0].interface, "roce1");
@@ -75,10 +75,10 @@ TEST_F(RailsTest, ARailThatIsMissingHoldsUpOnlyWhoNeedsIt) {
 }
 
 TEST_F(RailsTest, AddsARailToANamespaceThatHasTheOther) {
-  const Lease web = start_and_attach();
+  const ledger::Lease web = start_and_attach();
   ASSERT_TRUE(succeeds(prepare_in("side", init_, 4)));
   const Init side_init("side", &init_);
-  const Lease side = host_.lease_of("side");
+  const ledger::Lease side = host_.lease_of("side");
   ASSERT_TRUE(succeeds(attach(side, side_init)));
   EXPECT_THAT(ip_in(init_, "route show dev roce0"), HasSubstr("10.5.1.1"));
   EXPECT_THAT(ip_in(init_, "route show dev roce1"), HasSubstr("10.6.1.2"));
@@ -95,7 +95,7 @@ class DuplicateTest : public AttachedTest {
 
 TEST_F(DuplicateTest, RefusesAnAddressThatAnotherHostHasAndSetsItAside) {
   host_.probe_report = {{"roce0", stranger_}};
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_THAT(host_.probed, ElementsAre(lease.id));
   const Status refused = attach(lease);
   EXPECT_TRUE(test::fails(refused, Code::kExists, "52:54:00:00:00:77"));
@@ -103,20 +103,20 @@ TEST_F(DuplicateTest, RefusesAnAddressThatAnotherHostHasAndSetsItAside) {
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
   EXPECT_TRUE(host_.is_empty());
   host_.probe_report.clear();
-  const Lease next = host_.start("db", 4);
+  const ledger::Lease next = host_.start("db", 4);
   EXPECT_NE(next.rails[0].address, lease.rails[0].address);
   EXPECT_TRUE(succeeds(attach(next)));
 }
 
 TEST_F(DuplicateTest, StartsWhenTheProbeNeverAnswers) {
   host_.env.start_probe = [](const std::string&) {};
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(succeeds(attach(lease)));
 }
 
 TEST_F(DuplicateTest, DoesNotAskWhereItIsTurnedOff) {
   host_.config.network.duplicate_probe = milliseconds(0);
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(host_.probed.empty());
   EXPECT_TRUE(succeeds(attach(lease)));
 }
@@ -124,14 +124,15 @@ TEST_F(DuplicateTest, DoesNotAskWhereItIsTurnedOff) {
 using RefreshTest = AttachedTest;
 
 TEST_F(RefreshTest, FollowsAPartitionThatWasRelocated) {
-  Lease lease = start_and_attach();
-  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kSame);
-  const std::string path = lease_dir(host_.env.run_dir, lease.id) + "/ipuof.conf";
+  ledger::Lease lease = start_and_attach();
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kSame);
+  const std::string path = inject::lease_dir(host_.env.run_dir, lease.id) + "/ipuof.conf";
   const base::Fd seen_by_container = base::open_at(AT_FDCWD, path, O_RDONLY).take();
   host_.controller.set_address(0, "10.5.1.77");
-  const auto moved = refresh_lease(host_.env, lease, test::HookHost::soon());
+  const auto moved = lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon());
   ASSERT_TRUE(succeeds(moved));
-  EXPECT_EQ(moved.value(), Refreshed::kMoved);
+  EXPECT_EQ(moved.value(), lifecycle::network::Refreshed::kMoved);
   EXPECT_EQ(netns::to_string(host_.stored(lease).devices[0].address), "10.5.1.77");
   const std::string routes = ip_in(init_, "route show dev roce0");
   EXPECT_THAT(routes, HasSubstr("10.5.1.77 proto static scope link"));
@@ -139,27 +140,31 @@ TEST_F(RefreshTest, FollowsAPartitionThatWasRelocated) {
   // A bind mount shows the file that was mounted, not one that took its name.
   EXPECT_THAT(base::read_all(seen_by_container.get(), 1 << 16, "ipuof.conf").take(),
               HasSubstr("10.5.1.77"));
-  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kSame);
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kSame);
 }
 
 TEST_F(RefreshTest, EndsWhatAnEarlierOneThatWasCutShortBegan) {
-  Lease lease = start_and_attach();
+  ledger::Lease lease = start_and_attach();
   host_.controller.set_address(0, "10.5.1.77");
-  std::vector<LeasedIpu> moved = lease.devices;
+  std::vector<ledger::LeasedIpu> moved = lease.devices;
   moved[0].address = netns::parse_address("10.5.1.77").take();
   ASSERT_TRUE(succeeds(host_.env.ledger.relocated(lease, moved)));
-  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kMoved);
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kMoved);
   EXPECT_THAT(ip_in(init_, "route show dev roce0"), HasSubstr("10.5.1.77 "));
-  EXPECT_THAT(read_lease_file(host_.env.run_dir, lease.id, "ipuof.conf").value(),
+  EXPECT_THAT(inject::read_lease_file(host_.env.run_dir, lease.id, "ipuof.conf").value(),
               HasSubstr("10.5.1.77"));
-  EXPECT_EQ(refresh_lease(host_.env, lease, test::HookHost::soon()).value(), Refreshed::kSame);
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kSame);
 }
 
 TEST_F(RefreshTest, SaysWhenNoInterfaceReachesTheNewPlace) {
-  Lease lease = start_and_attach();
+  ledger::Lease lease = start_and_attach();
   host_.controller.set_address(0, "10.7.1.77");
-  EXPECT_TRUE(test::fails(refresh_lease(host_.env, lease, test::HookHost::soon()),
-                          Code::kUnsupported, "10.7.1.77"));
+  EXPECT_TRUE(
+      test::fails(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()),
+                  Code::kUnsupported, "10.7.1.77"));
   EXPECT_EQ(netns::to_string(host_.stored(lease).devices[0].address), "10.5.1.1");
 }
 
@@ -197,7 +202,7 @@ class GidTest : public AttachedTest {
 
 TEST_F(GidTest, PublishesTheIndexOfTheAddress) {
   set_gid(7, "0000:0000:0000:0000:0000:0000:0000:0000");
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(lease_file(host_, lease)["rails"][0]["rdma"]["gid_index"].is_null());
   set_gid(7, gid_of(lease.rails[0].address));
   ASSERT_TRUE(succeeds(attach(lease)));
@@ -210,7 +215,7 @@ TEST_F(GidTest, PublishesTheIndexOfTheAddress) {
 
 TEST_F(GidTest, RefusesAContainerWhoseGidNeverComes) {
   set_gid(1, "0000:0000:0000:0000:0000:0000:0000:0000");
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(test::fails(attach(lease), Code::kTimeout, "no RoCE v2 GID"));
   EXPECT_THAT(init_.interfaces(), Not(HasSubstr("roce0:")));
   EXPECT_TRUE(host_.is_empty());
@@ -248,20 +253,20 @@ class FunctionTest : public AttachedTest {
     ip("link add vf0 type veth peer name fabric-vf0");
     ip("link set fabric-vf0 up");
     ip("link set vf0 up");
-    RailConfig& rail = host_.config.network.rails[0];
+    config::RailConfig& rail = host_.config.network.rails[0];
     rail.parent.clear();
     rail.functions = {"vf0", "vf9"};  // one that is not there
   }
   // The folder of kept namespaces is a mount of its own, which stays.
   void TearDown() override {
-    (void)::umount2(kept_namespaces(host_.env).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+    (void)::umount2(lifecycle::kept_namespaces(host_.env).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
     AttachedTest::TearDown();
   }
 };
 
 TEST_F(FunctionTest, IsMovedIntoTheContainerAndGivenBack) {
   const std::string before = ip("-o link show vf0");
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_EQ(lease.rails[0].parent, "vf0");
   ASSERT_TRUE(succeeds(attach(lease)));
   EXPECT_THAT(ip_in(init_, "address show roce0"),
@@ -274,7 +279,7 @@ TEST_F(FunctionTest, IsMovedIntoTheContainerAndGivenBack) {
 }
 
 TEST_F(FunctionTest, IsForOneContainerAtATime) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(test::fails(host_.prepare("db", 4), Code::kBusy, "web"));
   ASSERT_TRUE(succeeds(attach(lease)));
   EXPECT_TRUE(test::fails(host_.prepare("db", 4), Code::kBusy, "web"));
@@ -284,7 +289,7 @@ TEST_F(FunctionTest, IsForOneContainerAtATime) {
 
 TEST_F(FunctionTest, IsOfTheHostAgainWhenTheContainerCouldNotBeAttached) {
   ip(str("link add roce0 netns ", init_.pid(), " type veth peer name other0"));
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   EXPECT_TRUE(test::fails(attach(lease), Code::kExists, "roce0"));
   EXPECT_THAT(ip("-o link show vf0"), HasSubstr("vf0"));
   EXPECT_TRUE(host_.is_empty());

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "hook/lifecycle/network.h"
+#include "hook/lifecycle/network/network.h"
 #include "tests/kernel/hook/attached.h"
 
 namespace hook {
@@ -32,16 +32,16 @@ class SharedNetworkTest : public AttachedTest {
     side_ = host_.stored(side_);
   }
   [[nodiscard]] std::string routes() const { return ip_in(side_init_, "route show dev roce0"); }
-  static std::string machine_of(const Lease& lease) {
+  static std::string machine_of(const ledger::Lease& lease) {
     return netns::to_string(lease.devices.front().address);
   }
-  void expect_routes_to(const Lease& in, const Lease& out) {
+  void expect_routes_to(const ledger::Lease& in, const ledger::Lease& out) {
     EXPECT_THAT(routes(), HasSubstr(str(machine_of(in), " proto static scope link")));
     EXPECT_THAT(routes(), Not(HasSubstr(str(machine_of(out), " proto static scope link"))));
   }
 
-  Lease web_;
-  Lease side_;
+  ledger::Lease web_;
+  ledger::Lease side_;
   Init side_init_{"side", &init_};
 };
 
@@ -60,19 +60,23 @@ TEST_F(SharedNetworkTest, AreAttachedAnewWhereTheOtherTookThemAwayBeforeItRan) {
   ASSERT_TRUE(succeeds(prepare_in("side", init_, 4)));
   side_ = host_.lease_of("side");
   const base::ProcessId init = base::identify_process(side_init_.pid()).take();
-  ASSERT_TRUE(succeeds(connect_lease(host_.env, side_, init, test::HookHost::soon())));
+  ASSERT_TRUE(
+      succeeds(lifecycle::network::connect_lease(host_.env, side_, init, test::HookHost::soon())));
   ASSERT_TRUE(succeeds(poststop(web_)));
   int changes = 0;
   const auto change = [&] {
     ++changes;
     return Status();
   };
-  EXPECT_EQ(if_connected(host_.env, side_, test::HookHost::soon(), change).value(), Connected::kNo);
+  EXPECT_EQ(
+      lifecycle::network::if_connected(host_.env, side_, test::HookHost::soon(), change).value(),
+      lifecycle::network::Connected::kNo);
   EXPECT_EQ(changes, 0);
   ASSERT_TRUE(succeeds(attach(host_.stored(side_), side_init_)));
   side_ = host_.stored(side_);
-  EXPECT_EQ(if_connected(host_.env, side_, test::HookHost::soon(), change).value(),
-            Connected::kYes);
+  EXPECT_EQ(
+      lifecycle::network::if_connected(host_.env, side_, test::HookHost::soon(), change).value(),
+      lifecycle::network::Connected::kYes);
   EXPECT_EQ(changes, 1);
   EXPECT_THAT(side_init_.interfaces(), HasSubstr("roce0:"));
 }
@@ -110,10 +114,12 @@ TEST_F(SharedNetworkTest, KeepTheInterfaceWhenTheSecondEnds) {
 TEST_F(SharedNetworkTest, AreReconciledOneByOne) {
   start_two();
   init_.end();  // the namespace lives on with the other container
-  EXPECT_EQ(reconcile(host_.env, test::HookHost::soon()).value().released.size(), 1U);
+  EXPECT_EQ(lifecycle::end::reconcile(host_.env, test::HookHost::soon()).value().released.size(),
+            1U);
   expect_routes_to(side_, web_);
   side_init_.end();
-  EXPECT_EQ(reconcile(host_.env, test::HookHost::soon()).value().released.size(), 1U);
+  EXPECT_EQ(lifecycle::end::reconcile(host_.env, test::HookHost::soon()).value().released.size(),
+            1U);
   EXPECT_TRUE(host_.is_empty());
   EXPECT_EQ(host_.ledger.held_addresses(kParent).value(), 0U);
 }
@@ -161,7 +167,7 @@ class PodTest : public SharedNetworkTest {
 
 TEST_F(PodTest, SharesThePartitionOfItsSandbox) {
   start_pod();
-  EXPECT_EQ(side_.origin, Origin::kJoined);
+  EXPECT_EQ(side_.origin, ledger::Origin::kJoined);
   EXPECT_EQ(side_.partition, web_.partition);
   EXPECT_EQ(side_.devices, web_.devices);
   EXPECT_EQ(side_.rails, web_.rails);
@@ -182,7 +188,7 @@ TEST_F(PodTest, KeepsThePartitionWhenTheSandboxIsFirstToDie) {
   ASSERT_TRUE(succeeds(poststop(web_)));
   EXPECT_THAT(host_.partitions(), testing::ElementsAre(web_.partition));
   EXPECT_THAT(routes(), HasSubstr(machine_of(side_)));
-  EXPECT_EQ(host_.stored(side_).origin, Origin::kOwn);
+  EXPECT_EQ(host_.stored(side_).origin, ledger::Origin::kOwn);
   ASSERT_TRUE(succeeds(poststop(side_)));
   EXPECT_TRUE(host_.is_empty());
 }
@@ -192,7 +198,7 @@ TEST_F(PodTest, TakesAContainerThatIsStartedAgain) {
   ASSERT_TRUE(succeeds(poststop(side_)));
   const Init again("side", &init_);
   ASSERT_TRUE(succeeds(prepare_in("side", init_, 4, kOfThePod)));
-  const Lease lease = host_.lease_of("side");
+  const ledger::Lease lease = host_.lease_of("side");
   ASSERT_TRUE(succeeds(attach(lease, again)));
   EXPECT_EQ(lease.partition, web_.partition);
   ASSERT_TRUE(succeeds(poststop(lease)));
@@ -212,7 +218,7 @@ TEST_F(PodTest, IsNotJoinedByAnAnnotationFromOutsideOfItsNetwork) {
   const Init stranger("side");
   ASSERT_TRUE(succeeds(prepare_in("side", stranger, 4, kOfThePod)));
   side_ = host_.lease_of("side");
-  EXPECT_EQ(side_.origin, Origin::kOwn);
+  EXPECT_EQ(side_.origin, ledger::Origin::kOwn);
   EXPECT_NE(side_.partition, web_.partition);
   EXPECT_NE(side_.attachment, web_.attachment);
 }
@@ -235,7 +241,7 @@ TEST_F(SharedNetworkTest, MayBeStartedAtTheSameTime) {
 
 TEST_F(PodTest, GivesAContainerItsOwnWhereTheSandboxHasNone) {
   ASSERT_TRUE(succeeds(prepare_in("side", init_, 4, kOfThePod)));
-  EXPECT_EQ(host_.lease_of("side").origin, Origin::kOwn);
+  EXPECT_EQ(host_.lease_of("side").origin, ledger::Origin::kOwn);
 }
 
 }  // namespace

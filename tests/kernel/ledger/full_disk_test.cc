@@ -14,11 +14,11 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
-#include "hook/ledger/reserve.h"
+#include "hook/ledger/internal/reserve.h"
 #include "tests/support/requires.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -62,20 +62,20 @@ class FullDisk : public testing::Test {
   }
   static bool has_reserve(const std::string& path) {
     struct stat status {};
-    return ::stat(reserve_file(path).c_str(), &status) == 0 && status.st_blocks > 0;
+    return ::stat(ledger::reserve_file(path).c_str(), &status) == 0 && status.st_blocks > 0;
   }
-  Intent intent(int number) const {
+  ledger::Intent intent(int number) const {
     return {str("job", number),
             "/b",
             "",
-            {"pod64", Provider::kVipu, "10.1.3.101:8090"},
+            {"pod64", config::Provider::kVipu, "10.1.3.101:8090"},
             {rail("ens1f0", "10.5.0.0/16", "10.5.200.0", "10.5.209.255")},
             1,
             {1, 1}};
   }
-  Lease run(Ledger& ledger, int number) {
-    const Intent what = intent(number);
-    Lease lease = ledger.acquire(what).take();
+  ledger::Lease run(ledger::Ledger& ledger, int number) {
+    const ledger::Intent what = intent(number);
+    ledger::Lease lease = ledger.acquire(what).take();
     EXPECT_TRUE(test::succeeds(ledger.allocated(
         lease, {ipu("10.5.1.1", static_cast<uint32_t>(number))}, {}, {{what.rails[0], "roce0"}})));
     EXPECT_TRUE(test::succeeds(ledger.attaching(lease, {2, 2}, {{1, 2, 3}, 4, 5})));
@@ -88,18 +88,18 @@ class FullDisk : public testing::Test {
 TEST_F(FullDisk, RefusesNewLeasesAndRecordsEachRelease) {
   on_small_disk([this] {
     const std::string path = dir_ / "state/ledger.db";
-    Ledger ledger = Ledger::open(path).take();
-    std::vector<Lease> leases;
+    ledger::Ledger ledger = ledger::Ledger::open(path).take();
+    std::vector<ledger::Lease> leases;
     for (int number = 0; number < kLeases; ++number) leases.push_back(run(ledger, number));
     fill();
     // The first that does not fit gives the reserve up; then new ones are refused at once.
-    for (Lease& lease : leases) {
+    for (ledger::Lease& lease : leases) {
       ASSERT_TRUE(test::succeeds(ledger.releasing(lease, {4, 4}, "")));
       ASSERT_TRUE(test::succeeds(ledger.note_obstacle(lease, "the controller is down")));
       ASSERT_TRUE(test::succeeds(ledger.released(lease)));
     }
     EXPECT_TRUE(ledger.live().take().empty());
-    EXPECT_TRUE(check_ledger(path).take().empty());
+    EXPECT_TRUE(ledger::check_ledger(path).take().empty());
     EXPECT_FALSE(has_reserve(path)) << "this test needs more leases";
     EXPECT_TRUE(test::fails(ledger.acquire(intent(kLeases)), Code::kBusy, "is full"));
   });
@@ -109,17 +109,17 @@ TEST_F(FullDisk, RefusesNewLeasesAndRecordsEachRelease) {
 TEST_F(FullDisk, IsOpenedAndReleasesWhereNothingIsLeft) {
   on_small_disk([this] {
     const std::string path = dir_ / "state/ledger.db";
-    Lease lease;
+    ledger::Lease lease;
     {
-      Ledger ledger = Ledger::open(path).take();
+      ledger::Ledger ledger = ledger::Ledger::open(path).take();
       lease = run(ledger, 1);
     }
     ASSERT_TRUE(test::succeeds(base::remove_file(path + "-shm")));
     fill();
-    base::Result<Ledger> ledger = Ledger::open(path);
+    base::Result<ledger::Ledger> ledger = ledger::Ledger::open(path);
     ASSERT_TRUE(test::succeeds(ledger));
     EXPECT_FALSE(has_reserve(path));
-    Ledger other = Ledger::open(path).take();
+    ledger::Ledger other = ledger::Ledger::open(path).take();
     EXPECT_FALSE(has_reserve(path)) << "who only opens it takes no space back";
     ASSERT_TRUE(test::succeeds(ledger.value().releasing(lease, {4, 4}, "")));
     ASSERT_TRUE(test::succeeds(ledger.value().released(lease)));
@@ -130,20 +130,20 @@ TEST_F(FullDisk, IsOpenedAndReleasesWhereNothingIsLeft) {
 TEST_F(FullDisk, KeepsWhatRunsAndTellsWhoStarts) {
   on_small_disk([this] {
     const std::string path = dir_ / "state/ledger.db";
-    Ledger ledger = Ledger::open(path).take();
-    const Lease running = run(ledger, 1);
-    ASSERT_EQ(::truncate(reserve_file(path).c_str(), 0), 0);
+    ledger::Ledger ledger = ledger::Ledger::open(path).take();
+    const ledger::Lease running = run(ledger, 1);
+    ASSERT_EQ(::truncate(ledger::reserve_file(path).c_str(), 0), 0);
     fill();
     EXPECT_TRUE(
         test::fails(ledger.acquire(intent(2)), Code::kBusy, "is full; free at least 1 MiB"));
-    Ledger other = Ledger::open(path).take();
+    ledger::Ledger other = ledger::Ledger::open(path).take();
     EXPECT_TRUE(test::fails(other.acquire(intent(2)), Code::kBusy, "running containers go on"));
     EXPECT_EQ(other.live().take().size(), 1U);
-    EXPECT_EQ(other.find(running.id).take().value().state, LeaseState::kRunning);
+    EXPECT_EQ(other.find(running.id).take().value().state, ledger::LeaseState::kRunning);
     ASSERT_TRUE(test::succeeds(base::remove_file(dir_ / "filler")));
     EXPECT_TRUE(test::succeeds(ledger.acquire(intent(2))));
   });
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

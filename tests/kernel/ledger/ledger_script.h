@@ -14,11 +14,11 @@
 #include "tests/support/outcome.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 
 class LedgerScript {
  public:
-  LedgerScript(Ledger& ledger, int64_t& now) : ledger_(ledger), now_(now) {}
+  LedgerScript(ledger::Ledger& ledger, int64_t& now) : ledger_(ledger), now_(now) {}
 
   // Makes COUNT changes: a first of each kind, then by chance. DONE is called after each commit.
   void run(int count, const std::function<void()>& done) {
@@ -31,7 +31,7 @@ class LedgerScript {
         [this] { relocate(); },       [this] { duplicate(); },
         [this] { take_warm(); },      [this] { release_one(); },
         [this] { hold(); },           [this] { free_one(); },
-        [this] { leave(); },          [this] { remove_partition(); },
+        [this] { leave(); },          [this] { lifecycle::partitions::remove_partition(); },
         [this] { adopt(); },          [this] { forget(); }};
     for (int change = 0; change < count; ++change) {
       now_ += 700;
@@ -46,12 +46,14 @@ class LedgerScript {
     EXPECT_TRUE(test::succeeds(result));
     done_();
   }
-  Intent intent() { return {str_of("web"), "/run/bundle", "", pool_, {rail_}, 2, {4211, 99}}; }
+  ledger::Intent intent() {
+    return {str_of("web"), "/run/bundle", "", pool_, {rail_}, 2, {4211, 99}};
+  }
   std::string str_of(const char* prefix) { return prefix + std::to_string(++names_); }
   // A live lease in one of these states; null if there is none.
-  Lease* find(std::initializer_list<LeaseState> states) {
-    for (Lease& lease : leases_) {
-      for (const LeaseState state : states) {
+  ledger::Lease* find(std::initializer_list<ledger::LeaseState> states) {
+    for (ledger::Lease& lease : leases_) {
+      for (const ledger::LeaseState state : states) {
         if (lease.state == state) return &lease;
       }
     }
@@ -59,7 +61,7 @@ class LedgerScript {
   }
 
   void begin() {
-    base::Result<Lease> lease = ledger_.acquire(intent());
+    base::Result<ledger::Lease> lease = ledger_.acquire(intent());
     must(lease);
     leases_.push_back(std::move(lease).take());
   }
@@ -69,61 +71,63 @@ class LedgerScript {
   }
   void named_lease() {
     if (named_.empty()) return name_partition();
-    Intent what = intent();
-    what.named = NamedPartition{named_.back(), {}};
-    base::Result<Lease> lease = ledger_.acquire(what);
+    ledger::Intent what = intent();
+    what.named = ledger::NamedPartition{named_.back(), {}};
+    base::Result<ledger::Lease> lease = ledger_.acquire(what);
     if (!lease.ok()) return;  // another has it
     done_();
     leases_.push_back(std::move(lease).take());
   }
   void allocate() {
-    Lease* const lease = find({LeaseState::kIntent});
+    ledger::Lease* const lease = find({ledger::LeaseState::kIntent});
     if (lease == nullptr) return begin();
     const uint32_t first = 2 * ++blocks_;
     must(ledger_.allocated(*lease, {ipu("10.5.1.1", first), ipu("10.5.1.1", first + 1)},
                            {rail_.subnet}, {{rail_, "roce0"}}));
   }
   void attach() {
-    Lease* const lease = find({LeaseState::kAllocated});
+    ledger::Lease* const lease = find({ledger::LeaseState::kAllocated});
     if (lease == nullptr) return allocate();
     must(ledger_.attaching(*lease, {4213, 7}, {{4, ++names_, names_}, 3, 77}));
   }
   void run_one() {
-    Lease* const lease = find({LeaseState::kAllocated});
+    ledger::Lease* const lease = find({ledger::LeaseState::kAllocated});
     if (lease == nullptr || lease->netns_id < 0) return attach();
     must(ledger_.running(*lease, {4214, 8}));
   }
   void relocate() {
-    Lease* const lease = find({LeaseState::kRunning});
+    ledger::Lease* const lease = find({ledger::LeaseState::kRunning});
     if (lease == nullptr) return run_one();
     const uint32_t first = 2 * ++blocks_;
     must(ledger_.relocated(*lease, {ipu("10.5.1.2", first), ipu("10.5.1.2", first + 1)}));
   }
   void duplicate() {
-    Lease* const lease = find({LeaseState::kAllocated, LeaseState::kRunning});
+    ledger::Lease* const lease =
+        find({ledger::LeaseState::kAllocated, ledger::LeaseState::kRunning});
     if (lease == nullptr) return allocate();
     must(ledger_.note_duplicate(*lease, "roce0", netns::parse_mac("52:54:00:00:00:99").take()));
   }
   void release_one() {
-    Lease* const lease = find({LeaseState::kRunning, LeaseState::kIntent, LeaseState::kAllocated});
+    ledger::Lease* const lease = find({ledger::LeaseState::kRunning, ledger::LeaseState::kIntent,
+                                       ledger::LeaseState::kAllocated});
     if (lease == nullptr) return begin();
     must(ledger_.releasing(*lease, {4215, 9}, ""));
   }
   void hold() {
-    Lease* const lease = find({LeaseState::kReleasing});
+    ledger::Lease* const lease = find({ledger::LeaseState::kReleasing});
     if (lease == nullptr) return release_one();
     must(ledger_.note_obstacle(*lease, "the controller is down"));
   }
   void free_one() {
-    Lease* const lease = find({LeaseState::kReleasing});
+    ledger::Lease* const lease = find({ledger::LeaseState::kReleasing});
     if (lease == nullptr) return release_one();
     must(ledger_.released(*lease));
   }
-  PartitionRecord record(const std::string& name, PartitionKind kind) {
-    PartitionRecord record;
+  ledger::PartitionRecord record(const std::string& name, ledger::PartitionKind kind) {
+    ledger::PartitionRecord record;
     record.pool = pool_.name;
     record.name = name;
-    record.source = source_of(pool_);
+    record.source = config::source_of(pool_);
     record.kind = kind;
     record.ipus = 2;
     record.owner = {4216, 10};
@@ -132,24 +136,25 @@ class LedgerScript {
   }
   void name_partition() {
     named_.push_back(str_of("p"));
-    must(ledger_.partitions().intend(record(named_.back(), PartitionKind::kNamed)));
-    must(ledger_.partitions().ready(record(named_.back(), PartitionKind::kNamed)));
+    must(ledger_.partitions().intend(record(named_.back(), ledger::PartitionKind::kNamed)));
+    must(ledger_.partitions().ready(record(named_.back(), ledger::PartitionKind::kNamed)));
   }
   void warm_partition() {
-    const PartitionRecord warm = record(str_of("w-"), PartitionKind::kWarm);
+    const ledger::PartitionRecord warm = record(str_of("w-"), ledger::PartitionKind::kWarm);
     must(ledger_.partitions().intend_warm(warm, 100));
     must(ledger_.partitions().ready(warm));
   }
   void remove_partition() {
     if (named_.empty()) return name_partition();
-    PartitionRecord gone = ledger_.partitions().find(pool_.name, named_.front()).take().value();
+    ledger::PartitionRecord gone =
+        ledger_.partitions().find(pool_.name, named_.front()).take().value();
     must(ledger_.partitions().removing(gone, {4217, 11}, vipu::Force::kYes));
     must(ledger_.partitions().removed(gone));
     named_.erase(named_.begin());
   }
   void adopt() {
     const uint32_t ipu_number = 2 * ++blocks_;
-    adopted_.push_back(record(str_of("theirs"), PartitionKind::kForeign));
+    adopted_.push_back(record(str_of("theirs"), ledger::PartitionKind::kForeign));
     must(ledger_.partitions().adopt(adopted_.back(), {ipu("10.5.1.3", ipu_number)}));
   }
   void forget() {
@@ -169,18 +174,18 @@ class LedgerScript {
     tickets_.pop_back();
   }
 
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   int64_t& now_;
   std::function<void()> done_;
   std::mt19937 random_{20261120};
-  const PoolConfig pool_{"pod64", Provider::kVipu, "10.1.3.101:8090"};
-  const RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.200");
-  std::vector<Lease> leases_;
+  const config::PoolConfig pool_{"pod64", config::Provider::kVipu, "10.1.3.101:8090"};
+  const config::RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.200");
+  std::vector<ledger::Lease> leases_;
   std::vector<std::string> named_;
-  std::vector<PartitionRecord> adopted_;
+  std::vector<ledger::PartitionRecord> adopted_;
   std::vector<int64_t> tickets_;
   uint64_t names_ = 0;
   uint32_t blocks_ = 0;
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -23,7 +23,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::str;
@@ -56,7 +56,7 @@ class ParallelLedger : public testing::Test {
 
   // Runs WORK in each process, on a ledger that it opened itself; what it returns are lines. The
   // lines of all.
-  std::vector<std::string> run(const std::function<std::string(Ledger&, int)>& work) {
+  std::vector<std::string> run(const std::function<std::string(ledger::Ledger&, int)>& work) {
     for (int i = 0; i < kProcesses; ++i) {
       const pid_t child = ::fork();
       if (child == 0) be_child(work, i);
@@ -80,8 +80,8 @@ class ParallelLedger : public testing::Test {
   }
 
   // Absent if no address is left.
-  std::optional<Lease> try_allocate(Ledger& ledger) {
-    base::Result<Lease> lease = ledger.acquire(intent_);
+  std::optional<ledger::Lease> try_allocate(ledger::Ledger& ledger) {
+    base::Result<ledger::Lease> lease = ledger.acquire(intent_);
     if (is_refused(lease)) return std::nullopt;
     must(lease);
     const base::Status allocated =
@@ -93,7 +93,7 @@ class ParallelLedger : public testing::Test {
     release(ledger, lease.value());
     return std::nullopt;
   }
-  static void release(Ledger& ledger, Lease& lease) {
+  static void release(ledger::Ledger& ledger, ledger::Lease& lease) {
     must(ledger.releasing(lease, {}, ""));
     must(ledger.released(lease));
   }
@@ -122,16 +122,18 @@ class ParallelLedger : public testing::Test {
 
   test::FilesInMemory files_;
   test::TempDir dir_;
-  Intent intent_{
-      "container", "/run/bundle", "", {"pod64", Provider::kVipu, "10.1.3.101:8090"}, {}, 1, {}};
+  ledger::Intent intent_{
+      "container", "/run/bundle", "", {"pod64", config::Provider::kVipu, "10.1.3.101:8090"}, {}, 1,
+      {}};
   Shared* shared_ = nullptr;
 
  private:
   std::string result_of(int process) { return dir_ / str("result-", process); }
-  [[noreturn]] void be_child(const std::function<std::string(Ledger&, int)>& work, int number) {
+  [[noreturn]] void be_child(const std::function<std::string(ledger::Ledger&, int)>& work,
+                             int number) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    base::Result<Ledger> ledger =
-        Ledger::open(dir_ / "state/ledger.db", [this] { return shared_->now.load(); });
+    base::Result<ledger::Ledger> ledger =
+        ledger::Ledger::open(dir_ / "state/ledger.db", [this] { return shared_->now.load(); });
     must(ledger);
     must(base::write_atomic(result_of(number), work(ledger.value(), number), {}));
     ::_exit(0);
@@ -141,10 +143,10 @@ class ParallelLedger : public testing::Test {
 
 TEST_F(ParallelLedger, NeverGivesAnAddressOrAMacTwice) {
   use_range("10.5.200.0", "10.5.235.39");
-  const std::vector<std::string> lines = run([this](Ledger& ledger, int) {
+  const std::vector<std::string> lines = run([this](ledger::Ledger& ledger, int) {
     std::string text;
     for (int i = 0; i < kLeases; ++i) {
-      const RailLease rail = try_allocate(ledger).value().rails.at(0);
+      const ledger::RailLease rail = try_allocate(ledger).value().rails.at(0);
       text += str(netns::to_string(rail.address), ' ', netns::to_string(rail.mac), '\n');
     }
     return text;
@@ -171,14 +173,14 @@ struct Hold {
 class ParallelReuse : public ParallelLedger {
  protected:
   // Takes and releases addresses, up to four at a time. The lines are holds.
-  std::string hold_and_release(Ledger& ledger, int number) {
+  std::string hold_and_release(ledger::Ledger& ledger, int number) {
     std::mt19937 random(static_cast<uint32_t>(number));
-    std::vector<Lease> held;
+    std::vector<ledger::Lease> held;
     std::string text;
     for (int taken = 0; taken < kLeases || !held.empty();) {
       shared_->now += static_cast<int64_t>(random() % 8);
       if (taken < kLeases && held.size() < 4) {
-        std::optional<Lease> lease = try_allocate(ledger);
+        std::optional<ledger::Lease> lease = try_allocate(ledger);
         if (lease) {
           held.push_back(std::move(*lease));
           ++taken;
@@ -188,7 +190,7 @@ class ParallelReuse : public ParallelLedger {
       }
       if (held.empty() || (taken < kLeases && random() % 2 == 0)) continue;
       std::swap(held[random() % held.size()], held.back());
-      Lease ending = std::move(held.back());
+      ledger::Lease ending = std::move(held.back());
       held.pop_back();
       text += str(netns::to_string(ending.rails.at(0).address), ' ', ending.changed_ms);
       release(ledger, ending);
@@ -215,8 +217,8 @@ class ParallelReuse : public ParallelLedger {
 
 TEST_F(ParallelReuse, GivesAnAddressAgainOnlyAfterItsQuarantine) {
   use_range("10.5.200.0", "10.5.200.63");
-  const auto holds =
-      parse(run([this](Ledger& ledger, int number) { return hold_and_release(ledger, number); }));
+  const auto holds = parse(
+      run([this](ledger::Ledger& ledger, int number) { return hold_and_release(ledger, number); }));
   int64_t reused = 0;
   for (const auto& [address, of_address] : holds) {
     for (size_t i = 1; i < of_address.size(); ++i, ++reused) {
@@ -229,4 +231,4 @@ TEST_F(ParallelReuse, GivesAnAddressAgainOnlyAfterItsQuarantine) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

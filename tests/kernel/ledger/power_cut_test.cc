@@ -14,11 +14,12 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
-#include "hook/ledger/schema.h"
+#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/kernel/ledger/ledger_script.h"
 #include "tests/kernel/ledger/recording_vfs.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::str;
@@ -64,8 +65,8 @@ struct Tally {
 
 class PowerCutTest : public testing::Test {
  protected:
-  Ledger open(const std::string& path) {
-    return Ledger::open(path, [this] { return now_; }).take();
+  ledger::Ledger open(const std::string& path) {
+    return ledger::Ledger::open(path, [this] { return now_; }).take();
   }
   Image files(const std::string& directory) {
     Image image;
@@ -78,11 +79,11 @@ class PowerCutTest : public testing::Test {
   // Makes CHANGES changes; what happened to the files, and what was seen.
   void record(int changes, Syncs syncs) {
     const std::string path = dir_ / "state/ledger.db";
-    { const Ledger made = open(path); }
+    { const ledger::Ledger made = open(path); }
     start_ = files(dir_ / "state");
     RecordingVfs vfs(syncs);
     {
-      Ledger ledger = open(path);
+      ledger::Ledger ledger = open(path);
       LedgerScript script(ledger, now_);
       seen_.push_back({0, content_of(path)});
       int done = 0;
@@ -103,8 +104,8 @@ class PowerCutTest : public testing::Test {
     const std::string path = put(image);
     std::string content;
     {
-      base::Result<Ledger> ledger = Ledger::open(path, [this] { return now_; });
-      if (!ledger.ok() || !check_ledger(path).value().empty()) {
+      base::Result<ledger::Ledger> ledger = ledger::Ledger::open(path, [this] { return now_; });
+      if (!ledger.ok() || !ledger::check_ledger(path).value().empty()) {
         ++tally.damaged;
         return;
       }
@@ -210,26 +211,26 @@ TEST_F(PowerCutTest, MigratesWhollyOrNotAtAll) {
   start_ = files(dir_ / "cut");
   {
     RecordingVfs vfs;
-    { const Ledger migrated = open(path); }
+    { const ledger::Ledger migrated = open(path); }
     events_ = vfs.events();
   }
   std::set<int64_t> versions;
   const Tally tally = each_image([&](const Image& image, size_t) {
     const std::string cut = put(image);
     versions.insert(number_in(cut, "PRAGMA user_version"));
-    ASSERT_TRUE(test::succeeds(Ledger::open(cut)));
-    EXPECT_TRUE(check_ledger(cut).value().empty());
+    ASSERT_TRUE(test::succeeds(ledger::Ledger::open(cut)));
+    EXPECT_TRUE(ledger::check_ledger(cut).value().empty());
     EXPECT_EQ(number_in(cut, "SELECT COUNT(*) FROM lease"), leases);
   });
   print("power cut in a migration", tally);
-  EXPECT_EQ(versions, (std::set<int64_t>{1, static_cast<int64_t>(std::size(kMigrations))}));
+  EXPECT_EQ(versions, (std::set<int64_t>{1, static_cast<int64_t>(std::size(ledger::kMigrations))}));
 }
 
 TEST_F(PowerCutTest, IsPaidForByOneSyncACommit) {
   const std::string path = dir_ / "state/ledger.db";
   constexpr int kCommits = 40;
   RecordingVfs vfs;
-  Ledger ledger = open(path);
+  ledger::Ledger ledger = open(path);
   const auto commit = [&] {
     const int64_t ticket = ledger.queue().enter({0, "pod64", "c", 1, {1, 1}, "b", 0, 1}).take();
     ASSERT_TRUE(test::succeeds(ledger.queue().leave(ticket)));
@@ -239,13 +240,13 @@ TEST_F(PowerCutTest, IsPaidForByOneSyncACommit) {
       return event.kind == FileEvent::Kind::kSync && event.file == file;
     });
   };
-  commit();  // the log has its header now
+  ledger::commit();  // the log has its header now
   const auto log_before = syncs(kLog);
   const auto database_before = syncs(kDatabase);
-  for (int i = 0; i < kCommits / 2; ++i) commit();
+  for (int i = 0; i < kCommits / 2; ++i) ledger::commit();
   EXPECT_EQ(syncs(kLog) - log_before, kCommits);
   EXPECT_EQ(syncs(kDatabase), database_before);
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

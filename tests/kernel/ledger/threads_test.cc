@@ -11,12 +11,13 @@
 #include <thread>
 
 #include "base/text.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/ledger.h"
 #include "tests/kernel/ledger/files_in_memory.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -52,13 +53,13 @@ class World {
   std::set<std::string> taken_;
 };
 
-Ledger open(const std::string& path, World& world) {
-  return Ledger::open(path, [&world] { return world.now.load(); }).take();
+ledger::Ledger open(const std::string& path, World& world) {
+  return ledger::Ledger::open(path, [&world] { return world.now.load(); }).take();
 }
 
 class Worker {
  public:
-  Worker(const std::string& path, World& world, const RailConfig& rail, int number)
+  Worker(const std::string& path, World& world, const config::RailConfig& rail, int number)
       : world_(world),
         ledger_(open(path, world)),
         rail_(rail),
@@ -72,14 +73,14 @@ class Worker {
  private:
   void round(int number) {
     world_.now += 50;
-    Waiter waiter;
+    ledger::Waiter waiter;
     waiter.resource = pool_.name;
     waiter.container = name_;
     const base::Result<int64_t> ticket = ledger_.queue().enter(waiter);
     ASSERT_TRUE(test::succeeds(ticket));
     if (random_() % 3 == 0) make_warm(str("w-", name_, "-", number));
-    const Intent intent{name_, "/run/bundle", "", pool_, {rail_}, 1, {}};
-    base::Result<Lease> lease = ledger_.acquire(intent);
+    const ledger::Intent intent{name_, "/run/bundle", "", pool_, {rail_}, 1, {}};
+    base::Result<ledger::Lease> lease = ledger_.acquire(intent);
     if (lease.ok()) {
       hold(lease.value());
     } else {
@@ -91,24 +92,24 @@ class Worker {
   }
 
   void make_warm(const std::string& name) {
-    PartitionRecord record;
+    ledger::PartitionRecord record;
     record.pool = pool_.name;
     record.name = name;
-    record.source = source_of(pool_);
-    record.kind = PartitionKind::kWarm;
+    record.source = config::source_of(pool_);
+    record.kind = ledger::PartitionKind::kWarm;
     record.ipus = 1;
     const auto room = ledger_.partitions().intend_warm(record, 3);
     ASSERT_TRUE(test::succeeds(room));
-    if (room.value() == Partitions::Room::kNo) return;
+    if (room.value() == ledger::Partitions::Room::kNo) return;
     EXPECT_TRUE(test::succeeds(ledger_.partitions().ready(record)));
     ++world_.warm_made;
   }
 
   // The whole life of a lease. An IPU or an address may be another thread's at the moment.
-  void hold(Lease& lease) {
-    const base::Result<Ledger::Taken> warm = ledger_.take_warm(lease);
+  void hold(ledger::Lease& lease) {
+    const base::Result<ledger::Ledger::Taken> warm = ledger_.take_warm(lease);
     ASSERT_TRUE(test::succeeds(warm));
-    if (warm.value() == Ledger::Taken::kYes) {
+    if (warm.value() == ledger::Ledger::Taken::kYes) {
       world_.take(lease.partition);  // for ever: its name is given once
       ++world_.warm_taken;
     }
@@ -126,8 +127,8 @@ class Worker {
     EXPECT_TRUE(test::succeeds(ledger_.released(lease)));
   }
 
-  void use(Lease& lease) {
-    const RailLease& rail = lease.rails.at(0);
+  void use(ledger::Lease& lease) {
+    const ledger::RailLease& rail = lease.rails.at(0);
     const std::vector<std::string> all = {netns::to_string(rail.address),
                                           netns::to_string(rail.mac),
                                           str("IPU ", lease.devices.at(0).device)};
@@ -138,10 +139,10 @@ class Worker {
   }
 
   World& world_;
-  Ledger ledger_;
-  const RailConfig rail_;
+  ledger::Ledger ledger_;
+  const config::RailConfig rail_;
   const std::string name_;
-  const PoolConfig pool_{"pod64", Provider::kVipu, "10.1.3.101:8090"};
+  const config::PoolConfig pool_{"pod64", config::Provider::kVipu, "10.1.3.101:8090"};
   std::mt19937 random_;
 };
 
@@ -157,11 +158,11 @@ class ThreadsOnOneLedger : public testing::Test {
   test::FilesInMemory files_;
   test::TempDir dir_;
   const std::string path_ = dir_ / "state/ledger.db";
-  const RailConfig rail_{"ens1f0",
-                         {},
-                         netns::parse_prefix("10.5.0.0/16").take(),
-                         netns::parse_address("10.5.200.1").take(),
-                         netns::parse_address(str("10.5.200.", kRange)).take()};
+  const config::RailConfig rail_{"ens1f0",
+                                 {},
+                                 netns::parse_prefix("10.5.0.0/16").take(),
+                                 netns::parse_address("10.5.200.1").take(),
+                                 netns::parse_address(str("10.5.200.", kRange)).take()};
   World world_;
 };
 
@@ -174,12 +175,12 @@ TEST_F(ThreadsOnOneLedger, GetNothingTwiceAndLeaveItConsistent) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(integrity(), "ok");
-  Ledger ledger = open(path_, world_);
+  ledger::Ledger ledger = open(path_, world_);
   EXPECT_THAT(ledger.live().take(), IsEmpty());
   EXPECT_THAT(ledger.queue().list().take(), IsEmpty());
   const size_t warm_left = ledger.partitions().all().take().size();
   EXPECT_EQ(warm_left, static_cast<size_t>(world_.warm_made - world_.warm_taken));
-  const Ledger::RailUse use = ledger.use_of(rail_).take();
+  const ledger::Ledger::RailUse use = ledger.use_of(rail_).take();
   EXPECT_EQ(use.held, 0U);
   EXPECT_EQ(use.free + use.quarantined, kRange);
   // All of it has happened.
@@ -189,4 +190,4 @@ TEST_F(ThreadsOnOneLedger, GetNothingTwiceAndLeaveItConsistent) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

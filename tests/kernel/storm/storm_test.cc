@@ -19,11 +19,11 @@
 #include "base/json.h"
 #include "base/scope.h"
 #include "base/text.h"
-#include "hook/lifecycle/partitions.h"
-#include "hook/lifecycle/release.h"
-#include "hook/lifecycle/turn.h"
-#include "hook/lifecycle/warm.h"
-#include "hook/oci/spec.h"
+#include "hook/container/oci/spec.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/queue_turn.h"
 #include "tests/kernel/storm/worker.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -97,14 +97,14 @@ class Storm : public testing::Test {
   }
 
   void configure(const std::string& address) {
-    hook::PoolConfig pool;
+    hook::config::PoolConfig pool;
     pool.name = "pod256";
     pool.controller = address;
     pool.timeout = milliseconds(5000);
     pool.warm = {{4, 2}, {1, 2}};
     setting_.config.pools = {pool};
-    setting_.config.network.rdma = hook::RdmaMode::kOff;
-    hook::RailConfig rail;
+    setting_.config.network.rdma = hook::config::RdmaMode::kOff;
+    hook::config::RailConfig rail;
     rail.parent = "rail0";
     rail.subnet = netns::parse_prefix("10.5.0.0/16").take();
     rail.first = netns::parse_address("10.5.200.1").take();
@@ -116,7 +116,7 @@ class Storm : public testing::Test {
     setting_.bundles = dir_ / "bundles";
     setting_.client = PROGRAM_DIR "/ipu-vipu-client";
     setting_.template_config =
-        base::read_file(TEST_DATA_DIR "/docker-config.json", hook::kMaxSpecBytes).take();
+        base::read_file(TEST_DATA_DIR "/docker-config.json", hook::oci::kMaxSpecBytes).take();
     ASSERT_TRUE(test::succeeds(base::ensure_dir(setting_.bundles, 0700)));
   }
 
@@ -215,24 +215,26 @@ TEST_F(Storm, LeavesControllerLedgerAndHostInAgreement) {
   calm_down();
 
   // One reconcile, as the next start would do it, and the operator takes back what was kept ready.
-  hook::Ledger ledger = hook::Ledger::open(setting_.ledger).take();
-  hook::Env env = make_env(setting_, ledger);
-  const auto reconciled = hook::reconcile(env, Deadline::after(milliseconds(60'000)));
+  hook::ledger::Ledger ledger = hook::ledger::Ledger::open(setting_.ledger).take();
+  hook::lifecycle::Env env = make_env(setting_, ledger);
+  const auto reconciled =
+      hook::lifecycle::end::reconcile(env, Deadline::after(milliseconds(60'000)));
   ASSERT_TRUE(test::succeeds(reconciled));
   for (const base::Error& error : reconciled.value().obstacles) ADD_FAILURE() << error.message();
-  hook::PoolConfig no_warm = setting_.config.pools[0];
+  hook::config::PoolConfig no_warm = setting_.config.pools[0];
   no_warm.warm.clear();
-  const auto given_back = hook::refill(env, no_warm, Deadline::after(milliseconds(30'000)));
+  const auto given_back =
+      hook::lifecycle::partitions::refill(env, no_warm, Deadline::after(milliseconds(30'000)));
   ASSERT_TRUE(test::succeeds(given_back));
-  for (const hook::PartitionRecord& record : ledger.partitions().all().take()) {
-    EXPECT_EQ(record.kind, hook::PartitionKind::kNamed) << record.name;
-    EXPECT_TRUE(test::succeeds(hook::remove_partition(env, no_warm, record.name, vipu::Force::kYes,
-                                                      Deadline::after(milliseconds(20'000)))));
+  for (const hook::ledger::PartitionRecord& record : ledger.partitions().all().take()) {
+    EXPECT_EQ(record.kind, hook::ledger::PartitionKind::kNamed) << record.name;
+    EXPECT_TRUE(test::succeeds(hook::lifecycle::partitions::remove_partition(
+        env, no_warm, record.name, vipu::Force::kYes, Deadline::after(milliseconds(20'000)))));
   }
 
   EXPECT_EQ(ledger.live().take().size(), 0U);
   EXPECT_EQ(ledger.partitions().all().take().size(), 0U);
-  EXPECT_EQ(hook::waiting(env).take().size(), 0U);
+  EXPECT_EQ(hook::lifecycle::waiting(env).take().size(), 0U);
   const auto partitions = env.controller(no_warm)->list(Deadline::after(milliseconds(10'000)));
   ASSERT_TRUE(test::succeeds(partitions));
   for (const vipu::Partition& partition : partitions.value()) ADD_FAILURE() << partition.id;

@@ -13,11 +13,11 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "hook/lifecycle/attach.h"
-#include "hook/lifecycle/create.h"
-#include "hook/lifecycle/partitions.h"
-#include "hook/lifecycle/release.h"
-#include "hook/lifecycle/warm.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/start/attach.h"
+#include "hook/lifecycle/start/create.h"
 #include "vipu/process_controller.h"
 
 namespace storm {
@@ -81,48 +81,48 @@ class Worker {
 
   // Each step opens the ledger anew, as each program of the product does.
   void step() {
-    base::Result<hook::Ledger> ledger = hook::Ledger::open(setting_.ledger);
+    base::Result<hook::ledger::Ledger> ledger = hook::ledger::Ledger::open(setting_.ledger);
     if (!ledger.ok()) std::abort();
-    hook::Env env = make_env(setting_, ledger.value());
+    hook::lifecycle::Env env = make_env(setting_, ledger.value());
     const uint32_t dice = below(100);
     if (dice < 4) return refill(env);
     if (dice < 8) return make_named(env);
     start(env);
   }
 
-  void refill(hook::Env& env) {
-    const auto done = hook::refill(env, setting_.config.pools[0], soon());
+  void refill(hook::lifecycle::Env& env) {
+    const auto done = hook::lifecycle::partitions::refill(env, setting_.config.pools[0], soon());
     if (done.ok() && !done.value().made.empty()) ++tally_.refilled;
   }
 
-  void make_named(hook::Env& env) {
-    hook::NewPartition wanted{setting_.config.pools[0], {}};
+  void make_named(hook::lifecycle::Env& env) {
+    hook::lifecycle::partitions::NewPartition wanted{setting_.config.pools[0], {}};
     wanted.request.id = str("n-", ::getpid(), "-", ++count_);
     wanted.request.size = 2;
-    if (!hook::create_partition(env, wanted, soon()).ok()) return;
+    if (!hook::lifecycle::partitions::create_partition(env, wanted, soon()).ok()) return;
     maybe_die();
-    hook::Request request;
+    hook::request::Request request;
     request.partition = wanted.request.id;
     start(env, request);
     // What a fault keeps from being removed is removed at the end of the storm.
-    const auto removed =
-        hook::remove_partition(env, wanted.pool, wanted.request.id, vipu::Force::kYes, soon());
+    const auto removed = hook::lifecycle::partitions::remove_partition(
+        env, wanted.pool, wanted.request.id, vipu::Force::kYes, soon());
     if (removed.ok()) ++tally_.named;
   }
 
-  void start(hook::Env& env) {
-    hook::Request request;
+  void start(hook::lifecycle::Env& env) {
+    hook::request::Request request;
     request.ipus = 1U << below(6);
     if (below(4) != 0) request.wait = milliseconds(below(4000));
     start(env, request);
   }
 
-  void start(hook::Env& env, const hook::Request& request) {
+  void start(hook::lifecycle::Env& env, const hook::request::Request& request) {
     const std::string name = str("container-", ::getpid(), "-", ++count_);
-    base::Result<hook::Bundle> bundle = make_bundle(name);
+    base::Result<hook::inject::Bundle> bundle = make_bundle(name);
     if (!bundle.ok()) std::abort();
-    const base::Status prepared =
-        hook::prepare_container(env, setting_.config, request, name, bundle.value());
+    const base::Status prepared = hook::lifecycle::start::prepare_container(
+        env, setting_.config, request, name, bundle.value());
     if (prepared.ok()) {
       maybe_die();
       live(env, name);
@@ -135,25 +135,29 @@ class Worker {
   }
 
   // The container's life, and its end: by poststop, twice, or by nobody.
-  void live(hook::Env& env, const std::string& name) {
-    const base::Result<hook::Lease> lease = env.ledger.get(name);
+  void live(hook::lifecycle::Env& env, const std::string& name) {
+    const base::Result<hook::ledger::Lease> lease = env.ledger.get(name);
     if (!lease.ok()) return;
     const std::string& id = lease.value().id;
     {
       const Init init;
-      if (!hook::attach_container(env, id, hook::parse_state(init.state()), soon()).ok()) return;
+      if (!hook::lifecycle::start::attach_container(env, id, hook::oci::parse_state(init.state()),
+                                                    soon())
+               .ok())
+        return;
       ++tally_.started;
       base::sleep_for(milliseconds(below(60)), soon());
       maybe_die();
     }
-    for (uint32_t i = below(3); i > 0; --i) (void)hook::release_by_id(env, id, soon());
+    for (uint32_t i = below(3); i > 0; --i)
+      (void)hook::lifecycle::end::release_by_id(env, id, soon());
   }
 
-  base::Result<hook::Bundle> make_bundle(const std::string& name) {
+  base::Result<hook::inject::Bundle> make_bundle(const std::string& name) {
     const std::string path = str(setting_.bundles, "/", name);
     TRY(base::ensure_dir(path, 0700));
     TRY(base::write_atomic(str(path, "/config.json"), setting_.template_config, {0600, {}, {}}));
-    return hook::Bundle::open(path, "config.json");
+    return hook::inject::Bundle::open(path, "config.json");
   }
 
   const Setting& setting_;
@@ -164,26 +168,27 @@ class Worker {
 
 }  // namespace
 
-hook::Env make_env(const Setting& setting, hook::Ledger& ledger) {
-  const auto controller = [&setting](const hook::PoolConfig& pool) {
+hook::lifecycle::Env make_env(const Setting& setting, hook::ledger::Ledger& ledger) {
+  const auto controller = [&setting](const hook::config::PoolConfig& pool) {
     vipu::Endpoint endpoint;
     endpoint.address = pool.controller;
     return vipu::make_process_controller({setting.client, endpoint});
   };
-  hook::Env env{ledger,
-                controller,
-                [](const std::string&) { return hook::ControllerSecurity(); },
-                [](const std::string&) {},
-                [](const std::string&) {},
-                [&setting, &ledger] {
-                  hook::Env own = make_env(setting, ledger);
-                  hook::Scope due;
-                  due.due_only = true;
-                  (void)hook::reconcile(own, Deadline::after(milliseconds(5'000)), due);
-                },
-                hook::host_view("/sys"),
-                setting.run_dir,
-                "/usr/local/bin/ipu-container-hook"};
+  hook::lifecycle::Env env{ledger,
+                           controller,
+                           [](const std::string&) { return hook::config::ControllerSecurity(); },
+                           [](const std::string&) {},
+                           [](const std::string&) {},
+                           [&setting, &ledger] {
+                             hook::lifecycle::Env own = make_env(setting, ledger);
+                             hook::lifecycle::Scope due;
+                             due.due_only = true;
+                             (void)hook::lifecycle::end::reconcile(
+                                 own, Deadline::after(milliseconds(5'000)), due);
+                           },
+                           hook::lifecycle::host_view("/sys"),
+                           setting.run_dir,
+                           "/usr/local/bin/ipu-container-hook"};
   env.sysfs = str(setting.run_dir, "/no-sysfs");
   return env;
 }

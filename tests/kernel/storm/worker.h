@@ -24,7 +24,7 @@ struct Tally {
 };
 
 struct Setting {
-  hook::Config config;
+  hook::config::Config config;
   std::string ledger;   // path
   std::string run_dir;  // of the generated files
   std::string bundles;  // directory for bundles
@@ -36,6 +36,6 @@ struct Setting {
 [[noreturn]] void work(const Setting& setting, Tally& tally, uint32_t seed);
 
 // The Env of a worker, on LEDGER.
-[[nodiscard]] hook::Env make_env(const Setting& setting, hook::Ledger& ledger);
+[[nodiscard]] hook::lifecycle::Env make_env(const Setting& setting, hook::ledger::Ledger& ledger);
 
 }  // namespace storm

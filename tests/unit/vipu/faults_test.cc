@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault plans and users of the simulator.
-#include "vipu/simulator/faults.h"
+#include "cmd/vipu-simulator/model/faults.h"
 
 #include <gtest/gtest.h>
 
+#include "cmd/vipu-simulator/model/users.h"
 #include "tests/support/outcome.h"
-#include "vipu/simulator/users.h"
 
 namespace vipu::simulator {
 namespace {
 
 using base::Code;
 
-FaultPlan plan(const std::string& faults) {
-  base::Result<FaultPlan> parsed = FaultPlan::parse(R"({"faults":[)" + faults + "]}");
+vipu::simulator::FaultPlan plan(const std::string& faults) {
+  base::Result<vipu::simulator::FaultPlan> parsed =
+      vipu::simulator::FaultPlan::parse(R"({"faults":[)" + faults + "]}");
   EXPECT_TRUE(test::succeeds(parsed));
-  return parsed.ok() ? std::move(parsed).take() : FaultPlan();
+  return parsed.ok() ? std::move(parsed).take() : vipu::simulator::FaultPlan();
 }
 
-bool hits(FaultPlan& plan, const char* call, const char* partition = "") {
+bool hits(vipu::simulator::FaultPlan& plan, const char* call, const char* partition = "") {
   return plan.hit(call, partition).has_value();
 }
 
 TEST(FaultPlanTest, ReadsEveryKey) {
-  FaultPlan all =
+  vipu::simulator::FaultPlan all =
       plan(R"({"call":"CreatePartition","partition":"c-*","action":"lose_reply","delay":"2s",)"
            R"("status":"UNAVAILABLE","message":"m","skip":0,"times":0,"probability":1})");
-  const std::optional<Fault> fault = all.hit("CreatePartition", "c-1");
+  const std::optional<vipu::simulator::Fault> fault = all.hit("CreatePartition", "c-1");
   ASSERT_TRUE(fault.has_value());
-  EXPECT_EQ(fault->action, Action::kLoseReply);
+  EXPECT_EQ(fault->action, vipu::simulator::Action::kLoseReply);
   EXPECT_EQ(fault->delay, std::chrono::milliseconds(2000));
   EXPECT_EQ(fault->status, 14);
   EXPECT_EQ(fault->message, "m");
@@ -39,64 +40,70 @@ TEST(FaultPlanTest, KnowsEveryActionByItsName) {
   for (const char* name : {"status", "hang", "drop_before", "lose_reply", "disconnect", "garbage",
                            "error_state", "stuck_pending"}) {
     const std::string extra = name == std::string("status") ? R"(,"status":"INTERNAL")" : "";
-    FaultPlan one = plan(R"({"call":"*","action":")" + std::string(name) + "\"" + extra + "}");
-    const std::optional<Fault> fault = one.hit("ResetPartition", "p0");
+    vipu::simulator::FaultPlan one =
+        plan(R"({"call":"*","action":")" + std::string(name) + "\"" + extra + "}");
+    const std::optional<vipu::simulator::Fault> fault = one.hit("ResetPartition", "p0");
     ASSERT_TRUE(fault.has_value()) << name;
-    EXPECT_STREQ(name_of(fault->action), name);
+    EXPECT_STREQ(vipu::simulator::name_of(fault->action), name);
   }
 }
 
 TEST(FaultPlanTest, HitsSoManyCallsAfterThoseThatItSkips) {
-  FaultPlan some = plan(R"({"call":"GetVersion","skip":1,"times":2,"action":"hang"})");
+  vipu::simulator::FaultPlan some =
+      plan(R"({"call":"GetVersion","skip":1,"times":2,"action":"hang"})");
   std::string pattern;
   for (int i = 0; i < 5; ++i) pattern += hits(some, "GetVersion") ? 'x' : '.';
   EXPECT_EQ(pattern, ".xx..");
 }
 
 TEST(FaultPlanTest, HitsOneCallUnlessToldOtherwiseAndAllWithTimes0) {
-  FaultPlan once = plan(R"({"call":"*","action":"hang"})");
+  vipu::simulator::FaultPlan once = plan(R"({"call":"*","action":"hang"})");
   EXPECT_TRUE(hits(once, "GetVersion"));
   EXPECT_FALSE(hits(once, "GetVersion"));
-  FaultPlan ever = plan(R"({"call":"*","times":0,"action":"hang"})");
+  vipu::simulator::FaultPlan ever = plan(R"({"call":"*","times":0,"action":"hang"})");
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(hits(ever, "GetVersion"));
 }
 
 TEST(FaultPlanTest, MatchesCallsAndPartitions) {
-  FaultPlan exact = plan(R"({"call":"*","partition":"p1","times":0,"action":"hang"})");
+  vipu::simulator::FaultPlan exact =
+      plan(R"({"call":"*","partition":"p1","times":0,"action":"hang"})");
   EXPECT_TRUE(hits(exact, "RemovePartition", "p1"));
   EXPECT_FALSE(hits(exact, "RemovePartition", "p10"));
   EXPECT_FALSE(hits(exact, "ListPartitions"));
-  FaultPlan prefix =
+  vipu::simulator::FaultPlan prefix =
       plan(R"({"call":"CreatePartition","partition":"p1*","times":0,"action":"hang"})");
   EXPECT_TRUE(hits(prefix, "CreatePartition", "p10"));
   EXPECT_FALSE(hits(prefix, "CreatePartition", "p2"));
   EXPECT_FALSE(hits(prefix, "RemovePartition", "p1"));
-  FaultPlan any = plan(R"({"call":"*","partition":"*","times":0,"action":"hang"})");
+  vipu::simulator::FaultPlan any =
+      plan(R"({"call":"*","partition":"*","times":0,"action":"hang"})");
   EXPECT_TRUE(hits(any, "CreatePartition", "p"));
   EXPECT_FALSE(hits(any, "ListPartitions"));
 }
 
 TEST(FaultPlanTest, AnErrorStateHitsOnlyWhatMakesPartitions) {
-  FaultPlan all = plan(R"({"call":"*","action":"error_state","errors":["a","b"]})");
+  vipu::simulator::FaultPlan all =
+      plan(R"({"call":"*","action":"error_state","errors":["a","b"]})");
   EXPECT_FALSE(hits(all, "GetPartitionStatus", "p0"));
-  const std::optional<Fault> fault = all.hit("ResetPartition", "p0");
+  const std::optional<vipu::simulator::Fault> fault = all.hit("ResetPartition", "p0");
   ASSERT_TRUE(fault.has_value());
   EXPECT_EQ(fault->errors, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(FaultPlanTest, TheFirstThatIsDueCounts) {
-  FaultPlan two =
+  vipu::simulator::FaultPlan two =
       plan(R"({"call":"GetVersion","action":"hang"},{"call":"*","action":"garbage","times":0})");
-  EXPECT_EQ(two.hit("GetVersion", "")->action, Action::kHang);
-  EXPECT_EQ(two.hit("GetVersion", "")->action, Action::kGarbage);
+  EXPECT_EQ(two.hit("GetVersion", "")->action, vipu::simulator::Action::kHang);
+  EXPECT_EQ(two.hit("GetVersion", "")->action, vipu::simulator::Action::kGarbage);
 }
 
 TEST(FaultPlanTest, ChanceIsTheSameForTheSameSeed) {
   const auto pattern_of = [](const std::string& seed) {
-    FaultPlan chance = FaultPlan::parse(R"({"seed":)" + seed +
-                                        R"(,"faults":[{"call":"*","times":0,"probability":0.3,)"
-                                        R"("action":"hang"}]})")
-                           .take();
+    vipu::simulator::FaultPlan chance =
+        vipu::simulator::FaultPlan::parse(R"({"seed":)" + seed +
+                                          R"(,"faults":[{"call":"*","times":0,"probability":0.3,)"
+                                          R"("action":"hang"}]})")
+            .take();
     std::string pattern;
     for (int i = 0; i < 1000; ++i) pattern += hits(chance, "GetVersion") ? 'x' : '.';
     return pattern;
@@ -136,21 +143,24 @@ TEST(FaultPlanTest, ABadPlanIsRefusedWithTheKeyThatIsWrong) {
   };
   for (const auto& c : cases) {
     const std::string text = R"({"faults":[)" + std::string(c.fault) + "]}";
-    EXPECT_TRUE(test::fails(FaultPlan::parse(text), Code::kInvalid, c.key)) << c.fault;
-    EXPECT_TRUE(test::fails(FaultPlan::parse(text), Code::kInvalid, "faults[0]")) << c.fault;
+    EXPECT_TRUE(test::fails(vipu::simulator::FaultPlan::parse(text), Code::kInvalid, c.key))
+        << c.fault;
+    EXPECT_TRUE(test::fails(vipu::simulator::FaultPlan::parse(text), Code::kInvalid, "faults[0]"))
+        << c.fault;
   }
   for (const char* text : {"", "[]", "{}", R"({"faults":{}})", R"({"faults":[],"sed":1})",
                            R"({"faults":[],"seed":"x"})"}) {
-    EXPECT_TRUE(test::fails(FaultPlan::parse(text), Code::kInvalid)) << text;
+    EXPECT_TRUE(test::fails(vipu::simulator::FaultPlan::parse(text), Code::kInvalid)) << text;
   }
 }
 
 TEST(UsersTest, AUserWithTheRightKeyMayUseTheUsersAllocations) {
-  const Pod pod = parse_pod({"pod16", "10.5.1.0/24", "", {"a=ag1", "b=ag2"}}).take();
-  const base::Result<Users> users =
-      Users::parse(R"({"alice":{"key":"k1","allocations":["a"]},"root":{"key":"k2"}})", pod);
+  const vipu::simulator::Pod pod =
+      vipu::simulator::parse_pod({"pod16", "10.5.1.0/24", "", {"a=ag1", "b=ag2"}}).take();
+  const base::Result<vipu::simulator::Users> users = vipu::simulator::Users::parse(
+      R"({"alice":{"key":"k1","allocations":["a"]},"root":{"key":"k2"}})", pod);
   ASSERT_TRUE(test::succeeds(users));
-  const base::Result<Access> alice = users.value().authenticate("alice", "k1");
+  const base::Result<vipu::simulator::Access> alice = users.value().authenticate("alice", "k1");
   ASSERT_TRUE(test::succeeds(alice));
   EXPECT_TRUE(alice.value().covers("a"));
   EXPECT_FALSE(alice.value().covers("b"));
@@ -158,28 +168,29 @@ TEST(UsersTest, AUserWithTheRightKeyMayUseTheUsersAllocations) {
 }
 
 TEST(UsersTest, WrongNamesAndWrongKeysAreRefusedAlike) {
-  const Pod pod = parse_pod({"pod16"}).take();
-  const Users users = Users::parse(R"({"alice":{"key":"secret"}})", pod).take();
+  const vipu::simulator::Pod pod = vipu::simulator::parse_pod({"pod16"}).take();
+  const vipu::simulator::Users users =
+      vipu::simulator::Users::parse(R"({"alice":{"key":"secret"}})", pod).take();
   const struct {
     const char* name;
     const char* key;
   } cases[] = {{"alice", ""},     {"alice", "secre"}, {"alice", "secret1"}, {"alice", "Secret"},
                {"bob", "secret"}, {"", ""},           {"bob", ""}};
   for (const auto& c : cases) {
-    const base::Result<Access> access = users.authenticate(c.name, c.key);
+    const base::Result<vipu::simulator::Access> access = users.authenticate(c.name, c.key);
     ASSERT_TRUE(test::fails(access, Code::kDenied)) << c.name << " " << c.key;
     EXPECT_EQ(access.error().message(), "unknown user or wrong access key");
   }
 }
 
 TEST(UsersTest, ABadFileIsRefusedWithoutAKeyInTheMessage) {
-  const Pod pod = parse_pod({"pod16"}).take();
+  const vipu::simulator::Pod pod = vipu::simulator::parse_pod({"pod16"}).take();
   for (const char* bad :
        {"", "[]", "{}", R"({"alice":"secret"})", R"({"alice":{"key":7}})",
         R"({"alice":{"key":""}})", R"({"alice":{"key":"secret","allocations":["x"]}})",
         R"({"alice":{"key":"secret","allocations":"alloc-1"}})",
         R"({"alice":{"key":"secret","admin":true}})"}) {
-    const base::Result<Users> users = Users::parse(bad, pod);
+    const base::Result<vipu::simulator::Users> users = vipu::simulator::Users::parse(bad, pod);
     ASSERT_TRUE(test::fails(users, Code::kInvalid)) << bad;
     EXPECT_EQ(users.error().message().find("secret"), std::string::npos) << bad;
   }

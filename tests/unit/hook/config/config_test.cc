@@ -9,7 +9,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -313,4 +313,4 @@ TEST(LoadConfig, RefusesAFileThatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::config

@@ -7,7 +7,7 @@
 #include "hook/config/config.h"
 #include "tests/support/outcome.h"
 
-namespace hook {
+namespace hook::config {
 namespace {
 
 using base::Code;
@@ -270,4 +270,4 @@ TEST(RailConfig, HasNoAddressOfTheHostInItsRange) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::config

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "tests/support/outcome.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -143,4 +143,4 @@ TEST(ContainerdConfigTest, WhatCannotBeAddedToIsRefused) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

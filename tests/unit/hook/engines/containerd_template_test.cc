@@ -5,7 +5,7 @@
 
 #include "tests/support/outcome.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -44,4 +44,4 @@ TEST(ContainerdTemplateTest, SaysWhatIsStartedAgain) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

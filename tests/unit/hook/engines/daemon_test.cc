@@ -14,7 +14,7 @@
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -111,4 +111,4 @@ TEST(DaemonTest, NobodyIsFoundWhereNobodyRuns) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

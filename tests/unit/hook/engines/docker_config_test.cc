@@ -5,7 +5,7 @@
 
 #include "tests/support/outcome.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -141,4 +141,4 @@ TEST(DockerConfigTest, WhatIsNoConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

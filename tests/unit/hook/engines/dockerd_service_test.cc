@@ -9,7 +9,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -70,4 +70,4 @@ TEST_F(DockerdServiceFileTest, DropInsComeAfterByTheirNames) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

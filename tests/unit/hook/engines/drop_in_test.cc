@@ -6,7 +6,7 @@
 
 #include "tests/support/outcome.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -63,4 +63,4 @@ TEST(DropInTest, WhatIsNotThereIsNotFound) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

@@ -13,7 +13,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -213,4 +213,4 @@ TEST_F(EngineTest, ADropInOfSomebodyElseIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

@@ -13,7 +13,7 @@
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -95,4 +95,4 @@ TEST_F(FileEditTest, RootChangesNoFileWhoseFolderSomebodyElseCanReplace) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

@@ -7,7 +7,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::engines {
 namespace {
 
 using base::Code;
@@ -38,4 +38,4 @@ TEST(RuntimeEntryTest, AProgramIsAFileThatCanBeStarted) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::engines

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -111,7 +111,7 @@ TEST_F(AddressTest, ComeFromBothEndsOfARangeThatGrew) {
 }
 
 TEST_F(AddressTest, ComeFromBetweenTwoRangesThatBecameOne) {
-  const RailConfig both = rail_;
+  const config::RailConfig both = rail_;
   rail_.last = rail_.first;
   allocate();
   rail_.first = rail_.last = both.last;
@@ -132,7 +132,7 @@ TEST_F(AddressTest, ComeFromARangeThatMoved) {
 TEST_F(AddressTest, MayBeIpv6) {
   rail_ = rail("ens1f0", "fd00:5::/64", "fd00:5::ff", "fd00:5::100");
   // In front of and inside of the range for those who compare bytes alone.
-  RailConfig other = rail("ens1f1", "253.0.0.0/8", "253.0.0.5", "253.0.0.5");
+  config::RailConfig other = rail("ens1f1", "253.0.0.0/8", "253.0.0.5", "253.0.0.5");
   ASSERT_TRUE(try_allocate("x", {{other, "roce0"}}).ok());
   const Lease first = allocate();
   EXPECT_EQ(address(first), "fd00:5::ff");
@@ -148,7 +148,7 @@ TEST_F(AddressTest, MayBeIpv6) {
 }
 
 TEST_F(AddressTest, AreOneForEachRail) {
-  const RailConfig second = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
+  const config::RailConfig second = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
   const std::vector<RailRequest> both{{rail_, "roce0"}, {second, "roce1"}};
   const base::Result<Lease> lease = try_allocate("container", both);
   ASSERT_TRUE(test::succeeds(lease));
@@ -243,4 +243,4 @@ TEST_F(AddressTest, AreDistinctForProcessesThatAskAtOnce) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -13,10 +13,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "hook/ledger/audit_verify.h"
-#include "hook/ledger/reserve.h"
+#include "hook/ledger/internal/reserve.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using testing::ElementsAre;
@@ -278,4 +278,4 @@ TEST_F(AuditLogTest, IsWholeWhenProcessesWriteAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -8,9 +8,10 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -214,4 +215,4 @@ TEST_F(DamageTest, OfTheLogLosesChangesAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

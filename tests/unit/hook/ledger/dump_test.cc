@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST_F(DumpTest, IsOfOneMoment) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

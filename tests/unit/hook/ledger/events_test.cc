@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using testing::ElementsAre;
@@ -136,7 +136,7 @@ TEST_F(EventsTest, AWarmPartitionThatIsTakenIsInBothStories) {
   PartitionRecord warm = record("w-1");
   warm.kind = PartitionKind::kWarm;
   warm.ipus = 4;
-  warm.source = source_of(pool_);
+  warm.source = config::source_of(pool_);
   ASSERT_TRUE(test::succeeds(ledger_.partitions().intend_warm(warm, 1)));
   ASSERT_TRUE(test::succeeds(ledger_.partitions().ready(warm)));
   Lease lease = acquire("web");
@@ -217,4 +217,4 @@ TEST_F(HistoryTest, IsForgottenBitByBit) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/ledger/gate.h"
+#include "hook/ledger/internal/gate.h"
 
 #include <gtest/gtest.h>
 #include <stdio.h>
 
 #include "base/fs.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/record.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -86,4 +87,4 @@ TEST_F(RecordTest, IsNoneWhereAnythingIsMissingOrWrong) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

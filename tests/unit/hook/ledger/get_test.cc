@@ -2,7 +2,7 @@
 // Ledger::get: a lease by what a person types.
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -72,4 +72,4 @@ TEST_F(LedgerGetTest, FindsNothingForAnEmptyOrUnknownText) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -5,7 +5,7 @@
 #include "netns/session.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -14,7 +14,7 @@ class InterfaceTest : public LedgerFixture {
  protected:
   // A rail with two functions, and what the host has of them.
   RailRequest functions(const std::vector<std::string>& there) {
-    RailConfig rail = hook::rail("", "10.7.0.0/16", "10.7.200.1", "10.7.200.9");
+    config::RailConfig rail = hook::ledger::rail("", "10.7.0.0/16", "10.7.200.1", "10.7.200.9");
     rail.functions = {"vf0", "vf1"};
     RailRequest request{rail, "roce0", {}};
     for (const std::string& name : there) {
@@ -113,8 +113,8 @@ TEST_F(InterfaceTest, IsNoFunctionWithAMacThatIsInUse) {
 }
 
 TEST_F(InterfaceTest, HasANameOfItsOwn) {
-  const RailConfig second = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
-  const RailConfig third = rail("ens1f2", "10.8.0.0/16", "10.8.200.10", "10.8.200.10");
+  const config::RailConfig second = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
+  const config::RailConfig third = rail("ens1f2", "10.8.0.0/16", "10.8.200.10", "10.8.200.10");
   const Lease lease =
       try_allocate("a", {{rail_, "roce1"}, {second, "roce1"}, {third, "roce1"}}).take();
   std::vector<std::string> names;
@@ -123,4 +123,4 @@ TEST_F(InterfaceTest, HasANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

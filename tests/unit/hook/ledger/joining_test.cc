@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -40,7 +41,7 @@ class JoiningTest : public LedgerFixture {
     PartitionRecord record;
     record.pool = pool_.name;
     record.name = "p0";
-    record.source = source_of(pool_);
+    record.source = config::source_of(pool_);
     record.ipus = 4;
     record.gcds = 2;
     record.shared = shared;
@@ -280,4 +281,4 @@ TEST_F(JoiningTest, LeavesASharedPartitionSharedAsWell) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 constexpr LeaseState kAll[] = {
@@ -81,4 +81,4 @@ TEST(IsLeaseId, TakesOnly32HexadecimalDigits) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

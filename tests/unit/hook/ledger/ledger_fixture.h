@@ -12,7 +12,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::ledger {
 
 inline netns::Address ip(const char* text) { return netns::parse_address(text).take(); }
 
@@ -21,8 +21,8 @@ inline LeasedIpu ipu(const char* address, uint32_t device) {
           static_cast<uint16_t>(50152 + device)};
 }
 
-inline RailConfig rail(const std::string& parent, const char* subnet, const char* first,
-                       const char* last) {
+inline config::RailConfig rail(const std::string& parent, const char* subnet, const char* first,
+                               const char* last) {
   return {parent, {}, netns::parse_prefix(subnet).take(), ip(first), ip(last)};
 }
 
@@ -69,10 +69,10 @@ class LedgerFixture : public testing::Test {
   test::TempDir dir_;
   const std::string path_ = dir_ / "state/ledger.db";
   int64_t now_ = 1'000'000'000'000;
-  const PoolConfig pool_{"pod64", Provider::kVipu, "10.1.3.101:8090"};
-  RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.12");
+  const config::PoolConfig pool_{"pod64", config::Provider::kVipu, "10.1.3.101:8090"};
+  config::RailConfig rail_ = rail("ens1f0", "10.5.0.0/16", "10.5.200.10", "10.5.200.12");
   const base::ProcessId releaser_{4212, 100};
   Ledger ledger_ = open();
 };
 
-}  // namespace hook
+}  // namespace hook::ledger

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -333,4 +333,4 @@ TEST_F(LedgerTest, IsNotEmptyToAReaderWhoCannotReadIt) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

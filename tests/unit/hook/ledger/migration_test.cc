@@ -12,10 +12,11 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
-#include "hook/ledger/schema.h"
+#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -180,4 +181,4 @@ TEST_F(NewerLedger, IsRefusedWhereItDoesNotSay) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

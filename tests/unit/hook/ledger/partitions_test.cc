@@ -7,7 +7,7 @@
 
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -20,7 +20,7 @@ class PartitionsTest : public LedgerFixture {
     PartitionRecord record;
     record.pool = pool_.name;
     record.name = name;
-    record.source = source_of(pool_);
+    record.source = config::source_of(pool_);
     record.kind = kind;
     record.ipus = 4;
     record.owner = releaser_;
@@ -47,7 +47,7 @@ class PartitionsTest : public LedgerFixture {
     PartitionRecord record;
     record.pool = pool_.name;
     record.name = name;
-    record.source = source_of(pool_);
+    record.source = config::source_of(pool_);
     record.ipus = 4;
     return record;
   }
@@ -347,4 +347,4 @@ TEST_F(PartitionsTest, ChangesOfAnotherProcessAreSeenByTheVersion) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

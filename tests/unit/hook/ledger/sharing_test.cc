@@ -2,9 +2,10 @@
 // Containers in one network namespace: they share the interfaces that are there.
 #include <gmock/gmock.h>
 
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -36,7 +37,7 @@ class SharingTest : public LedgerFixture {
   }
 
   const netns::Identity in_{4, 4026532000, 0x8000000000000001};
-  const RailConfig second_ = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
+  const config::RailConfig second_ = rail("ens1f1", "10.6.0.0/16", "10.6.200.10", "10.6.200.10");
 };
 
 TEST_F(SharingTest, GivesTheInterfacesThatAreThere) {
@@ -107,7 +108,7 @@ TEST_F(SharingTest, AddsWhatIsLacking) {
 }
 
 TEST_F(SharingTest, AddsNoSecondFunctionOfARail) {
-  RailConfig config = rail("", "10.7.0.0/16", "10.7.200.1", "10.7.200.9");
+  config::RailConfig config = rail("", "10.7.0.0/16", "10.7.200.1", "10.7.200.9");
   config.functions = {"vf0", "vf1"};
   const auto mac = [](uint8_t last) { return netns::MacAddress{{2, 9, 9, 9, 9, last}}; };
   const RailRequest request{config, "roce0", {{"vf0", mac(0), ""}, {"vf1", mac(1), ""}}};
@@ -170,4 +171,4 @@ TEST_F(SharingTest, RefusesToAttachTheInterfacesInAnotherNamespace) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/ledger/sqlite.h"
+#include "hook/ledger/internal/sqlite.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook::sqlite {
+namespace hook::ledger::sqlite {
 namespace {
 
 using base::Code;
@@ -67,4 +67,4 @@ TEST(SqliteTest, AConnectionThatCouldNotReadForItsLocksIsOfNoUseAnyMore) {
 }
 
 }  // namespace
-}  // namespace hook::sqlite
+}  // namespace hook::ledger::sqlite

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
-namespace hook {
+namespace hook::ledger {
 namespace {
 
 using base::Code;
@@ -221,4 +221,4 @@ TEST_F(LedgerTransitionsTest, EndAQuarantineByTheClock) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::ledger

@@ -9,32 +9,33 @@
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Code;
 using base::ProcessId;
 
-constexpr LeaseState kBefore[] = {LeaseState::kIntent, LeaseState::kAllocated,
-                                  LeaseState::kReleasing};
+constexpr ledger::LeaseState kBefore[] = {
+    ledger::LeaseState::kIntent, ledger::LeaseState::kAllocated, ledger::LeaseState::kReleasing};
 constexpr Seen kAllSeen[] = {Seen::kYes, Seen::kNo, Seen::kHidden};
 const ProcessId kOther{99, 5, 1};
 
-Lease lease_in(LeaseState state) {
-  Lease lease;
+ledger::Lease lease_in(ledger::LeaseState state) {
+  ledger::Lease lease;
   lease.state = state;
   lease.owner = {12, 3, 1};
   lease.cgroup = "/devices/docker/web";
   return lease;
 }
 
-Life life(LeaseState state, const Evidence& evidence) {
+Life life(ledger::LeaseState state, const Evidence& evidence) {
   return judge(lease_in(state), evidence).life;
 }
 
 TEST(Judgement, IsEndForEveryLeaseOfAnotherBoot) {
   for (const Seen seen : kAllSeen) {
-    for (const LeaseState state : {kBefore[0], kBefore[1], kBefore[2], LeaseState::kRunning}) {
+    for (const ledger::LeaseState state :
+         {kBefore[0], kBefore[1], kBefore[2], ledger::LeaseState::kRunning}) {
       EXPECT_EQ(life(state, {false, true, seen, seen, kOther}), Life::kEnded);
       EXPECT_EQ(life(state, {false, false, seen, seen, kOther}), Life::kEnded);
     }
@@ -42,7 +43,7 @@ TEST(Judgement, IsEndForEveryLeaseOfAnotherBoot) {
 }
 
 TEST(Judgement, IsByTheOwnerAloneWhereNoContainerRan) {
-  for (const LeaseState state : kBefore) {
+  for (const ledger::LeaseState state : kBefore) {
     for (const Seen others : kAllSeen) {
       EXPECT_EQ(life(state, {true, true, Seen::kYes, others, {}}), Life::kRuns);
       EXPECT_EQ(life(state, {true, true, Seen::kNo, others, {}}), Life::kEnded);
@@ -83,19 +84,19 @@ TEST(Judgement, OfAContainerTakesAnySignOfLife) {
     const size_t number = static_cast<size_t>(&row - rows);
     Evidence evidence{true, row.same_pid_namespace, row.owner, row.others, {}};
     if (row.restored) evidence.restored = kOther;
-    const Judgement judgement = judge(lease_in(LeaseState::kRunning), evidence);
+    const Judgement judgement = judge(lease_in(ledger::LeaseState::kRunning), evidence);
     EXPECT_EQ(judgement.life, row.life) << "row " << number;
     EXPECT_EQ(judgement.successor.has_value(), row.adopted) << "row " << number;
   }
 }
 
 TEST(Judgement, SaysWhyInWords) {
-  const Lease running = lease_in(LeaseState::kRunning);
+  const ledger::Lease running = lease_in(ledger::LeaseState::kRunning);
   EXPECT_EQ(judge(running, {}).because, "process 12, the container's first process, ended");
   EXPECT_EQ(judge(running, {true, true, Seen::kNo, Seen::kYes, {}}).because,
             "process 12, the container's first process, ended, but others of cgroup"
             " /devices/docker/web run");
-  EXPECT_EQ(judge(lease_in(LeaseState::kIntent), {}).because,
+  EXPECT_EQ(judge(lease_in(ledger::LeaseState::kIntent), {}).because,
             "process 12, which was starting the container, ended");
   EXPECT_EQ(judge(running, {true, false, Seen::kHidden, Seen::kNo, {}}).because,
             "process 12, the container's first process, is of another pid namespace");
@@ -149,4 +150,4 @@ TEST_F(RuntimeRecordTest, IsNeverALinkAPipeOrEndless) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::lifecycle

@@ -16,7 +16,7 @@
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Code;
@@ -82,18 +82,18 @@ TEST_F(LowLevelTest, MustNotBeThisProgram) {
 }
 
 TEST_F(LowLevelTest, IsRememberedForCommandsWithoutAConfiguration) {
-  EXPECT_EQ(remembered_runtimes(run_dir_), default_runtimes());
+  EXPECT_EQ(remembered_runtimes(run_dir_), config::default_runtimes());
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
   EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/runc");
-  EXPECT_EQ(remembered_runtimes(run_dir_).size(), default_runtimes().size() + 1);
+  EXPECT_EQ(remembered_runtimes(run_dir_).size(), config::default_runtimes().size() + 1);
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
   EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/crun");
-  EXPECT_EQ(remembered_runtimes(run_dir_).size(), default_runtimes().size() + 1);
+  EXPECT_EQ(remembered_runtimes(run_dir_).size(), config::default_runtimes().size() + 1);
 }
 
 TEST_F(LowLevelTest, NeedsNoMemoryWhereItIsChosenAnyway) {
-  const base::Result<std::string> chosen = choose_runtime(default_runtimes());
+  const base::Result<std::string> chosen = choose_runtime(config::default_runtimes());
   ASSERT_TRUE(test::succeeds(chosen));
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, chosen.value())));
   EXPECT_FALSE(std::filesystem::exists(run_dir_));
@@ -134,7 +134,7 @@ TEST_F(LowLevelTest, WhatADeadProcessLeftIsRemovedAndNothingElse) {
 TEST_F(LowLevelTest, IsNotARelativeLink) {
   ASSERT_TRUE(base::ensure_dir(run_dir_, 0711).ok());
   ASSERT_EQ(::symlink("runc", (run_dir_ + "/runtime").c_str()), 0);
-  EXPECT_EQ(remembered_runtimes(run_dir_), default_runtimes());
+  EXPECT_EQ(remembered_runtimes(run_dir_), config::default_runtimes());
 }
 
 TEST(StateDir, IsBelowTheRootThatTheRuntimeIsCalledWithOrItsOwn) {
@@ -152,4 +152,4 @@ TEST(StateDir, IsNotToldWhereItWouldBeAnother) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::lifecycle

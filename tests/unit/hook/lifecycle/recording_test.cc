@@ -6,7 +6,7 @@
 
 #include "tests/support/hook_host.h"
 
-namespace hook {
+namespace hook::lifecycle {
 namespace {
 
 using base::Code;
@@ -20,7 +20,8 @@ class RecordingTest : public testing::Test {
   // "KIND text" of each event of the newest lease of CONTAINER.
   std::vector<std::string> story(const std::string& container) {
     std::vector<std::string> lines;
-    for (const Event& event : host_.ledger.events().of_lease(host_.lease_of(container).id).take()) {
+    for (const ledger::Event& event :
+         host_.ledger.events().of_lease(host_.lease_of(container).id).take()) {
       lines.push_back(str(name_of(event.kind), " ", event.text));
     }
     return lines;
@@ -29,8 +30,8 @@ class RecordingTest : public testing::Test {
 };
 
 TEST_F(RecordingTest, TheAnswersOfTheControllerAreWithTheChangeThatTheyLeadTo) {
-  const Lease lease = host_.start("web", 4);
-  ASSERT_TRUE(test::succeeds(release(host_.env, lease, "", test::HookHost::soon())));
+  const ledger::Lease lease = host_.start("web", 4);
+  ASSERT_TRUE(test::succeeds(end::release(host_.env, lease, "", test::HookHost::soon())));
   EXPECT_THAT(story("web"),
               ElementsAre("STATE INTENT",
                           MatchesRegex("CONTROLLER create c-[0-9a-f]+ of 4 IPUs: ACTIVE after .*s"),
@@ -51,9 +52,9 @@ TEST_F(RecordingTest, WhatTheUserSawIsThereAsItWasSeen) {
 }
 
 TEST_F(RecordingTest, AReleaseThatHangsSaysWhy) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   host_.controller.set_unreachable(true);
-  EXPECT_FALSE(release(host_.env, lease, "", test::HookHost::soon()).ok());
+  EXPECT_FALSE(end::release(host_.env, lease, "", test::HookHost::soon()).ok());
   const std::vector<std::string> lines = story("web");
   ASSERT_GE(lines.size(), 2U);
   EXPECT_THAT(lines.at(lines.size() - 2), HasSubstr("fake controller: remove: down (after "));
@@ -61,11 +62,11 @@ TEST_F(RecordingTest, AReleaseThatHangsSaysWhy) {
 }
 
 TEST_F(RecordingTest, ARetryThatFailsTheSameWayIsNoEvent) {
-  const Lease lease = host_.start("web", 4);
+  const ledger::Lease lease = host_.start("web", 4);
   host_.controller.set_unreachable(true);
-  EXPECT_FALSE(release(host_.env, lease, "", test::HookHost::soon()).ok());
+  EXPECT_FALSE(end::release(host_.env, lease, "", test::HookHost::soon()).ok());
   const std::vector<std::string> before = story("web");
-  EXPECT_FALSE(release(host_.env, host_.lease_of("web"), "", test::HookHost::soon()).ok());
+  EXPECT_FALSE(end::release(host_.env, host_.lease_of("web"), "", test::HookHost::soon()).ok());
   EXPECT_EQ(story("web"), before);
   EXPECT_EQ(host_.lease_of("web").attempts, 2U);
 }
@@ -79,4 +80,4 @@ TEST(TimeText, HasTheUnitThatPeopleReadMost) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::lifecycle

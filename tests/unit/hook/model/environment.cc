@@ -56,7 +56,8 @@ void call_poststop(const World& world, const Rules& rules, uint8_t start, Actor 
                          (container == Container::kNone || container == Container::kDead);
   const uint8_t lease = lease_of_poststop(world, rules, start);
   const Row& row = world.rows[lease];
-  const bool is_released = row.state == hook::LeaseState::kReleasing && row.owner != kNobody;
+  const bool is_released =
+      row.state == hook::ledger::LeaseState::kReleasing && row.owner != kNobody;
   if (!is_called || !world.is_live(lease) || is_released) return;
   World after = world;
   Process& self = after.of(actor);

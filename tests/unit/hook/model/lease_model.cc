@@ -6,7 +6,7 @@
 namespace model {
 namespace {
 
-using hook::LeaseState;
+using hook::ledger::LeaseState;
 
 // Everything outside the ledger has a live lease that leads to it.
 std::string_view wrong_outside(const World& world, uint8_t lease) {

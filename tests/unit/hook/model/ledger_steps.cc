@@ -7,8 +7,8 @@
 namespace model {
 namespace {
 
-using hook::Change;
-using hook::LeaseState;
+using hook::ledger::Change;
+using hook::ledger::LeaseState;
 
 // Whether ACTOR, which takes LEASE over, takes it from a process that makes something for it.
 bool takes_from_the_living(const World& world, uint8_t lease, Actor actor) {
@@ -129,16 +129,16 @@ bool has_copy(Step step) {
          step != Step::kRead;
 }
 
-Actor holder_after(const hook::Transition& transition, const Row& row, uint8_t lease, Actor actor,
-                   const World& world) {
+Actor holder_after(const hook::ledger::Transition& transition, const Row& row, uint8_t lease,
+                   Actor actor, const World& world) {
   switch (transition.holder) {
-    case hook::Holder::kSame:
+    case hook::ledger::Holder::kSame:
       return row.owner;
-    case hook::Holder::kCaller:
+    case hook::ledger::Holder::kCaller:
       return actor;
-    case hook::Holder::kContainer:
+    case hook::ledger::Holder::kContainer:
       return world.outside[lease].container == Container::kDead ? kNobody : container_of(lease);
-    case hook::Holder::kNobody:
+    case hook::ledger::Holder::kNobody:
       break;
   }
   return kNobody;
@@ -163,8 +163,8 @@ void end_container(World& world, uint8_t start) {
 bool commit(World& world, const Rules& rules, Change change, uint8_t lease, Actor actor) {
   const Process& self = world.of(actor);
   Row& row = world.rows[lease];
-  const auto transition =
-      std::find_if(rules.table.begin(), rules.table.end(), [&](const hook::Transition& other) {
+  const auto transition = std::find_if(
+      rules.table.begin(), rules.table.end(), [&](const hook::ledger::Transition& other) {
         return other.change == change && (!other.from || *other.from == self.seen);
       });
   if (transition == rules.table.end() || (rules.compares_generations && self.is_stale))

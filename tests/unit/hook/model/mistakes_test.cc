@@ -13,10 +13,10 @@
 namespace model {
 namespace {
 
-using hook::Change;
-using hook::Holder;
-using hook::LeaseState;
-using hook::Transition;
+using hook::ledger::Change;
+using hook::ledger::Holder;
+using hook::ledger::LeaseState;
+using hook::ledger::Transition;
 using testing::HasSubstr;
 
 struct Mistake {

@@ -12,7 +12,8 @@ namespace model {
 
 struct Rules {
   // The table of hook/ledger/transitions.cc.
-  std::vector<hook::Transition> table{hook::transitions().begin(), hook::transitions().end()};
+  std::vector<hook::ledger::Transition> table{hook::ledger::transitions().begin(),
+                                              hook::ledger::transitions().end()};
   // begin_change() in hook/ledger/ledger.cc: a writer that read an older generation loses.
   bool compares_generations = true;
   // prepare_container(): the intent is committed before the controller is asked.

@@ -6,8 +6,8 @@
 namespace model {
 namespace {
 
-using hook::Change;
-using hook::LeaseState;
+using hook::ledger::Change;
+using hook::ledger::LeaseState;
 
 // The starter gives back what it has and ends with an error.
 void abandon(World after, const Outcome& outcome, bool never_made, const Emit& emit) {

@@ -28,7 +28,8 @@ void end_container(World& world, uint8_t start);
 
 // CHANGE of LEASE by ACTOR, as one transaction of the ledger. False, and nothing is changed, if the
 // table has no such change from the state that ACTOR has read, or if the lease was changed since.
-bool commit(World& world, const Rules& rules, hook::Change change, uint8_t lease, Actor actor);
+bool commit(World& world, const Rules& rules, hook::ledger::Change change, uint8_t lease,
+            Actor actor);
 
 void step_starter(const World& world, const Rules& rules, const Bounds& bounds, uint8_t start,
                   const Emit& emit);

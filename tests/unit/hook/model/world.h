@@ -55,9 +55,12 @@ enum class Step : uint8_t {
 // A LeaseState in one byte.
 class State {
  public:
-  constexpr State(hook::LeaseState state = hook::LeaseState::kIntent)  // NOLINT: it is the same
+  constexpr State(
+      hook::ledger::LeaseState state = hook::ledger::LeaseState::kIntent)  // NOLINT: it is the same
       : value_(static_cast<uint8_t>(state)) {}
-  constexpr operator hook::LeaseState() const { return static_cast<hook::LeaseState>(value_); }
+  constexpr operator hook::ledger::LeaseState() const {
+    return static_cast<hook::ledger::LeaseState>(value_);
+  }
 
  private:
   uint8_t value_;
@@ -113,7 +116,7 @@ struct World {
   [[nodiscard]] Process& of(Actor actor) { return processes[actor - 1U]; }
   [[nodiscard]] const Process& of(Actor actor) const { return processes[actor - 1U]; }
   [[nodiscard]] bool is_live(uint8_t lease) const {
-    return rows[lease].exists && hook::is_live(rows[lease].state);
+    return rows[lease].exists && hook::ledger::is_live(rows[lease].state);
   }
 };
 

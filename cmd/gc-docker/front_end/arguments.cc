@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/gc-docker/front_end/arguments.h"
+
+#include <bit>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace front {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+constexpr uint32_t kMaxNumber = 65536;
+
+enum class Took { kYes, kNo };
+
+// The words of a command line, one after the other.
+class Words {
+ public:
+  explicit Words(const std::vector<std::string>& words) : words_(words) {}
+
+  [[nodiscard]] bool is_next(std::string_view word) const {
+    return at_ < words_.size() && words_[at_] == word;
+  }
+  bool take(std::string_view word) {
+    const bool is_there = is_next(word);
+    if (is_there) ++at_;
+    return is_there;
+  }
+  // "OPTION=VALUE" or "OPTION VALUE"; absent: another word is next.
+  Result<std::optional<std::string>> take_value(std::string_view option) {
+    if (at_ == words_.size() || !words_[at_].starts_with(option)) return absent();
+    const std::string& word = words_[at_];
+    if (word.size() > option.size()) {
+      if (word[option.size()] != '=') return absent();
+      ++at_;
+      return std::optional<std::string>(word.substr(option.size() + 1));
+    }
+    if (at_ + 1 == words_.size()) {
+      return Error(Code::kInvalid, str(option, " needs a number, such as '", option, " 4'"));
+    }
+    at_ += 2;
+    return std::optional<std::string>(words_[at_ - 1]);
+  }
+  [[nodiscard]] std::vector<std::string> rest() const {
+    return {words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end()};
+  }
+
+ private:
+  static std::optional<std::string> absent() { return std::nullopt; }
+
+  const std::vector<std::string>& words_;
+  size_t at_ = 0;
+};
+
+Result<uint32_t> parse_device_id(const std::string& text) {
+  const Result<uint32_t> number = base::parse_int<uint32_t>(text, 0, kMaxNumber);
+  if (number.ok()) return number;
+  return Error(Code::kInvalid, str("--device-id ", base::quote(text),
+                                   " is not a device id: give one number, from 0; the option may"
+                                   " be repeated"));
+}
+
+Result<uint32_t> parse_count(const std::string& text) {
+  const Result<uint32_t> number = base::parse_int<uint32_t>(text, 1, kMaxNumber);
+  if (number.ok() && std::has_single_bit(number.value())) return number;
+  return Error(Code::kInvalid,
+               str("--count ", base::quote(text), " is not a number of IPUs: give a power of two"));
+}
+
+Result<Took> take_switch(Words& words, FrontEndArguments& parsed) {
+  if (words.take("--echo")) {
+    parsed.echo = true;
+  } else if (words.take("--host-network")) {
+    parsed.host_network = true;
+  } else if (words.take("--help")) {
+    parsed.help = true;
+  } else if (words.take("--version")) {
+    parsed.version = true;
+  } else {
+    return Took::kNo;
+  }
+  return Took::kYes;
+}
+
+Result<Took> take_option(Words& words, FrontEndArguments& parsed) {
+  const std::optional<std::string> id = TRY(words.take_value("--device-id"));
+  if (id) {
+    const uint32_t number = TRY(parse_device_id(*id));
+    parsed.device_ids.push_back(number);
+    return Took::kYes;
+  }
+  const std::optional<std::string> count = TRY(words.take_value("--count"));
+  if (count) {
+    parsed.count = TRY(parse_count(*count));
+    return Took::kYes;
+  }
+  return take_switch(words, parsed);
+}
+
+Status check_together(const FrontEndArguments& parsed) {
+  if (parsed.count && !parsed.device_ids.empty()) {
+    return Error(Code::kInvalid,
+                 "--count and --device-id cannot be combined; give only one of them");
+  }
+  if (parsed.count && parsed.host_network) {
+    return Error(Code::kInvalid,
+                 "--count and --host-network cannot be combined, because a container with"
+                 " --host-network is not isolated; give only one of them");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) {
+  FrontEndArguments parsed;
+  Words words(args);
+  bool run = false;  // once: an image may be called so
+  for (;;) {
+    const Took took = TRY(take_option(words, parsed));
+    if (took == Took::kYes) continue;
+    if (run || !words.take("run")) break;
+    run = true;
+  }
+  if (words.take("--") && !run) words.take("run");
+  parsed.docker = words.rest();
+  if (parsed.help || parsed.version) return parsed;
+  TRY(check_together(parsed));
+  if (parsed.docker.empty()) {
+    return Error(Code::kInvalid, "no image is given; append '-- [DOCKER-RUN-OPTION]... IMAGE'");
+  }
+  return parsed;
+}
+
+}  // namespace front

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/gc-docker/front_end/translate.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cmd/gc-docker/front_end/ask.h"
+#include "cmd/gc-docker/front_end/host_network.h"
+#include "hook/container/request/request.h"
+
+namespace front {
+namespace {
+
+using base::Result;
+using base::str;
+
+void append(const std::vector<std::string>& more, std::vector<std::string>& words) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+bool is_host_network(const DockerOption& option) {
+  return option.name == "network" && option.value == "host";
+}
+
+bool is_ipu_device(const DockerOption& option) {
+  return option.name == "device" &&
+         (option.value.starts_with("/dev/infiniband") || option.value.starts_with("/dev/ipu"));
+}
+
+bool is_privileged(const DockerOption& option) {
+  return option.name == "privileged" && option.value != "false";
+}
+
+const DockerOption* find_option(const DockerArguments& docker, bool (*is_it)(const DockerOption&)) {
+  const auto found = std::find_if(docker.options.begin(), docker.options.end(), is_it);
+  return found == docker.options.end() ? nullptr : &*found;
+}
+
+// Cards are not reached by a network: containers with them may have any.
+bool is_of_cards(const std::vector<std::pair<std::string, std::string>>& asked) {
+  return std::any_of(asked.begin(), asked.end(),
+                     [](const auto& variable) { return variable.first == "IPU_VISIBLE_DEVICES"; });
+}
+
+// Options of recipes for Graphcore's tool that an isolated container is not to have: the host's
+// network, and what would lie where its own IPUoF file is.
+std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool cards,
+                                          std::vector<std::string>& notes) {
+  std::vector<DockerOption> dropped;
+  for (const DockerOption& option : docker.options) {
+    if (is_host_network(option) && !cards) dropped.push_back(option);
+  }
+  if (!dropped.empty()) {
+    notes.emplace_back(
+        "--net=host is ignored, because the container gets its own network for the IPUs; give"
+        " --host-network to use the host's network");
+  }
+  for (const DockerMount& mount : ipuof_mounts(docker)) {
+    dropped.push_back(mount.option);
+    notes.push_back(str("the mount on ", base::quote(mount.target),
+                        " is ignored, because the container gets its own IPUoF file there"));
+  }
+  return dropped;
+}
+
+// What is passed on, and weakens what the lease gives.
+void note_weakening(const DockerArguments& docker, std::vector<std::string>& notes) {
+  if (const DockerOption* device = find_option(docker, is_ipu_device)) {
+    notes.push_back(str("--device=", device->value,
+                        " gives the container more than its own IPUs; remove it: the container"
+                        " gets the devices that it needs"));
+  }
+  if (find_option(docker, is_privileged) != nullptr) {
+    notes.emplace_back(
+        "--privileged gives the container all devices of the host; remove it: IPUs do not need it");
+  }
+}
+
+void append_variable(const std::string& name, const std::string& value,
+                     std::vector<std::string>& words) {
+  append({"-e", str(name, "=", value)}, words);
+}
+
+// As a variable, or, where these may not ask, as the annotation that means the same.
+void append_request(const Caller& caller, const std::string& name, const std::string& value,
+                    std::vector<std::string>& words) {
+  if (caller.allows_variables) return append_variable(name, value, words);
+  append({"--annotation", str(hook::request::annotation_of(name), "=", value)}, words);
+}
+
+// Poplar's log is wanted by who calls, however the container reaches its IPUs.
+void append_log_level(const Caller& caller, const Variables& explicit_ones,
+                      std::vector<std::string>& words) {
+  const std::string name = "IPUOF_LOG_LEVEL";
+  const auto set = caller.environment.find(name);
+  if (set == caller.environment.end() || !set->second || explicit_ones.contains(name)) return;
+  append_variable(name, *set->second, words);
+}
+
+Result<Translation> isolated(const Caller& caller, const FrontEndArguments& arguments,
+                             const DockerArguments& docker, const Variables& explicit_ones) {
+  Asked asked = TRY(ask(caller, arguments, docker, explicit_ones));
+  Translation to{{caller.engine}, std::move(asked.notes)};
+  const bool names_runtime = has_option(docker, "runtime");
+  const std::string runtime = str("--runtime=", caller.runtime);
+  // To podman it is an option of all commands, which has its place before them.
+  if (caller.engine == "podman" && !names_runtime) to.command.push_back(runtime);
+  to.command.emplace_back("run");
+  if (caller.engine != "podman" && !names_runtime) to.command.push_back(runtime);
+  for (const auto& [name, value] : asked.variables) {
+    append_request(caller, name, value, to.command);
+  }
+  append_log_level(caller, explicit_ones, to.command);
+  // Data loaders use it, and with the host's IPC they had the host's.
+  const bool has_memory = has_option(docker, "shm-size") || has_option(docker, "ipc");
+  if (!has_memory && caller.shared_memory > 0) {
+    to.command.push_back(str("--shm-size=", caller.shared_memory));
+  }
+  // Another runtime isolates nothing.
+  std::vector<DockerOption> dropped;
+  if (!names_runtime) dropped = dropped_options(docker, is_of_cards(asked.variables), to.notes);
+  note_weakening(docker, to.notes);
+  append(without(docker, dropped), to.command);
+  return to;
+}
+
+Result<Translation> as_before(const Caller& caller, const FrontEndArguments& arguments,
+                              const DockerArguments& docker, const Variables& explicit_ones) {
+  const std::vector<std::string> options =
+      TRY(host_network_options(caller, arguments, docker, explicit_ones));
+  Translation to{{caller.engine, "run"}, {}};
+  append(options, to.command);
+  append_log_level(caller, explicit_ones, to.command);
+  append(docker.words, to.command);
+  return to;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=:,@%+-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char character : word) {
+    quoted += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  }
+  return quoted + "'";
+}
+
+}  // namespace
+
+Result<Translation> translate(const Caller& caller, const FrontEndArguments& arguments) {
+  const DockerArguments docker = read_docker_arguments(arguments.docker);
+  const Variables explicit_ones = explicit_variables(docker, caller.env_files, caller.environment);
+  return arguments.host_network ? as_before(caller, arguments, docker, explicit_ones)
+                                : isolated(caller, arguments, docker, explicit_ones);
+}
+
+std::string shell_line(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(shell_word(word));
+  return base::join(words, " ");
+}
+
+}  // namespace front

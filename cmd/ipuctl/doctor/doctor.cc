@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/doctor/doctor.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cmd/ipuctl/doctor/device_links.h"
+#include "cmd/ipuctl/doctor/rail_findings.h"
+
+namespace ipuctl::doctor {
+namespace {
+
+using base::Result;
+using base::str;
+
+Finding examine_configuration(const Result<hook::config::Config>& config) {
+  constexpr const char* kCheck = "configuration";
+  if (config.ok()) return {kCheck, Verdict::kOk, "it is valid", ""};
+  return {kCheck, Verdict::kFailed, config.error().message(), "see ipu-container-toolkit(5)"};
+}
+
+Finding examine_filter(const HostState& state) {
+  constexpr const char* kCheck = "packet filter";
+  if (!state.filter) {
+    return {kCheck, Verdict::kWarning, "not tried without root", "run ipuctl doctor as root"};
+  }
+  if (!state.filter->ok()) {
+    return finding_of(kCheck, Verdict::kFailed, state.filter->error().message());
+  }
+  return {kCheck, Verdict::kOk, "the kernel accepts the filter of a container", ""};
+}
+
+bool shares_an_rnic(const hook::config::NetworkConfig& network) {
+  return std::any_of(network.rails.begin(), network.rails.end(),
+                     [](const hook::config::RailConfig& rail) { return rail.functions.empty(); });
+}
+
+Finding examine_rdma_mode(const hook::config::NetworkConfig& network, const HostState& state) {
+  constexpr const char* kCheck = "RDMA mode";
+  if (!state.rdma_mode.ok()) {
+    return finding_of(kCheck, Verdict::kFailed, state.rdma_mode.error().message());
+  }
+  const std::optional<netns::RdmaMode>& mode = state.rdma_mode.value();
+  if (!mode) {
+    const bool is_needed = network.rdma == hook::config::RdmaMode::kRequire;
+    return {kCheck, is_needed ? Verdict::kFailed : Verdict::kWarning, "this kernel has no RDMA",
+            "load the RNIC's RDMA driver, such as mlx5_ib"};
+  }
+  if (*mode == netns::RdmaMode::kShared) {
+    if (shares_an_rnic(network)) return {kCheck, Verdict::kOk, "shared", ""};
+    return {kCheck, Verdict::kWarning,
+            "shared: every container can use the RDMA devices of the others",
+            "rdma system set netns exclusive, or 'options ib_core netns_mode=0' in modprobe.d"};
+  }
+  if (!shares_an_rnic(network)) return {kCheck, Verdict::kOk, "exclusive", ""};
+  return {kCheck, Verdict::kFailed,
+          "exclusive: a macvlan in a container cannot use the RDMA device of its parent",
+          "at boot, before any container: rdma system set netns shared, or"
+          " 'options ib_core netns_mode=1' in modprobe.d"};
+}
+
+Finding examine_memlock(const HostState& state) {
+  constexpr const char* kCheck = "locked memory";
+  if (!state.memlock.ok()) {
+    return finding_of(kCheck, Verdict::kFailed, state.memlock.error().message());
+  }
+  if (state.memlock.value() == RLIM_INFINITY) {
+    return {kCheck, Verdict::kOk, "containers may lock all of their memory, as RDMA requires", ""};
+  }
+  return {kCheck, Verdict::kWarning,
+          str("containers may lock ", state.memlock.value(),
+              " bytes at most, which is too little for RDMA"),
+          "give the engine CAP_SYS_RESOURCE, or LimitMEMLOCK=infinity in its unit"};
+}
+
+template <typename T>
+Finding examine_result(const char* check, const Result<T>& result, std::string when_ok) {
+  if (!result.ok()) return finding_of(check, Verdict::kFailed, result.error().message());
+  return {check, Verdict::kOk, std::move(when_ok), ""};
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kFailed:
+      return "failed";
+    case Verdict::kOk:
+      break;
+  }
+  return "ok";
+}
+
+Finding finding_of(std::string check, Verdict verdict, const std::string& message) {
+  const size_t end = message.find("; ");
+  return {std::move(check), verdict, message.substr(0, end),
+          end == std::string::npos ? "" : message.substr(end + 2)};
+}
+
+std::vector<Finding> examine(const Result<hook::config::Config>& config, const HostState& state) {
+  std::vector<Finding> findings;
+  findings.push_back(examine_configuration(config));
+  findings.push_back(examine_result("low-level runtime", state.runtime,
+                                    state.runtime.ok() ? state.runtime.value() : ""));
+  findings.push_back(examine_result("ledger", state.ledger, "it can be opened"));
+  if (state.device_links) examine_device_links(*state.device_links, findings);
+  if (!config.ok() || config.value().network.rails.empty()) return findings;
+  const hook::config::NetworkConfig& network = config.value().network;
+  findings.push_back(examine_filter(state));
+  if (network.rdma != hook::config::RdmaMode::kOff) {
+    findings.push_back(examine_rdma_mode(network, state));
+    findings.push_back(examine_memlock(state));
+  }
+  for (size_t i = 0; i < std::min(network.rails.size(), state.rails.size()); ++i) {
+    examine_rail(network, network.rails[i], state, state.rails[i], findings);
+  }
+  return findings;
+}
+
+}  // namespace ipuctl::doctor

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/doctor/rail_findings.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ipuctl::doctor {
+namespace {
+
+using base::quote;
+using base::str;
+
+// "1 address", "2 addresses".
+std::string count_of(uint32_t count, std::string_view one, std::string_view more) {
+  return str(count, " ", count == 1 ? one : more);
+}
+
+class RailExam {
+ public:
+  RailExam(const hook::config::NetworkConfig& network, const hook::config::RailConfig& rail,
+           std::vector<Finding>& findings)
+      : network_(network), rail_(rail), findings_(findings) {}
+
+  void examine(const HostState& host, const RailState& state) {
+    examine_range(host);
+    if (host.ledger.ok()) examine_addresses(state);
+    if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
+    for (const InterfaceState& interface : state.interfaces) {
+      if (interface.is_held) continue;  // the container has it
+      const bool is_usable = examine_link(interface);
+      if (is_usable && rail_.functions.empty()) examine_macvlan(state);
+      if (interface.link.ok() && network_.rdma != hook::config::RdmaMode::kOff)
+        examine_rdma(interface, state);
+    }
+  }
+
+ private:
+  void add(const std::string& check, Verdict verdict, std::string says, std::string advice = "") {
+    findings_.push_back({str(subject_, ": ", check), verdict, std::move(says), std::move(advice)});
+  }
+  void add_message(const std::string& check, Verdict verdict, const std::string& message) {
+    findings_.push_back(finding_of(str(subject_, ": ", check), verdict, message));
+  }
+
+  void examine_range(const HostState& host) {
+    if (!host.addresses.ok()) {
+      return add_message("range", Verdict::kFailed, host.addresses.error().message());
+    }
+    const base::Status status =
+        hook::config::check_host_addresses({.rails = {rail_}}, host.addresses.value());
+    if (!status.ok()) return add_message("range", Verdict::kFailed, status.error().message());
+    add("range", Verdict::kOk, "no address of this host is in the range");
+  }
+
+  void examine_addresses(const RailState& state) {
+    if (!state.use.ok()) {
+      return add_message("addresses", Verdict::kFailed, state.use.error().message());
+    }
+    const hook::ledger::Ledger::RailUse& use = state.use.value();
+    const std::string says = str(count_of(use.free, "address is", "addresses are"), " left, ",
+                                 use.held, " held, ", use.quarantined, " in quarantine");
+    if (use.free > 0) return add("addresses", Verdict::kOk, says);
+    add("addresses", Verdict::kFailed, says,
+        "run 'ipuctl ps' to see which containers hold them, or enlarge \"range\"");
+  }
+
+  void examine_functions(const RailState& state) {
+    const auto held = static_cast<uint32_t>(
+        std::count_if(state.interfaces.begin(), state.interfaces.end(),
+                      [](const InterfaceState& interface) { return interface.is_held; }));
+    const uint32_t left = static_cast<uint32_t>(state.interfaces.size()) - held;
+    const std::string says =
+        str(count_of(left, "function is", "functions are"), " left, ", held, " held");
+    if (left > 0) return add("functions", Verdict::kOk, says);
+    add("functions", Verdict::kFailed, says,
+        "run 'ipuctl ps' to see which containers hold them, or add functions");
+  }
+
+  // Whether containers can have it.
+  bool examine_link(const InterfaceState& interface) {
+    const bool is_function = !rail_.functions.empty();
+    if (is_function) subject_ = str("function ", interface.name);
+    if (!interface.link.ok()) {
+      add_message("link", Verdict::kFailed, interface.link.error().message());
+      return false;
+    }
+    const netns::LinkFacts& link = interface.link.value();
+    const std::string obstacle =
+        is_function ? netns::why_no_function(link, rail_.mtu) : netns::why_no_rail(link, rail_.mtu);
+    if (!obstacle.empty()) {
+      add_message("link", Verdict::kFailed, obstacle);
+      return false;
+    }
+    if (!is_function && !link.has_carrier) {
+      add("link", Verdict::kWarning,
+          str(quote(link.name), " has no carrier, so nothing is reachable through it"),
+          "check its cable and the switch");
+    } else {
+      add("link", Verdict::kOk, str(quote(link.name), ", MTU ", link.mtu));
+    }
+    return true;
+  }
+
+  void examine_macvlan(const RailState& state) {
+    if (!state.macvlan) return;
+    if (!state.macvlan->ok()) {
+      return add_message("macvlan", Verdict::kFailed, state.macvlan->error().message());
+    }
+    add("macvlan", Verdict::kOk, "a macvlan can be created");
+  }
+
+  void examine_rdma(const InterfaceState& interface, const RailState& state) {
+    if (!interface.rdma.ok()) {
+      return add_message("RDMA", Verdict::kFailed, interface.rdma.error().message());
+    }
+    const std::optional<hook::device::RdmaDevice>& device = interface.rdma.value();
+    if (!device) {
+      const bool is_needed = network_.rdma == hook::config::RdmaMode::kRequire;
+      return add("RDMA", is_needed ? Verdict::kFailed : Verdict::kWarning,
+                 str(quote(interface.name), " has no RDMA device, so containers get no RDMA"),
+                 "load its RDMA driver; run 'rdma link' to check");
+    }
+    std::string nodes;
+    for (const hook::oci::DeviceNode& node : device->nodes)
+      nodes += str(nodes.empty() ? "" : ", ", node.path);
+    add("RDMA", Verdict::kOk, str(device->name, " port ", device->port, ": ", nodes));
+    if (interface.gids) examine_gids(*device, *interface.gids, state);
+    examine_roce_mode(*device, interface.default_roce_mode);
+  }
+
+  // How many more containers have room in the port's table, by the entries that are free and by
+  // those that containers may have.
+  uint32_t room_in(const hook::device::GidTable& gids, const RailState& state) const {
+    const auto used = static_cast<uint32_t>(gids.used.size());
+    const uint32_t each = hook::device::gid_entries_per_address(gids.used);
+    const uint32_t room = (gids.size - std::min(gids.size, used)) / each;
+    if (!rail_.max_gids) return room;
+    const uint32_t most = *rail_.max_gids / each;
+    const uint32_t held = state.use.ok() ? state.use.value().held : 0;
+    return std::min(room, most - std::min(most, held));
+  }
+
+  void examine_gids(const hook::device::RdmaDevice& device, const hook::device::GidTable& gids,
+                    const RailState& state) {
+    const uint32_t room = room_in(gids, state);
+    const std::string says =
+        str(device.name, " port ", device.port, " uses ", gids.used.size(), " of ", gids.size,
+            " entries: room for ", count_of(room, "more container", "more containers"));
+    if (room > 0) return add("GIDs", Verdict::kOk, says);
+    add("GIDs", Verdict::kFailed, says,
+        "remove unneeded addresses from the RNIC, or raise \"max_gids\"");
+  }
+
+  void examine_roce_mode(const hook::device::RdmaDevice& device, const std::string& mode) {
+    if (mode.empty() || mode == "RoCE v2") return;
+    add("RoCE mode", Verdict::kWarning,
+        str("rdma_cm uses ", mode, " on ", device.name, " unless a program requests RoCE v2"),
+        str("cma_roce_mode -d ", device.name, " -p ", device.port, " -m 2"));
+  }
+
+  const hook::config::NetworkConfig& network_;
+  const hook::config::RailConfig& rail_;
+  std::vector<Finding>& findings_;
+  std::string subject_ = str("rail ", name_of(rail_));
+};
+
+}  // namespace
+
+void examine_rail(const hook::config::NetworkConfig& network, const hook::config::RailConfig& rail,
+                  const HostState& host, const RailState& state, std::vector<Finding>& findings) {
+  RailExam(network, rail, findings).examine(host, state);
+}
+
+}  // namespace ipuctl::doctor

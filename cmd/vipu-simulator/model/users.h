@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may call a secure controller, and what of its POD they may use.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "cmd/vipu-simulator/model/pod.h"
+
+namespace vipu::simulator {
+
+// What a caller may use.
+class Access {
+ public:
+  static Access to_all() { return {}; }
+  static Access to(std::set<std::string> allocations) {
+    Access access;
+    access.is_limited_ = true;
+    access.allocations_ = std::move(allocations);
+    return access;
+  }
+
+  [[nodiscard]] bool covers(const std::string& allocation) const {
+    return !is_limited_ || allocations_.contains(allocation);
+  }
+
+ private:
+  Access() = default;
+  bool is_limited_ = false;
+  std::set<std::string> allocations_;  // if it is limited
+};
+
+class Users {
+ public:
+  // {"alice":{"key":"...","allocations":["alloc-1"]}}; all allocations if the list is left out.
+  // kInvalid with what is wrong, and never with a key.
+  static base::Result<Users> parse(std::string_view text, const Pod& pod);
+
+  // What the user with that name and key may use. kDenied, with the same words for a wrong name and
+  // a wrong key. The time that it takes does not depend on how much of the key is right.
+  base::Result<Access> authenticate(std::string_view name, std::string_view key) const;
+
+ private:
+  struct User {
+    std::string key;
+    Access access;
+  };
+  std::map<std::string, User, std::less<>> users_;
+};
+
+}  // namespace vipu::simulator

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// One [[network.rail]].
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+#include "hook/config/network.h"
+
+namespace hook::config {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::quote;
+using base::Result;
+using base::Status;
+using base::str;
+
+// What the kernel takes as the name of an interface.
+Result<std::string> parse_interface(const std::string& text) {
+  constexpr size_t kMaxLength = 15;  // IFNAMSIZ - 1
+  if (text.size() > kMaxLength) {
+    return Error(Code::kInvalid, str(quote(text), " is longer than 15 characters"));
+  }
+  const bool good =
+      !text.empty() && text != "." && text != ".." &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '/' && c != ':'; });
+  if (!good) {
+    return Error(Code::kInvalid, str(quote(text), " is not the name of a network interface"));
+  }
+  return text;
+}
+
+Status read_interfaces(const Section& section, RailConfig& rail) {
+  constexpr std::string_view kParent = "the name of the RNIC's network interface";
+  constexpr std::string_view kFunctions = "a list of interfaces of VFs or SFs";
+  const std::optional<std::string> parent = TRY(section.find_text("parent", kParent));
+  if (parent) rail.parent = TRY(section.parse_key("parent", *parent, parse_interface));
+  std::set<std::string> seen;
+  for (const std::string& text : TRY(section.find_texts("functions", kFunctions))) {
+    rail.functions.push_back(TRY(section.parse_key("functions", text, parse_interface)));
+    if (seen.insert(text).second) continue;
+    return section.wrong("functions", str("different interfaces; ", quote(text), " stands twice"));
+  }
+  if (rail.parent.empty() && rail.functions.empty()) {
+    return section.wrong("parent", str("set: ", kParent, "; or functions, ", kFunctions));
+  }
+  if (rail.parent.empty() || rail.functions.empty()) return {};
+  return section.wrong("functions", "left out where there is a parent");
+}
+
+// Networks that no fabric is in: loopback, multicast and beyond, link-local.
+Result<netns::Prefix> parse_subnet(const std::string& text) {
+  const netns::Prefix subnet = TRY(netns::parse_prefix(text));
+  for (const char* reserved : {"127.0.0.0/8", "224.0.0.0/3", "::1/128", "fe80::/10", "ff00::/8"}) {
+    const netns::Prefix other = TRY(netns::parse_prefix(reserved));
+    if (!subnet.overlaps(other)) continue;
+    return Error(Code::kInvalid, str(quote(text), " has addresses of ", reserved));
+  }
+  return subnet;
+}
+
+struct Range {
+  netns::Address first;
+  netns::Address last;
+};
+
+Result<Range> parse_range(const std::string& text) {
+  constexpr uint32_t kMost = 1 << 20;
+  const size_t dash = text.find('-');
+  if (dash == std::string::npos) {
+    return Error(Code::kInvalid,
+                 str(quote(text), " is not FIRST-LAST, such as 10.5.200.10-10.5.200.99"));
+  }
+  const netns::Address first = TRY(netns::parse_address(base::trim(text.substr(0, dash))));
+  const netns::Address last = TRY(netns::parse_address(base::trim(text.substr(dash + 1))));
+  if (first.family != last.family) {
+    return Error(Code::kInvalid, str(quote(text), " goes from IPv4 to IPv6 or back"));
+  }
+  if (last < first) return Error(Code::kInvalid, str(quote(text), " ends before it begins"));
+  if (netns::count_between(first, last, kMost + 1) > kMost) {
+    return Error(Code::kInvalid, str(quote(text), " has more than ", kMost, " addresses"));
+  }
+  return Range{first, last};
+}
+
+// SUBNET's address with all host bits set.
+netns::Address last_of(const netns::Prefix& subnet) {
+  netns::Address last = subnet.address;
+  for (size_t bit = subnet.length; bit < 8 * last.raw().size(); ++bit) {
+    last.bytes[bit / 8] = static_cast<uint8_t>(last.bytes[bit / 8] | 0x80 >> bit % 8);
+  }
+  return last;
+}
+
+Status check_range(const Section& section, const RailConfig& rail) {
+  const netns::Prefix& subnet = rail.subnet;
+  if (!subnet.contains(rail.first) || !subnet.contains(rail.last)) {
+    return section.wrong("range", str("inside of the subnet ", netns::to_string(subnet)));
+  }
+  constexpr uint8_t kPointToPoint = 31;  // such a subnet has no network and no broadcast address
+  if (!subnet.address.is_ipv4() || subnet.length >= kPointToPoint) return {};
+  for (const netns::Address& reserved : {subnet.address, last_of(subnet)}) {
+    if (reserved < rail.first || rail.last < reserved) continue;
+    return section.wrong("range", str("without ", netns::to_string(reserved), ", the ",
+                                      reserved == subnet.address ? "network" : "broadcast",
+                                      " address of ", netns::to_string(subnet)));
+  }
+  return {};
+}
+
+Result<netns::MacvlanMode> parse_mode(const std::string& text) {
+  if (text == "private") return netns::MacvlanMode::kPrivate;
+  if (text == "bridge") return netns::MacvlanMode::kBridge;
+  return Error(Code::kInvalid, str(quote(text), " is neither \"private\" nor \"bridge\""));
+}
+
+// "10.5.0.9", "10.5.0.9:2049", "fd00:5::9", "[fd00:5::9]:2049" as the two parts; no port is empty.
+struct PeerText {
+  std::string_view address;
+  std::string_view port;
+  bool has_port = false;
+};
+
+PeerText split_peer(std::string_view text) {
+  const size_t bracket = text.find("]:");
+  if (text.starts_with('[') && bracket != std::string_view::npos) {
+    return {text.substr(1, bracket - 1), text.substr(bracket + 2), true};
+  }
+  const size_t colon = text.find(':');
+  const bool is_ipv6 = colon != text.rfind(':');
+  if (colon == std::string_view::npos || is_ipv6) return {text, {}, false};
+  return {text.substr(0, colon), text.substr(colon + 1), true};
+}
+
+Result<netns::Peer> parse_peer(const std::string& text) {
+  // The V-IPU agents and controllers, and the metrics of IPU-Machines.
+  constexpr std::array<uint16_t, 3> kManagement{8080, 8090, 2112};
+  const PeerText parts = split_peer(text);
+  netns::Peer peer;
+  peer.address = TRY_CTX(str("peer ", quote(text)), netns::parse_address(parts.address));
+  if (!parts.has_port) return peer;
+  peer.port =
+      TRY_CTX(str("peer ", quote(text)), base::parse_int<uint16_t>(parts.port, 1, UINT16_MAX));
+  if (std::find(kManagement.begin(), kManagement.end(), peer.port) == kManagement.end())
+    return peer;
+  return Error(Code::kInvalid,
+               str("peer ", quote(text), ": port ", peer.port,
+                   " belongs to the management of IPU-Machines, which no container may reach"));
+}
+
+Status read_peers(const Section& section, RailConfig& rail) {
+  constexpr std::string_view kPeers =
+      "a list of addresses, such as [\"10.5.0.9\", \"10.5.0.9:2049\", \"[fd00:5::9]:2049\"]";
+  std::set<netns::Peer> seen;
+  for (const std::string& text : TRY(section.find_texts("peers", kPeers))) {
+    const netns::Peer peer = TRY(section.parse_key("peers", text, parse_peer));
+    if (!rail.subnet.contains(peer.address)) {
+      return section.wrong("peers", str("inside of the subnet ", netns::to_string(rail.subnet),
+                                        "; ", quote(text), " is not"));
+    }
+    if (!seen.insert(peer).second) {
+      return section.wrong("peers", str("different; ", quote(text), " stands twice"));
+    }
+    rail.peers.push_back(peer);
+  }
+  return {};
+}
+
+Status read_link(const Section& section, RailConfig& rail) {
+  const std::optional<std::string> mode =
+      TRY(section.find_text("mode", "\"private\" or \"bridge\""));
+  if (mode) rail.mode = TRY(section.parse_key("mode", *mode, parse_mode));
+  const bool is_ipv4 = rail.subnet.address.is_ipv4();
+  const std::optional<int64_t> mtu = TRY(section.find_number(
+      "mtu", is_ipv4 ? 68 : 1280, UINT16_MAX,
+      is_ipv4 ? "a number from 68 to 65535" : "a number from 1280, IPv6's least, to 65535"));
+  rail.mtu = static_cast<uint32_t>(mtu.value_or(0));
+  const std::optional<int64_t> gids =
+      TRY(section.find_number("max_gids", 1, UINT16_MAX, "a number from 1 to 65535"));
+  if (gids) rail.max_gids = static_cast<uint32_t>(*gids);
+  if (rail.functions.empty()) return {};
+  for (const std::string_view key : {"mode", "max_gids"}) {  // of an RNIC that is shared
+    if (section.has(key)) return section.wrong(key, "left out where there are functions");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RailConfig> read_rail(const Section& section) {
+  TRY(section.refuse_unknown(
+      {"parent", "functions", "subnet", "range", "mode", "mtu", "peers", "max_gids"}));
+  RailConfig rail;
+  TRY(read_interfaces(section, rail));
+  const std::string subnet = TRY(section.get_text("subnet", "a subnet, such as \"10.5.0.0/16\""));
+  rail.subnet = TRY(section.parse_key("subnet", subnet, parse_subnet));
+  const std::string text =
+      TRY(section.get_text("range", "FIRST-LAST, addresses of this host's containers"));
+  const Range range = TRY(section.parse_key("range", text, parse_range));
+  rail.first = range.first;
+  rail.last = range.last;
+  TRY(check_range(section, rail));
+  TRY(read_link(section, rail));
+  TRY(read_peers(section, rail));
+  return rail;
+}
+
+}  // namespace hook::config

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bundle on disk: its config.json, held by its directory so that no path is resolved twice.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace hook::inject {
+
+// The longest configuration that is read: many times what an engine writes.
+inline constexpr size_t kMaxBundleConfig = 64 << 20;
+
+class Bundle {
+ public:
+  // The bundle in DIRECTORY (empty: the working directory) with its configuration CONFIG_NAME read,
+  // which crun also takes from elsewhere. kNotFound if that is not there or no file; kInvalid if it
+  // is longer than kMaxBundleConfig.
+  static base::Result<Bundle> open(const std::string& directory, const std::string& config_name);
+
+  [[nodiscard]] const std::string& config() const { return config_; }
+  [[nodiscard]] const std::string& path() const { return path_; }  // absolute, for people
+
+  // kUnsupported if the configuration is not in the bundle's directory, where alone it is replaced.
+  [[nodiscard]] base::Status check_replaceable() const;
+  // The configuration is TEXT from now on; owner, mode and SELinux label stay. Atomic: see
+  // base::write_atomic.
+  base::Status replace_config(const std::string& text);
+
+ private:
+  Bundle() = default;
+  base::Fd directory_;
+  std::string path_;
+  std::string config_name_;
+  std::string config_;
+  base::FileAttributes attributes_;
+};
+
+}  // namespace hook::inject

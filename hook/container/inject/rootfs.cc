@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/inject/rootfs.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fs.h"
+#include "base/scope.h"
+#include "base/text.h"
+
+namespace hook::inject {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Fd;
+using base::Result;
+using base::Status;
+using base::str;
+
+constexpr uint64_t kNoLinks = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
+constexpr size_t kMaxMountInfo = 16 << 20;
+
+Result<Fd> open_in(int directory, const std::string& path, uint64_t flags, uint64_t resolve) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = resolve;
+  const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
+  if (fd < 0) return Error::from_errno(errno, str("open ", base::quote(path), " of the container"));
+  return Fd(static_cast<int>(fd));
+}
+
+enum class Namespaces { kSame, kOther };
+Result<Namespaces> compare_namespace(pid_t pid, const char* kind) {
+  struct stat theirs {};
+  struct stat ours {};
+  if (::stat(str("/proc/", pid, "/ns/", kind).c_str(), &theirs) != 0 ||
+      ::stat(str("/proc/self/ns/", kind).c_str(), &ours) != 0) {
+    return Error::from_errno(errno, str("look at namespace '", kind, "' of process ", pid));
+  }
+  return theirs.st_ino == ours.st_ino ? Namespaces::kSame : Namespaces::kOther;
+}
+
+// Whether some mount of this process has the file system DEVICE: field 3 of proc(5), mountinfo.
+enum class Mounted { kYes, kNo };
+Result<Mounted> mounted_here(dev_t device) {
+  const std::string text = TRY(base::read_file("/proc/self/mountinfo", kMaxMountInfo));
+  const std::string wanted = str(::gnu_dev_major(device), ":", ::gnu_dev_minor(device));
+  for (const std::string_view line : base::split(text, '\n')) {
+    const std::vector<std::string_view> fields = base::split(line, ' ');
+    if (fields.size() > 2 && fields[2] == wanted) return Mounted::kYes;
+  }
+  return Mounted::kNo;
+}
+
+// A tmpfs that the host does not have: what is made there goes with the container.
+Status check_private(int directory, const std::string& path) {
+  struct statfs file_system {};
+  struct stat status {};
+  if (::fstatfs(directory, &file_system) != 0 || ::fstat(directory, &status) != 0) {
+    return Error::from_errno(errno, str("look at ", base::quote(path), " of the container"));
+  }
+  if (file_system.f_type == TMPFS_MAGIC && TRY(mounted_here(status.st_dev)) == Mounted::kNo) {
+    return {};
+  }
+  return Error(Code::kUnsupported,
+               str("something of the host is mounted on ", base::quote(path),
+                   " of the container, and nothing is made there; leave that mount out, or use the"
+                   " runtime wrapper instead of the hook alone"));
+}
+
+Error not_usable(const Error& error, const std::string& path) {
+  if (error.sys_errno() == EXDEV) {
+    return {Code::kUnsupported,
+            str("something is mounted on ", base::quote(path),
+                " of the container already; leave that mount out, or use the runtime wrapper"
+                " instead of the hook alone")};
+  }
+  if (error.sys_errno() == ELOOP || error.sys_errno() == ENOTDIR) {
+    return {Code::kUnsupported, str(base::quote(path),
+                                    " is a link in the image, or no directory,"
+                                    " and is not followed; mend the image")};
+  }
+  return error;
+}
+
+// NAME in the directory AT, with PATH for errors; made if it is absent.
+Result<Fd> enter(int at, const std::string& name, const std::string& path) {
+  if (::mkdirat(at, name.c_str(), 0755) != 0 && errno != EEXIST) {
+    return Error::from_errno(errno, str("make directory ", base::quote(path), " in the container"));
+  }
+  Result<Fd> within = open_in(at, name, O_PATH | O_DIRECTORY, kNoLinks | RESOLVE_NO_XDEV);
+  if (within.ok()) return within;
+  if (within.error().sys_errno() != EXDEV) return not_usable(within.error(), path);
+  Fd mounted = TRY(open_in(at, name, O_PATH | O_DIRECTORY, kNoLinks));
+  TRY(check_private(mounted.get(), path));
+  return mounted;
+}
+
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The regular file NAME of DIRECTORY, for a mount on it; made if it is absent.
+Result<Fd> mount_point(int directory, const std::string& name, const std::string& path) {
+  const Result<Fd> made = base::open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0444);
+  if (!made.ok() && made.error().code() != Code::kExists) return made.error();
+  Result<Fd> file = open_in(directory, name, O_PATH | O_NOFOLLOW, kNoLinks | RESOLVE_NO_XDEV);
+  if (!file.ok()) return not_usable(file.error(), path);
+  struct stat status {};
+  if (::fstat(file.value().get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return Error(Code::kExists, str(base::quote(path), " of the container is no regular file"));
+  }
+  return file;
+}
+
+// SOURCE as a mount that is nowhere yet.
+Result<Fd> detached_mount(const std::string& source) {
+  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
+  Fd tree(::open_tree(AT_FDCWD, source.c_str(), kFlags));
+  if (!tree.valid()) return Error::from_errno(errno, str("take ", base::quote(source)));
+  mount_attr attributes{};
+  attributes.attr_set =
+      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+  attributes.propagation = MS_PRIVATE;
+  if (::mount_setattr(tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
+    return Error::from_errno(errno, str("make ", base::quote(source), " read-only"));
+  }
+  return tree;
+}
+
+// Only who is in a mount namespace may mount there: a child process, which does nothing else.
+Status mount_in(int mounts, int tree, int target, const std::string& path) {
+  const pid_t child = ::fork();
+  if (child < 0) return Error::from_errno(errno, "fork");
+  if (child == 0) {
+    const bool done =
+        ::setns(mounts, CLONE_NEWNS) == 0 &&
+        ::move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+    ::_exit(done ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return Error::from_errno(errno, "wait for the process that mounts");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return Error::from_errno(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR,
+                           str("mount on ", base::quote(path), " of the container"));
+}
+
+}  // namespace
+
+Result<Rootfs> Rootfs::open(pid_t pid, const std::string& path) {
+  if (TRY(compare_namespace(pid, "mnt")) == Namespaces::kSame) {
+    return Error(Code::kUnsupported,
+                 "the container has the host's mounts; give it a mount namespace of its own");
+  }
+  if (TRY(compare_namespace(pid, "user")) == Namespaces::kOther) {
+    return Error(
+        Code::kUnsupported,
+        "device nodes are of no use in a user namespace; use the runtime wrapper instead of"
+        " the hook alone, or start the container without --userns");
+  }
+  Rootfs rootfs;
+  const std::string proc = str("/proc/", pid);
+  rootfs.mounts_ = TRY(base::open_at(AT_FDCWD, proc + "/ns/mnt", O_RDONLY));
+  // The process still has the host's tree of directories as its root, with its own mounts in it.
+  const Fd host = TRY(base::open_at(AT_FDCWD, proc + "/root", O_PATH | O_DIRECTORY));
+  const size_t relative = path.find_first_not_of('/');
+  if (!path.starts_with("/") || relative == std::string::npos) {
+    return Error(Code::kInvalid,
+                 str("config.json: key 'root.path' is ", base::quote(path), ", not a directory"));
+  }
+  rootfs.root_ = TRY(open_in(host.get(), path.substr(relative), O_PATH | O_DIRECTORY,
+                             RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS));
+  return rootfs;
+}
+
+Result<Fd> Rootfs::directory_of(const std::string& path) const {
+  Fd at = TRY(base::open_at(root_.get(), ".", O_PATH | O_DIRECTORY));
+  std::string so_far;
+  const std::vector<std::string_view> names = base::split(path, '/');
+  for (size_t i = 1; i + 1 < names.size(); ++i) {
+    so_far += str("/", names[i]);
+    Fd next = TRY(enter(at.get(), std::string(names[i]), so_far));
+    at = std::move(next);
+  }
+  return at;
+}
+
+Status Rootfs::add_device(const oci::DeviceNode& device) {
+  const mode_t mask = ::umask(0);
+  const base::ScopeExit restore([&] { (void)::umask(mask); });
+  const Fd directory = TRY(directory_of(device.path));
+  TRY(check_private(directory.get(), device.path.substr(0, device.path.rfind('/'))));
+  const std::string name = name_in(device.path);
+  const dev_t number = ::gnu_dev_makedev(device.major, device.minor);
+  if (::mknodat(directory.get(), name.c_str(), S_IFCHR | 0666, number) == 0) return {};
+  const int err = errno;
+  struct stat there {};
+  if (err != EEXIST || ::fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+    return Error::from_errno(err, str("make ", base::quote(device.path), " in the container"));
+  }
+  if (S_ISCHR(there.st_mode) && there.st_rdev == number) return {};
+  return Error(Code::kExists, str(base::quote(device.path),
+                                  " is there in the container already, and is another device"));
+}
+
+Status Rootfs::add_file(const oci::FileMount& mount) {
+  const mode_t mask = ::umask(0);
+  const base::ScopeExit restore([&] { (void)::umask(mask); });
+  const Fd directory = TRY(directory_of(mount.destination));
+  const Fd target =
+      TRY(mount_point(directory.get(), name_in(mount.destination), mount.destination));
+  const Fd tree = TRY(detached_mount(mount.source));
+  return mount_in(mounts_.get(), tree.get(), target.get(), mount.destination);
+}
+
+}  // namespace hook::inject

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/oci/spec.h"
+
+#include "base/text.h"
+#include "hook/container/oci/document.h"
+
+namespace hook::oci {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Json;
+using base::Result;
+using base::str;
+
+// A quarter of the usual 8 MiB stack is what the kernel gives to a program's arguments and
+// environment.
+constexpr size_t kMaxEnvironment = 2 << 20;
+
+// The member NAME of OBJECT, or null if it is absent or null.
+const Json& member(const Json& object, const char* name) {
+  static const Json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
+Result<std::vector<std::string>> read_environment(const Json& spec) {
+  std::vector<std::string> environment;
+  size_t bytes = 0;
+  for (const Json& entry : member(member(spec, "process"), "env")) {
+    if (!entry.is_string()) {
+      return Error(Code::kInvalid, "config.json: key 'process.env' must be a list of strings");
+    }
+    environment.push_back(entry.get<std::string>());
+    bytes += environment.back().size() + 1;
+  }
+  if (bytes > kMaxEnvironment) {
+    return Error(Code::kInvalid, str("config.json: key 'process.env' has ", bytes,
+                                     " bytes; at most ", kMaxEnvironment, " are accepted"));
+  }
+  return environment;
+}
+
+Result<std::map<std::string, std::string>> read_annotations(const Json& spec) {
+  std::map<std::string, std::string> annotations;
+  for (const auto& [key, value] : member(spec, "annotations").items()) {
+    if (!value.is_string()) {
+      return Error(Code::kInvalid,
+                   str("config.json: annotation ", base::quote(key), " must be a string"));
+    }
+    annotations[key] = value.get<std::string>();
+  }
+  return annotations;
+}
+
+Result<NetworkNamespace> read_network(const Json& spec) {
+  for (const Json& entry : member(member(spec, "linux"), "namespaces")) {
+    const Json& type = member(entry, "type");
+    if (!type.is_string() || type != "network") continue;
+    const Json& path = member(entry, "path");
+    if (path.is_null() || path == "") return NetworkNamespace{NetworkNamespace::Kind::kNew, ""};
+    if (!path.is_string()) {
+      return Error(Code::kInvalid,
+                   "config.json: key 'path' of the network namespace must be a string");
+    }
+    return NetworkNamespace{NetworkNamespace::Kind::kPath, path.get<std::string>()};
+  }
+  return NetworkNamespace{NetworkNamespace::Kind::kHost, ""};
+}
+
+std::string read_root(const Json& spec) {
+  const Json& path = member(member(spec, "root"), "path");
+  return path.is_string() ? path.get<std::string>() : "";
+}
+
+std::set<std::string> read_capabilities(const Json& spec) {
+  std::set<std::string> names;
+  for (const Json& set : member(member(spec, "process"), "capabilities")) {
+    if (!set.is_array()) continue;
+    for (const Json& name : set) {
+      if (name.is_string()) names.insert(name.get<std::string>());
+    }
+  }
+  return names;
+}
+
+std::optional<uint64_t> read_memlock(const Json& spec) {
+  for (const Json& limit : member(member(spec, "process"), "rlimits")) {
+    const Json& hard = member(limit, "hard");
+    if (member(limit, "type") == "RLIMIT_MEMLOCK" && hard.is_number_unsigned()) {
+      return hard.get<uint64_t>();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<SpecView> parse_spec(std::string_view text) {
+  const Json json = TRY(parse_document(text));
+  SpecView view;
+  view.environment = TRY(read_environment(json));
+  view.annotations = TRY(read_annotations(json));
+  view.network = TRY(read_network(json));
+  view.root = read_root(json);
+  view.capabilities = read_capabilities(json);
+  view.memlock = read_memlock(json);
+  return view;
+}
+
+}  // namespace hook::oci

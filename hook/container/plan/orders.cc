@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/plan/orders.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace hook::plan {
+
+using base::Code;
+using base::Error;
+using base::Json;
+using base::Result;
+
+std::string to_text(const AttachOrders& orders) {
+  Json json = {{"gid_wait_ms", orders.gid_wait.count()},
+               {"probe_ms", orders.probe.count()},
+               {"ports", Json::array()}};
+  for (const AttachOrders::Port& port : orders.ports) {
+    json["ports"].push_back(
+        {{"interface", port.interface}, {"device", port.device}, {"port", port.port}});
+  }
+  return base::to_pretty_text(json);
+}
+
+namespace {
+
+Result<AttachOrders::Port> parse_port(const Json& json) {
+  AttachOrders::Port port;
+  port.interface = TRY(base::get_string(json, "interface", kOrdersFile));
+  port.device = TRY(base::get_string(json, "device", kOrdersFile));
+  port.port = static_cast<uint32_t>(TRY(base::get_int(json, "port", kOrdersFile)));
+  return port;
+}
+
+}  // namespace
+
+Result<AttachOrders> parse_orders(const std::string& text) {
+  const Json json = TRY(base::parse_json(text, kOrdersFile));
+  AttachOrders orders;
+  orders.gid_wait = std::chrono::milliseconds(TRY(base::get_int(json, "gid_wait_ms", kOrdersFile)));
+  orders.probe = std::chrono::milliseconds(TRY(base::get_int(json, "probe_ms", kOrdersFile)));
+  const auto ports = json.find("ports");
+  if (ports == json.end() || !ports->is_array()) {
+    return Error(Code::kInvalid, base::str(kOrdersFile, ": key 'ports' must be a list"));
+  }
+  for (const Json& port : *ports) orders.ports.push_back(TRY(parse_port(port)));
+  return orders;
+}
+
+std::string to_text(const ProbeReport& report) {
+  Json json = Json::object();
+  for (const auto& [interface, mac] : report) json[interface] = netns::to_string(mac);
+  return base::to_pretty_text(json);
+}
+
+Result<ProbeReport> parse_probe_report(const std::string& text) {
+  const Json json = TRY(base::parse_json(text, kProbeFile));
+  ProbeReport report;
+  for (const auto& [interface, value] : json.items()) {
+    const std::string mac = TRY(base::get_string(json, interface.c_str(), kProbeFile));
+    report[interface] = TRY_CTX(kProbeFile, netns::parse_mac(mac));
+  }
+  return report;
+}
+
+}  // namespace hook::plan

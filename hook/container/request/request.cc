@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/request/request.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string_view>
+
+#include "base/text.h"
+#include "vipu/types.h"
+
+namespace hook::request {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+enum class Key {
+  kCount,
+  kPartition,
+  kGcd,
+  kDevices,
+  kWait,
+  kNetwork,
+  kReconfigurable,
+  kPool,
+  kTenant
+};
+
+struct KeyName {
+  Key key;
+  std::string_view variable;  // empty: only as an annotation
+  std::string_view annotation;
+};
+
+constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
+// Ours, from an earlier edit.
+constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
+                                                             "graphcore.ai/ipu.added"};
+
+constexpr std::array<KeyName, 9> kKeys = {{
+    {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
+    {Key::kPartition, "IPU_PARTITION", "graphcore.ai/ipu.partition"},
+    {Key::kGcd, "IPU_GCD", "graphcore.ai/ipu.gcd"},
+    {Key::kDevices, "IPU_VISIBLE_DEVICES", "graphcore.ai/ipu.devices"},
+    {Key::kWait, "IPU_WAIT", "graphcore.ai/ipu.wait"},
+    {Key::kNetwork, "IPU_NETWORK", "graphcore.ai/ipu.network"},
+    {Key::kReconfigurable, "IPU_RECONFIGURABLE", "graphcore.ai/ipu.reconfigurable"},
+    {Key::kPool, "IPU_POOL", "graphcore.ai/ipu.pool"},
+    {Key::kTenant, "", "graphcore.ai/ipu.tenant"},
+}};
+
+enum class Source { kVariable, kAnnotation };
+
+// One key as it was given. NAME is how the user wrote it.
+struct Given {
+  std::string_view name;
+  std::string value;
+  Source source = Source::kVariable;
+};
+
+using Givens = std::map<Key, Given>;
+
+Error refused(const Given& given, std::string_view accepted) {
+  return Error(Code::kInvalid,
+               str(given.name, "=", base::quote(given.value), " is not accepted: ", accepted));
+}
+
+Status read_variables(const std::vector<std::string>& environment, Givens& givens) {
+  for (const KeyName& key : kKeys) {
+    for (const std::string& variable : environment) {
+      const size_t equals = variable.find('=');
+      if (key.variable.empty() || variable.substr(0, equals) != key.variable) continue;
+      const std::string value = equals == std::string::npos ? "" : variable.substr(equals + 1);
+      if (givens.contains(key.key)) {
+        return Error(Code::kInvalid, str(key.variable, " stands twice in the environment (",
+                                         base::quote(givens[key.key].value), " and ",
+                                         base::quote(value), "); give it once"));
+      }
+      givens[key.key] = {key.variable, value, Source::kVariable};
+    }
+  }
+  return {};
+}
+
+bool is_own(std::string_view annotation) {
+  return std::find(kOwnAnnotations.begin(), kOwnAnnotations.end(), annotation) !=
+         kOwnAnnotations.end();
+}
+
+Status read_annotations(const std::map<std::string, std::string>& annotations, Givens& givens) {
+  for (const auto& [name, value] : annotations) {
+    if (!name.starts_with(kAnnotationPrefix) || is_own(name)) continue;
+    const KeyName* known = nullptr;
+    for (const KeyName& key : kKeys) {
+      if (key.annotation == name) known = &key;
+    }
+    if (known == nullptr) {
+      return Error(Code::kInvalid, str("annotation ", base::quote(name),
+                                       " is unknown; see ipu-container-toolkit(7)"));
+    }
+    givens[known->key] = {known->annotation, value, Source::kAnnotation};
+  }
+  return {};
+}
+
+Result<uint32_t> parse_count(const Given& given, const config::PolicyConfig& policy) {
+  const Result<uint32_t> count = base::parse_int<uint32_t>(given.value, 1, policy.max_ipus);
+  if (count.ok() && std::has_single_bit(count.value())) return count;
+  return refused(given, str("give a power of two from 1 to ", std::bit_floor(policy.max_ipus)));
+}
+
+Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
+  for (const auto& [key, given] : givens) {
+    const bool allowed =
+        given.source == Source::kVariable ? policy.allow_env : policy.allow_annotation;
+    if (allowed) continue;
+    return Error(Code::kDenied,
+                 str(given.name, " may not ask for IPUs on this host: policy.sources allows only ",
+                     policy.allow_env ? "environment variables" : "annotations"));
+  }
+  return {};
+}
+
+// Keys that say what the container gets: one of them.
+constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kDevices};
+
+// Forgets the variable KEY if the selector that it belongs to was overruled.
+void forget_variable(Givens& givens, Key key, Key selector) {
+  const auto given = givens.find(key);
+  if (given == givens.end() || givens.contains(selector)) return;
+  if (given->second.source == Source::kVariable) givens.erase(given);
+}
+
+// Leaves one selector in GIVENS. An annotation wins over a variable here as well: what an image
+// asks for in its own way does not contradict what an orchestrator says.
+Status choose_selector(Givens& givens) {
+  std::vector<Key> annotated;
+  std::vector<Key> all;
+  for (const Key key : kSelectors) {
+    const auto given = givens.find(key);
+    if (given == givens.end()) continue;
+    all.push_back(key);
+    if (given->second.source == Source::kAnnotation) annotated.push_back(key);
+  }
+  if (annotated.size() == 1) {
+    for (const Key key : all) {
+      if (key != annotated.front()) givens.erase(key);
+    }
+    forget_variable(givens, Key::kGcd, Key::kPartition);
+    forget_variable(givens, Key::kReconfigurable, Key::kCount);
+    return {};
+  }
+  if (all.empty()) {
+    return Error(Code::kInvalid, str(givens.begin()->second.name,
+                                     " is set, but nothing says how many IPUs; give IPU_COUNT=N"));
+  }
+  if (all.size() == 1) return {};
+  return Error(Code::kInvalid, str(givens.at(all[0]).name, " and ", givens.at(all[1]).name,
+                                   " contradict each other: give only one of them"));
+}
+
+// Keys that mean something only beside a certain selector.
+Status check_companions(const Givens& givens) {
+  const auto gcd = givens.find(Key::kGcd);
+  if (gcd != givens.end() && !givens.contains(Key::kPartition)) {
+    return refused(gcd->second, "a GCD is one of a partition made ahead, give IPU_PARTITION too");
+  }
+  const auto reconfigurable = givens.find(Key::kReconfigurable);
+  if (reconfigurable != givens.end() && !givens.contains(Key::kCount)) {
+    return refused(reconfigurable->second, "it is for new partitions, give it with IPU_COUNT=N");
+  }
+  return {};
+}
+
+constexpr uint32_t kMaxCard = 4095;
+
+// "0,2-3" as 0, 2, 3. Each card once.
+Result<std::vector<uint32_t>> parse_cards(const Given& given) {
+  const Error wrong =
+      refused(given, "give card numbers such as 0,2-3 (each once), 'all' or 'none'");
+  std::vector<uint32_t> cards;
+  for (const std::string_view piece : base::split(given.value, ',')) {
+    const size_t dash = piece.find('-');
+    const Result<uint32_t> first = base::parse_int<uint32_t>(piece.substr(0, dash), 0, kMaxCard);
+    if (!first.ok()) return wrong;
+    const Result<uint32_t> last =
+        dash == std::string_view::npos
+            ? first
+            : base::parse_int<uint32_t>(piece.substr(dash + 1), first.value(), kMaxCard);
+    if (!last.ok()) return wrong;
+    for (uint32_t card = first.value(); card <= last.value(); ++card) cards.push_back(card);
+  }
+  std::sort(cards.begin(), cards.end());
+  if (std::adjacent_find(cards.begin(), cards.end()) != cards.end()) return wrong;
+  return cards;
+}
+
+Status read_selector(const Givens& givens, const config::PolicyConfig& policy, Request& request) {
+  if (const auto count = givens.find(Key::kCount); count != givens.end()) {
+    request.ipus = TRY(parse_count(count->second, policy));
+  }
+  if (const auto partition = givens.find(Key::kPartition); partition != givens.end()) {
+    if (!vipu::is_partition_name(partition->second.value)) {
+      return refused(partition->second,
+                     "a partition has a name of 1 to 36 letters, digits, '-' and '_'");
+    }
+    request.partition = partition->second.value;
+  }
+  if (const auto gcd = givens.find(Key::kGcd); gcd != givens.end()) {
+    constexpr uint32_t kMaxGcd = 255;
+    const Result<uint32_t> number = base::parse_int<uint32_t>(gcd->second.value, 0, kMaxGcd);
+    if (!number.ok()) return refused(gcd->second, "give the number of a GCD, from 0");
+    request.gcd = number.value();
+  }
+  if (const auto devices = givens.find(Key::kDevices); devices != givens.end()) {
+    request.all_cards = devices->second.value == "all";
+    if (!request.all_cards) request.cards = TRY(parse_cards(devices->second));
+  }
+  return {};
+}
+
+Status read_options(const Givens& givens, Request& request) {
+  if (const auto wait = givens.find(Key::kWait); wait != givens.end()) {
+    const Result<std::chrono::milliseconds> time = base::parse_duration(wait->second.value);
+    if (!time.ok())
+      return refused(wait->second, "give a duration such as 90s, 5m or 1h (at most 24h)");
+    request.wait = time.value();
+  }
+  if (const auto network = givens.find(Key::kNetwork); network != givens.end()) {
+    if (network->second.value != "roce" && network->second.value != "none")
+      return refused(network->second, "give 'roce', or 'none' for cards");
+    request.network = network->second.value == "roce";
+  }
+  if (const auto flag = givens.find(Key::kReconfigurable); flag != givens.end()) {
+    if (flag->second.value != "0" && flag->second.value != "1")
+      return refused(flag->second, "give 0 or 1");
+    request.reconfigurable = flag->second.value == "1";
+  }
+  if (const auto pool = givens.find(Key::kPool); pool != givens.end()) {
+    if (pool->second.value.empty()) return refused(pool->second, "give the name of a pool");
+    request.pool = pool->second.value;
+  }
+  if (const auto tenant = givens.find(Key::kTenant); tenant != givens.end()) {
+    request.tenant = base::one_line(tenant->second.value, 64);
+  }
+  return {};
+}
+
+bool is_none(const Given& given) { return given.value == "none"; }
+
+// `none` is how a user says that an image's request is not wanted. A variable cannot decline what
+// an annotation asks for.
+bool declines(const Givens& givens) {
+  const auto devices = givens.find(Key::kDevices);
+  if (devices == givens.end() || !is_none(devices->second)) return false;
+  return devices->second.source == Source::kAnnotation ||
+         std::none_of(givens.begin(), givens.end(),
+                      [](const auto& entry) { return entry.second.source == Source::kAnnotation; });
+}
+
+}  // namespace
+
+std::string_view annotation_of(std::string_view variable) {
+  for (const KeyName& key : kKeys) {
+    if (key.variable == variable) return key.annotation;
+  }
+  return "";
+}
+
+bool mentions_ipus(std::string_view config) {
+  if (config.find(str('"', kAnnotationPrefix)) != std::string_view::npos) return true;
+  return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
+    return !key.variable.empty() && config.find(str('"', key.variable)) != std::string_view::npos;
+  });
+}
+
+bool asks_for_ipus(const std::vector<std::string>& environment,
+                   const std::map<std::string, std::string>& annotations) {
+  Givens givens;
+  if (!read_variables(environment, givens).ok() || !read_annotations(annotations, givens).ok())
+    return true;
+  givens.erase(Key::kTenant);
+  return !givens.empty() && !declines(givens);
+}
+
+Result<std::optional<Request>> parse_request(const std::vector<std::string>& environment,
+                                             const std::map<std::string, std::string>& annotations,
+                                             const config::PolicyConfig& policy) {
+  if (!asks_for_ipus(environment, annotations)) return std::optional<Request>();
+  Givens givens;
+  TRY(read_variables(environment, givens));
+  TRY(read_annotations(annotations, givens));
+  if (const auto devices = givens.find(Key::kDevices);
+      devices != givens.end() && is_none(devices->second)) {
+    givens.erase(devices);  // it was overruled
+  }
+  TRY(check_policy(givens, policy));
+  TRY(choose_selector(givens));
+  TRY(check_companions(givens));
+  Request request;
+  TRY(read_selector(givens, policy, request));
+  TRY(read_options(givens, request));
+  return std::optional<Request>(std::move(request));
+}
+
+}  // namespace hook::request

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/internal/gate.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace hook::ledger {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Fd;
+using base::Result;
+using base::str;
+
+constexpr std::chrono::milliseconds kPatience{5000};  // as for another writer
+constexpr std::chrono::milliseconds kRetry{2};
+
+// Byte 120 of the file that processes share is the lock of who writes: see "WAL-Index File
+// Locking" of SQLite's file format.
+constexpr off_t kWriteLock = 120;
+
+}  // namespace
+
+Result<Gate> Gate::enter(const std::string& ledger, Way way) {
+  const std::string directory = ledger.substr(0, ledger.rfind('/'));
+  Fd fd = TRY(base::open_at(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY));
+  const int lock = (way == Way::kOpen ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  const auto patience = Deadline::after(kPatience);
+  while (::flock(fd.get(), lock) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return Error::from_errno(errno, str("lock ", base::quote(directory)));
+    }
+    if (patience.passed()) {
+      return Error(Code::kBusy, str("ledger: 'ipuctl ledger rebuild' is under way; try again"));
+    }
+    base::sleep_for(kRetry, patience);
+  }
+  return Gate(std::move(fd));
+}
+
+Result<WritersFence> WritersFence::raise(const std::string& ledger) {
+  const std::string path = ledger + "-shm";
+  Result<Fd> shared = base::open_at(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
+  if (!shared.ok() && shared.error().sys_errno() == ENOENT) return WritersFence(Fd());
+  Fd fd = TRY(std::move(shared));
+  // Of the open file, not of the process: SQLite's own locks of this process end with any of its
+  // descriptors.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kWriteLock;
+  lock.l_len = 1;
+  const auto patience = Deadline::after(kPatience);
+  while (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
+      return Error::from_errno(errno, str("lock ", base::quote(path)));
+    }
+    if (patience.passed()) {
+      return Error(Code::kBusy, "ledger: a process writes to it and does not end; see 'fuser'");
+    }
+    base::sleep_for(kRetry, patience);
+  }
+  return WritersFence(std::move(fd));
+}
+
+}  // namespace hook::ledger

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/internal/history.h"
+
+#include "base/json.h"
+#include "hook/ledger/actor.h"
+
+namespace hook::ledger {
+namespace {
+
+using base::Json;
+using base::Status;
+using sqlite::Statement;
+using sqlite::Step;
+using sqlite::Transaction;
+
+// Who does it, after what the change itself says.
+std::string with_actor(Json details) {
+  const Actor& self = current_actor();
+  details["uid"] = self.uid;
+  details["loginuid"] = self.loginuid ? Json(*self.loginuid) : Json();
+  details["program"] = self.program;
+  return base::to_text(details);
+}
+
+Event event_of(const Lease& lease, EventKind kind, std::string_view text) {
+  return {0,          lease.changed_ms, lease.id, lease.container,
+          lease.pool, lease.partition,  kind,     std::string(text)};
+}
+
+}  // namespace
+
+Status record_event(Store& store, Event event) {
+  event.at_ms = store.now();
+  event.details = with_actor(Json::object());
+  return insert_event(store.database, event);
+}
+
+Status record_change(Store& store, const Lease& lease, std::string_view text,
+                     const std::vector<RailLease>& addresses) {
+  Json details = {{"tenant", lease.tenant}, {"ipus", lease.ipus}};
+  for (const RailLease& rail : addresses) {
+    details["addresses"].push_back(netns::to_string(rail.address));
+  }
+  const std::string described = with_actor(std::move(details));
+  for (const Event& note : store.notes.of(lease.id)) {
+    Event event = event_of(lease, note.kind, note.text);
+    event.at_ms = note.at_ms;
+    event.details = described;
+    TRY(insert_event(store.database, event));
+  }
+  Event change = event_of(lease, EventKind::kState, text);
+  change.details = described;
+  return insert_event(store.database, change);
+}
+
+Status record_partition(Store& store, const std::string& pool, const std::string& partition,
+                        std::string_view text, const std::string& container) {
+  return record_event(store,
+                      {0, 0, "", container, pool, partition, EventKind::kState, std::string(text)});
+}
+
+Status commit(Store& store, Transaction& transaction) {
+  TRY(store.audit.remember(store.database));
+  TRY(transaction.commit());
+  (void)store.audit.append(store.database);  // the next commit, or `ipuctl gc`, tries again
+  return {};
+}
+
+Status forget_history(Store& store, int64_t before_ms) {
+  // As long as the oldest event is younger there is nothing to forget.
+  Statement oldest = TRY(store.database.prepare("SELECT at_ms FROM event ORDER BY rowid LIMIT 1"));
+  if (TRY(oldest.step()) == Step::kDone || oldest.integer(0) >= before_ms) return {};
+  // Events of partitions are looked at from the oldest on, and no further than the bound.
+  for (const char* sql :
+       {"DELETE FROM event WHERE rowid IN (SELECT rowid FROM event WHERE lease IN (SELECT id FROM"
+        " lease WHERE state IN ('FREE', 'FAILED') AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
+        " LIMIT 1000) AND rowid < (SELECT MAX(rowid) FROM event)",
+        "DELETE FROM lease WHERE id IN (SELECT id FROM lease WHERE state IN ('FREE', 'FAILED')"
+        " AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
+        " AND NOT EXISTS (SELECT 1 FROM event WHERE event.lease = lease.id)",
+        "DELETE FROM event WHERE rowid IN (SELECT rowid FROM (SELECT rowid, at_ms FROM event"
+        " WHERE lease = '' ORDER BY rowid LIMIT 64) WHERE at_ms < ?)"
+        " AND rowid < (SELECT MAX(rowid) FROM event)"}) {
+    Statement statement = TRY(store.database.prepare(sql));
+    TRY(statement.bind(before_ms).run());
+  }
+  return {};
+}
+
+}  // namespace hook::ledger

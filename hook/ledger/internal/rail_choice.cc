@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/internal/rail_choice.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "hook/ledger/internal/rail_rows.h"
+#include "hook/ledger/internal/rail_shortage.h"
+#include "hook/ledger/internal/store.h"
+#include "netns/session.h"
+
+namespace hook::ledger {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using netns::Address;
+using netns::LinkKind;
+using netns::MacAddress;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Step;
+
+// The first address of RAIL's range that has a row, by REST, which is SQL.
+Result<std::optional<Address>> first_row(Database& database, const config::RailConfig& rail,
+                                         std::string_view rest) {
+  Statement row =
+      TRY(database.prepare(str("SELECT address FROM address WHERE ", kInRange, rest, " LIMIT 1")));
+  if (TRY(bind_range(row, rail).step()) == Step::kDone) return std::optional<Address>();
+  const Address address = TRY(read_address(row, 0));
+  return std::optional<Address>(address);
+}
+
+// An address that nobody had, beside those that somebody had: rows are never deleted.
+Result<std::optional<Address>> find_unused(Database& database, const config::RailConfig& rail) {
+  const std::optional<Address> newest = TRY(first_row(database, rail, " ORDER BY address DESC"));
+  if (!newest) return std::optional<Address>(rail.first);
+  if (*newest < rail.last) return std::optional<Address>(netns::next(*newest));
+  const std::optional<Address> oldest = TRY(first_row(database, rail, " ORDER BY address"));
+  if (oldest && rail.first < *oldest) return std::optional<Address>(netns::previous(*oldest));
+  return std::optional<Address>();
+}
+
+// An address between two that have rows, where the range was once two, one after the other.
+Result<std::optional<Address>> find_gap(Database& database, const config::RailConfig& rail) {
+  Statement row = TRY(
+      database.prepare(str("SELECT address FROM address WHERE ", kInRange, " ORDER BY address")));
+  bind_range(row, rail);
+  Address expected = rail.first;
+  while (TRY(row.step()) == Step::kRow) {
+    const Address address = TRY(read_address(row, 0));
+    if (address != expected) return std::optional<Address>(expected);
+    expected = netns::next(address);
+  }
+  return std::optional<Address>();
+}
+
+Result<MacAddress> choose_mac(Database& database, const Lease& lease, const Address& address) {
+  constexpr uint32_t kAttempts = 16;
+  for (uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
+    const MacAddress mac = mac_of(lease.pool, address, attempt);
+    // Interfaces of one namespace are told apart, and removed, by their link group.
+    const auto same_group = [&](const RailLease& rail) {
+      return netns::group_of(rail.mac) == netns::group_of(mac);
+    };
+    if (std::any_of(lease.rails.begin(), lease.rails.end(), same_group)) continue;
+    Statement held =
+        TRY(database.prepare("SELECT 1 FROM address WHERE free_at IS NULL AND mac = ?"));
+    if (TRY(held.bind(netns::to_string(mac)).step()) == Step::kDone) return mac;
+  }
+  return Error(Code::kInternal, str("ledger: no MAC is left for ", netns::to_string(address)));
+}
+
+Result<HostFunction> choose_function(Database& database, const RailRequest& request) {
+  for (const HostFunction& function : request.functions) {
+    const std::string holder = TRY(holder_of(database, function));
+    if (holder.empty()) return function;
+  }
+  return no_function_left(database, request);
+}
+
+// NAME, or, if another interface of LEASE has it, the first of roce0, roce1, ... that none has.
+std::string free_name(const Lease& lease, std::string name) {
+  const auto is_taken = [&](const RailLease& rail) { return rail.interface == name; };
+  for (size_t i = 0; std::any_of(lease.rails.begin(), lease.rails.end(), is_taken); ++i) {
+    name = str("roce", i);
+  }
+  return name;
+}
+
+bool is_of(const RailLease& lease, const config::RailConfig& rail) {
+  if (rail.functions.empty())
+    return lease.kind == LinkKind::kMacvlan && lease.parent == rail.parent;
+  return lease.kind == LinkKind::kFunction && lease.subnet == rail.subnet;
+}
+
+Result<RailLease> choose_rail(Database& database, const Lease& lease, const RailRequest& request,
+                              int64_t now) {
+  const config::RailConfig& rail = request.rail;
+  RailLease chosen;
+  chosen.parent = rail.parent;
+  chosen.mode = rail.mode;
+  chosen.mtu = rail.mtu;
+  chosen.interface = free_name(lease, request.interface);
+  chosen.subnet = rail.subnet;
+  chosen.peers = rail.peers;
+  chosen.address = TRY(choose_address(database, rail, now));
+  if (rail.functions.empty()) {
+    chosen.mac = TRY(choose_mac(database, lease, chosen.address));
+    return chosen;
+  }
+  const HostFunction function = TRY(choose_function(database, request));
+  chosen.kind = LinkKind::kFunction;
+  chosen.parent = function.interface;
+  chosen.rdma_device = function.rdma_device;
+  chosen.mac = function.mac;
+  return chosen;
+}
+
+}  // namespace
+
+// Never-used addresses first, then the one that has been free for longest: reuse is rare.
+Result<Address> choose_address(Database& database, const config::RailConfig& rail, int64_t now) {
+  const std::optional<Address> unused = TRY(find_unused(database, rail));
+  if (unused) return *unused;
+  const std::optional<Address> longest_free = TRY(first_row(
+      database, rail,
+      str(" AND free_at IS NOT NULL AND NOT ", in_quarantine(now), " ORDER BY free_at, address")));
+  if (longest_free) return *longest_free;
+  const std::optional<Address> gap = TRY(find_gap(database, rail));
+  if (gap) return *gap;
+  return no_address_left(database, rail, now);
+}
+
+Status reserve_rails(Database& database, Lease& lease, const std::vector<RailRequest>& rails,
+                     int64_t now) {
+  for (const RailRequest& request : rails) {
+    const auto is_there = [&](const RailLease& rail) { return is_of(rail, request.rail); };
+    if (std::any_of(lease.rails.begin(), lease.rails.end(), is_there)) continue;
+    const RailLease rail = TRY(choose_rail(database, lease, request, now));
+    TRY(insert_rail(database, lease, rail));
+    lease.rails.push_back(rail);
+  }
+  return {};
+}
+
+Result<Ledger::RailUse> count_use(Database& database, const config::RailConfig& rail, int64_t now) {
+  Statement row = TRY(database.prepare(
+      str("SELECT COUNT(*) FILTER (WHERE free_at IS NULL), COUNT(*) FILTER (WHERE ",
+          in_quarantine(now), ") FROM address WHERE ", kInRange)));
+  TRY(bind_range(row, rail).step());
+  Ledger::RailUse use;
+  use.held = static_cast<uint32_t>(row.integer(0));
+  use.quarantined = static_cast<uint32_t>(row.integer(1));
+  const uint32_t all =
+      netns::count_between(rail.first, rail.last, std::numeric_limits<uint32_t>::max());
+  use.free = all - use.held - use.quarantined;
+  return use;
+}
+
+}  // namespace hook::ledger

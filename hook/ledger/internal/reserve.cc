@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/internal/reserve.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "hook/ledger/internal/store.h"
+
+namespace hook::ledger {
+namespace {
+
+using base::Error;
+using base::Fd;
+using base::Status;
+using base::str;
+
+bool is_kept(const struct stat& status) {
+  constexpr int64_t kBlock = 512;  // stat(2)
+  return status.st_size >= kReserveBytes && status.st_blocks * kBlock >= kReserveBytes;
+}
+
+// What is in the database needs no place in the log any more. Where that has to grow for it there
+// may be no room; then nothing is lost.
+void shorten_log(Store& store) { (void)store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
+
+}  // namespace
+
+std::string reserve_file(const std::string& ledger) {
+  return ledger.substr(0, ledger.rfind('/')) + "/reserve";
+}
+
+Status ensure_reserve(const std::string& ledger) {
+  const std::string path = reserve_file(ledger);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && is_kept(status)) return {};
+  const Fd file = TRY(base::open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600));
+  const int error = ::posix_fallocate(file.get(), 0, kReserveBytes);
+  if (error == 0) return {};
+  (void)!::ftruncate(file.get(), 0);
+  return Error::from_errno(error, str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
+                                      " is full; free at least 1 MiB, running containers go on"));
+}
+
+GivenUp give_up_reserve(const std::string& ledger) {
+  const std::string path = reserve_file(ledger);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || status.st_blocks == 0) return GivenUp::kWasNot;
+  return ::truncate(path.c_str(), 0) == 0 ? GivenUp::kYes : GivenUp::kWasNot;
+}
+
+bool has_had_reserve(const std::string& ledger) {
+  struct stat status {};
+  return ::lstat(reserve_file(ledger).c_str(), &status) == 0;
+}
+
+Status with_reserve(Store& store, const std::function<Status()>& change) {
+  Status done = change();
+  if (done.ok() || !sqlite::is_full(done.error())) return done;
+  shorten_log(store);
+  done = change();
+  if (done.ok() || !sqlite::is_full(done.error())) return done;
+  if (give_up_reserve(store.database.path()) == GivenUp::kWasNot) return done;
+  shorten_log(store);
+  return change();
+}
+
+}  // namespace hook::ledger

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/internal/salvage.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
+#include "hook/ledger/ledger.h"
+#include "hook/ledger/rebuilder.h"
+
+namespace hook::ledger {
+namespace {
+
+using base::Result;
+using base::str;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Step;
+
+// The first columns of the rows that can be read before the first that cannot.
+void read_names(Database& database, const char* sql, std::set<std::string>& names) {
+  Result<Statement> row = database.prepare(sql);
+  if (!row.ok()) return;
+  for (;;) {
+    const Result<Step> step = row.value().step();
+    if (!step.ok() || step.value() == Step::kDone) return;
+    names.insert(row.value().text(0));
+  }
+}
+
+std::set<std::string> read_ids(Database& database) {
+  std::set<std::string> ids;
+  // From both ends, and by another tree of pages: a hole in one hides nothing of the other.
+  for (const char* sql :
+       {"SELECT id FROM lease ORDER BY id", "SELECT id FROM lease ORDER BY id DESC",
+        "SELECT id FROM lease INDEXED BY lease_container"}) {
+    read_names(database, sql, ids);
+  }
+  return ids;
+}
+
+std::vector<Lease> read_leases(Database& database, const std::set<std::string>& ids) {
+  std::vector<Lease> leases;
+  for (const std::string& id : ids) {
+    Result<std::vector<Lease>> found = select_leases(database, "id = ?", {id});
+    if (!found.ok() || found.value().empty() || !is_lease_id(id)) continue;
+    if (is_live(found.value().front().state)) leases.push_back(std::move(found.value().front()));
+  }
+  return leases;
+}
+
+}  // namespace
+
+Salvaged read_damaged(const std::string& path) {
+  (void)Ledger::open(path);  // which migrates it, where that is still possible
+  Salvaged salvaged;
+  Result<Database> database = Database::open(path, 0);
+  if (!database.ok()) return salvaged;
+  const std::set<std::string> ids = read_ids(database.value());
+  // An index that lacks rows of its table hides them from whoever reads by it.
+  for (const char* table : {"lease", "address", "ipu", "partition", "event"}) {
+    (void)database.value().execute(str("REINDEX ", table).c_str());
+  }
+  salvaged.leases = read_leases(database.value(), ids);
+  std::set<std::string> pools;
+  std::set<std::string> names;
+  read_names(database.value(), "SELECT DISTINCT pool FROM partition", pools);
+  read_names(database.value(), "SELECT DISTINCT name FROM partition", names);
+  Store store{std::move(database).take()};
+  for (const std::string& pool : pools) {
+    for (const std::string& name : names) {
+      Result<std::optional<PartitionRecord>> found = Partitions(store).find(pool, name);
+      if (found.ok() && found.value()) salvaged.partitions.push_back(*found.value());
+    }
+  }
+  return salvaged;
+}
+
+void copy_history(Database& into, const std::string& from) {
+  Result<Statement> attach = into.prepare("ATTACH ? AS damaged");
+  if (!attach.ok() || !attach.value().bind(from).run().ok()) return;
+  // Each by itself: what fails leaves nothing of its own.
+  for (const char* sql :
+       {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
+        " WHERE state IN ('FREE', 'FAILED')",
+        "INSERT OR IGNORE INTO address SELECT * FROM damaged.address WHERE free_at IS NOT NULL",
+        "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details)"
+        " SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details"
+        " FROM damaged.event",
+        "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name = 'audit'"}) {
+    (void)into.execute(sql);
+  }
+  (void)into.execute("DETACH damaged");
+}
+
+}  // namespace hook::ledger

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger's schema, as the list of steps from one version to the next.
+#pragma once
+
+#include <cstdint>
+
+namespace hook::ledger {
+
+// Step i brings a database from user_version i to i + 1. A step that was released never changes.
+inline constexpr const char* kMigrations[] = {
+    R"sql(
+CREATE TABLE lease (
+  id TEXT PRIMARY KEY,
+  container TEXT NOT NULL,
+  bundle TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  controller TEXT NOT NULL,
+  partition TEXT NOT NULL,
+  gcd INTEGER NOT NULL,
+  origin TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  netns_device INTEGER NOT NULL,
+  netns_inode INTEGER NOT NULL,
+  netns_cookie INTEGER NOT NULL,
+  netns_id INTEGER NOT NULL,
+  host_netns_cookie INTEGER NOT NULL,
+  attachment TEXT NOT NULL,
+  prohibited TEXT NOT NULL,
+  error TEXT NOT NULL,
+  obstacle TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  changed_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX lease_live ON lease(pool, partition, gcd)
+  WHERE state NOT IN ('FREE', 'FAILED') AND origin NOT IN ('SHARED', 'JOINED');
+CREATE INDEX lease_ended ON lease(changed_ms) WHERE state IN ('FREE', 'FAILED');
+CREATE INDEX lease_partition ON lease(pool, partition);
+CREATE INDEX lease_container ON lease(container);
+CREATE INDEX lease_attachment ON lease(attachment);
+CREATE INDEX lease_netns ON lease(netns_cookie) WHERE state IN ('ALLOCATED', 'RUNNING');
+
+-- An interface by its address, of 4 or 16 bytes in network byte order. lease: the attachment that it
+-- is part of. duplicate_mac: of another host that answers for the address; empty: none. free_at NULL:
+-- held. Otherwise the unix time in ms from which the address may be given again.
+CREATE TABLE address (
+  address BLOB PRIMARY KEY,
+  lease TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  parent TEXT NOT NULL,
+  rdma_device TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  mtu INTEGER NOT NULL,
+  interface TEXT NOT NULL,
+  mac TEXT NOT NULL,
+  subnet TEXT NOT NULL,
+  peers TEXT NOT NULL,
+  duplicate_mac TEXT NOT NULL,
+  free_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX address_mac ON address(mac) WHERE free_at IS NULL;
+CREATE UNIQUE INDEX address_interface ON address(lease, interface) WHERE free_at IS NULL;
+CREATE UNIQUE INDEX address_function ON address(parent)
+  WHERE free_at IS NULL AND kind = 'FUNCTION';
+CREATE INDEX address_parent ON address(parent) WHERE free_at IS NULL;
+
+CREATE TABLE ipu (
+  pool TEXT NOT NULL,
+  address BLOB NOT NULL,
+  device INTEGER NOT NULL,
+  server_port INTEGER NOT NULL,
+  rdma_port INTEGER NOT NULL,
+  lease TEXT NOT NULL,
+  shared INTEGER NOT NULL,
+  PRIMARY KEY (pool, address, device, lease)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX ipu_held ON ipu(pool, address, device) WHERE shared = 0;
+CREATE INDEX ipu_lease ON ipu(lease);
+
+CREATE TABLE event (
+  lease TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  event TEXT NOT NULL
+) STRICT;
+CREATE INDEX event_lease ON event(lease);
+
+-- Partitions of ours that no lease made: kind NAMED by an operator, WARM in advance for a container.
+CREATE TABLE partition (
+  pool TEXT NOT NULL,
+  name TEXT NOT NULL,
+  source TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  gcds INTEGER NOT NULL,
+  shared INTEGER NOT NULL,
+  reconfigurable INTEGER NOT NULL,
+  dirty INTEGER NOT NULL,
+  resetter TEXT NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  PRIMARY KEY (pool, name)
+) STRICT, WITHOUT ROWID;
+
+-- Who waits for what, in order of arrival: the ticket, which is never given twice.
+CREATE TABLE waiter (
+  ticket INTEGER PRIMARY KEY AUTOINCREMENT,
+  resource TEXT NOT NULL,
+  container TEXT NOT NULL,
+  ipus INTEGER NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_start INTEGER NOT NULL,
+  owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  since_ms INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
+)sql",
+    // 2: what a reconciler needs to judge a lease, and a history that people can read. Programs of
+    // version 1 that have the database open go on with it: all that is new has a default.
+    R"sql(
+ALTER TABLE lease ADD COLUMN state_dir TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN cgroup TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lease ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lease ADD COLUMN quarantine_until_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE partition ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE partition ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 0;
+-- All that LeaseHold has, so that a look at a thousand of them reads no lease.
+CREATE INDEX lease_held ON lease(created_ms, id, state, owner_pid, owner_start, owner_pid_namespace,
+  boot_id, retry_ms) WHERE state NOT IN ('FREE', 'FAILED');
+
+-- kind: STATE a change of the lease, CONTROLLER an answer of the controller, KERNEL what the kernel
+-- said, ERROR what the user saw, NOTE anything else. An event that is of no lease names a partition.
+ALTER TABLE event ADD COLUMN kind TEXT NOT NULL DEFAULT 'STATE';
+ALTER TABLE event ADD COLUMN container TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN pool TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN partition TEXT NOT NULL DEFAULT '';
+-- A JSON object: who did it, and what the change gave.
+ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
+
+-- Single values by name.
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql",
+};
+
+// The oldest version whose programs may go on writing to a database of the newest: in a package
+// upgrade hooks of the older programs are about to run. It is kept in the database, as
+// meta.compatible_from. Raise it with a step that they cannot live with; those of version 1, which
+// were in no release, do not look for it.
+inline constexpr int64_t kCompatibleFrom = 2;
+
+}  // namespace hook::ledger

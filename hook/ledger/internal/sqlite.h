@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few things that the ledger needs of SQLite, with owners and Result. Only hook/ledger includes
+// it.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hook::ledger::sqlite {
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { (void)sqlite3_close_v2(database); }
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { (void)sqlite3_finalize(statement); }
+};
+
+enum class Step { kRow, kDone };
+enum class Type { kNull, kInteger, kText, kBlob };
+
+// What a connection waits for locks.
+struct Patience {
+  int most_ms = 0;
+  int in_vain = 0;       // waits for other writers since the last transaction that began
+  bool is_over = false;  // SQLite gave up: that takes 10 s each time, and the reason may be its own
+};
+
+// Statements that are not in use, each for the next one with the same SQL: most of the time of a
+// change would go into parsing.
+class IdleStatements {
+ public:
+  explicit IdleStatements(Patience& patience) : patience_(patience) {}
+  Patience& patience() { return patience_; }
+  // Null: there is none.
+  sqlite3_stmt* take(std::string_view sql);
+  void put(sqlite3_stmt* statement);
+
+ private:
+  Patience& patience_;
+  std::vector<std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;
+};
+
+struct ReturnStatement {
+  IdleStatements* idle = nullptr;
+  void operator()(sqlite3_stmt* statement) const { idle->put(statement); }
+};
+
+// One prepared statement, with its parameters bound from left to right.
+class Statement {
+ public:
+  Statement& bind(int64_t value);
+  Statement& bind(std::string_view value);
+  Statement& bind(std::span<const uint8_t> value);  // as BLOB
+
+  base::Result<Step> step();
+  base::Status run();  // step to the end, ignoring rows
+
+  [[nodiscard]] int columns() const { return sqlite3_column_count(statement_.get()); }
+  [[nodiscard]] std::string name(int column) const;
+  [[nodiscard]] Type type(int column) const;
+  [[nodiscard]] int64_t integer(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::vector<uint8_t> blob(int column) const;
+
+ private:
+  friend class Database;
+  Statement(sqlite3_stmt* statement, IdleStatements& idle)
+      : statement_(statement, ReturnStatement{&idle}) {}
+  std::unique_ptr<sqlite3_stmt, ReturnStatement> statement_;
+  int next_parameter_ = 1;
+};
+
+class Database {
+ public:
+  // The database at PATH, made with mode 0600 if absent. Waits up to BUSY_MS for other writers, and
+  // half as long after each wait that was in vain. A connection that could not read for its locks
+  // is of no use any more. After kNotFound to kBusy nothing is wrong with it; a damaged one is
+  // kInternal, with what to do.
+  static base::Result<Database> open(const std::string& path, int busy_ms);
+  // The same only to be read, neither made nor changed; kNotFound if there is none. Without a log
+  // beside it the file must not be changed by others meanwhile.
+  static base::Result<Database> open_to_read(const std::string& path, int busy_ms);
+
+  // One in memory, with what the database at PATH holds; empty if that is absent.
+  static base::Result<Database> copy_of(const std::string& path, int busy_ms);
+
+  Database(Database&&) = default;
+  Database& operator=(Database&&) = delete;  // the old connection would outlive its patience
+  base::Result<Statement> prepare(std::string_view sql);
+  base::Status execute(const char* sql);  // one or more statements without parameters
+  [[nodiscard]] int64_t changes() const { return sqlite3_changes64(database_.get()); }
+  [[nodiscard]] sqlite3* handle() const { return database_.get(); }
+  [[nodiscard]] std::string path() const { return sqlite3_db_filename(handle(), "main"); }
+
+ private:
+  friend class Transaction;
+  explicit Database(sqlite3* database) : database_(database) {}
+  void wait_for_others(int most_ms);
+  std::unique_ptr<Patience> patience_ = std::make_unique<Patience>();  // outlives the connection
+  std::unique_ptr<sqlite3, CloseDatabase> database_;
+  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>(*patience_);
+};
+
+// That the database at PATH cannot be used any more, and what to do.
+[[nodiscard]] base::Error damaged(const std::string& path, std::string_view why);
+
+// Whether ERROR is for want of space on the disk.
+[[nodiscard]] bool is_full(const base::Error& error);
+
+// BEGIN IMMEDIATE: the writer's lock is held from here. Rolled back unless committed. kUnavailable
+// if the file is not the one at its path any more: a ledger was put in its place.
+class Transaction {
+ public:
+  static base::Result<Transaction> begin(Database& database);
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  base::Status commit();
+
+ private:
+  explicit Transaction(Database* database) : database_(database) {}
+  Database* database_;
+};
+
+}  // namespace hook::ledger::sqlite

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The database of a ledger, its clock and its history, which the parts of the ledger share.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "hook/ledger/audit_log.h"
+#include "hook/ledger/internal/notes.h"
+#include "hook/ledger/internal/sqlite.h"
+#include "netns/address.h"
+
+namespace hook::ledger {
+
+struct Store {
+  sqlite::Database database;
+  base::WallClock now = base::unix_millis;
+  AuditLog audit = {};
+  Notes notes = {};
+};
+
+// The one of VALUES that NAME is the name_of(); WHAT says in the error what it would be: "lease
+// state".
+template <typename Enum>
+base::Result<Enum> parse_name(std::string_view what, const std::string& name,
+                              std::initializer_list<Enum> values) {
+  for (const Enum value : values) {
+    if (name == name_of(value)) return value;
+  }
+  return base::Error(base::Code::kInternal,
+                     base::str("ledger: unknown ", what, " ", base::quote(name)));
+}
+
+// A process as three columns, and back.
+void bind_process(sqlite::Statement& statement, const base::ProcessId& process);
+[[nodiscard]] base::ProcessId read_process(const sqlite::Statement& row, int first_column);
+
+// An address as 4 or 16 bytes in network byte order, and back.
+void bind_address(sqlite::Statement& statement, const netns::Address& address);
+base::Result<netns::Address> read_address(const sqlite::Statement& row, int column);
+
+}  // namespace hook::ledger

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/end/effects.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/network/network.h"
+#include "hook/lifecycle/recording.h"
+
+namespace hook::lifecycle::end {
+namespace {
+
+using base::Deadline;
+using base::Result;
+using base::Status;
+
+// ---- interfaces
+
+bool may_have_interfaces(const ledger::Lease& lease) { return lease.netns_id >= 0; }
+
+Result<Presence> probe_interfaces(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  return network::find_interfaces(env, lease, deadline);
+}
+
+// ---- partition
+
+bool may_have_partition(const ledger::Lease& lease) { return lease.origin == ledger::Origin::kOwn; }
+
+Result<Presence> probe_partition(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const auto controller = recorded_controller(env, lease.pool, lease.controller);
+  const std::vector<vipu::Partition> listed = TRY(controller->list(deadline));
+  const bool is_there = std::any_of(
+      listed.begin(), listed.end(),
+      [&](const vipu::Partition& partition) { return partition.id == lease.partition; });
+  return is_there ? Presence::kThere : Presence::kGone;
+}
+
+Status undo_partition(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const auto controller =
+      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
+  TRY(controller->remove(lease.partition, vipu::Force::kYes, deadline));
+  return {};
+}
+
+// ---- files
+
+bool may_have_files(const ledger::Lease&) { return true; }
+
+Result<Presence> probe_files(Env& env, const ledger::Lease& lease, const Deadline&) {
+  const std::string dir = inject::lease_dir(env.run_dir, lease.id);
+  struct stat status {};
+  if (::lstat(dir.c_str(), &status) == 0) return Presence::kThere;
+  if (errno == ENOENT || errno == ENOTDIR) return Presence::kGone;
+  return base::Error::from_errno(errno, base::str("look at ", base::quote(dir)));
+}
+
+Status undo_files(Env& env, const ledger::Lease& lease, const Deadline&) {
+  TRY(inject::remove_lease_files(env.run_dir, lease.id));
+  return {};
+}
+
+constexpr Effect kEffects[] = {
+    {kInterfaces, may_have_interfaces, probe_interfaces, network::disconnect_lease, ""},
+    {kPartition, may_have_partition, probe_partition, undo_partition, kInterfaces},
+    {kFiles, may_have_files, probe_files, undo_files, ""},
+};
+
+}  // namespace
+
+std::span<const Effect> effects() { return kEffects; }
+
+}  // namespace hook::lifecycle::end

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/end/release.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/end/effects.h"
+#include "hook/lifecycle/low_level.h"
+#include "hook/lifecycle/partitions/partitions.h"
+
+namespace hook::lifecycle::end {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+constexpr std::chrono::milliseconds kRoomTime{5000};
+
+using Sources = std::set<std::string>;  // see source_of()
+
+Status undo(Env& env, const Effect& effect, const ledger::Lease& lease, const Deadline& deadline,
+            Sources& silent) {
+  const bool asks = effect.name == kPartition;
+  if (asks && silent.contains(lease.controller)) {
+    return Error(Code::kUnavailable,
+                 str("V-IPU controller ", lease.controller, " did not answer for another lease"));
+  }
+  Status undone = effect.undo(env, lease, deadline);
+  if (asks && !undone.ok() && partitions::is_silence(undone.error()))
+    silent.insert(lease.controller);
+  return undone;
+}
+
+// Undoes all that LEASE may have done. What stands in the way of one keeps those from being undone
+// that come after it, and no others.
+std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Deadline& deadline,
+                                PartitionFate partition, Sources& silent) {
+  std::vector<Error> obstacles;
+  std::vector<std::string_view> remaining;
+  for (const Effect& effect : effects()) {
+    const bool never_made = effect.name == kPartition && partition == PartitionFate::kNeverMade;
+    const bool must_wait = std::count(remaining.begin(), remaining.end(), effect.after) > 0;
+    if (never_made || must_wait || !effect.may_have(lease)) continue;
+    Status undone = undo(env, effect, lease, deadline, silent);
+    if (undone.ok()) continue;
+    obstacles.push_back(std::move(undone).error());
+    remaining.push_back(effect.name);
+  }
+  return obstacles;
+}
+
+// Why the container never ran, if it did not.
+std::string reason_of(const Judged& orphan) {
+  const ledger::LeaseState state = orphan.lease.state;
+  const bool started =
+      state == ledger::LeaseState::kIntent || state == ledger::LeaseState::kAllocated;
+  return started ? orphan.judgement.because : "";
+}
+
+enum class Owned { kYes, kNo };
+
+// Makes this process the one that releases LEASE; kNo if there is nothing to release or another
+// process that runs does it.
+Result<Owned> take_over(Env& env, ledger::Lease& lease, const std::string& reason) {
+  if (!ledger::is_live(lease.state)) return Owned::kNo;
+  const base::ProcessId self = TRY(base::current_process());
+  if (lease.state == ledger::LeaseState::kReleasing && lease.owner != self &&
+      base::is_running(lease.owner)) {
+    return Owned::kNo;
+  }
+  TRY(env.ledger.releasing(lease, self, reason));
+  return Owned::kYes;
+}
+
+Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, PartitionFate partition,
+                 Sources& silent) {
+  const std::vector<Error> obstacles = undo_effects(env, lease, deadline, partition, silent);
+  if (obstacles.empty()) return env.ledger.released(lease);
+  std::string text;
+  for (const Error& obstacle : obstacles) text += str(text.empty() ? "" : "; ", obstacle.message());
+  TRY(env.ledger.note_obstacle(lease, text));
+  return Error(obstacles.front().code(),
+               str("release of lease ", lease.id, " is not done yet: ", text));
+}
+
+// Another process that was faster decides what becomes of the lease; nothing is in the way then.
+void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources& silent,
+                    Reconciled& done) {
+  ledger::Lease& lease = orphan.lease;
+  const Result<Owned> owned = take_over(env, lease, reason_of(orphan));
+  if (!owned.ok() && owned.error().code() != Code::kBusy) done.obstacles.push_back(owned.error());
+  if (!owned.ok() || owned.value() == Owned::kNo) return;
+  Status released = give_back(env, lease, deadline, PartitionFate::kMayExist, silent);
+  if (released.ok()) {
+    done.released.push_back(lease.id);
+  } else {
+    done.obstacles.push_back(std::move(released).error());
+  }
+}
+
+// The new first process is in the very namespace that the lease is attached in, so there is nothing
+// to attach. One that was restored into another came through the runtime, with a lease of its own.
+void adopt(Env& env, Judged& restored, Reconciled& done) {
+  const Status adopted = env.ledger.adopted(restored.lease, *restored.judgement.successor);
+  if (!adopted.ok()) {
+    if (adopted.error().code() != Code::kBusy) done.obstacles.push_back(adopted.error());
+    return;
+  }
+  done.adopted.push_back(restored.lease.id);
+  Status recorded = inject::write_lease_record(env.run_dir, restored.lease);
+  if (!recorded.ok() && recorded.error().code() != Code::kNotFound)
+    done.obstacles.push_back(std::move(recorded).error());
+}
+
+}  // namespace
+
+Status release(Env& env, ledger::Lease lease, const std::string& reason, const Deadline& deadline,
+               PartitionFate partition) {
+  const Owned owned = TRY(take_over(env, lease, reason));
+  Sources silent;
+  return owned == Owned::kYes ? give_back(env, lease, deadline, partition, silent) : Status();
+}
+
+Status release_by_id(Env& env, const std::string& lease_id, const Deadline& deadline,
+                     const std::function<void()>& taken) {
+  std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));
+  Owned owned = Owned::kNo;
+  if (lease) {
+    const bool ran = lease->state == ledger::LeaseState::kRunning ||
+                     lease->state == ledger::LeaseState::kReleasing;
+    owned = TRY(
+        take_over(env, *lease, ran ? "" : "the low-level runtime did not create the container"));
+  }
+  taken();
+  Sources silent;
+  return owned == Owned::kYes ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent)
+                              : Status();
+}
+
+Result<Releases> releases_of(Env& env, const std::string& pool) {
+  const base::ProcessId self = TRY(base::current_process());
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    if (lease.pool == pool && lease.state == ledger::LeaseState::kReleasing &&
+        lease.owner != self && base::is_running(lease.owner)) {
+      return Releases::kUnderWay;
+    }
+  }
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    if (record.pool == pool && record.state == ledger::PartitionState::kRemoving &&
+        record.owner != self && base::is_running(record.owner)) {
+      return Releases::kUnderWay;
+    }
+  }
+  return Releases::kNone;
+}
+
+Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& scope) {
+  Reconciled done;
+  Sources silent;
+  for (Judged& suspect : TRY(find_suspects(env, scope))) {
+    switch (suspect.judgement.life) {
+      case Life::kUnknown:
+        done.unknown.push_back(std::move(suspect));
+        break;
+      case Life::kRuns:
+        adopt(env, suspect, done);
+        break;
+      case Life::kEnded:
+        release_orphan(env, suspect, deadline.capped(partitions::kLongestAttempt), silent, done);
+        break;
+    }
+  }
+  done.partitions =
+      TRY(partitions::reconcile_partitions(env, deadline, scope, done.obstacles, silent));
+  if (!scope.pool.empty() || scope.due_only) return done;
+  for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
+    done.partitions.push_back(std::move(name));
+  }
+  Status swept = remove_half_made_links(env.run_dir);
+  if (!swept.ok()) done.obstacles.push_back(std::move(swept).error());
+  return done;
+}
+
+Status reconcile_soon(Env& env) {
+  Scope scope;
+  scope.look = Look::kQuick;
+  scope.due_only = true;
+  const std::vector<Judged> suspects = TRY(find_suspects(env, scope));
+  const bool some = std::any_of(suspects.begin(), suspects.end(), [](const Judged& suspect) {
+    return suspect.judgement.life != Life::kUnknown;
+  });
+  if (some || !TRY(partitions::find_leftovers(env, scope)).empty()) env.start_reconcile();
+  return {};
+}
+
+Result<Room> make_room(Env& env, const std::string& pool) {
+  Scope scope;
+  scope.pool = pool;
+  const Reconciled done = TRY(reconcile(env, Deadline::after(kRoomTime), scope));
+  TRY(reconcile_soon(env));
+  return done.released.empty() && done.partitions.empty() ? Room::kSame : Room::kMore;
+}
+
+}  // namespace hook::lifecycle::end

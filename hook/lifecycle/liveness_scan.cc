@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which leases are worth a judgement: at each start of a container, so for a thousand of them in
+// less than a millisecond.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "base/clock.h"
+#include "hook/lifecycle/liveness.h"
+
+namespace hook::lifecycle {
+namespace {
+
+using base::ProcessId;
+using base::Result;
+
+constexpr size_t kSlice = 16;  // leases that a quick look takes in full
+
+// As few of COUNT as a quick look takes in full, from a place that the clock chooses.
+class Slice {
+ public:
+  Slice(Look look, size_t count)
+      : size_(look == Look::kFull ? count : std::min(count, kSlice)),
+        count_(count),
+        first_(count == 0 ? 0 : static_cast<size_t>(base::unix_millis()) % count) {}
+  [[nodiscard]] bool has(size_t index) const { return (index + count_ - first_) % count_ < size_; }
+
+ private:
+  size_t size_;
+  size_t count_;
+  size_t first_;
+};
+
+// Who looks, and when.
+struct Looker {
+  ProcessId self;
+  std::string boot_id;
+};
+
+bool is_of_boot(const Looker& looker, const ledger::LeaseHold& hold) {
+  return hold.boot_id == looker.boot_id;
+}
+
+// What could not be released when it was tried last: nobody holds it, or this process, which may
+// wait for long.
+bool is_remainder(const Looker& looker, const ledger::LeaseState state, const ProcessId& owner) {
+  return state == ledger::LeaseState::kReleasing && (owner == ProcessId() || owner == looker.self);
+}
+
+bool plainly_runs(const Looker& looker, const ledger::LeaseHold& hold, bool in_full) {
+  if (!is_of_boot(looker, hold) || is_remainder(looker, hold.state, hold.owner)) return false;
+  const bool is_here = hold.owner.pid_namespace == looker.self.pid_namespace;
+  if (in_full) return is_here && base::is_running(hold.owner);
+  if (hold.owner.pid <= 0) return false;  // to kill(2) that is not one process
+  return !is_here || ::kill(hold.owner.pid, 0) == 0 || errno != ESRCH;
+}
+
+Result<Looker> looker() {
+  Looker looker;
+  looker.self = TRY(base::current_process());
+  looker.boot_id = TRY(base::boot_id());
+  return looker;
+}
+
+// Whether the container was started again since, so that what runs of it is there for another
+// lease.
+bool was_started_again(Env& env, const Looker& looker, const ledger::Lease& lease) {
+  const Result<std::vector<ledger::Lease>> all = env.ledger.of_container(lease.container);
+  return all.ok() &&
+         std::any_of(all.value().begin(), all.value().end(), [&](const ledger::Lease& other) {
+           return other.id != lease.id && ledger::is_live(other.state) &&
+                  other.boot_id == looker.boot_id && other.state_dir == lease.state_dir &&
+                  other.created_ms > lease.created_ms;
+         });
+}
+
+Judged judged(Env& env, const Looker& looker, ledger::Lease lease) {
+  if (is_remainder(looker, lease.state, lease.owner)) {
+    return {std::move(lease), {Life::kEnded, "it could not be given back before", {}}};
+  }
+  const Evidence evidence = look_at_lease(env, lease, looker.boot_id);
+  Judgement judgement = judge(lease, evidence);
+  if (evidence.owner == Seen::kNo && judgement.life != Life::kEnded &&
+      was_started_again(env, looker, lease)) {
+    judgement = {Life::kEnded, "the container was started again since", {}};
+  }
+  return {std::move(lease), std::move(judgement)};
+}
+
+}  // namespace
+
+Result<std::vector<Judged>> find_suspects(Env& env, const Scope& scope) {
+  const Looker who = TRY(looker());
+  std::vector<ledger::LeaseHold> holds = TRY(env.ledger.holds());
+  const Slice slice(scope.look, holds.size());
+  const int64_t now = base::unix_millis();
+  std::vector<Judged> suspects;
+  for (size_t i = 0; i < holds.size(); ++i) {
+    if (plainly_runs(who, holds[i], slice.has(i))) continue;
+    if (scope.due_only && !ledger::is_due(holds[i].retry_ms, now)) continue;
+    std::optional<ledger::Lease> lease = TRY(env.ledger.find(holds[i].id));
+    if (!lease || !ledger::is_live(lease->state)) continue;
+    if (!scope.pool.empty() && lease->pool != scope.pool) continue;
+    Judged found = judged(env, who, std::move(*lease));
+    if (found.judgement.life == Life::kRuns && !found.judgement.successor) continue;
+    suspects.push_back(std::move(found));
+  }
+  std::stable_sort(suspects.begin(), suspects.end(), [](const Judged& a, const Judged& b) {
+    return a.lease.attempts < b.lease.attempts;
+  });
+  return suspects;
+}
+
+Result<Judged> judge_lease(Env& env, ledger::Lease lease) {
+  return judged(env, TRY(looker()), std::move(lease));
+}
+
+Result<std::vector<Judged>> judge_all(Env& env) {
+  const Looker who = TRY(looker());
+  std::vector<Judged> all;
+  for (ledger::Lease& lease : TRY(env.ledger.live())) {
+    all.push_back(judged(env, who, std::move(lease)));
+  }
+  return all;
+}
+
+}  // namespace hook::lifecycle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network/duplicate_probe.h"
+
+#include "base/text.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/container/plan/orders.h"
+#include "netns/probe.h"
+
+namespace hook::lifecycle::network {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+
+Status probe_lease(Env& env, const std::string& lease_id) {
+  const std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));
+  if (!lease || !ledger::is_live(lease->state)) {
+    return Error(Code::kNotFound, base::str("there is no live lease ", base::quote(lease_id)));
+  }
+  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease_id, plan::kOrdersFile));
+  const plan::AttachOrders orders = TRY(plan::parse_orders(text));
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  plan::ProbeReport report;
+  for (const ledger::RailLease& rail : lease->rails) {
+    const auto deadline = Deadline::after(orders.probe);
+    const Result<std::optional<netns::MacAddress>> answer =
+        netns::probe_address(host, rail.parent, rail.address, deadline);
+    if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
+  }
+  // Not made anew where a release has removed the directory: nobody would remove it again.
+  return inject::add_lease_file(env.run_dir, lease_id, plan::kProbeFile, plan::to_text(report));
+}
+
+}  // namespace hook::lifecycle::network

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network/network.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/container/device/rdma.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/container/plan/orders.h"
+#include "hook/container/plan/plan.h"
+#include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/network/network_lock.h"
+#include "hook/lifecycle/recording.h"
+#include "netns/attach.h"
+#include "netns/handle.h"
+#include "netns/session.h"
+#include "netns/sysfs.h"
+
+namespace hook::lifecycle::network {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::ProcessId;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kProbeGrace{50};  // beyond the probe's own time, for its process to start
+constexpr milliseconds kRetry{1};
+
+bool holds_functions(const ledger::Lease& lease) {
+  return std::any_of(lease.rails.begin(), lease.rails.end(), [](const ledger::RailLease& rail) {
+    return rail.kind == netns::LinkKind::kFunction;
+  });
+}
+
+// An address that another host answers for would take that host's traffic away, or ours.
+Status refuse_duplicate(Env& env, ledger::Lease& lease, const plan::ProbeReport& report) {
+  for (const ledger::RailLease& rail : lease.rails) {
+    const auto found = report.find(rail.interface);
+    if (found == report.end()) continue;
+    TRY(env.ledger.note_duplicate(lease, rail.interface, found->second));
+    return Error(Code::kExists,
+                 str("address ", netns::to_string(rail.address), " of rail '", rail.parent,
+                     "' is in use by another host, with MAC ", netns::to_string(found->second),
+                     "; it is set aside for ten minutes, start the container again. If this happens"
+                     " often, two hosts have the same 'range' of network.rail"));
+  }
+  return {};
+}
+
+// Waits for what the probe found. One that does not answer in time is as silent as the fabric.
+Status await_probe(Env& env, ledger::Lease& lease, const plan::AttachOrders& orders,
+                   const Deadline& deadline) {
+  if (orders.probe.count() == 0) return {};
+  const auto patience =
+      deadline.capped(orders.probe * static_cast<int>(lease.rails.size()) + kProbeGrace);
+  for (;;) {
+    const Result<std::string> text =
+        inject::read_lease_file(env.run_dir, lease.id, plan::kProbeFile);
+    if (text.ok()) {
+      const plan::ProbeReport report = TRY(plan::parse_probe_report(text.value()));
+      return refuse_duplicate(env, lease, report);
+    }
+    if (patience.passed()) return {};
+    base::sleep_for(kRetry, patience);
+  }
+}
+
+Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<ledger::Lease>& leases) {
+  const std::vector<netns::Address> guarded = TRY(env.host.addresses());
+  return plan::network_plan(leases, guarded);
+}
+
+// A release that began before this process had the namespace's lock has not seen what is made now,
+// and will not look again.
+Status check_unchanged(Env& env, const ledger::Lease& lease) {
+  const std::optional<ledger::Lease> stored = TRY(env.ledger.find(lease.id));
+  if (stored && stored->generation == lease.generation) return {};
+  return Error(Code::kBusy, str("lease ", lease.id, " was changed by another process"));
+}
+
+// "roce0 with 10.5.200.10 and 02:.. in network namespace 4026532301".
+std::string interfaces_text(const ledger::Lease& lease, const netns::Namespace& target) {
+  std::string text;
+  for (const ledger::RailLease& rail : lease.rails) {
+    text += str(text.empty() ? "" : ", ", rail.interface, " with ", netns::to_string(rail.address),
+                " and MAC ", netns::to_string(rail.mac));
+  }
+  return str(text, " in network namespace ", target.identity().inode);
+}
+
+Status make_interfaces(Env& env, ledger::Lease& lease, const netns::Namespace& host,
+                       const netns::Namespace& target, const Deadline& deadline) {
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, target.identity().cookie, deadline));
+  TRY(check_unchanged(env, lease));
+  std::vector<ledger::Lease> sharers = TRY(env.ledger.sharers(lease));
+  sharers.insert(sharers.begin(), lease);
+  if (holds_functions(lease)) {
+    TRY(netns::keep(kept_namespaces(env), lease.attachment, target));
+  }
+  const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
+  const auto call = [&] { return netns::attach(plan, host, target); };
+  TRY(recorded(env.ledger, lease.id, ledger::EventKind::kKernel, interfaces_text(lease, target),
+               call, [](const auto&) { return "there"; }));
+  return {};
+}
+
+Error no_gid(const plan::AttachOrders::Port& port, const ledger::RailLease& rail,
+             const Result<device::GidTable>& seen) {
+  if (!seen.ok()) return seen.error();
+  const device::GidTable& table = seen.value();
+  const bool is_full = table.used.size() >= table.size;
+  return {is_full ? Code::kBusy : Code::kTimeout,
+          str("RDMA device '", port.device, "' port ", port.port, " has no RoCE v2 GID for ",
+              netns::to_string(rail.address), " (", table.used.size(), " of ", table.size,
+              " entries used)",
+              is_full ? "; its table is full: end another container"
+                      : "; see 'rdma link' and the kernel's log, or raise network.gid_wait")};
+}
+
+// The kernel puts an address into the RNIC's table some time after it was assigned, or, without a
+// word, never. A function's device may vanish and come back when it changes its namespace.
+Result<device::Gid> await_gid(const std::string& sysfs, const plan::AttachOrders::Port& port,
+                              const ledger::RailLease& rail, const Deadline& deadline) {
+  for (;;) {
+    const Result<device::GidTable> table = device::read_gids(sysfs, port.device, port.port);
+    if (table.ok()) {
+      const std::optional<device::Gid> gid =
+          device::find_roce_v2_gid(table.value().used, rail.address);
+      if (gid) return *gid;
+    }
+    if (deadline.passed()) return no_gid(port, rail, table);
+    base::sleep_for(kRetry, deadline);
+  }
+}
+
+// Where the RDMA devices of TARGET are shown: with those of the host, unless they were moved.
+Result<std::optional<netns::Sysfs>> own_sysfs(Env& env, const ledger::Lease& lease,
+                                              const netns::Namespace& target) {
+  if (!holds_functions(lease)) return std::optional<netns::Sysfs>();
+  const std::optional<netns::RdmaMode> mode = TRY(env.host.rdma_mode());
+  if (mode != netns::RdmaMode::kExclusive) return std::optional<netns::Sysfs>();
+  return std::optional<netns::Sysfs>(TRY(netns::Sysfs::of(target)));
+}
+
+Status publish_gids(Env& env, const ledger::Lease& lease, const plan::AttachOrders& orders,
+                    const netns::Namespace& target, const Deadline& deadline) {
+  if (orders.ports.empty()) return {};
+  const std::optional<netns::Sysfs> own = TRY(own_sysfs(env, lease, target));
+  const auto sysfs = [&](const ledger::RailLease& rail) {
+    return own && rail.kind == netns::LinkKind::kFunction ? own->path() : env.sysfs;
+  };
+  std::map<std::string, device::Gid> gids;
+  const auto patience = deadline.capped(orders.gid_wait);
+  for (const plan::AttachOrders::Port& port : orders.ports) {
+    for (const ledger::RailLease& rail : lease.rails) {
+      if (rail.interface != port.interface) continue;
+      gids[rail.interface] = TRY(await_gid(sysfs(rail), port, rail, patience));
+    }
+  }
+  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, "lease.json"));
+  const std::string complete = TRY(plan::with_gids(text, gids));
+  return inject::rewrite_lease_file(env.run_dir, lease.id, "lease.json", complete);
+}
+
+// The namespace that LEASE was attached in, by the process of a container that shares it and runs;
+// absent if none does. kBusy if one does and cannot be looked at.
+Result<std::optional<netns::Namespace>> find_namespace(Env& env, const ledger::Lease& lease,
+                                                       const std::vector<ledger::Lease>& sharers) {
+  const std::string boot = TRY(base::boot_id());
+  for (const ledger::Lease& sharer : sharers) {
+    if (sharer.state != ledger::LeaseState::kRunning) continue;
+    const std::optional<pid_t> member = find_member(env, sharer);
+    if (member) {
+      Result<netns::Namespace> found = netns::Namespace::of_process(*member);
+      if (found.ok() && found.value().identity() == lease.netns) {
+        return std::optional<netns::Namespace>(std::move(found).take());
+      }
+    }
+    if (judge(sharer, look_at_lease(env, sharer, boot)).life == Life::kEnded) continue;
+    return Error(Code::kBusy, str("container ", sharer.container.substr(0, 12),
+                                  " shares the interfaces, and its network namespace cannot be"
+                                  " reached from here; call 'ipuctl gc' in the host's namespaces"));
+  }
+  return std::optional<netns::Namespace>();
+}
+
+Status remove_interfaces(Env& env, const ledger::Lease& lease, const netns::Namespace& host) {
+  std::optional<netns::Namespace> kept;
+  if (holds_functions(lease)) {
+    kept = TRY(netns::find_kept(kept_namespaces(env), lease.attachment));
+  }
+  for (const ledger::RailLease& rail : lease.rails) {
+    if (rail.kind == netns::LinkKind::kFunction) {
+      TRY(netns::give_back(plan::rail_plan(rail), host, kept ? &*kept : nullptr));
+    } else {
+      TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
+    }
+  }
+  // Also where none was found: keep() may have been cut short after it made the file.
+  if (holds_functions(lease)) TRY(netns::drop(kept_namespaces(env), lease.attachment));
+  return {};
+}
+
+// The namespace of the host that LEASE was attached from, which is this one; none if it never was,
+// or before the last boot: namespaces do not outlive the kernel.
+Result<std::optional<netns::Namespace>> attached_from(const ledger::Lease& lease) {
+  const std::string boot = TRY(base::boot_id());
+  const bool never_attached = lease.netns_id < 0;
+  if (never_attached || lease.boot_id != boot) return std::optional<netns::Namespace>();
+  netns::Namespace host = TRY(netns::Namespace::current());
+  if (host.identity().cookie == lease.host_netns_cookie) {
+    return std::optional<netns::Namespace>(std::move(host));
+  }
+  return Error(Code::kUnsupported,
+               "the container was attached from another network namespace than this one; call"
+               " 'ipuctl gc' in the host's");
+}
+
+// A function is with the container as long as it is not with the host.
+Result<netns::Presence> find_interface(const netns::Namespace& host, const ledger::Lease& lease,
+                                       const ledger::RailLease& rail) {
+  if (rail.kind == netns::LinkKind::kMacvlan) {
+    return netns::find_attached(host, lease.netns_id, rail.interface, rail.mac);
+  }
+  netns::Session session = TRY(netns::Session::open(host));
+  const std::optional<netns::Link> link = TRY(session.find_link(rail.parent));
+  return link && link->mac == rail.mac ? netns::Presence::kGone : netns::Presence::kThere;
+}
+
+bool same_ipus(const std::vector<ledger::LeasedIpu>& a, const std::vector<ledger::LeasedIpu>& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// An interface is not added to a container that runs.
+Status check_reached(const ledger::Lease& lease, const std::vector<ledger::LeasedIpu>& ipus) {
+  for (const ledger::LeasedIpu& ipu : ipus) {
+    const auto reaches = [&](const ledger::RailLease& rail) {
+      return rail.subnet.contains(ipu.address);
+    };
+    if (std::any_of(lease.rails.begin(), lease.rails.end(), reaches)) continue;
+    return Error(Code::kUnsupported,
+                 str("the partition of container ", lease.container.substr(0, 12), " has moved to ",
+                     netns::to_string(ipu.address),
+                     ", which none of its interfaces reaches;"
+                     " start the container again"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
+                     const Deadline& deadline) {
+  const ProcessId self = TRY(base::current_process());
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
+  const int32_t netns_id = TRY(netns::ensure_id(host, target));
+  // Recorded before the interface exists, so that whatever happens next it can be found and
+  // removed.
+  TRY(env.ledger.attaching(lease, self, {target.identity(), netns_id, host.identity().cookie}));
+  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile));
+  const plan::AttachOrders orders = TRY(plan::parse_orders(text));
+  TRY(await_probe(env, lease, orders, deadline));
+  TRY(make_interfaces(env, lease, host, target, deadline));
+  return publish_gids(env, lease, orders, target, deadline);
+}
+
+Result<Connected> if_connected(Env& env, const ledger::Lease& lease, const Deadline& deadline,
+                               const std::function<Status()>& change) {
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  for (const ledger::RailLease& rail : lease.rails) {
+    const netns::Presence found = TRY(find_interface(host, lease, rail));
+    if (found == netns::Presence::kGone) return Connected::kNo;
+  }
+  TRY(change());
+  return Connected::kYes;
+}
+
+Result<netns::Presence> find_interfaces(Env&, const ledger::Lease& lease, const Deadline&) {
+  const std::optional<netns::Namespace> host = TRY(attached_from(lease));
+  if (!host) return netns::Presence::kGone;
+  for (const ledger::RailLease& rail : lease.rails) {
+    const netns::Presence found = TRY(find_interface(*host, lease, rail));
+    if (found == netns::Presence::kThere) return found;
+  }
+  return netns::Presence::kGone;
+}
+
+Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const std::optional<netns::Namespace> attached = TRY(attached_from(lease));
+  if (!attached) return {};
+  const netns::Namespace& host = *attached;
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
+  const std::vector<ledger::Lease> sharers = TRY(env.ledger.sharers(lease));
+  const std::optional<netns::Namespace> shared = TRY(find_namespace(env, lease, sharers));
+  // Without a way into the namespace the interfaces go: whoever shares them and is being started
+  // makes them anew.
+  if (!shared) {
+    return recorded(
+        env.ledger, lease.id, ledger::EventKind::kKernel,
+        str("interfaces in network namespace ", lease.netns.inode),
+        [&] { return remove_interfaces(env, lease, host); }, [](const auto&) { return "gone"; });
+  }
+  const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
+  TRY(netns::attach(plan, host, *shared));
+  return {};
+}
+
+Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& deadline) {
+  if (lease.state != ledger::LeaseState::kRunning || lease.rails.empty()) return Refreshed::kSame;
+  const std::unique_ptr<vipu::Controller> controller =
+      recorded_controller(env, lease.pool, lease.controller);
+  const vipu::Grant grant = TRY(controller->config(lease.partition, lease.gcd, deadline));
+  if (grant.gcds.size() != 1) {
+    return Error(Code::kInternal, str("the controller has ", grant.gcds.size(), " GCDs ", lease.gcd,
+                                      " of partition ", base::quote(lease.partition)));
+  }
+  const std::vector<ledger::LeasedIpu> ipus =
+      TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
+  const std::string file = vipu::to_ipuof_file(grant.gcds.front());
+  const std::string written = TRY(inject::read_lease_file(env.run_dir, lease.id, "ipuof.conf"));
+  const bool is_recorded = same_ipus(ipus, lease.devices);
+  // The file is written last: where it lags behind, a refresh was cut short.
+  if (is_recorded && written == file) return Refreshed::kSame;
+  TRY(check_reached(lease, ipus));
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const netns::Namespace target = TRY(netns::Namespace::of_process(lease.owner.pid));
+  if (target.identity() != lease.netns) {
+    return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
+  }
+  if (!is_recorded) TRY(env.ledger.relocated(lease, ipus));
+  TRY(inject::write_lease_record(env.run_dir, lease));
+  TRY(make_interfaces(env, lease, host, target, deadline));
+  TRY(inject::rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf", file));
+  return Refreshed::kMoved;
+}
+
+}  // namespace hook::lifecycle::network

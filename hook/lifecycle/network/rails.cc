@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network/rails.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/container/device/rdma.h"
+
+namespace hook::lifecycle::network {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+Error unusable(const config::RailConfig& rail, std::string_view why) {
+  return {Code::kUnsupported, str("network.rail '", name_of(rail), "': ", why)};
+}
+
+// The kernel only warns in its log when the table is full, and the container could reach nothing.
+Status check_gids(Env& env, const config::RailConfig& rail, const device::RdmaDevice& device) {
+  const device::GidTable table = TRY(device::read_gids(env.sysfs, device.name, device.port));
+  const uint32_t each = device::gid_entries_per_address(table.used);
+  const std::string where = str("the GID table of RDMA device '", device.name, "' port ",
+                                device.port, " (", table.used.size(), " of ", table.size, " used)");
+  if (table.used.size() + each > table.size) {
+    return Error(Code::kBusy, str("network.rail '", name_of(rail), "': ", where,
+                                  " has no room for another container; end one, see 'ipuctl ps'"));
+  }
+  const uint32_t held = TRY(env.ledger.held_addresses(rail.parent));
+  if (!rail.max_gids || (held + 1) * each <= *rail.max_gids) return {};
+  return Error(Code::kBusy,
+               str("network.rail '", name_of(rail), "': ", held, " containers have all ",
+                   *rail.max_gids, " entries that max_gids gives them in ", where));
+}
+
+// Containers share the RNIC, so its RDMA device must be usable from all of their namespaces.
+Status check_shared_rdma(Env& env, const config::NetworkConfig& network,
+                         const config::RailConfig& rail) {
+  if (network.rdma == config::RdmaMode::kOff) return {};
+  const std::optional<device::RdmaDevice> device =
+      TRY(device::find_rdma_device(env.sysfs, rail.parent));
+  if (!device && network.rdma == config::RdmaMode::kRequire) {
+    return Error(Code::kUnsupported, str("network.rdma is \"require\", but interface '",
+                                         rail.parent, "' has no RDMA device; see 'rdma link'"));
+  }
+  if (!device) return {};
+  const std::optional<netns::RdmaMode> mode = TRY(env.host.rdma_mode());
+  if (mode == netns::RdmaMode::kExclusive) {
+    return unusable(rail, str("the kernel keeps RDMA device '", device->name,
+                              "' to one network namespace (exclusive mode), so that containers"
+                              " cannot share it; call 'rdma system set netns shared' when no other"
+                              " namespace is there yet (or boot with ib_core.netns_mode=1), or give"
+                              " the rail 'functions' instead of 'parent'"));
+  }
+  return check_gids(env, rail, *device);
+}
+
+Status check_parent(Env& env, const config::NetworkConfig& network,
+                    const config::RailConfig& rail) {
+  const netns::LinkFacts link =
+      TRY_CTX(str("network.rail '", rail.parent, "'"), env.host.link(rail.parent));
+  const std::string why = netns::why_no_rail(link, rail.mtu);
+  if (!why.empty()) return unusable(rail, why);
+  return check_shared_rdma(env, network, rail);
+}
+
+// A function that is not there now is in a container, or the driver has not made it.
+Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
+                                                         const config::NetworkConfig& network,
+                                                         const config::RailConfig& rail) {
+  std::vector<ledger::HostFunction> functions;
+  std::string last_reason = "none of them is on the host";
+  for (const std::string& name : rail.functions) {
+    const Result<netns::LinkFacts> link = env.host.link(name);
+    if (!link.ok()) continue;
+    const std::string why = netns::why_no_function(link.value(), rail.mtu);
+    std::optional<device::RdmaDevice> device;
+    if (network.rdma != config::RdmaMode::kOff)
+      device = TRY(device::find_rdma_device(env.sysfs, name));
+    if (!why.empty()) {
+      last_reason = why;
+    } else if (!device && network.rdma == config::RdmaMode::kRequire) {
+      last_reason = str("network.rdma is \"require\", but '", name, "' has no RDMA device");
+    } else {
+      functions.push_back({name, link.value().mac, device ? device->name : ""});
+    }
+  }
+  const uint32_t held = TRY(env.ledger.use_of(rail)).held;
+  if (functions.empty() && held == 0) return unusable(rail, last_reason);
+  return functions;
+}
+
+Status inspect(Env& env, const config::NetworkConfig& network, ledger::RailRequest& request) {
+  const config::RailConfig& rail = request.rail;
+  config::NetworkConfig this_rail;
+  this_rail.rails = {rail};
+  const std::vector<netns::Address> addresses = TRY(env.host.addresses());
+  TRY(config::check_host_addresses(this_rail, addresses));
+  if (rail.functions.empty()) return check_parent(env, network, rail);
+  request.functions = TRY(find_functions(env, network, rail));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network) {
+  std::vector<HostRail> rails;
+  for (const config::RailConfig& rail : network.rails) {
+    HostRail host{{rail, str("roce", rails.size()), {}}, {}};
+    host.usable = inspect(env, network, host.request);
+    rails.push_back(std::move(host));
+  }
+  const auto is_usable = [](const HostRail& rail) { return rail.usable.ok(); };
+  if (!rails.empty() && std::none_of(rails.begin(), rails.end(), is_usable)) {
+    return rails.front().usable.error();
+  }
+  return rails;
+}
+
+Result<std::vector<ledger::RailRequest>> choose_rails(const std::vector<HostRail>& rails,
+                                                      const std::vector<ledger::LeasedIpu>& ipus) {
+  std::vector<ledger::RailRequest> chosen;
+  for (const HostRail& rail : rails) {
+    const auto is_reached = [&](const ledger::LeasedIpu& ipu) {
+      return rail.request.rail.subnet.contains(ipu.address);
+    };
+    if (std::none_of(ipus.begin(), ipus.end(), is_reached)) continue;
+    TRY(Status(rail.usable));
+    chosen.push_back(rail.request);
+  }
+  for (const ledger::LeasedIpu& ipu : ipus) {
+    const auto reaches = [&](const ledger::RailRequest& rail) {
+      return rail.rail.subnet.contains(ipu.address);
+    };
+    if (std::any_of(chosen.begin(), chosen.end(), reaches)) continue;
+    return Error(Code::kInvalid,
+                 str("IPU-Machine ", netns::to_string(ipu.address),
+                     " of the partition is in no"
+                     " subnet of a [[network.rail]]; add a rail for it to the configuration"));
+  }
+  return chosen;
+}
+
+}  // namespace hook::lifecycle::network

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/partitions.h"
+
+#include <bit>
+
+#include "base/text.h"
+#include "hook/container/plan/plan.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+// "c-0123456789ab" and "w-0123456789ab" are names that we give ourselves.
+bool is_reserved(const std::string& name) {
+  return name.starts_with("c-") || name.starts_with("w-");
+}
+
+Status check_name(const std::string& name) {
+  if (vipu::is_partition_name(name) && !is_reserved(name)) return {};
+  return Error(Code::kInvalid,
+               str(base::quote(name), " cannot be the name of a partition: it takes 1 to ",
+                   vipu::kMaxPartitionName,
+                   " of A-Z, a-z, 0-9, '-' and '_', and must not begin with 'c-' or 'w-'"));
+}
+
+Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
+  ledger::PartitionRecord record;
+  record.pool = wanted.pool.name;
+  record.name = wanted.request.id;
+  record.source = config::source_of(wanted.pool);
+  record.ipus = wanted.request.size;
+  record.gcds = std::max(1U, wanted.request.gcds);
+  record.shared = wanted.shared;
+  record.reconfigurable = wanted.request.reconfigurable;
+  record.owner = TRY(base::current_process());
+  record.boot_id = TRY(base::boot_id());
+  record.created_ms = base::unix_millis();
+  return record;
+}
+
+Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
+                      const Deadline& deadline) {
+  if (!wanted.wait) return controller.submit(wanted.request, deadline);
+  TRY(controller.create(wanted.request, deadline));
+  return {};
+}
+
+// The partition as its controller has it.
+Result<vipu::Partition> get_listed(vipu::Controller& controller, const config::PoolConfig& pool,
+                                   const std::string& name, const Deadline& deadline) {
+  for (vipu::Partition& partition : TRY(controller.list(deadline))) {
+    if (partition.id == name) return std::move(partition);
+  }
+  return Error(Code::kNotFound, str("pool '", pool.name, "' has no partition ", base::quote(name),
+                                    "; see 'ipuctl partition list'"));
+}
+
+// A record that a dead process left says that what is called so is to be removed.
+Status check_absent(vipu::Controller& controller, const config::PoolConfig& pool,
+                    const std::string& name, const Deadline& deadline) {
+  const Result<vipu::Partition> listed = get_listed(controller, pool, name, deadline);
+  if (listed.ok()) {
+    return Error(Code::kExists,
+                 str("pool '", pool.name, "' has a partition ", base::quote(name),
+                     " already, which ipuctl on this host did not make; choose another name, or"
+                     " 'ipuctl partition adopt' it"));
+  }
+  if (listed.error().code() == Code::kNotFound) return {};
+  return listed.error();
+}
+
+// Why there is no partition of ours with this name.
+Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name,
+               const Deadline& deadline) {
+  const Result<vipu::Partition> listed = get_listed(*env.controller(pool), pool, name, deadline);
+  if (!listed.ok()) return listed.error();
+  return {Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
+                             "' was not made by ipuctl on this host, so it is not touched; use"
+                             " what made it")};
+}
+
+// The IPUs of all GCDs, which have as many each.
+Result<std::vector<ledger::LeasedIpu>> ipus_of(const vipu::Grant& grant) {
+  std::vector<ledger::LeasedIpu> ipus;
+  const size_t each = grant.gcds.empty() ? 0 : grant.gcds.front().devices.size();
+  if (each == 0) return Error(Code::kInternal, "the controller says of no IPU that it is in it");
+  for (const vipu::IpuofConfig& gcd : grant.gcds) {
+    const std::vector<ledger::LeasedIpu> own =
+        TRY_CTX("its GCDs", plan::leased_ipus(gcd, static_cast<uint32_t>(each)));
+    ipus.insert(ipus.end(), own.begin(), own.end());
+  }
+  return ipus;
+}
+
+// The partition of the one live lease that made NAME for itself.
+Result<std::optional<ledger::Lease>> own_lease(Env& env, const config::PoolConfig& pool,
+                                               const std::string& name) {
+  for (ledger::Lease& lease : TRY(env.ledger.partitions().holders(pool.name, name))) {
+    if (lease.origin == ledger::Origin::kOwn) return std::optional<ledger::Lease>(std::move(lease));
+  }
+  return std::optional<ledger::Lease>();
+}
+
+Error belongs_to(const ledger::Lease& lease) {
+  return {Code::kBusy, str("partition ", base::quote(lease.partition), " is in use by ",
+                           lease.container.substr(0, 12), ", for which it was made; stop that")};
+}
+
+Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& pool,
+                                           const std::string& name, const Deadline& deadline) {
+  std::optional<ledger::PartitionRecord> record =
+      TRY(env.ledger.partitions().find(pool.name, name));
+  if (record) return std::move(*record);
+  const std::optional<ledger::Lease> lease = TRY(own_lease(env, pool, name));
+  if (lease) return belongs_to(*lease);
+  return not_ours(env, pool, name, deadline);
+}
+
+// A record is held by its process while it is made or removed.
+bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {
+  if (record.state == ledger::PartitionState::kReady) return false;
+  return record.boot_id == boot && base::is_running(record.owner);
+}
+
+Status check_idle(const ledger::PartitionRecord& record) {
+  if (!is_held(record, TRY(base::boot_id()))) return {};
+  return Error(Code::kBusy,
+               str("partition ", base::quote(record.name), " is being ",
+                   record.state == ledger::PartitionState::kIntent ? "made" : "removed",
+                   " by process ", record.owner.pid));
+}
+
+// Another process that was faster decides what becomes of it; nothing is in the way then.
+Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
+                       std::vector<std::string>& removed) {
+  const base::ProcessId self = TRY(base::current_process());
+  const Status taken = env.ledger.partitions().removing(record, self, vipu::Force::kYes);
+  if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
+  TRY(taken);
+  const auto controller = recorded_controller(env, record.pool, record.source);
+  const Result<base::Removed> gone =
+      controller->remove(record.name, vipu::Force::kYes, deadline.capped(kLongestAttempt));
+  if (!gone.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return gone.error();
+  }
+  TRY(env.ledger.partitions().removed(record));
+  removed.push_back(record.name);
+  return {};
+}
+
+}  // namespace
+
+bool is_silence(const Error& error) {
+  return error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
+}
+
+Status check_partition(const NewPartition& wanted) {
+  const vipu::PartitionRequest& request = wanted.request;
+  TRY(check_name(request.id));
+  if (request.size == 0) return Error(Code::kInvalid, "say how many IPUs with --size");
+  if (request.gcds > 0 && request.size % request.gcds != 0) {
+    return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
+                                     " IPUs evenly; change --gcds or --size"));
+  }
+  return {};
+}
+
+Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {
+  TRY(check_partition(wanted));
+  const ledger::PartitionRecord record = TRY(record_of(wanted));
+  const auto controller = env.controller(wanted.pool);
+  if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
+    TRY(check_absent(*controller, wanted.pool, record.name, deadline));
+  }
+  TRY(env.ledger.partitions().intend(record));
+  const Status made = ask_controller(*controller, wanted, deadline);
+  if (made.ok()) return env.ledger.partitions().ready(record);
+  // The deadline may be what ended it; giving back has time of its own. What fails is left to
+  // reconcile(), which knows of it by its record.
+  constexpr std::chrono::milliseconds kUndoTime{5000};
+  const bool undone =
+      vipu::made_nothing(made.error()) ||
+      controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
+  TRY(undone ? env.ledger.partitions().removed(record)
+             : env.ledger.partitions().note_failure(record));
+  return made;
+}
+
+Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
+                       const Deadline& deadline) {
+  TRY(check_name(name));
+  if (pool.provider != config::Provider::kVipu) {
+    return Error(
+        Code::kUnsupported,
+        str("pool '", pool.name, "' has no V-IPU controller: only ipuctl makes partitions in it"));
+  }
+  const auto controller = env.controller(pool);
+  const vipu::Partition partition = TRY(get_listed(*controller, pool, name, deadline));
+  if (partition.ready != vipu::ReadyState::kActive) {
+    return Error(Code::kBusy,
+                 str("partition ", base::quote(name), " is ", vipu::name_of(partition.ready),
+                     ", and can be adopted once it is ACTIVE; see 'ipuctl partition"
+                     " show'"));
+  }
+  const vipu::Grant grant = TRY(controller->config(name, std::nullopt, deadline));
+  const std::vector<ledger::LeasedIpu> ipus =
+      TRY_CTX(str("partition ", base::quote(name)), ipus_of(grant));
+  ledger::PartitionRecord record;
+  record.pool = pool.name;
+  record.name = name;
+  record.source = config::source_of(pool);
+  record.ipus = static_cast<uint32_t>(ipus.size());
+  record.gcds = static_cast<uint32_t>(grant.gcds.size());
+  record.reconfigurable = partition.reconfigurable;
+  record.created_ms = base::unix_millis();
+  return env.ledger.partitions().adopt(record, ipus);
+}
+
+Result<std::vector<std::string>> check_change(Env& env, const config::PoolConfig& pool,
+                                              const std::string& name, vipu::Force force,
+                                              const Deadline& deadline) {
+  const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  TRY(check_idle(record));
+  const std::vector<ledger::Lease> holders = TRY(env.ledger.partitions().holders(pool.name, name));
+  const bool by_force =
+      force == vipu::Force::kYes && record.kind != ledger::PartitionKind::kForeign;
+  if (!holders.empty() && !by_force) return ledger::in_use(name, holders);
+  std::vector<std::string> containers;
+  for (const ledger::Lease& lease : holders) containers.push_back(lease.container);
+  return containers;
+}
+
+Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& pool,
+                                          const std::string& name, vipu::Force force,
+                                          const Deadline& deadline) {
+  RemovedPartition done;
+  done.containers = TRY(check_change(env, pool, name, force, deadline));
+  ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  if (record.kind == ledger::PartitionKind::kForeign) {
+    TRY(env.ledger.partitions().forget(record));
+    done.forgotten = true;
+    return done;
+  }
+  const base::ProcessId self = TRY(base::current_process());
+  TRY(env.ledger.partitions().removing(record, self, force));
+  const Result<base::Removed> removed =
+      recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
+  if (!removed.ok() && removed.error().code() == Code::kBusy) {
+    // The controller decided against it. After any other error nobody knows, and reconcile() ends
+    // what was begun.
+    TRY(env.ledger.partitions().kept(record));
+    const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
+    return Error(Code::kBusy, str(removed.error().message(), hint));
+  }
+  if (!removed.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return removed.error();
+  }
+  done.removed = removed.value();
+  TRY(env.ledger.partitions().removed(record));
+  return done;
+}
+
+Status check_reset(Env& env, const config::PoolConfig& pool, const std::string& name,
+                   const Deadline& deadline) {
+  const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  if (record.kind == ledger::PartitionKind::kForeign) {
+    return Error(Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
+                                    "' was adopted: only who made it resets it, with 'vipu reset"
+                                    " partition'"));
+  }
+  TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
+  return {};
+}
+
+Status reset_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
+                       vipu::Relocate relocate, const Deadline& deadline) {
+  TRY(check_reset(env, pool, name, deadline));
+  const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
+  TRY(recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline));
+  return env.ledger.partitions().was_reset(record);
+}
+
+Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env, const Scope& scope) {
+  const std::string boot = TRY(base::boot_id());
+  const int64_t now = base::unix_millis();
+  std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  std::erase_if(records, [&](const ledger::PartitionRecord& record) {
+    return record.state == ledger::PartitionState::kReady || is_held(record, boot) ||
+           (!scope.pool.empty() && record.pool != scope.pool) ||
+           (scope.due_only && !ledger::is_due(record.retry_ms, now));
+  });
+  return records;
+}
+
+Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& deadline,
+                                                      const Scope& scope,
+                                                      std::vector<Error>& obstacles,
+                                                      std::set<std::string>& silent) {
+  std::vector<std::string> names;
+  for (ledger::PartitionRecord& record : TRY(find_leftovers(env, scope))) {
+    if (silent.contains(record.source)) continue;
+    Status removed = remove_leftover(env, record, deadline, names);
+    if (removed.ok()) continue;
+    if (is_silence(removed.error())) silent.insert(record.source);
+    obstacles.push_back(std::move(removed).error());
+  }
+  return names;
+}
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/warm.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/queue_turn.h"
+#include "vipu/placement.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using base::Deadline;
+using base::Result;
+using base::Status;
+using base::str;
+
+bool is_warm_of(const ledger::PartitionRecord& record, const config::PoolConfig& pool) {
+  return record.kind == ledger::PartitionKind::kWarm &&
+         record.state == ledger::PartitionState::kReady && record.pool == pool.name;
+}
+
+Result<std::vector<ledger::PartitionRecord>> warm_of(Env& env, const config::PoolConfig& pool) {
+  std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  std::erase_if(records, [&](const ledger::PartitionRecord& r) { return !is_warm_of(r, pool); });
+  return records;
+}
+
+// Out of the ledger's hands first, so that no container takes it meanwhile.
+Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& deadline) {
+  const base::ProcessId self = TRY(base::current_process());
+  TRY(env.ledger.partitions().removing(record, self, vipu::Force::kNo));
+  const auto controller = recorded_controller(env, record.pool, record.source);
+  const Result<base::Removed> gone = controller->remove(record.name, vipu::Force::kYes, deadline);
+  if (gone.ok()) return env.ledger.partitions().removed(record);
+  TRY(env.ledger.partitions().note_failure(record));
+  return gone.error();
+}
+
+// What is there and not wanted: too many of a size, of another source, or no longer ACTIVE.
+Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::PoolConfig& pool,
+                                                      vipu::Controller& controller,
+                                                      const Deadline& deadline) {
+  const std::vector<ledger::PartitionRecord> records = TRY(warm_of(env, pool));
+  std::vector<ledger::PartitionRecord> unwanted;
+  if (records.empty()) return unwanted;
+  const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
+  const auto is_active = [&](const ledger::PartitionRecord& record) {
+    return std::any_of(listed.begin(), listed.end(), [&](const vipu::Partition& partition) {
+      return partition.id == record.name && partition.ready == vipu::ReadyState::kActive;
+    });
+  };
+  std::map<uint32_t, uint32_t> room = pool.warm;
+  for (const ledger::PartitionRecord& record : records) {
+    uint32_t& left = room[record.ipus];
+    if (left > 0 && record.source == config::source_of(pool) && is_active(record)) {
+      --left;
+    } else {
+      unwanted.push_back(record);
+    }
+  }
+  return unwanted;
+}
+
+Result<ledger::PartitionRecord> new_record(const config::PoolConfig& pool, uint32_t ipus) {
+  ledger::PartitionRecord record;
+  record.pool = pool.name;
+  record.name = str("w-", TRY(base::random_hex(6)));
+  record.source = config::source_of(pool);
+  record.kind = ledger::PartitionKind::kWarm;
+  record.ipus = ipus;
+  record.owner = TRY(base::current_process());
+  record.boot_id = TRY(base::boot_id());
+  record.created_ms = base::unix_millis();
+  return record;
+}
+
+// What is filled, from where.
+struct Filling {
+  Env& env;
+  const config::PoolConfig& pool;
+  vipu::Controller& controller;
+  const Deadline& deadline;
+};
+
+Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) {
+  vipu::PartitionRequest request;
+  request.id = record.name;
+  request.size = record.ipus;
+  request.allocation = filling.pool.allocation;
+  request.cluster = filling.pool.cluster;
+  const Deadline deadline = filling.deadline.capped(filling.pool.timeout);
+  const Result<vipu::Grant> grant = filling.controller.create(request, deadline);
+  ledger::Partitions partitions = filling.env.ledger.partitions();
+  if (grant.ok()) return partitions.ready(record);
+  // Where it cannot be removed now, its record tells reconcile() to.
+  const bool undone =
+      vipu::made_nothing(grant.error()) ||
+      filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline).ok();
+  TRY(undone ? partitions.removed(record) : partitions.note_failure(record));
+  return grant.error();
+}
+
+// One size, until it is full, somebody waits for IPUs, or one cannot be made. MADE gets the names.
+Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<std::string>& made) {
+  for (uint32_t i = 0; i < limit && !filling.deadline.passed(); ++i) {
+    const std::vector<ledger::Waiter> waiters = TRY(waiting(filling.env));
+    const bool needed = std::any_of(
+        waiters.begin(), waiters.end(),
+        [&](const ledger::Waiter& waiter) { return waiter.resource == filling.pool.name; });
+    if (needed) return {};
+    const ledger::PartitionRecord record = TRY(new_record(filling.pool, ipus));
+    const ledger::Partitions::Room room =
+        TRY(filling.env.ledger.partitions().intend_warm(record, limit));
+    if (room == ledger::Partitions::Room::kNo) return {};
+    TRY(make_warm(filling, record));
+    made.push_back(record.name);
+  }
+  return {};
+}
+
+vipu::Survey without(vipu::Survey survey, const std::vector<ledger::PartitionRecord>& removed) {
+  std::erase_if(survey.partitions, [&](const vipu::Partition& partition) {
+    return std::any_of(removed.begin(), removed.end(), [&](const ledger::PartitionRecord& record) {
+      return record.name == partition.id;
+    });
+  });
+  return survey;
+}
+
+}  // namespace
+
+Result<Refilled> refill(Env& env, const config::PoolConfig& pool, const Deadline& deadline) {
+  Refilled done;
+  // What a refill that died left half made counts as there until it is removed.
+  std::set<std::string> silent;
+  done.removed = TRY(reconcile_partitions(env, deadline, {}, done.obstacles, silent));
+  const auto controller = env.controller(pool);
+  for (const ledger::PartitionRecord& record : TRY(unwanted(env, pool, *controller, deadline))) {
+    Status removed = remove_warm(env, record, deadline);
+    if (removed.ok()) {
+      done.removed.push_back(record.name);
+    } else {
+      done.obstacles.push_back(std::move(removed).error());
+    }
+  }
+  const Filling filling{env, pool, *controller, deadline};
+  for (const auto& [ipus, limit] : pool.warm) {
+    Status filled = fill(filling, ipus, limit, done.made);
+    if (!filled.ok()) done.obstacles.push_back(std::move(filled).error());
+  }
+  return done;
+}
+
+Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
+                                 const Deadline& deadline) {
+  std::vector<ledger::PartitionRecord> warm = TRY(warm_of(env, pool));
+  if (warm.empty() || ipus == 0) return GivenBack::kNone;
+  const vipu::Survey survey = TRY(env.controller(pool)->survey(deadline));
+  const vipu::Wanted wanted{ipus, 0};
+  const auto makes_room = [&](const std::vector<ledger::PartitionRecord>& removed) {
+    return vipu::place(vipu::Occupancy::of(without(survey, removed)), wanted).has_value();
+  };
+  if (!makes_room(warm)) return GivenBack::kNone;
+  // As few as do: each one that is not needed is kept.
+  for (size_t i = warm.size(); i-- > 0;) {
+    std::vector<ledger::PartitionRecord> fewer = warm;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (makes_room(fewer)) warm = std::move(fewer);
+  }
+  for (const ledger::PartitionRecord& record : warm) TRY(remove_warm(env, record, deadline));
+  return warm.empty() ? GivenBack::kNone : GivenBack::kSome;
+}
+
+}  // namespace hook::lifecycle::partitions

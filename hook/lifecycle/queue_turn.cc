@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/queue_turn.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hook::lifecycle {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookTime{20};  // between two looks at the ledger's version
+// A waiter leaves when its time is over; by then one that cannot be looked at, because it is of
+// another pid namespace, is gone.
+constexpr int64_t kOverdueMs = 60'000;
+constexpr milliseconds kDeadTime{500};  // a process that dies writes nothing: look nevertheless
+
+std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
+  const ledger::Waiter& first = ahead.front();
+  const std::string ipus = first.ipus == 0 ? "" : str(" for ", first.ipus, " IPUs");
+  return str(ahead.size(), ahead.size() == 1 ? " request is" : " requests are", " ahead, the first",
+             ipus, " by container ", first.container.substr(0, 12));
+}
+
+// "4 IPUs of 'pod64'", or "'pod64/p0'", whose size its record says.
+std::string wanted_text(const WaitFor& what) {
+  const std::string ipus = what.ipus == 0 ? "" : str(what.ipus, " IPUs of ");
+  return str(ipus, "'", what.resource, "'");
+}
+
+}  // namespace
+
+Result<std::vector<ledger::Waiter>> waiting(Env& env) {
+  const std::string boot = TRY(base::boot_id());
+  std::vector<ledger::Waiter> waiters = TRY(env.ledger.queue().list());
+  std::vector<ledger::Waiter> alive;
+  for (ledger::Waiter& waiter : waiters) {
+    const bool overdue = base::unix_millis() > waiter.until_ms + kOverdueMs;
+    if (!overdue && waiter.boot_id == boot && base::is_running(waiter.owner)) {
+      alive.push_back(std::move(waiter));
+    } else {
+      TRY(env.ledger.queue().leave(waiter.ticket));
+    }
+  }
+  return alive;
+}
+
+Result<LedgerWatch> LedgerWatch::start(const Env& env) {
+  const int64_t version = TRY(env.ledger.data_version());
+  return LedgerWatch(env, version);
+}
+
+Status LedgerWatch::wait(milliseconds longest, const Deadline& deadline) {
+  const Deadline end = deadline.capped(longest);
+  while (!end.passed()) {
+    TRY(env_.still_wanted());
+    if (TRY(look()) == News::kSome) return {};
+    base::sleep_for(kLookTime, end);
+  }
+  return {};
+}
+
+Result<News> LedgerWatch::look() {
+  const int64_t now = TRY(env_.ledger.data_version());
+  return now == std::exchange(version_, now) ? News::kNone : News::kSome;
+}
+
+Result<std::vector<ledger::Waiter>> Turn::ahead() {
+  std::vector<ledger::Waiter> waiters = TRY(waiting(env_));
+  std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
+    return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
+  });
+  return waiters;
+}
+
+Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
+  Turn turn(env, std::move(what));
+  const std::vector<ledger::Waiter> ahead = TRY(turn.ahead());
+  if (ahead.empty()) return turn;
+  if (turn.what_.time.count() == 0) {
+    return Error(Code::kBusy, str("others wait for '", turn.what_.resource, "' already (",
+                                  queue_text(ahead), "); queue behind them with IPU_WAIT=60s"));
+  }
+  TRY(turn.join(patience));
+  return turn;
+}
+
+Status Turn::enter() {
+  ledger::Waiter waiter;
+  waiter.resource = what_.resource;
+  waiter.container = what_.container;
+  waiter.ipus = what_.ipus;
+  waiter.owner = TRY(base::current_process());
+  waiter.boot_id = TRY(base::boot_id());
+  waiter.since_ms = base::unix_millis();
+  waiter.until_ms = waiter.since_ms + what_.time.count();
+  ticket_ = TRY(env_.ledger.queue().enter(waiter));
+  return {};
+}
+
+Status Turn::join(const Deadline& patience) {
+  LedgerWatch watch = TRY(LedgerWatch::start(env_));
+  if (ticket_ == 0) TRY(enter());
+  for (;;) {
+    const std::vector<ledger::Waiter> ahead_now = TRY(ahead());
+    if (ahead_now.empty()) return {};
+    if (patience.passed()) {
+      return Error(Code::kBusy, str("waited ", what_.time.count() / 1000, " s for ",
+                                    wanted_text(what_), ": still ", queue_text(ahead_now),
+                                    "; wait longer with IPU_WAIT or see 'ipuctl queue'"));
+    }
+    TRY(watch.wait(kDeadTime, patience));
+  }
+}
+
+void Turn::end() {
+  // Where this fails the place is given up when the process ends.
+  if (ticket_ != 0) (void)env_.ledger.queue().leave(ticket_);
+  ticket_ = 0;
+}
+
+}  // namespace hook::lifecycle

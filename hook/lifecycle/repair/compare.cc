@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/repair/compare.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/text.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/end/effects.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/repair/survey.h"
+
+namespace hook::lifecycle::repair {
+namespace {
+
+using base::Deadline;
+using base::Result;
+using base::Status;
+using base::str;
+
+using Flaws = std::vector<ledger::Flaw>;
+
+std::string named(const ledger::Lease& lease) {
+  return str("lease ", lease.id, " of container ", lease.container.substr(0, 12));
+}
+
+// What LEASE, whose container runs, has to have outside.
+void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
+                     const Deadline& deadline, Flaws& flaws) {
+  const std::string advice = str("stop container ", lease.container.substr(0, 12));
+  if (!has_partition(survey, lease.pool, lease.controller, lease.partition).value_or(true)) {
+    flaws.push_back({ledger::Gravity::kError,
+                     str(named(lease), ": the controller has no partition '", lease.partition, "'"),
+                     advice});
+  }
+  for (const end::Effect& effect : end::effects()) {
+    if (effect.name == end::kPartition || !effect.may_have(lease)) continue;
+    const Result<netns::Presence> found = effect.probe(env, lease, deadline);
+    if (!found.ok()) {
+      flaws.push_back({ledger::Gravity::kNote,
+                       str(named(lease), ": its ", effect.name,
+                           " cannot be looked at: ", found.error().message()),
+                       ""});
+    } else if (found.value() == netns::Presence::kGone) {
+      flaws.push_back(
+          {ledger::Gravity::kError, str(named(lease), ": its ", effect.name, " are gone"), advice});
+    }
+  }
+}
+
+// Whether LEASE still is as it was read.
+bool is_unchanged(Env& env, const ledger::Lease& lease) {
+  const Result<std::optional<ledger::Lease>> now = env.ledger.find(lease.id);
+  return now.ok() && now.value() && now.value()->generation == lease.generation;
+}
+
+Status compare_leases(Env& env, const std::vector<ledger::Lease>& leases, const Survey& survey,
+                      const Deadline& deadline, Flaws& flaws) {
+  std::set<std::string> orphans;
+  for (const Judged& suspect : TRY(find_suspects(env, Scope()))) {
+    if (suspect.judgement.life == Life::kEnded) orphans.insert(suspect.lease.id);
+  }
+  for (const ledger::Lease& lease : leases) {
+    Flaws own;
+    if (orphans.contains(lease.id)) {
+      own.push_back(
+          {ledger::Gravity::kNote, str(named(lease), " waits to be released"), "run 'ipuctl gc'"});
+    } else if (lease.state == ledger::LeaseState::kRunning) {
+      compare_effects(env, lease, survey, deadline, own);
+    }
+    if (is_unchanged(env, lease)) flaws.insert(flaws.end(), own.begin(), own.end());
+  }
+  return {};
+}
+
+Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, const Survey& survey,
+                          Flaws& flaws) {
+  std::set<std::string> known;
+  for (const ledger::Lease& lease : leases) known.insert(str(lease.pool, '/', lease.partition));
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    known.insert(str(record.pool, '/', record.name));
+    const bool is_there =
+        has_partition(survey, record.pool, record.source, record.name).value_or(true);
+    if (record.state != ledger::PartitionState::kReady || is_there) continue;
+    flaws.push_back({ledger::Gravity::kError,
+                     str("partition '", record.name, "' of pool '", record.pool,
+                         "': the controller has lost it"),
+                     record.kind == ledger::PartitionKind::kWarm
+                         ? "run 'ipuctl pool refill'"
+                         : str("run 'ipuctl partition remove ", record.name, "'")});
+  }
+  for (const auto& [pool, partitions] : survey.partitions) {
+    for (const vipu::Partition& partition : partitions.value_or(std::vector<vipu::Partition>())) {
+      if (!is_reserved_name(partition.id) || known.contains(str(pool, '/', partition.id))) continue;
+      flaws.push_back(
+          {ledger::Gravity::kNote,
+           str("partition '", partition.id, "' of pool '", pool, "' is not of this host's ledger"),
+           "if no other host uses the controller, run 'ipuctl ledger rebuild --force"
+           " --claim-unclaimed'"});
+    }
+  }
+  return {};
+}
+
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+// DIRECTORIES were listed before LEASES: one that is gone by now was released in between.
+void compare_files(Env& env, const std::vector<std::string>& directories,
+                   const std::set<std::string>& live, Flaws& flaws) {
+  for (const std::string& name : directories) {
+    const std::string path = inject::lease_dir(env.run_dir, name);
+    if (live.contains(name) || !is_there(path)) continue;
+    flaws.push_back({ledger::Gravity::kError, str("directory ", path, " is of no live lease"),
+                     ledger::is_lease_id(name)
+                         ? "run 'ipuctl ledger rebuild --force', then 'ipuctl gc'"
+                         : "remove it"});
+  }
+}
+
+std::vector<std::string> list_kept(Env& env) {
+  std::vector<std::string> names;
+  std::error_code err;
+  for (auto it = std::filesystem::directory_iterator(kept_namespaces(env), err);
+       !err && it != std::filesystem::directory_iterator(); it.increment(err)) {
+    names.push_back(it->path().filename().string());
+  }
+  return names;
+}
+
+void compare_kept(Env& env, const std::vector<std::string>& kept,
+                  const std::set<std::string>& attachments, Flaws& flaws) {
+  for (const std::string& name : kept) {
+    const std::string path = str(kept_namespaces(env), '/', name);
+    if (attachments.contains(name) || !is_there(path)) continue;
+    flaws.push_back({ledger::Gravity::kError,
+                     str("network namespace ", path, " is of no live lease"),
+                     str("run 'umount ", path, "' and remove it")});
+  }
+}
+
+}  // namespace
+
+Result<Flaws> compare_outside(Env& env, const std::vector<config::PoolConfig>& pools,
+                              const Deadline& deadline) {
+  Flaws flaws;
+  const Survey survey = survey_pools(env, pools, deadline);
+  for (const std::string& note : survey.notes) flaws.push_back({ledger::Gravity::kNote, note, ""});
+  const std::vector<std::string> directories = TRY(inject::list_lease_dirs(env.run_dir));
+  const std::vector<std::string> kept = list_kept(env);
+  const std::vector<ledger::Lease> leases = TRY(env.ledger.live());
+  std::set<std::string> live;
+  std::set<std::string> attachments;
+  for (const ledger::Lease& lease : leases) {
+    live.insert(lease.id);
+    attachments.insert(lease.attachment);
+  }
+  TRY(compare_leases(env, leases, survey, deadline, flaws));
+  TRY(compare_partitions(env, leases, survey, flaws));
+  compare_files(env, directories, live, flaws);
+  compare_kept(env, kept, attachments, flaws);
+  return flaws;
+}
+
+}  // namespace hook::lifecycle::repair

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/repair/rebuild.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/ledger/check.h"
+#include "hook/ledger/rebuilder.h"
+#include "hook/lifecycle/repair/claims.h"
+#include "hook/lifecycle/repair/survey.h"
+
+namespace hook::lifecycle::repair {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+Status check_needed(const Rebuild& rebuild) {
+  TRY(ledger::check_known(rebuild.ledger));
+  if (rebuild.force) return {};
+  const Result<std::vector<ledger::Flaw>> flaws = ledger::check_ledger(rebuild.ledger);
+  if (!flaws.ok() && flaws.error().code() == Code::kNotFound) return {};
+  TRY(flaws);
+  const auto is_error = [](const ledger::Flaw& flaw) {
+    return flaw.gravity == ledger::Gravity::kError;
+  };
+  if (std::any_of(flaws.value().begin(), flaws.value().end(), is_error)) return {};
+  return Error(Code::kInvalid, str("the ledger ", base::quote(rebuild.ledger),
+                                   " is whole; there is nothing to rebuild (--force does it all"
+                                   " the same)"));
+}
+
+// With force a flaw is a note.
+Status check_new(const std::string& path, const Rebuild& rebuild, Rebuilt& done) {
+  for (const ledger::Flaw& flaw : TRY(ledger::check_ledger(path))) {
+    if (flaw.gravity == ledger::Gravity::kNote) continue;
+    if (!rebuild.force) {
+      return Error(Code::kInternal,
+                   str("the rebuilt ledger has a flaw, so the old one is kept: ", flaw.says,
+                       "; stop that container, or take it with --force"));
+    }
+    done.notes.push_back(str("it has a flaw: ", flaw.says));
+  }
+  return {};
+}
+
+// What such a container holds is in no ledger then, and others would get it.
+Status check_unknown(const Rebuild& rebuild, const Claims& claims) {
+  if (rebuild.force || rebuild.dry_run == DryRun::kYes || claims.unknown.empty()) return {};
+  const EngineContainer& one = claims.unknown.front();
+  return Error(Code::kBusy,
+               str("container ", one.container.substr(0, 12), " runs with lease ", one.lease,
+                   ", of which nothing else is known, so others would get what it has; stop it, or"
+                   " take that with --force"));
+}
+
+Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
+                      const Deadline& deadline) {
+  ledger::Salvaged salvaged = TRY(rebuilder.salvage());
+  std::vector<std::string> notes = std::move(salvaged.notes);
+  Rebuilt done;
+  {
+    ledger::Ledger ledger = TRY(rebuilder.open_new());
+    Env env = rebuild.env(ledger);
+    Claims claims =
+        TRY(judge_claims(env, std::move(salvaged), find_engine_containers(rebuild.engines_dir)));
+    TRY(check_unknown(rebuild, claims));
+    done = {std::move(claims.running), std::move(claims.ended), std::move(claims.partitions),
+            std::move(notes), ""};
+    done.notes.insert(done.notes.end(), claims.notes.begin(), claims.notes.end());
+    TRY(rebuilder.begin_history(str("the ledger was rebuilt: ", done.running.size(), " running, ",
+                                    done.ended.size(), " to be released")));
+    const Survey survey = survey_pools(env, rebuild.pools, deadline);
+    judge_partitions(survey, rebuild.unclaimed, claims.unknown, done);
+    for (const ledger::PartitionRecord& record : done.partitions) {
+      TRY(ledger.partitions().intend(record));
+    }
+  }
+  for (const auto* leases : {&done.running, &done.ended}) {
+    TRY(rebuilder.add(*leases, done.notes));
+  }
+  TRY(check_new(rebuilder.new_path(), rebuild, done));
+  return done;
+}
+
+Result<Rebuilt> rebuild_alone(const Rebuild& rebuild, const Deadline& deadline) {
+  using Finished = ledger::Rebuilder::Finished;
+  ledger::Rebuilder rebuilder = TRY(ledger::Rebuilder::enter(rebuild.ledger));
+  Rebuilt done;
+  if (rebuild.dry_run == DryRun::kNo) {
+    const Finished finished = TRY(rebuilder.finish_earlier());
+    if (finished == Finished::kYes) {
+      done.notes = {"a rebuild that was cut short is finished"};
+      return done;
+    }
+  }
+  TRY(check_needed(rebuild));
+  done = TRY(build(rebuild, rebuilder, deadline));
+  if (rebuild.dry_run == DryRun::kYes) return done;
+  done.set_aside = TRY(rebuilder.put_in_place());
+  return done;
+}
+
+}  // namespace
+
+Result<Rebuilt> rebuild_ledger(const Rebuild& rebuild, const Deadline& deadline) {
+  Rebuilt done = TRY(rebuild_alone(rebuild, deadline));
+  if (rebuild.dry_run == DryRun::kYes) return done;
+  Result<ledger::Ledger> ledger = ledger::Ledger::open(rebuild.ledger);
+  if (ledger.ok()) (void)ledger.value().events().write_audit_log();  // or the next commit does
+  return done;
+}
+
+}  // namespace hook::lifecycle::repair

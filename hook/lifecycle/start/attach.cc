@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/attach.h"
+
+#include "base/text.h"
+#include "hook/container/device/cgroup.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/network/network.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::ProcessId;
+using base::Result;
+using base::Status;
+using base::str;
+
+constexpr int kMostAttempts = 5;
+
+Result<ProcessId> identify_init(const oci::ContainerState& state) {
+  if (state.pid == 0) {
+    return Error(Code::kInvalid,
+                 "container state on standard input: key 'pid' is missing; this runtime"
+                 " calls the hook before the container's namespaces exist");
+  }
+  Result<ProcessId> init = base::identify_process(state.pid);
+  if (init.ok()) return init;
+  return Error(Code::kInvalid, str("container state on standard input: key 'pid' is ", state.pid,
+                                   "; the process has ended"));
+}
+
+// Its record first: a ledger that is rebuilt must know each container that runs.
+Status begin_to_run(Env& env, ledger::Lease& lease, const ProcessId& init,
+                    const std::string& cgroup) {
+  ledger::Lease running = lease;
+  running.state = ledger::LeaseState::kRunning;
+  running.owner = init;
+  running.cgroup = cgroup;
+  TRY(inject::write_lease_record(env.run_dir, running));
+  return env.ledger.running(lease, init, cgroup);
+}
+
+// A container that ends takes the interfaces away that it shares with one that does not run yet.
+Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
+                    const Deadline& deadline) {
+  const std::string cgroup = device::find_cgroup(init.pid, str(env.sysfs, "/fs/cgroup"));
+  const auto begin = [&] { return begin_to_run(env, lease, init, cgroup); };
+  if (lease.rails.empty()) return begin();  // cards: no network
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    TRY(network::connect_lease(env, lease, init, deadline));
+    // The pid may have been taken over between the look at /proc and here; a start time is not.
+    if (!base::is_running(init)) {
+      return Error(Code::kNotFound, str("process ", init.pid,
+                                        " of the container ended while it was being attached"));
+    }
+    if (TRY(network::if_connected(env, lease, deadline, begin)) == network::Connected::kYes)
+      return {};
+  }
+  return Error(Code::kBusy,
+               str("containers that share the network of container ", lease.container.substr(0, 12),
+                   " ended while it was being attached; start it again"));
+}
+
+Status attach_from_state(Env& env, ledger::Lease& lease, const Result<oci::ContainerState>& state,
+                         const Deadline& deadline) {
+  if (!state.ok()) return state.error();
+  const ProcessId init = TRY(identify_init(state.value()));
+  if (lease.state == ledger::LeaseState::kRunning && lease.owner == init) return {};
+  if (lease.state != ledger::LeaseState::kAllocated) {
+    return Error(Code::kBusy, str("lease ", lease.id, " is ", name_of(lease.state),
+                                  " and cannot be attached; start the container again"));
+  }
+  return attach_rails(env, lease, init, deadline);
+}
+
+}  // namespace
+
+Status attach_container(Env& env, const std::string& lease_id,
+                        const Result<oci::ContainerState>& state, const Deadline& deadline) {
+  std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));
+  if (!lease) {
+    return Error(Code::kNotFound, str("the ledger has no lease ", base::quote(lease_id),
+                                      "; start the container again"));
+  }
+  Status attached = attach_from_state(env, *lease, state, deadline);
+  if (attached.ok() || lease->state != ledger::LeaseState::kAllocated) return attached;
+  const std::string reason = attached.error().message();
+  env.ledger.note(lease_id, ledger::EventKind::kError, reason);
+  (void)end::release(env, std::move(*lease), reason,
+                     deadline);  // what it cannot do, reconcile() does
+  return attached;
+}
+
+}  // namespace hook::lifecycle::start

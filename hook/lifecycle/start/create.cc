@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/create.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/container/oci/pod.h"
+#include "hook/container/oci/spec.h"
+#include "hook/container/plan/plan.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/start/check_grant.h"
+#include "hook/lifecycle/start/grant.h"
+#include "hook/lifecycle/start/inspect_host.h"
+#include "hook/lifecycle/start/plan_input.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReleaseTime{5000};  // to undo a start, and for releases under way
+constexpr milliseconds kRetryTime{1000};    // between two looks at what a lease needs
+
+// One start: what is asked of whom, and what was seen of the host.
+struct Start {
+  const config::Config& config;
+  const config::PoolConfig& pool;
+  const request::Request& request;
+  const Newcomer& newcomer;
+  std::string sandbox = {};  // whose lease it joins; empty: none
+  HostLook host = {};        // nothing for cards
+};
+
+// A controller gives IPUs away as soon as their partition is removed, a moment before the ledger
+// has them back from the lease that is being released: that one began before this grant was made.
+// Who was to release it may have been killed in that moment.
+Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Lease& lease) {
+  const auto grace = Deadline::after(kReleaseTime);
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  for (;;) {
+    const end::Releases releases = TRY(end::releases_of(env, start.pool.name));
+    Status done = env.ledger.allocated(lease, granted.ipus, granted.prohibited, granted.rails,
+                                       start.host.shared);
+    if (done.ok() || done.error().code() != Code::kExists) return done;
+    if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
+    if (releases == end::Releases::kNone || grace.passed()) return done;
+    TRY(watch.wait(kRetryTime, grace));
+  }
+}
+
+Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
+                  const Apply& apply) {
+  const Granted granted =
+      TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
+  TRY(allocate(env, start, granted, lease));
+  const plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
+  const plan::Plan plan = plan::make_plan(input);
+  TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));
+  TRY(inject::write_lease_record(env.run_dir, lease));
+  if (input.orders.probe.count() > 0) env.start_probe(lease.id);
+  return apply(plan);
+}
+
+// What a failed create leaves. A name that was taken belongs to a partition that is not ours; a
+// warm partition was there before.
+end::PartitionFate fate_after(const ledger::Lease& lease, const Error& error) {
+  return vipu::made_nothing(error) && lease.partition == ledger::partition_name(lease.id)
+             ? end::PartitionFate::kNeverMade
+             : end::PartitionFate::kMayExist;
+}
+
+// Gives back what the lease holds and returns the error that ended it. What cannot be given back
+// now is noted in the ledger.
+Error abandon(Env& env, ledger::Lease lease, const Error& error, end::PartitionFate partition) {
+  env.ledger.note(lease.id, ledger::EventKind::kError, error.message());
+  (void)end::release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime),
+                     partition);
+  return error;
+}
+
+ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
+  const Newcomer& newcomer = start.newcomer;
+  ledger::Intent intent{
+      newcomer.container, newcomer.bundle, start.request.tenant, start.pool, {}, 0, owner};
+  // Of several rails it is not known yet which will be needed; of a shared namespace, whether any.
+  if (!start.host.shared && start.host.rails.size() == 1) {
+    intent.rails = {start.host.rails.front().request.rail};
+  }
+  intent.sandbox = start.sandbox;
+  intent.history = start.config.ledger.history;
+  intent.state_dir = newcomer.state_dir;
+  intent.ipus = ipus_of(start.request);
+  if (!start.request.partition.empty()) {
+    intent.named = ledger::NamedPartition{start.request.partition, start.request.gcd};
+  }
+  return intent;
+}
+
+// A lease; while its partition or all addresses are taken, again until PATIENCE.
+Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& patience) {
+  const base::ProcessId self = TRY(base::current_process());
+  const ledger::Intent intent = intent_of(start, self);
+  const auto grace = Deadline::after(kReleaseTime);
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  for (;;) {
+    Result<ledger::Lease> lease = env.ledger.acquire(intent);
+    if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
+    if (patience.passed()) {
+      if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
+      // What is being given back is as good as free.
+      if (grace.passed() || TRY(end::releases_of(env, start.pool.name)) == end::Releases::kNone)
+        return lease;
+      TRY(watch.wait(kRetryTime, grace));
+      continue;
+    }
+    TRY(turn.join(patience));
+    TRY(watch.wait(kRetryTime, patience));
+    TRY(end::make_room(env, start.pool.name));
+  }
+}
+
+// A container of a pod has the IPUs of the pod, not some of its own.
+Status check_joined(const request::Request& request, const ledger::Lease& lease) {
+  if (lease.origin != ledger::Origin::kJoined || request.ipus == 0 || request.ipus == lease.ipus)
+    return {};
+  return Error(Code::kInvalid, str("the pod of this container has ", lease.ipus,
+                                   " IPUs, which its containers share, and the container asks for ",
+                                   request.ipus, "; ask for as many, or only in the containers"));
+}
+
+// The sandbox whose lease the container joins: of the pod that its annotations name, in whose
+// network it is. That nobody else's IPUs are had by an annotation, the network sees to: who may be
+// in it has them anyway.
+Result<std::string> find_sandbox(Env& env, const Start& start, const std::string& named) {
+  if (named.empty() || !start.host.shared) return std::string();
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    if (lease.container == named && lease.pool == start.pool.name &&
+        lease.netns == *start.host.shared) {
+      return named;
+    }
+  }
+  return std::string();
+}
+
+// A container that joins its pod's lease takes nothing from anybody, so it waits for nobody.
+std::string resource_of(const Start& start) {
+  const std::string& partition = start.request.partition;
+  if (!start.sandbox.empty()) return str(start.pool.name, "/pod ", start.sandbox);
+  return partition.empty() ? start.pool.name : str(start.pool.name, "/", partition);
+}
+
+WaitFor wait_for(const Start& start) {
+  return {resource_of(start), start.newcomer.container, ipus_of(start.request), start.request.wait};
+}
+
+}  // namespace
+
+Status check_request(const config::PoolConfig& pool, const request::Request& request) {
+  const auto refused = [&](std::string_view what) {
+    return Error(Code::kInvalid, str("pool '", pool.name, "' is of provider \"",
+                                     name_of(pool.provider), "\": ", what));
+  };
+  if (pool.provider == config::Provider::kPcie) return {};
+  if (!request.cards.empty() || request.all_cards) {
+    return refused("its IPUs are not asked for with IPU_VISIBLE_DEVICES; ask with IPU_COUNT=N");
+  }
+  if (!request.network) {
+    return refused("its IPUs are reached over the network; leave IPU_NETWORK=none out");
+  }
+  return {};
+}
+
+Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
+                                    const request::Request& request, const Newcomer& newcomer,
+                                    const Apply& apply) {
+  const config::PoolConfig pool = TRY(config::find_pool(config, request.pool));
+  TRY(check_request(pool, request));
+  Start start{config, pool, request, newcomer};
+  if (config::uses_network(pool.provider)) {
+    start.host = TRY(inspect_host(env, config.network, newcomer.network));
+    start.sandbox = TRY(find_sandbox(env, start, oci::sandbox_of(newcomer.annotations)));
+  }
+  TRY(end::reconcile_soon(env));
+  const auto patience = Deadline::after(request.wait);
+  Turn turn = TRY(Turn::await(env, wait_for(start), patience));
+  ledger::Lease lease = TRY(acquire(env, start, turn, patience));
+  const Status fits = check_joined(request, lease);
+  if (!fits.ok())
+    return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
+  const Result<vipu::Grant> grant =
+      obtain_grant(env, {config, pool, request, turn}, lease, patience);
+  turn.end();
+  if (!grant.ok()) {
+    const end::PartitionFate fate = fate_after(lease, grant.error());
+    return abandon(env, std::move(lease), grant.error(), fate);
+  }
+  const Status filled = fill_lease(env, start, grant.value(), lease, apply);
+  if (filled.ok()) return lease;
+  return abandon(env, std::move(lease), filled.error(), end::PartitionFate::kMayExist);
+}
+
+Status prepare_container(Env& env, const config::Config& config, const request::Request& request,
+                         const std::string& container, inject::Bundle& bundle,
+                         const std::string& state_dir) {
+  const oci::SpecView view = TRY(oci::parse_spec(bundle.config()));
+  const Newcomer newcomer{container, bundle.path(), view.network, view.annotations, state_dir};
+  const auto apply = [&](const plan::Plan& plan) -> Status {
+    const std::string edited = TRY(oci::edit_spec(bundle.config(), plan.edit));
+    return bundle.replace_config(edited);
+  };
+  TRY(prepare_lease(env, config, request, newcomer, apply));
+  return {};
+}
+
+}  // namespace hook::lifecycle::start

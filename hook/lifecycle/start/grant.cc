@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/grant.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/recording.h"
+#include "vipu/placement.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSurveyTime{2000};  // to say what stands in the way
+constexpr milliseconds kGraceTime{5000};   // for releases under way
+constexpr milliseconds kRetryTime{1000};   // other hosts free IPUs without a word to this ledger
+
+Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
+                                                 const GrantRequest& what,
+                                                 const ledger::Lease& lease,
+                                                 const Deadline& deadline) {
+  vipu::PartitionRequest partition;
+  partition.id = lease.partition;
+  partition.size = what.request.ipus;
+  partition.reconfigurable = what.request.reconfigurable;
+  partition.allocation = what.pool.allocation;
+  partition.cluster = what.pool.cluster;
+  std::vector<uint32_t> cards = what.request.cards;
+  if (what.request.all_cards) {
+    for (const vipu::IpuAttributes& card : TRY(controller.attributes({}, deadline))) {
+      cards.push_back(card.ipu);
+    }
+  }
+  for (const uint32_t card : cards) partition.ipus.push_back({{0, card}, 0, 0});
+  if (!cards.empty()) partition.size = static_cast<uint32_t>(cards.size());
+  return partition;
+}
+
+// The pool as it is held, with containers' names where they are known.
+vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>& leases,
+                          const std::string& pool) {
+  for (vipu::Partition& partition : survey.partitions) {
+    for (const ledger::Lease& lease : leases) {
+      if (lease.pool != pool || lease.partition != partition.id) continue;
+      partition.id = str("container ", lease.container.substr(0, 12));
+      break;
+    }
+  }
+  return vipu::Occupancy::of(survey);
+}
+
+// The line that a user sees when a pool is full.
+Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controller,
+                  const Error& cause) {
+  Result<vipu::Survey> survey = controller.survey(Deadline::after(kSurveyTime));
+  const Result<std::vector<ledger::Lease>> live = env.ledger.live();
+  if (!survey.ok() || !live.ok() || what.request.ipus == 0) return cause;
+  const auto holders =
+      std::count_if(live.value().begin(), live.value().end(), [&](const ledger::Lease& lease) {
+        return lease.pool == what.pool.name && lease.state != ledger::LeaseState::kIntent;
+      });
+  const vipu::Wanted wanted{what.request.ipus, 0};
+  const vipu::Occupancy occupancy =
+      held_pool(std::move(survey).take(), live.value(), what.pool.name);
+  const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
+  std::string would = base::join(shortage.blockers, ", ");
+  if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));
+  return {Code::kBusy, str("pool \"", what.pool.name, "\" has no free block of ", what.request.ipus,
+                           " IPUs (largest free: ", shortage.largest_free, ", held by ", holders,
+                           holders == 1 ? " container)" : " containers)", would,
+                           "; wait with IPU_WAIT=60s or see 'ipuctl ps'")};
+}
+
+// A warm partition is clean and ACTIVE. One that is not any more makes room for a new one of its
+// name.
+Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& what,
+                             const ledger::Lease& lease) {
+  const auto deadline = Deadline::after(what.pool.timeout);
+  Result<vipu::Grant> grant = controller.config(lease.partition, std::nullopt, deadline);
+  if (grant.ok() || grant.error().code() == Code::kUnavailable) return grant;
+  TRY(controller.remove(lease.partition, vipu::Force::kYes, deadline));
+  const vipu::PartitionRequest partition =
+      TRY(partition_request(controller, what, lease, deadline));
+  return controller.create(partition, deadline);
+}
+
+bool may_be_warm(const GrantRequest& what) {
+  const auto kept = what.pool.warm.find(what.request.ipus);
+  return kept != what.pool.warm.end() && !what.request.reconfigurable;
+}
+
+// A request that waits leaves its turn to the next one before its partition becomes ACTIVE, which
+// may take minutes. One that does not wait holds nobody up and asks in one call.
+Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& what,
+                            const vipu::PartitionRequest& partition, const Deadline& deadline) {
+  if (what.request.wait.count() == 0) return controller.create(partition, deadline);
+  TRY(controller.submit(partition, deadline));
+  what.turn.end();
+  Result<vipu::Grant> grant = controller.wait(partition.id, deadline);
+  if (grant.ok()) return grant;
+  // It was made: no code may say that it was not, or that there was no room.
+  return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
+               grant.error().message());
+}
+
+Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
+                                   const Deadline& patience) {
+  const std::unique_ptr<vipu::Controller> controller =
+      record_answers(env.ledger, lease.id, env.controller(what.pool));
+  const auto grace = Deadline::after(kGraceTime);
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  bool looked_again = false;
+  for (;;) {
+    const auto deadline = Deadline::after(what.pool.timeout);
+    const vipu::PartitionRequest partition =
+        TRY(partition_request(*controller, what, lease, deadline));
+    Result<vipu::Grant> grant = ask_for(*controller, what, partition, deadline);
+    if (grant.ok() || grant.error().code() != Code::kBusy) return grant;
+    const partitions::GivenBack given =
+        TRY(partitions::give_back_warm(env, what.pool, what.request.ipus, deadline));
+    if (given == partitions::GivenBack::kSome) continue;
+    if (patience.passed()) {
+      if (TRY(end::make_room(env, what.pool.name)) == end::Room::kMore) continue;
+      // What is being given back is as good as free; what another process gave back since the
+      // controller answered is free. On a busy host something changes always: one more try.
+      const bool under_way = TRY(end::releases_of(env, what.pool.name)) == end::Releases::kUnderWay;
+      const News news = under_way || looked_again ? News::kNone : TRY(watch.look());
+      if (grace.passed() || (!under_way && news == News::kNone)) {
+        return no_capacity(env, what, *controller, grant.error());
+      }
+      looked_again = looked_again || news == News::kSome;
+      if (under_way) TRY(watch.wait(kRetryTime, grace));
+      continue;
+    }
+    TRY(what.turn.join(patience));
+    TRY(watch.wait(kRetryTime, patience));
+    (void)end::make_room(env, what.pool.name);  // a holder may have died meanwhile
+  }
+}
+
+Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
+                              const Deadline& patience) {
+  if (!may_be_warm(what)) return make_partition(env, what, lease, patience);
+  const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
+  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
+  Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
+                                  ? use_warm(*controller, what, lease)
+                                  : make_partition(env, what, lease, patience);
+  if (grant.ok()) env.start_refill(what.pool.name);
+  return grant;
+}
+
+// A partition that others had is reset before a container gets it, unless it is reconfigurable.
+Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
+                     const Deadline& deadline) {
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  for (;;) {
+    const ledger::ResetDuty duty = TRY(env.ledger.partitions().reset_duty(lease));
+    if (duty == ledger::ResetDuty::kNone) return {};
+    if (duty == ledger::ResetDuty::kMine) {
+      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, deadline));
+      return env.ledger.partitions().reset_done(lease);
+    }
+    if (deadline.passed()) {
+      return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
+                                       " is still being reset for another container"));
+    }
+    TRY(watch.wait(kRetryTime, deadline));
+    (void)end::make_room(env, lease.pool);  // who resets it may have died
+  }
+}
+
+// Who made a partition that was adopted may have made it anew since.
+Status check_unchanged(const ledger::Lease& lease, const vipu::IpuofConfig& gcd) {
+  if (lease.origin != ledger::Origin::kForeign || gcd.devices.size() == lease.ipus) return {};
+  return Error(Code::kInvalid,
+               str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition), " has ",
+                   gcd.devices.size(), " IPUs, and had ", lease.ipus,
+                   " when it was adopted; 'ipuctl partition remove' and 'adopt' it again"));
+}
+
+Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const ledger::Lease& lease) {
+  const auto deadline = Deadline::after(what.pool.timeout);
+  const std::unique_ptr<vipu::Controller> controller =
+      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
+  TRY(reset_if_used(env, *controller, lease, deadline));
+  vipu::Grant grant = TRY(controller->wait(lease.partition, deadline));
+  if (grant.cards.empty()) {
+    if (lease.gcd >= grant.gcds.size()) {
+      return Error(Code::kInternal, str("the controller has ", grant.gcds.size(),
+                                        " GCDs of it, and none with the number ", lease.gcd));
+    }
+    grant.gcds = {grant.gcds[lease.gcd]};
+    TRY(check_unchanged(lease, grant.gcds.front()));
+  }
+  return grant;
+}
+
+}  // namespace
+
+uint32_t ipus_of(const request::Request& request) {
+  return request.ipus != 0 ? request.ipus : static_cast<uint32_t>(request.cards.size());
+}
+
+Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
+                                 const Deadline& patience) {
+  if (lease.origin != ledger::Origin::kOwn) return named_grant(env, what, lease);
+  return new_grant(env, what, lease, patience);
+}
+
+}  // namespace hook::lifecycle::start

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/inspect_host.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+
+// The host's namespace under any name. Out of sight where this host is a container itself is that
+// of process 1; then ours is the host's.
+enum class Whose { kHosts, kOther };
+Result<Whose> whose(const netns::Namespace& given) {
+  const netns::Namespace ours = TRY(netns::Namespace::current());
+  if (given.identity() == ours.identity()) return Whose::kHosts;
+  const Result<netns::Namespace> first = netns::Namespace::at("/proc/1/ns/net");
+  if (!first.ok() && first.error().code() != Code::kDenied) return first.error();
+  const bool is_hosts = first.ok() && given.identity() == first.value().identity();
+  return is_hosts ? Whose::kHosts : Whose::kOther;
+}
+
+Result<HostLook> look_at_network(const oci::NetworkNamespace& network) {
+  HostLook look;
+  look.own_network = network.kind == oci::NetworkNamespace::Kind::kHost;
+  if (network.kind != oci::NetworkNamespace::Kind::kPath) return look;
+  const netns::Namespace given = TRY(netns::Namespace::at(network.path));
+  const Whose owner = TRY(whose(given));
+  if (owner == Whose::kHosts) {
+    look.own_network = true;
+  } else {
+    look.shared = given.identity();
+  }
+  return look;
+}
+
+}  // namespace
+
+Result<HostLook> inspect_host(Env& env, const config::NetworkConfig& config,
+                              const oci::NetworkNamespace& network) {
+  HostLook look = TRY(look_at_network(network));
+  if (look.own_network && config.host_network == config::HostNetwork::kRefuse) {
+    return Error(Code::kDenied,
+                 "a container with IPUs may not use the host's network (--net=host): leave the"
+                 " option out, or use --net=none; roce0 is added to either");
+  }
+  look.rails = TRY(network::inspect_rails(env, config));
+  return look;
+}
+
+}  // namespace hook::lifecycle::start

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/plan_input.h"
+
+#include <algorithm>
+
+#include "base/rlimit.h"
+#include "hook/container/device/cgroup.h"
+#include "hook/container/device/rdma.h"
+#include "hook/container/inject/lease_files.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Result;
+
+// The RDMA device of each of the lease's interfaces. A function that is in the container already is
+// found by the device's name.
+Result<std::vector<std::optional<device::RdmaDevice>>> rdma_devices(const Env& env,
+                                                                    config::RdmaMode mode,
+                                                                    const ledger::Lease& lease) {
+  std::vector<std::optional<device::RdmaDevice>> devices(lease.rails.size());
+  if (mode == config::RdmaMode::kOff) return devices;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const ledger::RailLease& rail = lease.rails[i];
+    if (rail.kind == netns::LinkKind::kMacvlan) {
+      devices[i] = TRY(device::find_rdma_device(env.sysfs, rail.parent));
+    } else if (!rail.rdma_device.empty()) {
+      devices[i] = TRY(device::open_rdma_device(env.sysfs, rail.rdma_device, 1));
+    }
+  }
+  return devices;
+}
+
+// Interfaces that the lease shares were asked for by who made them; a function is nobody else's.
+bool needs_probe(const config::Config& config, const ledger::Lease& lease) {
+  const auto is_macvlan = [](const ledger::RailLease& rail) {
+    return rail.kind == netns::LinkKind::kMacvlan;
+  };
+  return config.network.duplicate_probe.count() > 0 && lease.attachment == lease.id &&
+         std::any_of(lease.rails.begin(), lease.rails.end(), is_macvlan);
+}
+
+}  // namespace
+
+Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
+                                   const HostLook& host, const vipu::Grant& grant,
+                                   const ledger::Lease& lease) {
+  const config::NetworkConfig& network = config.network;
+  plan::PlanInput input;
+  input.lease = lease;
+  if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
+  input.cards = grant.cards;
+  input.rdma = TRY(rdma_devices(env, network.rdma, lease));
+  if (device::has_rdma_cgroup()) input.rdma_limit = {network.rdma_handles, network.rdma_objects};
+  input.own_network = host.own_network;
+  input.orders.gid_wait = network.gid_wait;
+  if (needs_probe(config, lease)) input.orders.probe = network.duplicate_probe;
+  input.lease_dir = inject::lease_dir(env.run_dir, lease.id);
+  input.hook_program = env.hook_program;
+  input.memlock = TRY(base::highest_memlock());
+  return input;
+}
+
+}  // namespace hook::lifecycle::start

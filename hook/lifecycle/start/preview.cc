@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/preview.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/container/oci/spec.h"
+#include "hook/container/request/request.h"
+#include "hook/lifecycle/start/create.h"
+#include "hook/lifecycle/start/inspect_host.h"
+#include "hook/lifecycle/start/plan_input.h"
+#include "vipu/local/cards.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Error;
+using base::Result;
+
+const std::string kNoLease(32, '0');
+
+ledger::RailLease made_up_rail(const std::string& pool, const ledger::RailRequest& request) {
+  const config::RailConfig& config = request.rail;
+  ledger::RailLease rail;
+  rail.parent = config.parent;
+  rail.mode = config.mode;
+  rail.mtu = config.mtu;
+  rail.interface = request.interface;
+  rail.address = config.first;
+  rail.mac = ledger::mac_of(pool, config.first);
+  rail.subnet = config.subnet;
+  if (!request.functions.empty()) {
+    rail.kind = netns::LinkKind::kFunction;
+    rail.parent = request.functions.front().interface;
+    rail.rdma_device = request.functions.front().rdma_device;
+  }
+  return rail;
+}
+
+ledger::Lease made_up_lease(const config::PoolConfig& pool, const request::Request& request,
+                            const HostLook& host) {
+  ledger::Lease lease;
+  lease.id = kNoLease;
+  lease.attachment = kNoLease;
+  lease.pool = pool.name;
+  lease.partition =
+      request.partition.empty() ? ledger::partition_name(kNoLease) : request.partition;
+  lease.gcd = request.gcd.value_or(0);
+  lease.ipus = request.ipus;
+  for (const network::HostRail& rail : host.rails) {
+    if (rail.usable.ok()) lease.rails.push_back(made_up_rail(pool.name, rail.request));
+  }
+  return lease;
+}
+
+Result<std::vector<vipu::Card>> made_up_cards(const request::Request& request) {
+  std::vector<vipu::Card> cards = TRY(vipu::local::read_cards("/sys", "/dev"));
+  if (!request.cards.empty()) {
+    const std::vector<uint32_t>& wanted = request.cards;
+    std::erase_if(cards, [&](const vipu::Card& card) {
+      return std::find(wanted.begin(), wanted.end(), card.number) == wanted.end();
+    });
+  } else if (!request.all_cards && cards.size() > request.ipus) {
+    cards.resize(request.ipus);
+  }
+  const size_t wanted = request.cards.empty() ? request.ipus : request.cards.size();
+  if (!cards.empty() && (request.all_cards || cards.size() == wanted)) return cards;
+  return Error(Code::kNotFound, "this host does not have all cards that are asked for");
+}
+
+}  // namespace
+
+Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& config,
+                                       const std::string& text) {
+  if (!request::mentions_ipus(text)) return std::optional<Preview>();
+  const oci::SpecView view = TRY(oci::parse_spec(text));
+  if (!request::asks_for_ipus(view.environment, view.annotations)) return std::optional<Preview>();
+  if (!config.ok()) return config.error();
+  const std::optional<request::Request> request =
+      TRY(request::parse_request(view.environment, view.annotations, config.value().policy));
+  if (!request) return std::optional<Preview>();
+  const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
+  TRY(check_request(pool, *request));
+  HostLook host;
+  vipu::Grant grant;
+  if (config::uses_network(pool.provider)) {
+    host = TRY(inspect_host(env, config.value().network, view.network));
+  } else {
+    grant.cards = TRY(made_up_cards(*request));
+  }
+  const ledger::Lease lease = made_up_lease(pool, *request, host);
+  const plan::PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
+  Preview shown{pool.name, request->ipus, request->partition, {}};
+  shown.config = TRY(oci::edit_spec(text, plan::make_plan(input).edit));
+  return std::optional<Preview>(std::move(shown));
+}
+
+}  // namespace hook::lifecycle::start

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/without_wrapper.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/fs.h"
+#include "base/rlimit.h"
+#include "base/text.h"
+#include "hook/container/device/device_rules.h"
+#include "hook/container/inject/rootfs.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/start/attach.h"
+#include "hook/lifecycle/start/create.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::Result;
+using base::Status;
+using base::str;
+
+constexpr std::chrono::seconds kAttachTime{10};
+constexpr std::chrono::seconds kOtherTime{10};  // of a start, beside waiting and the controller
+constexpr std::string_view kUseWrapper = "; use the runtime wrapper instead of the hook alone";
+
+Result<oci::SpecView> read_spec(const oci::ContainerState& state) {
+  const std::string path = str(state.bundle, "/config.json");
+  return oci::parse_spec(TRY(base::read_file(path, oci::kMaxSpecBytes)));
+}
+
+// Whether the wrapper made a lease for this very container: its hook does the rest.
+enum class Wrapped { kYes, kNo };
+Result<Wrapped> is_wrapped(Env& env, const oci::ContainerState& state) {
+  const auto id = state.annotations.find("graphcore.ai/ipu.lease");
+  if (id == state.annotations.end() || !ledger::is_lease_id(id->second)) return Wrapped::kNo;
+  const std::optional<ledger::Lease> lease = TRY(env.ledger.find(id->second));
+  const bool is_theirs = lease && ledger::is_live(lease->state) && lease->container == state.id;
+  return is_theirs ? Wrapped::kYes : Wrapped::kNo;
+}
+
+std::string_view name_of_variable(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+bool matches(std::string_view name, std::string_view pattern) {
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return name == pattern;
+}
+
+// What the wrapper would change and the hook cannot must be so already.
+Status check_variable(const std::string& variable, const oci::SpecEdit& edit) {
+  const std::string_view name = name_of_variable(variable);
+  const auto wanted = edit.environment.find(std::string(name));
+  const bool is_wrong =
+      (wanted != edit.environment.end() && variable != str(name, "=", wanted->second)) ||
+      std::any_of(edit.forget_environment.begin(), edit.forget_environment.end(),
+                  [&](const std::string& pattern) { return matches(name, pattern); });
+  if (!is_wrong) return {};
+  return Error(Code::kInvalid, str("the container has the variable ", base::quote(name),
+                                   ", which contradicts the IPUs that it is to get; leave it out, "
+                                   "or",
+                                   kUseWrapper.substr(1)));
+}
+
+Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, uint64_t memlock) {
+  for (const std::string& capability : edit.forget_capabilities) {
+    if (!view.capabilities.contains(capability)) continue;
+    return Error(Code::kDenied, str("a container with IPUs may not have ", capability,
+                                    ": drop it with --cap-drop ", capability.substr(4), ", or",
+                                    kUseWrapper.substr(1)));
+  }
+  // runc sets the limits of config.json after this hook.
+  if (view.memlock && *view.memlock < memlock) {
+    return Error(Code::kInvalid, str("the container may lock ", *view.memlock,
+                                     " bytes of memory, and RDMA needs"
+                                     " more: leave the limit out, give --ulimit memlock=-1:-1, or",
+                                     kUseWrapper.substr(1)));
+  }
+  for (const std::string& variable : view.environment) TRY(check_variable(variable, edit));
+  return {};
+}
+
+// The edit of a lease of POOL, as far as it is known before there is one.
+oci::SpecEdit edit_before(const config::PoolConfig& pool) {
+  plan::PlanInput input;
+  if (!config::uses_network(pool.provider)) input.cards.emplace_back();
+  return plan::make_plan(input).edit;
+}
+
+Status check_time(const request::Request& request, const config::PoolConfig& pool) {
+  using std::chrono::seconds;
+  const auto left =
+      std::chrono::duration_cast<seconds>(kHookOnlyTime - kAttachTime - kOtherTime - pool.timeout);
+  if (left.count() < 0) {
+    return Error(Code::kInvalid, str("pool '", pool.name,
+                                     "' has a timeout that is longer than an engine waits for"
+                                     " a hook; set it to at most 200s, or",
+                                     kUseWrapper.substr(1)));
+  }
+  if (request.wait <= left) return {};
+  return Error(
+      Code::kInvalid,
+      str("a container without the runtime wrapper may wait for at most ", left.count(),
+          "s: its engine waits no longer; give graphcore.ai/ipu.wait=", left.count(), "s"));
+}
+
+// A namespace of its own is made before any hook runs: it can only be refused the host's.
+config::Config without_isolation(config::Config config) {
+  config.network.host_network = config::HostNetwork::kRefuse;
+  return config;
+}
+
+std::string root_of(const oci::ContainerState& state, const oci::SpecView& view) {
+  const std::filesystem::path root(view.root);
+  return root.is_absolute() ? view.root : (std::filesystem::path(state.bundle) / root).string();
+}
+
+// The container's first process, which may end at any time; its pid is then another's soon.
+Status check_runs(const base::ProcessId& init) {
+  if (base::is_running(init)) return {};
+  return Error(Code::kNotFound, str("process ", init.pid, " of the container has ended"));
+}
+
+// What belongs to the process is opened first, and is the process's if that runs afterwards.
+Status apply_to_process(const Env& env, const oci::SpecEdit& edit, const std::string& root,
+                        const base::ProcessId& init) {
+  inject::Rootfs rootfs = TRY(inject::Rootfs::open(init.pid, root));
+  TRY(check_runs(init));
+  for (const oci::DeviceNode& device : edit.devices) TRY(rootfs.add_device(device));
+  for (const oci::FileMount& mount : edit.mounts) TRY(rootfs.add_file(mount));
+  const device::DeviceCgroups cgroups =
+      TRY(device::DeviceCgroups::of(init.pid, env.sysfs + "/fs/cgroup"));
+  TRY(check_runs(init));
+  if (edit.memlock) TRY(base::set_memlock(init.pid, *edit.memlock));
+  return cgroups.allow(edit.devices);
+}
+
+// As prestart and as createRuntime the hook may be called twice for one start.
+enum class Started { kYes, kNo };
+Result<Started> is_started(Env& env, const oci::ContainerState& state,
+                           const base::ProcessId& init) {
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    const bool is_it = lease.container == state.id && lease.owner == init;
+    if (is_it && lease.state == ledger::LeaseState::kRunning) return Started::kYes;
+  }
+  return Started::kNo;
+}
+
+}  // namespace
+
+bool asks_hook(const oci::ContainerState& state) {
+  return request::asks_for_ipus({}, state.annotations);
+}
+
+Status start_by_hook(Env& env, const Result<config::Config>& config,
+                     const oci::ContainerState& state) {
+  if (TRY(is_wrapped(env, state)) == Wrapped::kYes) return {};
+  if (!config.ok()) return config.error();
+  const std::optional<request::Request> request =
+      TRY(request::parse_request({}, state.annotations, config.value().policy));
+  if (!request) return {};
+  if (state.pid == 0) {
+    return Error(Code::kUnsupported,
+                 "this runtime calls the hook before the container's namespaces exist: container"
+                 " state on standard input has no 'pid'; use runc, crun, or youki from 0.6");
+  }
+  const base::ProcessId init = TRY(base::identify_process(state.pid));
+  if (TRY(is_started(env, state, init)) == Started::kYes) return {};
+  // The runtime may be killed while its hook waits; then nobody wants the container any more.
+  env.still_wanted = [init] { return check_runs(init); };
+  const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
+  TRY(check_time(*request, pool));
+  const oci::SpecView view = TRY(read_spec(state));
+  const uint64_t memlock = TRY(base::highest_memlock());
+  TRY(check_unchangeable(view, edit_before(pool), memlock));
+  const std::string root = root_of(state, view);
+  const oci::NetworkNamespace network{oci::NetworkNamespace::Kind::kPath,
+                                      str("/proc/", state.pid, "/ns/net")};
+  const Newcomer newcomer{state.id, state.bundle, network, state.annotations};
+  const auto apply = [&](const plan::Plan& plan) {
+    return apply_to_process(env, plan.edit, root, init);
+  };
+  const ledger::Lease lease =
+      TRY(prepare_lease(env, without_isolation(config.value()), *request, newcomer, apply));
+  return attach_container(env, lease.id, state, Deadline::after(kAttachTime));
+}
+
+Status stop_by_hook(Env& env, const oci::ContainerState& state, const Deadline& deadline,
+                    const std::function<void()>& taken) {
+  Status worst;
+  for (ledger::Lease& lease : TRY(env.ledger.live())) {
+    if (lease.container != state.id || lease.bundle != state.bundle) continue;
+    const Judged judged = TRY(judge_lease(env, std::move(lease)));
+    if (judged.judgement.life != Life::kEnded) continue;
+    const Status done = end::release_by_id(env, judged.lease.id, deadline, taken);
+    if (!done.ok()) worst = done;
+  }
+  taken();
+  return worst;
+}
+
+}  // namespace hook::lifecycle::start
