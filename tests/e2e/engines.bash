@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The same verbs for every engine: docker; ctr, on docker's containerd; podman, which knows the runtime by its
 # name; podman-path, by its path; runc and crun, which are called with a bundle. With PLAIN=yes the engine
-# uses runc (or crun) itself, with PLAIN=spy the spy. Wants support, bundle and conformance.
+# uses runc (or crun) itself, with PLAIN=spy the spy before the product. Wants support, bundle and conformance.
 
 PODMAN=/run/podman
 
@@ -36,7 +36,7 @@ runtime_of() { # ENGINE
     docker: | podman:) echo ipu ;;
     docker:yes | podman:yes) echo runc ;;
     podman-path:yes | ctr:yes | runc:yes) echo /usr/sbin/runc ;;
-    *:spy) echo "$SPY/spy" ;;
+    *:spy) echo "$SPY/before/spy" ;;
     crun:yes) echo /usr/bin/crun ;;
     *) echo "$RUNTIME" ;;
   esac

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A low-level runtime that tells how it was called. Call N leaves in /run/spy, in text, everything
-// that it inherited as call.N, and the bytes of the bundle's config.json as config.N.json. Then it
-// becomes /run/spy/next, with the same arguments; where there is none it has done its work.
+// A low-level runtime that tells how it was called. Call N leaves in the program's own folder, in
+// text, everything that it inherited as call.N, and the bytes of the bundle's config.json as
+// config.N.json. Then it becomes the program "next" of that folder, with the same arguments; where
+// there is none it has done its work.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/personality.h>
@@ -20,8 +21,6 @@
 #include <vector>
 
 namespace {
-
-constexpr const char* kFolder = "/run/spy/";
 
 // In printable characters; of a long text only what tells it from others.
 std::string escaped(std::string_view text) {
@@ -51,11 +50,20 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+// With a slash at its end.
+std::string own_folder() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) std::exit(99);
+  const std::string_view program(path, static_cast<size_t>(length));
+  return std::string(program.substr(0, program.rfind('/') + 1));
+}
+
 // The first free name PREFIX + N + SUFFIX becomes a file with this text; N is 1 at first.
 void write_next(const std::string& prefix, const std::string& suffix, std::string_view text) {
   int fd = -1;
   for (int n = 1; fd < 0; ++n) {
-    const std::string path = kFolder + prefix + std::to_string(n) + suffix;
+    const std::string path = prefix + std::to_string(n) + suffix;
     fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST) std::exit(99);
   }
@@ -143,10 +151,11 @@ int main(int, char** argv, char** environment) {
   text += read_file("/proc/self/limits");
   for (char** word = argv; *word != nullptr; ++word) text += "arg " + escaped(*word) + "\n";
   for (char** word = environment; *word != nullptr; ++word) text += "env " + escaped(*word) + "\n";
-  write_next("call.", "", text);
+  const std::string folder = own_folder();
+  write_next(folder + "call.", "", text);
   const std::string config = read_file(bundle_of(argv + 1) + "/config.json");
-  if (!config.empty()) write_next("config.", ".json", config);
-  const std::string next = std::string(kFolder) + "next";
+  if (!config.empty()) write_next(folder + "config.", ".json", config);
+  const std::string next = folder + "next";
   if (access(next.c_str(), F_OK) != 0) return 0;
   execv(next.c_str(), argv);
   std::perror("spy: next");
