@@ -7,15 +7,22 @@ load support
 
 FILE=/etc/docker/daemon.json
 
-setup() {
+# Each test starts dockerd with what it is about.
+setup_file() {
   docker_stop
+}
+
+teardown_file() {
+  docker_start
+}
+
+setup() {
   in_host mkdir -p /etc/docker
 }
 
 teardown() {
   docker_stop
   in_host rm -rf /etc/docker/daemon.json /etc/docker/daemon.json.before-ipu /etc/containerd
-  docker_start
 }
 
 # dockerd, which knows of runtimes what its file says.

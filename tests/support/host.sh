@@ -69,11 +69,13 @@ highest_memlock() {
   fi
 }
 
-# Starts a command in the host's background; its output goes to the host's /run/service/NAME.log.
+# Starts a command in the host's background; its output goes to the host's /run/service/NAME.log. It inherits no
+# other descriptor: who waits for the end of a pipe of the caller must not wait for it.
 host_spawn() { # NAME COMMAND...
   # shellcheck disable=SC2016
-  host_run setsid sh -c 'log=/run/service/$1.log; pid=/run/service/$1.pid; shift; mkdir -p /run/service
-    "$@" >"$log" 2>&1 </dev/null & echo $! >"$pid"' sh "$@"
+  host_run setsid bash -c 'log=/run/service/$1.log; pid=/run/service/$1.pid; shift; mkdir -p /run/service
+    for fd in /proc/self/fd/*; do [ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"; done
+    "$@" >"$log" 2>&1 </dev/null & echo $! >"$pid"' bash "$@"
 }
 
 host_signal() { # NAME SIGNAL
@@ -137,9 +139,9 @@ remove_cgroup() {
   [ ! -d "$1" ]
 }
 
-# Installs the built product in the host. Run it in the project's folder.
+# Installs the built product in the host. Run it in the project's folder. One at a time: make writes there.
 host_install() {
-  make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
+  flock "$O" make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
     PREFIX="${PREFIX:-/usr/local}" install >/dev/null
 }
 
