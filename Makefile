@@ -252,7 +252,7 @@ check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; 
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel
-check-e2e: all $(O)/bin/cri-client ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
+check-e2e: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
 .PHONY: check-fault

@@ -52,3 +52,14 @@ LIB_cri_proto_PKGS := grpc++ protobuf
 TESTS += cri-client
 BIN_cri-client_SRCS := tests/cri/main.cc
 BIN_cri-client_DEPS := cri_proto
+
+# What end-to-end tests run in containers, and in place of engines and low-level runtimes; not installed.
+E2E_PROGRAMS := dial spy odd_caller
+TESTS += $(E2E_PROGRAMS)
+define e2e_program
+BIN_$(1)_SRCS := tests/e2e/$(1).cc
+BIN_$(1)_DEPS :=
+BIN_$(1)_STATIC := yes
+endef
+$(foreach p,$(E2E_PROGRAMS),$(eval $(call e2e_program,$(p))))
+E2E_PROGRAMS += cri-client
