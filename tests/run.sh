@@ -1,94 +1,199 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs test groups and counts: tests/run.sh [--built] GROUP..., a GROUP is unit, kernel, e2e, fault, or
-# one that takes longer: model, storm, sanitizers.
-# Without --built it first installs what is missing and builds. TEST=PATTERN selects tests: a
-# --gtest_filter for unit and kernel, a regular expression on the name for e2e and fault. FAULT=all
-# makes fault complete: see tests/fault/check.sh; STORM=SECONDS, 120, is how long storm rages. The last line is
-# "N passed, N failed". It fails if a test failed, if none ran, and under TESTS_MUST_RUN=1 if one was
-# skipped.
+# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, kernel, e2e, fault; what takes
+# longer: storm, model, sanitizers, all-faults; or long, which is all of these.
+# Without --built it first installs what is missing and builds. What can run side by side does: JOBS=N programs
+# and files of tests at a time, one a processor if not said. TEST=PATTERN selects tests: a --gtest_filter for unit
+# and kernel, a regular expression on the name for e2e and fault. STORM=SECONDS, 120, is how long storm rages.
+# CHECK_SECONDS=N: from the group long, only what can end within N seconds of the start; what was left out is
+# printed. The slowest tests and those that failed are repeated at the end. The last line is "N passed, N failed". It
+# fails if a test failed, if none ran, and under TESTS_MUST_RUN=1 if one was skipped.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 export FLAVOR=${FLAVOR:-release}
 export O=${O:-build/$FLAVOR}
 export TEST=${TEST:-}
-passed=0
-failed=0
-skipped=0
+STORM=${STORM:-120}
+JOBS=${JOBS:-$(nproc)}
+CHECK_SECONDS=${CHECK_SECONDS:-}
+# shellcheck source=tests/e2e/host.bash
+source tests/e2e/host.bash
+# shellcheck source=tests/e2e/conformance.bash
+source tests/e2e/conformance.bash
+# These start first, so that none of them is what all wait for at the end; the others in any order.
+FIRST=(fault/quick)
+# In order of worth.
+LONG=(storm model sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {unit|kernel|e2e|fault|model|storm|sanitizers}...' >&2
+  echo 'usage: tests/run.sh [--built] {unit|kernel|e2e|fault|storm|model|sanitizers|all-faults|long}...' >&2
   exit 2
 }
 
+# ---- jobs: a job GROUP/NAME is one program, or one file of tests -----------------------------------
+
+# All jobs of a group, one a line.
+jobs_of() { # GROUP
+  case $1 in
+    unit | kernel) find "tests/$1" -name '*.cc' | awk -F / '{ print $2 "/" $3 }' | sort -u ;;
+    e2e) find tests/e2e -name '*.bats' -printf 'e2e/%f\n' | sed 's/\.bats$//' ;;
+    fault) echo fault/quick ;;
+    *) echo "$1/all" ;;
+  esac
+}
+
+# Those on standard input, the FIRST first.
+in_order() {
+  awk -v first="${FIRST[*]}" '
+    { job[$0] = 1 }
+    END {
+      n = split(first, order)
+      for (i = 1; i <= n; ++i) if (order[i] in job) { print order[i]; delete job[order[i]] }
+      for (name in job) print name | "sort"
+    }'
+}
+
+# Seconds without which a long group is not begun; 0 for one that is run in any case.
+needed() { # GROUP
+  case $1 in
+    storm) echo $((STORM + 120)) ;;
+    model) echo 300 ;;
+    sanitizers) echo 1500 ;;
+    all-faults) echo 240 ;;
+    *) echo 0 ;;
+  esac
+}
+
+run_job() { # GROUP NAME
+  case $1 in
+    e2e | *fault* | storm)
+      [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
+      ;;&
+    unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
+    model) MODEL=all run_program "$O/bin/unit-hook" '--gtest_filter=*ModelTest*' ;;
+    e2e) run_bats "tests/e2e/$2.bats" ;;
+    # Beside others; alone it has a host for each processor.
+    fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
+    # What it has begun takes a while.
+    all-faults) FAULT=${FAULT:-all} FAULT_UNTIL=${until:+$((until - 180))} tests/fault/check.sh ;;
+    storm) tests/storm/check.sh "$STORM" ;;
+    sanitizers) tests/storm/sanitizers.sh ;;
+  esac
+}
+
+run_program() { # PROGRAM OPTION...
+  [ -x "$1" ] || { echo "$1 is not built"; return 1; }
+  timeout --foreground --kill-after=10 1200 "$@" --gtest_color=no
+}
+
+# On the host of this worker, which the first of its files makes.
+run_bats() { # FILE
+  [ -z "$TEST" ] || [ "$(bats --count --filter "$TEST" "$1")" -gt 0 ] || return 0
+  [ -n "${HOST_PID:-}" ] || e2e_host_up || { host_down; return 1; }
+  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
+  BATS_TEST_TIMEOUT=120 CONFORMANCE=$work/conformance timeout --foreground --kill-after=10 1200 bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
+}
+
+# ---- what became of a job ------------------------------------------------------------------------------
+
 # The number of tests in the line of gtest's summary that starts with this mark.
 gtest_count() { # MARK < OUTPUT
-  sed -n "s/^\[  $1 *\] \([0-9]*\) tests\{0,1\}[.,].*/\1/p" | tail -n 1
+  sed -n "s/^\[  $1 *\] \([0-9]*\) tests\{0,1\}[.,].*/\1/p" | tail -n 1 | grep . || echo 0
 }
 
-run_gtest() { # PROGRAM
-  local output status bad
-  output=$(mktemp) || exit 1
-  echo "== ${1##*/}"
-  "$1" --gtest_color=no ${TEST:+"--gtest_filter=$TEST"} 2>&1 | tee "$output" | grep -v '^\[ RUN \|^\[  *OK ' | sed '/^$/d'
-  status=${PIPESTATUS[0]}
-  bad=$(gtest_count FAILED <"$output")
-  if [ "$status" -ne 0 ] && [ "${bad:-0}" -eq 0 ]; then
-    echo "${1##*/} ended with exit status $status"
-    bad=1
+is_gtest() { [[ $1 == unit/* || $1 == kernel/* || $1 == model/* ]]; } # JOB
+
+# "PASSED FAILED SKIPPED" of a job that has ended.
+count() { # JOB STATUS < OUTPUT
+  local output passed failed skipped
+  output=$(cat)
+  if is_gtest "$1"; then
+    passed=$(gtest_count PASSED <<<"$output")
+    failed=$(gtest_count FAILED <<<"$output")
+    skipped=$(gtest_count SKIPPED <<<"$output")
+  else
+    skipped=$(grep -c '^ok .* # skip' <<<"$output")
+    passed=$(grep '^ok ' <<<"$output" | grep -vc ' # skip')
+    failed=$(grep -c '^not ok ' <<<"$output")
   fi
-  passed=$((passed + $(gtest_count PASSED <"$output" | grep . || echo 0)))
-  skipped=$((skipped + $(gtest_count SKIPPED <"$output" | grep . || echo 0)))
-  failed=$((failed + ${bad:-0}))
-  rm -f "$output"
+  [ "$2" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+  echo "$passed $failed $skipped"
 }
 
-run_gtest_group() { # GROUP
-  local source program
-  for source in "tests/$1"/*/; do
-    program=$O/bin/$1-$(basename "$source")
-    find "$source" -name '*.cc' | grep -q . || continue
-    if [ -x "$program" ]; then
-      run_gtest "$program"
+# Lines "SECONDS JOB: NAME" of an output with times, in both formats.
+times() { # JOB < OUTPUT
+  sed -En -e 's/^(not )?ok [0-9]+ (.*) in ([0-9]+)ms.*/\3\t\2/p' \
+    -e 's/^\[ +(OK|FAILED) +\] ([^ ,]+).* \(([0-9]+) ms\)$/\3\t\2/p' |
+    awk -F '\t' -v job="$1" '{ printf "%7.1f  %s: %s\n", $1 / 1000, job, $2 }'
+}
+
+# Lines "JOB: NAME".
+failures() { # JOB < OUTPUT
+  sed -En -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
+}
+
+# ---- the queue -----------------------------------------------------------------------------------------
+
+may_start() { # JOB
+  local group=${1%/*} needed
+  needed=$(needed "$group")
+  [ "$needed" -eq 0 ] || [ -z "$until" ] || [ $((EPOCHSECONDS + needed)) -le "$until" ]
+}
+
+# Does what nobody else has begun.
+worker() { # JOB...
+  local job place
+  trap host_down EXIT
+  trap 'exit 143' TERM
+  for job in "$@"; do
+    place=$work/${job//\//,}
+    mkdir "$place" 2>/dev/null || continue
+    if may_start "$job"; then
+      do_job "$job" "$place"
     else
-      echo "$program is not built" >&2
-      failed=$((failed + 1))
+      echo "${job%/*}" >>"$work/left_out"
+      echo 0 0 0 >"$place/count"
     fi
   done
 }
 
-# Runs a command that prints a line "ok ..." or "not ok ..." for each test.
-run_tap() { # NAME COMMAND...
-  local output status name=$1
-  shift
-  echo "== $name"
-  if [ "$(id -u)" -ne 0 ]; then
-    echo 'skipped: it needs root'
-    skipped=$((skipped + 1))
-    return
+# What a job prints stays together.
+do_job() { # JOB PLACE
+  local job=$1 place=$2 begin=$EPOCHSECONDS status
+  run_job "${job%/*}" "${job#*/}" >"$place/output" 2>&1 </dev/null
+  status=$?
+  failures "$job" <"$place/output" >"$place/failures"
+  if [ "$status" -ne 0 ] && [ ! -s "$place/failures" ]; then
+    echo "$job: ended with exit status $status" | tee -a "$place/output" >"$place/failures"
   fi
-  output=$(mktemp) || exit 1
-  "$@" | tee "$output"
-  status=${PIPESTATUS[0]}
-  skipped=$((skipped + $(grep -c '^ok .* # skip' "$output")))
-  passed=$((passed + $(grep '^ok ' "$output" | grep -vc ' # skip')))
-  failed=$((failed + $(grep -c '^not ok ' "$output")))
-  if [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$output"; then
-    echo "$name ended with exit status $status"
-    failed=$((failed + 1))
-  fi
-  rm -f "$output"
+  times "$job" <"$place/output" >"$place/times"
+  [ ! -s "$place/output" ] || {
+    flock 9
+    echo "== $job, $((EPOCHSECONDS - begin)) s"
+    if is_gtest "$job"; then sed '/^\[ RUN \|^\[  *OK \|^$/d' "$place/output"; else cat "$place/output"; fi
+  } 9>"$work/print"
+  count "$job" "$status" <"$place/output" >"$place/count"
 }
 
-run_e2e() {
-  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
-  BATS_TEST_TIMEOUT=120 run_tap e2e bats --tap --timing ${TEST:+--filter "$TEST"} tests/e2e
+# Each worker is a process group of its own, which ends as one.
+run_jobs() { # JOB...
+  local i workers=() job
+  set -m
+  for ((i = 0; i < JOBS; ++i)); do
+    worker "$@" &
+    workers+=($!)
+  done
+  set +m
+  trap 'kill -TERM "${workers[@]/#/-}"; wait; exit 130' INT TERM
+  wait
+  trap - INT TERM
+  for job in "$@"; do
+    [ -e "$work/${job//\//,}/count" ] || echo "$job: was not run to its end" >>"$work/unfinished"
+  done
 }
 
-run_fault() {
-  FAULT=${FAULT:-quick} run_tap fault tests/fault/check.sh
-}
+# ---- what was asked for --------------------------------------------------------------------------------
 
 build=yes
 if [ "${1:-}" = --built ]; then
@@ -96,25 +201,50 @@ if [ "${1:-}" = --built ]; then
   shift
 fi
 [ $# -gt 0 ] || usage
+beside=()
+after=()
 for group in "$@"; do
-  case $group in unit | kernel | e2e | fault | model | storm | sanitizers) ;; *) usage ;; esac
+  case $group in
+    unit | kernel | e2e | fault) beside+=("$group") ;;
+    storm | model | sanitizers | all-faults) after+=("$group") ;;
+    long) after+=("${LONG[@]}") ;;
+    *) usage ;;
+  esac
 done
+until=
+[ -z "$CHECK_SECONDS" ] || until=$((EPOCHSECONDS + CHECK_SECONDS))
 
 if [ "$build" = yes ]; then
   packaging/deps.sh build e2e || exit 1
   make --no-print-directory -j"$(nproc)" O="$O" test-programs || exit 1
 fi
-for group in "$@"; do
-  case $group in
-    e2e) run_e2e ;;
-    fault) run_fault ;;
-    model) TEST='*ModelTest*' MODEL=all run_gtest "$O/bin/unit-hook" ;;
-    storm) run_tap storm tests/storm/check.sh "${STORM:-120}" ;;
-    sanitizers) run_tap sanitizers tests/storm/sanitizers.sh ;;
-    *) run_gtest_group "$group" ;;
-  esac
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+if [ ${#beside[@]} -gt 0 ]; then
+  mapfile -t jobs < <(for group in "${beside[@]}"; do jobs_of "$group"; done | in_order)
+  run_jobs "${jobs[@]}"
+fi
+# Where something is broken already, hours of more tests are not worth their time.
+for group in "${after[@]}"; do
+  if cat "$work"/*/failures 2>/dev/null | grep -q .; then
+    echo "$group" >>"$work/left_out"
+  else
+    run_jobs "$group/all"
+  fi
 done
 
+print_conformance "$work/conformance"
+echo '== the slowest tests, in seconds'
+cat "$work"/*/times 2>/dev/null | sort -rn | head -n 20
+[ ! -e "$work/left_out" ] || echo "left out: $(xargs <"$work/left_out")"
+touch "$work/unfinished"
+if cat "$work"/*/failures "$work/unfinished" | grep -q .; then
+  echo '== what failed'
+  cat "$work"/*/failures "$work/unfinished"
+fi
+read -r passed failed skipped < <(cat "$work"/*/count | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
+failed=$((failed + $(wc -l <"$work/unfinished")))
 summary="$passed passed, $failed failed"
 [ "$skipped" -eq 0 ] || summary+=", $skipped skipped"
 echo "$summary"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A short storm of containers; `make check-fault` has a long one. See tests/storm.
+# A short storm of containers; `make check-long` has a long one. See tests/storm.
 
 load support
 # shellcheck source=tests/storm/storm.bash
