@@ -55,7 +55,9 @@ CI ?= false
 # Which tests, by name, and which folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
 TEST ?=
 ROOM ?=
-export TESTS_MUST_RUN TEST ROOM FLAVOR
+# So long may check-long take, at most; and check, which then goes on with what check-long has.
+CHECK_SECONDS ?=
+export TESTS_MUST_RUN TEST ROOM FLAVOR CHECK_SECONDS
 
 O := build/$(FLAVOR)
 GEN := $(O)/gen
@@ -246,7 +248,7 @@ all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, d
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
-	@tests/run.sh unit kernel e2e fault
+	@tests/run.sh unit kernel e2e fault $(if $(CHECK_SECONDS),long)
 # Without the packages of e2e, and without the programs, but for tests that run them.
 check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit
@@ -255,10 +257,13 @@ check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its 
 check-e2e: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
-.PHONY: check-fault
-check-fault: all $(O)/bin/fault $(O)/bin/unit-hook ## every program cut short at every system call; model, storm, sanitizers: all (root)
+.PHONY: check-fault check-long
+check-fault: all $(O)/bin/fault ## every program cut short at every system call (root)
 	@packaging/deps.sh e2e
-	@FAULT=$${FAULT:-all} tests/run.sh --built model storm sanitizers fault
+	@tests/run.sh --built all-faults
+check-long: test-programs ## what takes long: a storm of containers, the whole model, sanitizers, all of check-fault (root)
+	@packaging/deps.sh e2e
+	@tests/run.sh --built long
 .PHONY: check-rdma
 check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
 	@packaging/deps.sh rdma
