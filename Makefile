@@ -272,7 +272,9 @@ check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (roo
 check-sanitizers: ## the ledger's tests under the thread and the address sanitizer, built if need be
 	@packaging/deps.sh build
 	@tests/run.sh --built sanitizers
-.PHONY: test-programs
+.PHONY: test-programs list-tests
+list-tests:
+	@printf '%s\n' $(UNIT_TESTS) $(KERNEL_TESTS)
 test-programs: all $(TESTS:%=$(O)/bin/%)
 
 .PHONY: lint format tidy bench demo deps

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, kernel, e2e, fault; what takes
 # longer: storm, model, sanitizers, all-faults; or long, which is all of these.
-# Without --built it first installs what is missing and builds. What can run side by side does: JOBS=N programs
-# and files of tests at a time, one a processor if not said. TEST=PATTERN selects tests: a --gtest_filter for unit
+# Without --built it first installs what is missing and builds. What can run side by side does: TEST_JOBS=N
+# programs and files of tests at a time, one a processor if not said. TEST=PATTERN selects tests: a --gtest_filter for unit
 # and kernel, a regular expression on the name for e2e and fault. STORM=SECONDS, 120, is how long storm rages.
 # CHECK_SECONDS=N: from the group long, only what can end within N seconds of the start; what was left out is
 # printed. The slowest tests and those that failed are repeated at the end. The last line is "N passed, N failed". It
@@ -15,7 +15,7 @@ export FLAVOR=${FLAVOR:-release}
 export O=${O:-build/$FLAVOR}
 export TEST=${TEST:-}
 STORM=${STORM:-120}
-JOBS=${JOBS:-$(nproc)}
+TEST_JOBS=${TEST_JOBS:-$(nproc)}
 CHECK_SECONDS=${CHECK_SECONDS:-}
 # shellcheck source=tests/e2e/host.bash
 source tests/e2e/host.bash
@@ -36,7 +36,8 @@ usage() {
 # All jobs of a group, one a line.
 jobs_of() { # GROUP
   case $1 in
-    unit | kernel) find "tests/$1" -name '*.cc' | awk -F / '{ print $2 "/" $3 }' | sort -u ;;
+    # unit/base is the program unit-base.
+    unit | kernel) make --no-print-directory -s O="$O" list-tests | sed -n "s|^$1-|$1/|p" ;;
     e2e) find tests/e2e -name '*.bats' -printf 'e2e/%f\n' | sed 's/\.bats$//' ;;
     fault) echo fault/quick ;;
     *) echo "$1/all" ;;
@@ -180,7 +181,7 @@ do_job() { # JOB PLACE
 run_jobs() { # JOB...
   local i workers=() job
   set -m
-  for ((i = 0; i < JOBS; ++i)); do
+  for ((i = 0; i < TEST_JOBS; ++i)); do
     worker "$@" &
     workers+=($!)
   done
