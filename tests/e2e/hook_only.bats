@@ -268,3 +268,13 @@ podman() { # ARGUMENT...
   ipuctl gc
   assert_equal "$(ipuctl ps -o json)" '[]'
 }
+
+# As crun calls it, which does not wait for the end of what it has killed.
+@test "poststop waits for a container that is about to end" {
+  make_alone "$COUNT"
+  alone job
+  host_spawn poststop sh -c "echo '{\"id\": \"job\", \"bundle\": \"$BUNDLE\", \"status\": \"stopped\"}' | $HOOK poststop"
+  wait_until 5 in_host pgrep -f "^$HOOK poststop" >/dev/null
+  in_host kill -KILL "$(in_host runc --root "$STATE" state job | jq .pid)"
+  wait_until 10 has_leases 0
+}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/rlimit.h"
 #include "base/text.h"
@@ -26,6 +27,8 @@ using base::str;
 
 constexpr std::chrono::seconds kAttachTime{10};
 constexpr std::chrono::seconds kOtherTime{10};  // of a start, beside waiting and the controller
+// crun calls poststop when it has sent SIGKILL to a container, which takes a moment to end.
+constexpr std::chrono::milliseconds kDying{5000};
 constexpr std::string_view kUseWrapper = "; use the runtime wrapper instead of the hook alone";
 
 Result<oci::SpecView> read_spec(const oci::ContainerState& state) {
@@ -193,8 +196,12 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
 Status stop_by_hook(Env& env, const oci::ContainerState& state, const Deadline& deadline,
                     const std::function<void()>& taken) {
   Status worst;
+  const Deadline patience = deadline.capped(kDying);
   for (ledger::Lease& lease : TRY(env.ledger.live())) {
     if (lease.container != state.id || lease.bundle != state.bundle) continue;
+    while (base::is_running(lease.owner) && !patience.passed()) {
+      base::sleep_for(std::chrono::milliseconds(10), patience);
+    }
     const Judged judged = TRY(judge_lease(env, std::move(lease)));
     if (judged.judgement.life != Life::kEnded) continue;
     const Status done = end::release_by_id(env, judged.lease.id, deadline, taken);

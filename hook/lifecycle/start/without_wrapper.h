@@ -27,8 +27,8 @@ inline constexpr std::chrono::seconds kHookOnlyTime{220};
 base::Status start_by_hook(Env& env, const base::Result<config::Config>& config,
                            const oci::ContainerState& state);
 
-// Releases the leases of the container that STATE, of poststop, names, if they have ended. TAKEN as
-// for release_by_id().
+// Releases the leases of the container that STATE, of poststop, names, if they have ended, or end
+// within 5 s. TAKEN as for release_by_id().
 base::Status stop_by_hook(
     Env& env, const oci::ContainerState& state, const base::Deadline& deadline,
     const std::function<void()>& taken = [] {});
