@@ -22,7 +22,8 @@ source tests/e2e/host.bash
 # shellcheck source=tests/e2e/conformance.bash
 source tests/e2e/conformance.bash
 # These start first, so that none of them is what all wait for at the end; the others in any order.
-FIRST=(fault/quick)
+FIRST=(fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_runtimes e2e/reconcile e2e/named
+  e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
 # In order of worth.
 LONG=(storm model sanitizers all-faults)
 
@@ -131,7 +132,7 @@ times() { # JOB < OUTPUT
 
 # Lines "JOB: NAME".
 failures() { # JOB < OUTPUT
-  sed -En -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
+  sed -En -e '/^not ok /s/ in [0-9]+ms$//' -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
 }
 
 # ---- the queue -----------------------------------------------------------------------------------------

@@ -117,8 +117,8 @@ create_container() { # POD CONFIG NAME
   jq -er .container_id <<<"$reply"
 }
 
-of_container() { jq -cn --arg id "$1" '{container_id: $id}'; }
-of_pod() { jq -cn --arg id "$1" '{pod_sandbox_id: $id}'; }
+of_container() { printf '{"container_id": "%s"}' "$1"; }
+of_pod() { printf '{"pod_sandbox_id": "%s"}' "$1"; }
 
 start_container() { cri StartContainer "$(of_container "$1")" >/dev/null; }
 stop_container() { cri StopContainer "$(of_container "$1")" >/dev/null; }

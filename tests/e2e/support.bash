@@ -118,10 +118,13 @@ file = "$1"
 END
 }
 
-# What of the product is still there, one line each.
+# What of the product is still there, one line each. jq takes longer to start than all else here: not for nothing.
 leftovers() {
-  ipuctl ps --output json | jq -r '.[] | "lease \(.)"'
-  ipuctl partition list --output json | jq -r '.[] | "partition \(.)"'
+  local leases partitions
+  leases=$(ipuctl ps --output json) || echo "'ipuctl ps' failed"
+  partitions=$(ipuctl partition list --output json) || echo "'ipuctl partition list' failed"
+  [ "$leases" = '[]' ] || jq -r '.[] | "lease \(.)"' <<<"$leases"
+  [ "$partitions" = '[]' ] || jq -r '.[] | "partition \(.)"' <<<"$partitions"
   # shellcheck disable=SC2016
   in_host sh -c '
     ip -o link show type macvlan
