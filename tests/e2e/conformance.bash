@@ -100,8 +100,6 @@ assert_same_call() { # ARGUMENT...
   in_host diff /run/spy.spy "/run/spy.${RUNTIME##*/}"
 }
 
-leases() { ipuctl ps --output json | jq length; }
-
 # Gives back what is left of starts that went no further, which is all. Where the low-level runtime did nothing
 # the process that asks about addresses is still at work, and may write into a folder that gc just empties.
 give_back() {

@@ -83,6 +83,7 @@ has_image() { # NAME
 
 # KEY=VALUE... as an object.
 as_object() {
+  [ $# -gt 0 ] || { echo '{}'; return; }
   jq -cn '[$ARGS.positional[] | index("=") as $i | {key: .[:$i], value: .[$i + 1:]}] | from_entries' --args -- "$@"
 }
 
@@ -150,12 +151,13 @@ pod_pid() {
 
 # Runs a command in a container, prints what it prints, and ends as it does.
 cri_exec() { # CONTAINER COMMAND...
-  local request reply
+  local request reply code out err
   request=$(jq -cn --arg id "$1" '{container_id: $id, cmd: $ARGS.positional, timeout: 10}' --args -- "${@:2}")
   reply=$(cri ExecSync "$request") || return
-  jq -rj '.stdout | @base64d' <<<"$reply"
-  jq -rj '.stderr | @base64d' <<<"$reply" >&2
-  return "$(jq .exit_code <<<"$reply")"
+  IFS='|' read -r code out err < <(jq -r '[.exit_code, .stdout, .stderr] | join("|")' <<<"$reply")
+  base64 --decode <<<"$out"
+  base64 --decode <<<"$err" >&2
+  return "$code"
 }
 
 # The part of a container's lease.json that the jq FILTER selects.
