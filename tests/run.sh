@@ -170,6 +170,7 @@ do_job() { # JOB PLACE
     echo "$job: ended with exit status $status" | tee -a "$place/output" >"$place/failures"
   fi
   times "$job" <"$place/output" >"$place/times"
+  sed -n "s|^left out: |$job: |p" "$place/output" >>"$work/left_out"
   [ ! -s "$place/output" ] || {
     flock 9
     echo "== $job, $((EPOCHSECONDS - begin)) s"
@@ -239,12 +240,10 @@ done
 print_conformance "$work/conformance"
 echo '== the slowest tests, in seconds'
 cat "$work"/*/times 2>/dev/null | sort -rn | head -n 20
-[ ! -e "$work/left_out" ] || echo "left out: $(xargs <"$work/left_out")"
+[ ! -e "$work/left_out" ] || sed 's/^/left out: /' "$work/left_out"
 touch "$work/unfinished"
-if cat "$work"/*/failures "$work/unfinished" | grep -q .; then
-  echo '== what failed'
-  cat "$work"/*/failures "$work/unfinished"
-fi
+bad=$(cat "$work"/*/failures "$work/unfinished" 2>/dev/null)
+[ -z "$bad" ] || printf '== what failed\n%s\n' "$bad"
 read -r passed failed skipped < <(cat "$work"/*/count | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
 failed=$((failed + $(wc -l <"$work/unfinished")))
 summary="$passed passed, $failed failed"
