@@ -191,13 +191,13 @@ COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
 # -fpch-preprocess is for compiler caches.
 use_pch = $(if $(filter 1,$(PCH)),-Winvalid-pch -fpch-preprocess -include $(O)/pch/$(1).h)
 
-PCHS := $(if $(filter 1,$(PCH)),$(patsubst packaging/pch/%,$(O)/pch/%.gch,$(wildcard packaging/pch/*.h)))
+PCHS := $(if $(filter 1,$(PCH)),$(patsubst packaging/pch/%.hpp,$(O)/pch/%.h.gch,$(wildcard packaging/pch/*.hpp)))
 $(O)/pch/std.h.gch: PKGS :=
 $(O)/pch/json.h.gch: PKGS := nlohmann_json
 $(O)/pch/test.h.gch: PKGS := gtest gmock
 $(O)/pch/std.h.gch $(O)/pch/json.h.gch: FLAGS :=
 $(O)/pch/test.h.gch: FLAGS := $(TEST_CXX_$(FLAVOR))
-$(O)/pch/%.h.gch: packaging/pch/%.h $(O)/flags | $(O)/deps.ok
+$(O)/pch/%.h.gch: packaging/pch/%.hpp $(O)/flags | $(O)/deps.ok
 	@mkdir -p $(@D)
 	@cp $< $(@:.gch=)
 	$(call say,PCH,$<)$(COMPILE) $(call pkg_cflags,$(PKGS)) -x c++-header -o $@ $(@:.gch=)
@@ -274,7 +274,7 @@ check-sanitizers: ## the ledger's tests under the thread and the address sanitiz
 	@tests/run.sh --built sanitizers
 .PHONY: test-programs list-tests
 list-tests:
-	@printf '%s\n' $(UNIT_TESTS) $(KERNEL_TESTS)
+	@printf '%s\n' $(chosen_unit_tests) $(KERNEL_TESTS)
 test-programs: all $(TESTS:%=$(O)/bin/%)
 
 .PHONY: lint format tidy bench demo deps

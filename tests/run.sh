@@ -73,7 +73,7 @@ run_job() { # GROUP NAME
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
-    model) MODEL=all run_program "$O/bin/unit-hook" '--gtest_filter=*ModelTest*' ;;
+    model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
     e2e) run_bats "tests/e2e/$2.bats" ;;
     # Beside others; alone it has a host for each processor.
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;

@@ -85,6 +85,10 @@ expect 'a library' 'tests/bad.cc:1: <costly.h> is only for files that match ^low
 write top/bad.cc '#include "mid/mid.h"'
 expect 'a header that includes a heavy one' \
   'top/bad.cc:1: mid/mid.h is not for other top folders: it brings a heavy header with it'
+echo 'spared ^top/' >>table
+write top/bad.cc '#include "mid/mid.h"'
+expect 'a file that the table spares'
+sed -i '/^spared/d' table
 write top/bad.cc '#include "mid/passes_on.h"'
 expect 'a header that brings a heavy one by another' \
   'top/bad.cc:1: mid/passes_on.h is not for other top folders: it brings a heavy header with it'
@@ -108,6 +112,6 @@ expect 'a second line of a room' 'table:7: low has a line above'
 echo 'room mid/part/internal mid::part' >>table
 expect 'a room for an internal folder' 'table:7: mid/part/internal is not a room, but a part of the one around it'
 echo 'root low low' >>table
-expect 'a line of no kind' 'table:7: is none of "room FOLDER NAMESPACE [ROOM]...", "library HEADER FILES", "heavy HEADER..."'
+expect 'a line of no kind' 'table:7: is none of "room FOLDER NAMESPACE [ROOM]...", "library HEADER FILES", "heavy HEADER...", "spared FILES..."'
 
 [ "$failures" -eq 0 ]

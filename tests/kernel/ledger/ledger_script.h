@@ -31,7 +31,7 @@ class LedgerScript {
         [this] { relocate(); },       [this] { duplicate(); },
         [this] { take_warm(); },      [this] { release_one(); },
         [this] { hold(); },           [this] { free_one(); },
-        [this] { leave(); },          [this] { lifecycle::partitions::remove_partition(); },
+        [this] { leave(); },          [this] { remove_partition(); },
         [this] { adopt(); },          [this] { forget(); }};
     for (int change = 0; change < count; ++change) {
       now_ += 700;

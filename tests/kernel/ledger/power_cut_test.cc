@@ -240,10 +240,10 @@ TEST_F(PowerCutTest, IsPaidForByOneSyncACommit) {
       return event.kind == FileEvent::Kind::kSync && event.file == file;
     });
   };
-  ledger::commit();  // the log has its header now
+  commit();  // the log has its header now
   const auto log_before = syncs(kLog);
   const auto database_before = syncs(kDatabase);
-  for (int i = 0; i < kCommits / 2; ++i) ledger::commit();
+  for (int i = 0; i < kCommits / 2; ++i) commit();
   EXPECT_EQ(syncs(kLog) - log_before, kCommits);
   EXPECT_EQ(syncs(kDatabase), database_before);
 }

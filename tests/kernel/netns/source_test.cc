@@ -18,6 +18,7 @@
 #include "netns/attach.h"
 #include "netns/filter.h"
 #include "netns/internal/scope.h"
+#include "netns/session.h"
 #include "tests/kernel/netns/capture.h"
 #include "tests/kernel/netns/world.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precompiled for the units of the product that read or write JSON: see std.h.
+// Precompiled for the units of the product that read or write JSON: see std.hpp.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

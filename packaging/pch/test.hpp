@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precompiled for the units of the tests: see std.h.
+// Precompiled for the units of the tests: see std.hpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
