@@ -168,11 +168,11 @@ void add_rebuild(CLI::App& group, Command& chosen) {
   declared.output(options->output);
   declared.flag("--dry-run", options->dry_run,
                 "Print what the new ledger would contain; change nothing");
-  declared.flag("--force", options->force,
-                "Rebuild even if the ledger is undamaged, or IPUs of an unknown lease become free");
+  declared.flag(
+      "--force", options->force,
+      "Rebuild an undamaged ledger, or despite a running container with an unknown lease");
   declared.flag("--claim-unclaimed", options->claim_unclaimed,
-                "Let 'ipuctl gc' remove unclaimed partitions c-* and w-* (only if no other host"
-                " uses the controllers)");
+                "Let 'gc' remove unclaimed c-* and w-* partitions, if no other host makes them");
 }
 
 }  // namespace

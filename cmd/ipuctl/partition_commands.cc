@@ -199,10 +199,8 @@ void declare_reset(Options& declared, PartitionOptions& options) {
 void declare_remove(Options& declared, PartitionOptions& options) {
   declare_wait(declared, options);
   declare_dry_run(declared, options);
-  declared.flag(
-      "--force", options.force,
-      "Remove it even if containers hold it, ignore errors of the controller, and succeed if"
-      " it does not exist");
+  declared.flag("--force", options.force,
+                "Take it from its containers; ignore errors of the controller, and a missing NAME");
 }
 
 void declare_config(Options& declared, PartitionOptions& options) {

@@ -172,7 +172,7 @@ Result<std::string> users_file(const Kind& kind, const Surroundings& where) {
   if (!where.config_home.empty()) return str(where.config_home, kind.home_path);
   return Error(Code::kInvalid,
                str(kind.name,
-                   ": find this user's configuration file: HOME is not set; set it, or name the"
+                   ": find this user's configuration file: HOME is not set; set HOME, or name the"
                    " file with --config"));
 }
 

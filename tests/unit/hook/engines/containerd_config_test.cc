@@ -92,7 +92,7 @@ TEST(ContainerdConfigTest, SaysWhetherTheCriPluginIsOff) {
   EXPECT_EQ(found("version = 2\ndisabled_plugins = [\"aufs\"]\n"), std::nullopt);
   EXPECT_EQ(found("version = 2\ndisabled_plugins = []\n"), std::nullopt);
   EXPECT_TRUE(test::fails(find_disabled_cri("disabled_plugins = [\"cri\"]\n", kFile),
-                          Code::kInvalid, "take 'cri' out"));
+                          Code::kInvalid, "remove 'cri'"));
   EXPECT_EQ(found(std::nullopt), std::nullopt);
 }
 
