@@ -10,11 +10,12 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 
+#include "base/child.h"
 #include "base/fs.h"
 #include "base/scope.h"
 #include "base/text.h"
@@ -31,6 +32,7 @@ using base::str;
 
 constexpr uint64_t kNoLinks = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
 constexpr size_t kMaxMountInfo = 16 << 20;
+constexpr std::chrono::seconds kMountTime{10};
 
 Result<Fd> open_in(int directory, const std::string& path, uint64_t flags, uint64_t resolve) {
   open_how how{};
@@ -140,21 +142,15 @@ Result<Fd> detached_mount(const std::string& source) {
 
 // Only who is in a mount namespace may mount there: a child process, which does nothing else.
 Status mount_in(int mounts, int tree, int target, const std::string& path) {
-  const pid_t child = ::fork();
-  if (child < 0) return Error::from_errno(errno, "fork");
-  if (child == 0) {
-    const bool done =
-        ::setns(mounts, CLONE_NEWNS) == 0 &&
-        ::move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
-    ::_exit(done ? 0 : errno);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return Error::from_errno(errno, "wait for the process that mounts");
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return Error::from_errno(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR,
-                           str("mount on ", base::quote(path), " of the container"));
+  constexpr unsigned kBoth = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+  return base::in_child(
+      str("mount on ", base::quote(path), " of the container"), base::Child::kEnds,
+      [&](const base::Report&) {
+        const bool done =
+            ::setns(mounts, CLONE_NEWNS) == 0 && ::move_mount(tree, "", target, "", kBoth) == 0;
+        return done ? 0 : errno;
+      },
+      base::Deadline::after(kMountTime));
 }
 
 }  // namespace
