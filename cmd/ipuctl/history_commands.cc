@@ -97,7 +97,7 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
   explanation.events = TRY(ledger.events().of_lease(lease.id));
   explanation.outside = look_outside(env, lease);
   explanation.next = TRY(next_step(env, lease));
-  std::vector<hook::ledger::Lease> all = TRY(ledger.of_container(lease.container));
+  std::vector<hook::ledger::Lease> all = TRY(ledger.leases_of(lease.container));
   for (auto other = all.rbegin(); other != all.rend(); ++other) {
     if (other->id != lease.id) explanation.earlier.push_back(std::move(*other));
   }

@@ -186,10 +186,10 @@ Status Ledger::commit(Transaction& transaction, Lease& lease, Lease after, std::
   return {};
 }
 
-Status Ledger::allocated(Lease& lease, std::vector<LeasedIpu> devices,
-                         std::vector<netns::Prefix> prohibited,
-                         const std::vector<RailRequest>& rails,
-                         const std::optional<netns::Identity>& in) {
+Status Ledger::mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
+                              std::vector<netns::Prefix> prohibited,
+                              const std::vector<RailRequest>& rails,
+                              const std::optional<netns::Identity>& in) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kAllocate));
   after.prohibited = std::move(prohibited);
@@ -225,8 +225,8 @@ Status Ledger::take_rails(Lease& lease, const std::vector<RailRequest>& rails,
   return load_rails(store_->database, lease);  // in their order
 }
 
-Status Ledger::attaching(Lease& lease, const base::ProcessId& owner,
-                         const AttachedNamespace& netns) {
+Status Ledger::begin_attach(Lease& lease, const base::ProcessId& owner,
+                            const AttachedNamespace& netns) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kAttach));
   const bool shares = after.attachment != after.id && !after.attachment.empty();
@@ -242,7 +242,7 @@ Status Ledger::attaching(Lease& lease, const base::ProcessId& owner,
   return commit(transaction, lease, std::move(after), str("attaching, as process ", owner.pid));
 }
 
-Status Ledger::running(Lease& lease, const base::ProcessId& init, const std::string& cgroup) {
+Status Ledger::mark_running(Lease& lease, const base::ProcessId& init, const std::string& cgroup) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kRun));
   after.owner = init;
@@ -250,14 +250,14 @@ Status Ledger::running(Lease& lease, const base::ProcessId& init, const std::str
   return commit(transaction, lease, std::move(after), str("RUNNING, as process ", init.pid));
 }
 
-Status Ledger::adopted(Lease& lease, const base::ProcessId& init) {
+Status Ledger::adopt_process(Lease& lease, const base::ProcessId& init) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kAdopt));
   after.owner = init;
   return commit(transaction, lease, std::move(after), str("restored, as process ", init.pid));
 }
 
-Status Ledger::relocated(Lease& lease, std::vector<LeasedIpu> devices) {
+Status Ledger::mark_relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kRelocate));
   after.devices = std::move(devices);
@@ -268,7 +268,8 @@ Status Ledger::relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   return commit(transaction, lease, std::move(after), "relocated");
 }
 
-Status Ledger::try_releasing(Lease& lease, const base::ProcessId& owner, const std::string& error) {
+Status Ledger::try_begin_release(Lease& lease, const base::ProcessId& owner,
+                                 const std::string& error) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kRelease));
   after.owner = owner;
@@ -298,7 +299,7 @@ Status Ledger::pass_partition_on(Lease& lease) {
                        str("has the partition of container ", lease.container.substr(0, 12)));
 }
 
-Status Ledger::try_released(Lease& lease) {
+Status Ledger::try_finish_release(Lease& lease) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   // A quarantine ends by the clock, not by this.
   Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));

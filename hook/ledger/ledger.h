@@ -110,29 +110,30 @@ class Ledger {
   // already: where a lease that is not being released is attached there, its interfaces are shared,
   // and only what they lack is added. A lease that joined another has that one's IPUs, and not
   // DEVICES. kBusy names the rail that has nothing left, and its holders.
-  base::Status allocated(Lease& lease, std::vector<LeasedIpu> devices,
-                         std::vector<netns::Prefix> prohibited,
-                         const std::vector<RailRequest>& rails,
-                         const std::optional<netns::Identity>& in = std::nullopt);
+  base::Status mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
+                              std::vector<netns::Prefix> prohibited,
+                              const std::vector<RailRequest>& rails,
+                              const std::optional<netns::Identity>& in = std::nullopt);
   // Still ALLOCATED, but held by OWNER, which is about to attach the container's namespace.
   // kInvalid if the lease shares interfaces that are in another one.
-  base::Status attaching(Lease& lease, const base::ProcessId& owner,
-                         const AttachedNamespace& netns);
+  base::Status begin_attach(Lease& lease, const base::ProcessId& owner,
+                            const AttachedNamespace& netns);
   // ALLOCATED -> RUNNING: the container's first process, in this cgroup, holds the lease.
-  base::Status running(Lease& lease, const base::ProcessId& init, const std::string& cgroup = "");
+  base::Status mark_running(Lease& lease, const base::ProcessId& init,
+                            const std::string& cgroup = "");
   // Still RUNNING, but INIT is the container's first process now.
-  base::Status adopted(Lease& lease, const base::ProcessId& init);
+  base::Status adopt_process(Lease& lease, const base::ProcessId& init);
   // Still RUNNING, but the controller has moved its IPUs. A lease that joined another's has no rows
   // of its own to change.
-  base::Status relocated(Lease& lease, std::vector<LeasedIpu> devices);
+  base::Status mark_relocated(Lease& lease, std::vector<LeasedIpu> devices);
   // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran. A
   // partition that others joined becomes the partition of one of them, and this lease a joined one.
-  base::Status releasing(Lease& lease, const base::ProcessId& owner, const std::string& error);
+  base::Status begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error);
   // RELEASING -> QUARANTINE, or FREE if it had no address, or FAILED if it has an error. Its IPUs
   // and its partition's name are free now; the addresses of its interfaces, if no other live lease
   // shares them, after a quarantine of two seconds, or of ten minutes where another host answered
   // for one.
-  base::Status released(Lease& lease);
+  base::Status finish_release(Lease& lease);
   // What stands in the way of a release, after an attempt that failed. It stays RELEASING, held by
   // nobody: whoever comes next may go on, however long this process lives.
   base::Status note_obstacle(Lease& lease, const std::string& obstacle);
@@ -164,7 +165,7 @@ class Ledger {
   base::Result<std::vector<Lease>> live();
   base::Result<std::vector<LeaseHold>> holds();
   // All leases of the container with this whole id, oldest first.
-  base::Result<std::vector<Lease>> of_container(const std::string& container);
+  base::Result<std::vector<Lease>> leases_of(const std::string& container);
   // All that the ledger has, as one JSON object: see ipuctl(8).
   base::Result<std::string> dump();
 
@@ -196,9 +197,10 @@ class Ledger {
   base::Status take_rails(Lease& lease, const std::vector<RailRequest>& rails,
                           const std::optional<netns::Identity>& in);
   base::Status pass_partition_on(Lease& lease);
-  // The transactions of releasing() and so on.
-  base::Status try_releasing(Lease& lease, const base::ProcessId& owner, const std::string& error);
-  base::Status try_released(Lease& lease);
+  // The transactions of begin_release() and so on.
+  base::Status try_begin_release(Lease& lease, const base::ProcessId& owner,
+                                 const std::string& error);
+  base::Status try_finish_release(Lease& lease);
   base::Status try_note_obstacle(Lease& lease, const std::string& obstacle);
   [[nodiscard]] Lease as_of_now(Lease lease) const;
 

@@ -61,7 +61,7 @@ Result<std::vector<Lease>> Ledger::live() {
   return select_leases(store_->database, "state NOT IN ('FREE', 'FAILED')", {});
 }
 
-Result<std::vector<Lease>> Ledger::of_container(const std::string& container) {
+Result<std::vector<Lease>> Ledger::leases_of(const std::string& container) {
   std::vector<Lease> leases = TRY(select_leases(store_->database, "container = ?", {container}));
   for (Lease& lease : leases) lease = as_of_now(std::move(lease));
   return leases;

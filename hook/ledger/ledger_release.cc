@@ -7,12 +7,12 @@ namespace hook::ledger {
 
 using base::Status;
 
-Status Ledger::releasing(Lease& lease, const base::ProcessId& owner, const std::string& error) {
-  return with_reserve(*store_, [&] { return try_releasing(lease, owner, error); });
+Status Ledger::begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error) {
+  return with_reserve(*store_, [&] { return try_begin_release(lease, owner, error); });
 }
 
-Status Ledger::released(Lease& lease) {
-  return with_reserve(*store_, [&] { return try_released(lease); });
+Status Ledger::finish_release(Lease& lease) {
+  return with_reserve(*store_, [&] { return try_finish_release(lease); });
 }
 
 Status Ledger::note_obstacle(Lease& lease, const std::string& obstacle) {

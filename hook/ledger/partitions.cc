@@ -221,7 +221,7 @@ Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, 
   return Room::kYes;
 }
 
-Status Partitions::ready(const PartitionRecord& record) {
+Status Partitions::mark_ready(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(update_one(store_.database,
                  "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
@@ -231,8 +231,8 @@ Status Partitions::ready(const PartitionRecord& record) {
   return commit(store_, transaction);
 }
 
-Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owner,
-                            vipu::Force force) {
+Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId& owner,
+                                 vipu::Force force) {
   // Whoever is about to remove one asks here first.
   if (record.kind == PartitionKind::kForeign) {
     return Error(Code::kDenied, str("partition ", base::quote(record.name),
@@ -263,7 +263,7 @@ Status Partitions::removing(PartitionRecord& record, const base::ProcessId& owne
   return {};
 }
 
-Status Partitions::removed(const PartitionRecord& record) {
+Status Partitions::finish_removal(const PartitionRecord& record) {
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
     Statement remove =
@@ -286,7 +286,7 @@ Status Partitions::note_failure(const PartitionRecord& record) {
   });
 }
 
-Status Partitions::kept(const PartitionRecord& record) {
+Status Partitions::cancel_removal(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(update_one(store_.database,
                  "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
@@ -352,7 +352,7 @@ Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
   return records;
 }
 
-Status Partitions::reset_done(const Lease& lease) {
+Status Partitions::finish_reset(const Lease& lease) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET dirty = 0, resetter = '' WHERE pool = ? "
@@ -362,7 +362,7 @@ Status Partitions::reset_done(const Lease& lease) {
   return commit(store_, transaction);
 }
 
-Status Partitions::was_reset(const PartitionRecord& record) {
+Status Partitions::mark_reset(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(record_partition(store_, record.pool, record.name, "RESET"));
   return commit(store_, transaction);

@@ -78,16 +78,17 @@ class Partitions {
   // lease has it, which names the containers.
   base::Status forget(const PartitionRecord& record);
   // INTENT -> READY.
-  base::Status ready(const PartitionRecord& record);
+  base::Status mark_ready(const PartitionRecord& record);
   // Any state -> REMOVING, held by OWNER. kDenied for a FOREIGN one. kBusy while a live lease has
   // it, which names the containers; with FORCE also then. kBusy as well if another process changed
   // it meanwhile.
-  base::Status removing(PartitionRecord& record, const base::ProcessId& owner, vipu::Force force);
-  base::Status removed(const PartitionRecord& record);
+  base::Status begin_removal(PartitionRecord& record, const base::ProcessId& owner,
+                             vipu::Force force);
+  base::Status finish_removal(const PartitionRecord& record);
   // An attempt at its removal failed: it is left over, held by nobody.
   base::Status note_failure(const PartitionRecord& record);
   // REMOVING -> READY: it is still there, and stays.
-  base::Status kept(const PartitionRecord& record);
+  base::Status cancel_removal(const PartitionRecord& record);
 
   base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
                                                     const std::string& name);
@@ -103,9 +104,9 @@ class Partitions {
   // is kNone or kMine.
   base::Result<ResetDuty> reset_duty(const Lease& lease);
   // The reset that was LEASE's to do is done.
-  base::Status reset_done(const Lease& lease);
+  base::Status finish_reset(const Lease& lease);
   // The same for one that no container has.
-  base::Status was_reset(const PartitionRecord& record);
+  base::Status mark_reset(const PartitionRecord& record);
 
  private:
   Store& store_;

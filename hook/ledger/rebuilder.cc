@@ -128,7 +128,7 @@ struct Rebuilder::State {
   [[nodiscard]] std::string scratch() const { return scratch_of(ledger); }
   [[nodiscard]] std::string old() const { return scratch() + "/old.db"; }
   [[nodiscard]] std::string fresh() const { return scratch() + "/new.db"; }
-  [[nodiscard]] std::string ready() const { return scratch() + "/ledger.db"; }
+  [[nodiscard]] std::string ready_path() const { return scratch() + "/ledger.db"; }
 };
 
 Rebuilder::Rebuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -144,8 +144,8 @@ Result<Rebuilder> Rebuilder::enter(const std::string& path) {
 }
 
 Result<Rebuilder::Finished> Rebuilder::finish_earlier() {
-  const bool was_cut = !is_there(state_->ledger) && is_there(state_->ready());
-  if (was_cut) TRY(replace(state_->ledger, state_->ready()));
+  const bool was_cut = !is_there(state_->ledger) && is_there(state_->ready_path());
+  if (was_cut) TRY(replace(state_->ledger, state_->ready_path()));
   TRY(base::remove_flat_dir(state_->scratch()));
   return was_cut ? Finished::kYes : Finished::kNothing;
 }
@@ -185,9 +185,9 @@ Status Rebuilder::add(const std::vector<Lease>& leases, std::vector<std::string>
 std::string Rebuilder::new_path() const { return state_->fresh(); }
 
 Result<std::string> Rebuilder::put_in_place() {
-  TRY(move(state_->fresh(), state_->ready()));
+  TRY(move(state_->fresh(), state_->ready_path()));
   state_->is_ready = true;  // from here on it is the only one: see finish_earlier()
-  std::string aside = TRY(replace(state_->ledger, state_->ready()));
+  std::string aside = TRY(replace(state_->ledger, state_->ready_path()));
   (void)base::remove_flat_dir(state_->scratch());
   return aside;
 }

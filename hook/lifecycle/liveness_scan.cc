@@ -65,7 +65,7 @@ Result<Looker> looker() {
 // Whether the container was started again since, so that what runs of it is there for another
 // lease.
 bool was_started_again(Env& env, const Looker& looker, const ledger::Lease& lease) {
-  const Result<std::vector<ledger::Lease>> all = env.ledger.of_container(lease.container);
+  const Result<std::vector<ledger::Lease>> all = env.ledger.leases_of(lease.container);
   return all.ok() &&
          std::any_of(all.value().begin(), all.value().end(), [&](const ledger::Lease& other) {
            return other.id != lease.id && ledger::is_live(other.state) &&

@@ -74,14 +74,14 @@ Result<Owned> take_over(Env& env, ledger::Lease& lease, const std::string& reaso
       base::is_running(lease.owner)) {
     return Owned::kNo;
   }
-  TRY(env.ledger.releasing(lease, self, reason));
+  TRY(env.ledger.begin_release(lease, self, reason));
   return Owned::kYes;
 }
 
 Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, PartitionFate partition,
                  Sources& silent) {
   const std::vector<Error> obstacles = undo_effects(env, lease, deadline, partition, silent);
-  if (obstacles.empty()) return env.ledger.released(lease);
+  if (obstacles.empty()) return env.ledger.finish_release(lease);
   std::string text;
   for (const Error& obstacle : obstacles) text += str(text.empty() ? "" : "; ", obstacle.message());
   TRY(env.ledger.note_obstacle(lease, text));
@@ -107,7 +107,7 @@ void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources&
 // The new first process is in the very namespace that the lease is attached in, so there is nothing
 // to attach. One that was restored into another came through the runtime, with a lease of its own.
 void adopt(Env& env, Judged& restored, Reconciled& done) {
-  const Status adopted = env.ledger.adopted(restored.lease, *restored.judgement.successor);
+  const Status adopted = env.ledger.adopt_process(restored.lease, *restored.judgement.successor);
   if (!adopted.ok()) {
     if (adopted.error().code() != Code::kBusy) done.obstacles.push_back(adopted.error());
     return;

@@ -262,7 +262,7 @@ Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
   const int32_t netns_id = TRY(netns::ensure_id(host, target));
   // Recorded before the interface exists, so that whatever happens next it can be found and
   // removed.
-  TRY(env.ledger.attaching(lease, self, {target.identity(), netns_id, host.identity().cookie}));
+  TRY(env.ledger.begin_attach(lease, self, {target.identity(), netns_id, host.identity().cookie}));
   const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile));
   const plan::AttachOrders orders = TRY(plan::parse_orders(text));
   TRY(await_probe(env, lease, orders, deadline));
@@ -334,7 +334,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   if (target.identity() != lease.netns) {
     return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
   }
-  if (!is_recorded) TRY(env.ledger.relocated(lease, ipus));
+  if (!is_recorded) TRY(env.ledger.mark_relocated(lease, ipus));
   TRY(inject::write_lease_record(env.run_dir, lease));
   TRY(make_interfaces(env, lease, host, target, deadline));
   TRY(inject::rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf", file));

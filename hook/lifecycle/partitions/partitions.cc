@@ -140,7 +140,7 @@ Status check_idle(const ledger::PartitionRecord& record) {
 Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
                        std::vector<std::string>& removed) {
   const base::ProcessId self = TRY(base::current_process());
-  const Status taken = env.ledger.partitions().removing(record, self, vipu::Force::kYes);
+  const Status taken = env.ledger.partitions().begin_removal(record, self, vipu::Force::kYes);
   if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
   TRY(taken);
   const auto controller = recorded_controller(env, record.pool, record.source);
@@ -150,7 +150,7 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
     TRY(env.ledger.partitions().note_failure(record));
     return gone.error();
   }
-  TRY(env.ledger.partitions().removed(record));
+  TRY(env.ledger.partitions().finish_removal(record));
   removed.push_back(record.name);
   return {};
 }
@@ -181,14 +181,14 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   }
   TRY(env.ledger.partitions().intend(record));
   const Status made = ask_controller(*controller, wanted, deadline);
-  if (made.ok()) return env.ledger.partitions().ready(record);
+  if (made.ok()) return env.ledger.partitions().mark_ready(record);
   // The deadline may be what ended it; giving back has time of its own. What fails is left to
   // reconcile(), which knows of it by its record.
   constexpr std::chrono::milliseconds kUndoTime{5000};
   const bool undone =
       vipu::made_nothing(made.error()) ||
       controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
-  TRY(undone ? env.ledger.partitions().removed(record)
+  TRY(undone ? env.ledger.partitions().finish_removal(record)
              : env.ledger.partitions().note_failure(record));
   return made;
 }
@@ -249,13 +249,13 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return done;
   }
   const base::ProcessId self = TRY(base::current_process());
-  TRY(env.ledger.partitions().removing(record, self, force));
+  TRY(env.ledger.partitions().begin_removal(record, self, force));
   const Result<base::Removed> removed =
       recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
     // The controller decided against it. After any other error nobody knows, and reconcile() ends
     // what was begun.
-    TRY(env.ledger.partitions().kept(record));
+    TRY(env.ledger.partitions().cancel_removal(record));
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));
   }
@@ -264,7 +264,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return removed.error();
   }
   done.removed = removed.value();
-  TRY(env.ledger.partitions().removed(record));
+  TRY(env.ledger.partitions().finish_removal(record));
   return done;
 }
 
@@ -285,7 +285,7 @@ Status reset_partition(Env& env, const config::PoolConfig& pool, const std::stri
   TRY(check_reset(env, pool, name, deadline));
   const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   TRY(recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline));
-  return env.ledger.partitions().was_reset(record);
+  return env.ledger.partitions().mark_reset(record);
 }
 
 Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env, const Scope& scope) {

@@ -30,10 +30,10 @@ Result<std::vector<ledger::PartitionRecord>> warm_of(Env& env, const config::Poo
 // Out of the ledger's hands first, so that no container takes it meanwhile.
 Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& deadline) {
   const base::ProcessId self = TRY(base::current_process());
-  TRY(env.ledger.partitions().removing(record, self, vipu::Force::kNo));
+  TRY(env.ledger.partitions().begin_removal(record, self, vipu::Force::kNo));
   const auto controller = recorded_controller(env, record.pool, record.source);
   const Result<base::Removed> gone = controller->remove(record.name, vipu::Force::kYes, deadline);
-  if (gone.ok()) return env.ledger.partitions().removed(record);
+  if (gone.ok()) return env.ledger.partitions().finish_removal(record);
   TRY(env.ledger.partitions().note_failure(record));
   return gone.error();
 }
@@ -93,12 +93,12 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   const Deadline deadline = filling.deadline.capped(filling.pool.timeout);
   const Result<vipu::Grant> grant = filling.controller.create(request, deadline);
   ledger::Partitions partitions = filling.env.ledger.partitions();
-  if (grant.ok()) return partitions.ready(record);
+  if (grant.ok()) return partitions.mark_ready(record);
   // Where it cannot be removed now, its record tells reconcile() to.
   const bool undone =
       vipu::made_nothing(grant.error()) ||
       filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline).ok();
-  TRY(undone ? partitions.removed(record) : partitions.note_failure(record));
+  TRY(undone ? partitions.finish_removal(record) : partitions.note_failure(record));
   return grant.error();
 }
 

@@ -40,7 +40,7 @@ Status begin_to_run(Env& env, ledger::Lease& lease, const ProcessId& init,
   running.owner = init;
   running.cgroup = cgroup;
   TRY(inject::write_lease_record(env.run_dir, running));
-  return env.ledger.running(lease, init, cgroup);
+  return env.ledger.mark_running(lease, init, cgroup);
 }
 
 // A container that ends takes the interfaces away that it shares with one that does not run yet.

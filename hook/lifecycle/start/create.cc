@@ -47,8 +47,8 @@ Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Le
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
     const end::Releases releases = TRY(end::releases_of(env, start.pool.name));
-    Status done = env.ledger.allocated(lease, granted.ipus, granted.prohibited, granted.rails,
-                                       start.host.shared);
+    Status done = env.ledger.mark_allocated(lease, granted.ipus, granted.prohibited, granted.rails,
+                                            start.host.shared);
     if (done.ok() || done.error().code() != Code::kExists) return done;
     if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
     if (releases == end::Releases::kNone || grace.passed()) return done;

@@ -168,7 +168,7 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
     if (duty == ledger::ResetDuty::kNone) return {};
     if (duty == ledger::ResetDuty::kMine) {
       TRY(controller.reset(lease.partition, vipu::Relocate::kNo, deadline));
-      return env.ledger.partitions().reset_done(lease);
+      return env.ledger.partitions().finish_reset(lease);
     }
     if (deadline.passed()) {
       return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),

@@ -96,8 +96,8 @@ TEST_F(AttachedTest, MakesNothingForALeaseThatWasReleasedMeanwhile) {
   for (const auto end = test::HookHost::soon(); seen.netns_id < 0 && !end.passed();) {
     seen = ledger.find(lease.id).take().value();
   }
-  EXPECT_TRUE(test::succeeds(ledger.releasing(seen, base::current_process().value(), "ended")));
-  EXPECT_TRUE(test::succeeds(ledger.released(seen)));
+  EXPECT_TRUE(test::succeeds(ledger.begin_release(seen, base::current_process().value(), "ended")));
+  EXPECT_TRUE(test::succeeds(ledger.finish_release(seen)));
   { const lifecycle::network::NetworkLock released = std::move(lock).take(); }
   hook.join();
   EXPECT_TRUE(test::fails(attached, Code::kBusy, "changed by another process"));

@@ -149,7 +149,7 @@ TEST_F(RefreshTest, EndsWhatAnEarlierOneThatWasCutShortBegan) {
   host_.controller.set_address(0, "10.5.1.77");
   std::vector<ledger::LeasedIpu> moved = lease.devices;
   moved[0].address = netns::parse_address("10.5.1.77").take();
-  ASSERT_TRUE(succeeds(host_.env.ledger.relocated(lease, moved)));
+  ASSERT_TRUE(succeeds(host_.env.ledger.mark_relocated(lease, moved)));
   EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
             lifecycle::network::Refreshed::kMoved);
   EXPECT_THAT(ip_in(init_, "route show dev roce0"), HasSubstr("10.5.1.77 "));

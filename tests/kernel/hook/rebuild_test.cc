@@ -307,7 +307,7 @@ TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
   old.source = "10.9.9.9:8090";
   old.ipus = 4;
   ASSERT_TRUE(test::succeeds(host_.env.ledger.partitions().intend(old)));
-  ASSERT_TRUE(test::succeeds(host_.env.ledger.partitions().ready(old)));
+  ASSERT_TRUE(test::succeeds(host_.env.ledger.partitions().mark_ready(old)));
   const lifecycle::repair::Rebuilt done = rebuilt(by_force());
   ASSERT_EQ(done.partitions.size(), 1U);
   EXPECT_EQ(done.partitions[0].name, "p0");
@@ -334,7 +334,7 @@ TEST_F(RebuildTest, RefusesWhoHasTheOldOneOpen) {
   ledger::Lease waiting = host_.start("waiting", 2);
   destroy();
   rebuilt();
-  EXPECT_FALSE(host_.ledger.releasing(waiting, {1, 1}, "").ok());
+  EXPECT_FALSE(host_.ledger.begin_release(waiting, {1, 1}, "").ok());
   EXPECT_FALSE(host_.prepare("late", 2).ok());
 }
 

@@ -76,10 +76,10 @@ class FullDisk : public testing::Test {
   ledger::Lease run(ledger::Ledger& ledger, int number) {
     const ledger::Intent what = intent(number);
     ledger::Lease lease = ledger.acquire(what).take();
-    EXPECT_TRUE(test::succeeds(ledger.allocated(
+    EXPECT_TRUE(test::succeeds(ledger.mark_allocated(
         lease, {ipu("10.5.1.1", static_cast<uint32_t>(number))}, {}, {{what.rails[0], "roce0"}})));
-    EXPECT_TRUE(test::succeeds(ledger.attaching(lease, {2, 2}, {{1, 2, 3}, 4, 5})));
-    EXPECT_TRUE(test::succeeds(ledger.running(lease, {3, 3})));
+    EXPECT_TRUE(test::succeeds(ledger.begin_attach(lease, {2, 2}, {{1, 2, 3}, 4, 5})));
+    EXPECT_TRUE(test::succeeds(ledger.mark_running(lease, {3, 3})));
     return lease;
   }
   test::TempDir dir_;
@@ -94,9 +94,9 @@ TEST_F(FullDisk, RefusesNewLeasesAndRecordsEachRelease) {
     fill();
     // The first that does not fit gives the reserve up; then new ones are refused at once.
     for (ledger::Lease& lease : leases) {
-      ASSERT_TRUE(test::succeeds(ledger.releasing(lease, {4, 4}, "")));
+      ASSERT_TRUE(test::succeeds(ledger.begin_release(lease, {4, 4}, "")));
       ASSERT_TRUE(test::succeeds(ledger.note_obstacle(lease, "the controller is down")));
-      ASSERT_TRUE(test::succeeds(ledger.released(lease)));
+      ASSERT_TRUE(test::succeeds(ledger.finish_release(lease)));
     }
     EXPECT_TRUE(ledger.live().take().empty());
     EXPECT_TRUE(ledger::check_ledger(path).take().empty());
@@ -121,8 +121,8 @@ TEST_F(FullDisk, IsOpenedAndReleasesWhereNothingIsLeft) {
     EXPECT_FALSE(has_reserve(path));
     ledger::Ledger other = ledger::Ledger::open(path).take();
     EXPECT_FALSE(has_reserve(path)) << "who only opens it takes no space back";
-    ASSERT_TRUE(test::succeeds(ledger.value().releasing(lease, {4, 4}, "")));
-    ASSERT_TRUE(test::succeeds(ledger.value().released(lease)));
+    ASSERT_TRUE(test::succeeds(ledger.value().begin_release(lease, {4, 4}, "")));
+    ASSERT_TRUE(test::succeeds(ledger.value().finish_release(lease)));
     EXPECT_TRUE(test::fails(other.acquire(intent(2)), Code::kBusy, "is full"));
   });
 }

@@ -82,24 +82,24 @@ class LedgerScript {
     ledger::Lease* const lease = find({ledger::LeaseState::kIntent});
     if (lease == nullptr) return begin();
     const uint32_t first = 2 * ++blocks_;
-    must(ledger_.allocated(*lease, {ipu("10.5.1.1", first), ipu("10.5.1.1", first + 1)},
-                           {rail_.subnet}, {{rail_, "roce0"}}));
+    must(ledger_.mark_allocated(*lease, {ipu("10.5.1.1", first), ipu("10.5.1.1", first + 1)},
+                                {rail_.subnet}, {{rail_, "roce0"}}));
   }
   void attach() {
     ledger::Lease* const lease = find({ledger::LeaseState::kAllocated});
     if (lease == nullptr) return allocate();
-    must(ledger_.attaching(*lease, {4213, 7}, {{4, ++names_, names_}, 3, 77}));
+    must(ledger_.begin_attach(*lease, {4213, 7}, {{4, ++names_, names_}, 3, 77}));
   }
   void run_one() {
     ledger::Lease* const lease = find({ledger::LeaseState::kAllocated});
     if (lease == nullptr || lease->netns_id < 0) return attach();
-    must(ledger_.running(*lease, {4214, 8}));
+    must(ledger_.mark_running(*lease, {4214, 8}));
   }
   void relocate() {
     ledger::Lease* const lease = find({ledger::LeaseState::kRunning});
     if (lease == nullptr) return run_one();
     const uint32_t first = 2 * ++blocks_;
-    must(ledger_.relocated(*lease, {ipu("10.5.1.2", first), ipu("10.5.1.2", first + 1)}));
+    must(ledger_.mark_relocated(*lease, {ipu("10.5.1.2", first), ipu("10.5.1.2", first + 1)}));
   }
   void duplicate() {
     ledger::Lease* const lease =
@@ -111,7 +111,7 @@ class LedgerScript {
     ledger::Lease* const lease = find({ledger::LeaseState::kRunning, ledger::LeaseState::kIntent,
                                        ledger::LeaseState::kAllocated});
     if (lease == nullptr) return begin();
-    must(ledger_.releasing(*lease, {4215, 9}, ""));
+    must(ledger_.begin_release(*lease, {4215, 9}, ""));
   }
   void hold() {
     ledger::Lease* const lease = find({ledger::LeaseState::kReleasing});
@@ -121,7 +121,7 @@ class LedgerScript {
   void free_one() {
     ledger::Lease* const lease = find({ledger::LeaseState::kReleasing});
     if (lease == nullptr) return release_one();
-    must(ledger_.released(*lease));
+    must(ledger_.finish_release(*lease));
   }
   ledger::PartitionRecord record(const std::string& name, ledger::PartitionKind kind) {
     ledger::PartitionRecord record;
@@ -137,19 +137,19 @@ class LedgerScript {
   void name_partition() {
     named_.push_back(str_of("p"));
     must(ledger_.partitions().intend(record(named_.back(), ledger::PartitionKind::kNamed)));
-    must(ledger_.partitions().ready(record(named_.back(), ledger::PartitionKind::kNamed)));
+    must(ledger_.partitions().mark_ready(record(named_.back(), ledger::PartitionKind::kNamed)));
   }
   void warm_partition() {
     const ledger::PartitionRecord warm = record(str_of("w-"), ledger::PartitionKind::kWarm);
     must(ledger_.partitions().intend_warm(warm, 100));
-    must(ledger_.partitions().ready(warm));
+    must(ledger_.partitions().mark_ready(warm));
   }
   void remove_partition() {
     if (named_.empty()) return name_partition();
     ledger::PartitionRecord gone =
         ledger_.partitions().find(pool_.name, named_.front()).take().value();
-    must(ledger_.partitions().removing(gone, {4217, 11}, vipu::Force::kYes));
-    must(ledger_.partitions().removed(gone));
+    must(ledger_.partitions().begin_removal(gone, {4217, 11}, vipu::Force::kYes));
+    must(ledger_.partitions().finish_removal(gone));
     named_.erase(named_.begin());
   }
   void adopt() {

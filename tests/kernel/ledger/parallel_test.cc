@@ -85,7 +85,7 @@ class ParallelLedger : public testing::Test {
     if (is_refused(lease)) return std::nullopt;
     must(lease);
     const base::Status allocated =
-        ledger.allocated(lease.value(), {}, {}, {{intent_.rails[0], "roce0"}});
+        ledger.mark_allocated(lease.value(), {}, {}, {{intent_.rails[0], "roce0"}});
     if (!is_refused(allocated)) {
       must(allocated);
       return std::move(lease).take();
@@ -94,8 +94,8 @@ class ParallelLedger : public testing::Test {
     return std::nullopt;
   }
   static void release(ledger::Ledger& ledger, ledger::Lease& lease) {
-    must(ledger.releasing(lease, {}, ""));
-    must(ledger.released(lease));
+    must(ledger.begin_release(lease, {}, ""));
+    must(ledger.finish_release(lease));
   }
   void use_range(const char* first, const char* last) {
     intent_.rails = {{"ens1f0",

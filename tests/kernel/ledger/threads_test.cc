@@ -101,7 +101,7 @@ class Worker {
     const auto room = ledger_.partitions().intend_warm(record, 3);
     ASSERT_TRUE(test::succeeds(room));
     if (room.value() == ledger::Partitions::Room::kNo) return;
-    EXPECT_TRUE(test::succeeds(ledger_.partitions().ready(record)));
+    EXPECT_TRUE(test::succeeds(ledger_.partitions().mark_ready(record)));
     ++world_.warm_made;
   }
 
@@ -114,7 +114,7 @@ class Worker {
       ++world_.warm_taken;
     }
     const uint32_t ipu = static_cast<uint32_t>(random_() % kIpus);
-    const base::Status allocated = ledger_.allocated(
+    const base::Status allocated = ledger_.mark_allocated(
         lease, {{netns::parse_address("10.5.1.1").take(), ipu}}, {}, {{rail_, "roce0"}});
     if (allocated.ok()) {
       use(lease);
@@ -123,8 +123,8 @@ class Worker {
           << allocated.error().message();
       ++world_.refused;
     }
-    ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, {}, "")));
-    EXPECT_TRUE(test::succeeds(ledger_.released(lease)));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, {}, "")));
+    EXPECT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   }
 
   void use(ledger::Lease& lease) {
@@ -133,7 +133,7 @@ class Worker {
                                           netns::to_string(rail.mac),
                                           str("IPU ", lease.devices.at(0).device)};
     for (const std::string& what : all) world_.take(what);
-    EXPECT_TRUE(test::succeeds(ledger_.running(lease, {})));
+    EXPECT_TRUE(test::succeeds(ledger_.mark_running(lease, {})));
     for (const std::string& what : all) world_.give_back(what);
     ++world_.held;
   }

@@ -222,7 +222,7 @@ TEST_F(AddressTest, AreDistinctForProcessesThatAskAtOnce) {
       if (!ledger.ok()) (void)std::fprintf(stderr, "%s\n", ledger.error().message().c_str());
       for (int n = 0; ledger.ok() && n < kLeases; ++n) {
         Lease lease = ledger.value().acquire(intent("container")).take();
-        if (!ledger.value().allocated(lease, {}, {}, {{rail_, "roce0"}}).ok()) ::_exit(2);
+        if (!ledger.value().mark_allocated(lease, {}, {}, {{rail_, "roce0"}}).ok()) ::_exit(2);
         const std::string line = address(lease) + "\n";
         if (!base::write_all(writer.get(), line, "pipe").ok()) ::_exit(3);
       }

@@ -97,7 +97,7 @@ TEST_F(AuditLogTest, LeavesOutWhatIsNoChange) {
   Lease lease = acquire();
   ledger_.note(lease.id, EventKind::kKernel, "roce0: there");
   ledger_.note(lease.id, EventKind::kError, "what the user saw");
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
   EXPECT_THAT(text(), Not(HasSubstr("KERNEL")));
   EXPECT_THAT(text(), HasSubstr("what the user saw"));
   ASSERT_TRUE(test::succeeds(ledger_.events().record("gc released 1 leases")));

@@ -21,8 +21,8 @@ class CheckTest : public LedgerFixture {
  protected:
   void SetUp() override {
     Lease lease = allocate("web");
-    ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, releaser_, {{4, 11, 12}, 3, 13})));
-    ASSERT_TRUE(test::succeeds(ledger_.running(lease, {4213, 101})));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_attach(lease, releaser_, {{4, 11, 12}, 3, 13})));
+    ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {4213, 101})));
   }
   std::vector<Flaw> flaws() { return check_ledger(path_).take(); }
   void damage(const char* sql) {

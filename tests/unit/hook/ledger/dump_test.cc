@@ -28,7 +28,7 @@ TEST_F(DumpTest, HasEveryPartAlsoOfAnEmptyLedger) {
 TEST_F(DumpTest, HasWhatTheLedgerHas) {
   Lease lease = acquire("web");
   ASSERT_TRUE(
-      test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {}, {{rail_, "roce0"}})));
+      test::succeeds(ledger_.mark_allocated(lease, {ipu("10.5.1.1", 0)}, {}, {{rail_, "roce0"}})));
   PartitionRecord record;
   record.pool = "pod64";
   record.name = "p0";

@@ -34,7 +34,7 @@ class EventsTest : public LedgerFixture {
 
 TEST_F(EventsTest, AreOneForEachChangeInItsOrder) {
   Lease lease = allocate("web");
-  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {4213, 101})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {4213, 101})));
   release(lease);
   EXPECT_THAT(story(lease),
               ElementsAre("STATE INTENT", "STATE ALLOCATED", "STATE RUNNING, as process 4213",
@@ -66,7 +66,7 @@ TEST_F(EventsTest, NotesComeBeforeTheNextChangeOfTheirLeaseWithTheirOwnTimes) {
   now_ = start + 15;
   ledger_.note(lease.id, EventKind::kNote, "two\nlines");
   now_ = start + 20;
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {})));
   EXPECT_THAT(story(lease), ElementsAre("STATE INTENT", "CONTROLLER create: ACTIVE after 10 ms",
                                         "NOTE two lines", "STATE ALLOCATED"));
   std::vector<int64_t> times;
@@ -79,7 +79,7 @@ TEST_F(EventsTest, NotesAreWrittenOnceAndByNoOtherLease) {
   Lease other = acquire("b");
   ledger_.note(noted.id, EventKind::kKernel, "roce0: there");
   EXPECT_EQ(ledger_.events().last().value(), 2) << "a note is no transaction";
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(other, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(other, {}, {}, {})));
   EXPECT_EQ(story(other).size(), 2U);
   release(noted);
   EXPECT_THAT(story(noted),
@@ -89,24 +89,24 @@ TEST_F(EventsTest, NotesAreWrittenOnceAndByNoOtherLease) {
 TEST_F(EventsTest, NotesOfAChangeThatFailedAreWrittenByTheNextOne) {
   Lease lease = acquire();
   Lease old = lease;
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {})));
   ledger_.note(lease.id, EventKind::kError, "it failed");
-  EXPECT_FALSE(ledger_.releasing(old, releaser_, "it failed").ok());
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "it failed")));
+  EXPECT_FALSE(ledger_.begin_release(old, releaser_, "it failed").ok());
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "it failed")));
   EXPECT_THAT(story(lease),
               ElementsAre("STATE INTENT", "STATE ALLOCATED", "ERROR it failed", "STATE RELEASING"));
 }
 
 TEST_F(EventsTest, ACauseThatNoUserSawIsPartOfTheChange) {
   Lease lease = acquire();
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "process 7 ended")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "process 7 ended")));
   EXPECT_THAT(story(lease), ElementsAre("STATE INTENT", "STATE RELEASING: process 7 ended"));
 }
 
 TEST_F(EventsTest, NotesAreBounded) {
   Lease lease = acquire();
   for (int i = 0; i < 100; ++i) ledger_.note(lease.id, EventKind::kNote, std::string(5000, 'x'));
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {})));
   const std::vector<Event> events = all();
   EXPECT_EQ(events.size(), 66U);
   for (const Event& event : events) EXPECT_LE(event.text.size(), kMaxEventText);
@@ -116,11 +116,11 @@ TEST_F(EventsTest, PartitionsHaveEventsWithoutALease) {
   PartitionRecord named = record("p0");
   Partitions partitions = ledger_.partitions();
   ASSERT_TRUE(test::succeeds(partitions.intend(named)));
-  ASSERT_TRUE(test::succeeds(partitions.ready(named)));
+  ASSERT_TRUE(test::succeeds(partitions.mark_ready(named)));
   named.state = PartitionState::kReady;
-  ASSERT_TRUE(test::succeeds(partitions.was_reset(named)));
-  ASSERT_TRUE(test::succeeds(partitions.removing(named, releaser_, vipu::Force::kNo)));
-  ASSERT_TRUE(test::succeeds(partitions.removed(named)));
+  ASSERT_TRUE(test::succeeds(partitions.mark_reset(named)));
+  ASSERT_TRUE(test::succeeds(partitions.begin_removal(named, releaser_, vipu::Force::kNo)));
+  ASSERT_TRUE(test::succeeds(partitions.finish_removal(named)));
   std::vector<std::string> texts;
   for (const Event& event : all()) {
     EXPECT_EQ(event.lease, "");
@@ -138,7 +138,7 @@ TEST_F(EventsTest, AWarmPartitionThatIsTakenIsInBothStories) {
   warm.ipus = 4;
   warm.source = config::source_of(pool_);
   ASSERT_TRUE(test::succeeds(ledger_.partitions().intend_warm(warm, 1)));
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().ready(warm)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().mark_ready(warm)));
   Lease lease = acquire("web");
   ASSERT_TRUE(test::succeeds(ledger_.take_warm(lease)));
   EXPECT_THAT(story(lease), ElementsAre("STATE INTENT", "STATE took the warm partition w-1"));

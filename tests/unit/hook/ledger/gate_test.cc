@@ -48,7 +48,7 @@ TEST_F(GateTest, IsNoneForALedgerThatNobodyHasOpen) {
 TEST_F(GateTest, RefusesTheNextChangeOfWhoHasAFileThatWasMoved) {
   Lease lease = acquire();
   ASSERT_EQ(::rename(path_.c_str(), (path_ + ".old").c_str()), 0);
-  EXPECT_TRUE(test::fails(ledger_.releasing(lease, releaser_, ""), Code::kUnavailable,
+  EXPECT_TRUE(test::fails(ledger_.begin_release(lease, releaser_, ""), Code::kUnavailable,
                           "it was rebuilt meanwhile; try again"));
   EXPECT_FALSE(ledger_.acquire(intent("late")).ok());
 }
@@ -57,7 +57,7 @@ using RecordTest = LedgerFixture;
 
 TEST_F(RecordTest, HasAllThatALeaseHolds) {
   Lease lease = allocate("web");
-  ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, releaser_, {{4, 11, ~0ULL}, 3, 13})));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_attach(lease, releaser_, {{4, 11, ~0ULL}, 3, 13})));
   lease.devices = {ipu("10.5.1.1", 2)};
   lease.prohibited = {rail_.subnet};
   lease.rails[0].peers = {{ip("10.5.9.9"), 4791}};

@@ -49,7 +49,7 @@ TEST_F(InterfaceTest, HasTheMacOfItsPoolWhenThePoolHasAnotherName) {
   Intent other = intent("container");
   other.pool.name = "pod16";
   Lease lease = ledger_.acquire(other).take();
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {{rail_, "roce0"}})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {{rail_, "roce0"}})));
   EXPECT_EQ(lease.rails[0].mac, mac_of("pod16", rail_.first));
   EXPECT_EQ(stored(lease).rails, lease.rails);
 }

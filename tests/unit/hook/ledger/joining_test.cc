@@ -32,10 +32,10 @@ class JoiningTest : public LedgerFixture {
     return std::move(lease).take();
   }
   void allocate_all(Lease& lease) {
-    ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, ipus_, {}, {{rail_, "roce0"}}, in_)));
+    ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, ipus_, {}, {{rail_, "roce0"}}, in_)));
   }
   void attach(Lease& lease) {
-    ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, {5000, 1, 1}, {in_, 7, 99})));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_attach(lease, {5000, 1, 1}, {in_, 7, 99})));
   }
   void make_partition(bool shared) {
     PartitionRecord record;
@@ -46,7 +46,7 @@ class JoiningTest : public LedgerFixture {
     record.gcds = 2;
     record.shared = shared;
     ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record)));
-    ASSERT_TRUE(test::succeeds(ledger_.partitions().ready(record)));
+    ASSERT_TRUE(test::succeeds(ledger_.partitions().mark_ready(record)));
   }
   Lease sandbox(const std::optional<NamedPartition>& named = std::nullopt) {
     Intent intent = this->intent("sandbox");
@@ -57,7 +57,7 @@ class JoiningTest : public LedgerFixture {
     return lease;
   }
   void begin_release(Lease& lease) {
-    ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
   }
   int64_t holders_of_ipus() {
     const std::vector<Lease> live = ledger_.live().take();
@@ -68,7 +68,7 @@ class JoiningTest : public LedgerFixture {
   // Whether another partition can have the IPUs.
   bool are_free(const std::vector<LeasedIpu>& ipus) {
     Lease probe = acquire("probe");
-    const bool free = ledger_.allocated(probe, ipus, {}, {}).ok();
+    const bool free = ledger_.mark_allocated(probe, ipus, {}, {}).ok();
     release(probe);
     return free;
   }
@@ -86,7 +86,7 @@ TEST_F(JoiningTest, HasThePartitionOfTheSandbox) {
   EXPECT_EQ(lease.ipus, 2U);
   EXPECT_EQ(lease.devices, ipus_);
   EXPECT_EQ(stored(lease).devices, ipus_);
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {{rail_, "roce0"}}, in_)));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {{rail_, "roce0"}}, in_)));
   EXPECT_EQ(lease.devices, ipus_);
   EXPECT_EQ(lease.ipus, 2U);
   EXPECT_EQ(lease.rails, first.rails);
@@ -110,7 +110,7 @@ TEST_F(JoiningTest, IsAsIfThereWereNoSandboxWhereNoneHasALease) {
   Lease ending = sandbox();
   begin_release(ending);
   EXPECT_EQ(join("b").origin, Origin::kOwn);
-  ASSERT_TRUE(test::succeeds(ledger_.released(ending)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(ending)));
   EXPECT_EQ(join("c").origin, Origin::kOwn);
   sandbox();
   Intent elsewhere = member("d");
@@ -160,7 +160,7 @@ TEST_F(JoiningTest, LeavesThePartitionToTheOldestThatStays) {
   EXPECT_EQ(stored(other).origin, Origin::kJoined);
   EXPECT_EQ(stored(other).devices, ipus_);
   EXPECT_FALSE(are_free(ipus_));
-  ASSERT_TRUE(test::succeeds(ledger_.released(first)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(first)));
   EXPECT_FALSE(are_free(ipus_));
 }
 
@@ -185,7 +185,7 @@ TEST_F(JoiningTest, MayBecomeTheOwnerWhileItsStartFails) {
   begin_release(lease);
   EXPECT_EQ(lease.origin, Origin::kOwn) << "so that it removes the partition";
   EXPECT_FALSE(are_free(ipus_));
-  ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   EXPECT_TRUE(are_free(ipus_));
 }
 
@@ -211,7 +211,7 @@ TEST_F(JoiningTest, IsOverOnceAndWithTheLastInEveryOrder) {
         pod[step] = stored(pod[step]);
         begin_release(pod[step]);
         EXPECT_EQ(pod[step].origin, before);
-        ASSERT_TRUE(test::succeeds(ledger_.released(pod[step])));
+        ASSERT_TRUE(test::succeeds(ledger_.finish_release(pod[step])));
         const bool is_attached = is_live(stored(pod[0]).state) || is_live(stored(pod[1]).state);
         EXPECT_EQ(ledger_.held_addresses("ens1f0").take(), is_attached ? 1U : 0U);
       }
@@ -244,7 +244,7 @@ TEST_F(JoiningTest, KeepsANamedPartitionInUse) {
   // The one that had it first is not released yet: it may still be reached from there.
   const Lease next = ledger_.acquire(other).take();
   EXPECT_EQ(ledger_.partitions().reset_duty(next).take(), ResetDuty::kOthers);
-  ASSERT_TRUE(test::succeeds(ledger_.released(first)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(first)));
   EXPECT_EQ(ledger_.partitions().reset_duty(next).take(), ResetDuty::kMine);
 }
 

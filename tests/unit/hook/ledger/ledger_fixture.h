@@ -47,7 +47,7 @@ class LedgerFixture : public testing::Test {
     Intent what = intent(container);
     if (in) what.rails.clear();  // it may need no address of its own
     Lease lease = TRY(ledger_.acquire(what));
-    const base::Status allocated = ledger_.allocated(lease, {}, {}, rails, in);
+    const base::Status allocated = ledger_.mark_allocated(lease, {}, {}, rails, in);
     if (allocated.ok()) return lease;
     release(lease);
     return allocated.error();
@@ -60,8 +60,8 @@ class LedgerFixture : public testing::Test {
     return std::move(lease).take();
   }
   void release(Lease lease) {
-    ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
-    ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
+    ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   }
   Lease stored(const Lease& lease) { return ledger_.find(lease.id).take().value(); }
   std::string address(const Lease& lease) { return netns::to_string(lease.rails.at(0).address); }

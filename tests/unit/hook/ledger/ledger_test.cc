@@ -91,29 +91,29 @@ TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
   Lease lease = acquire();
   expect_same(stored(lease), lease);
   now_ += 10;
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)},
-                                               {{ip("10.5.0.0"), 16}, {ip("fd00::1"), 128}},
-                                               {{rail_, "roce0"}})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)},
+                                                    {{ip("10.5.0.0"), 16}, {ip("fd00::1"), 128}},
+                                                    {{rail_, "roce0"}})));
   EXPECT_EQ(lease.attachment, lease.id);
   EXPECT_EQ(lease.state, LeaseState::kAllocated);
   EXPECT_EQ(lease.changed_ms, now_);
   expect_same(stored(lease), lease);
   const netns::Identity netns{4, UINT64_MAX, 0x8000000000000001};
   ASSERT_TRUE(
-      test::succeeds(ledger_.attaching(lease, {5000, UINT64_MAX, 1}, {netns, 7, UINT64_MAX})));
+      test::succeeds(ledger_.begin_attach(lease, {5000, UINT64_MAX, 1}, {netns, 7, UINT64_MAX})));
   EXPECT_EQ(lease.state, LeaseState::kAllocated);
   EXPECT_EQ(lease.netns, netns);
   expect_same(stored(lease), lease);
-  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {5001, 2, 3})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {5001, 2, 3})));
   EXPECT_EQ(lease.state, LeaseState::kRunning);
   EXPECT_EQ(lease.owner, (base::ProcessId{5001, 2, 3}));
   expect_same(stored(lease), lease);
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
   EXPECT_EQ(lease.owner, releaser_);
   expect_same(stored(lease), lease);
   ASSERT_TRUE(test::succeeds(ledger_.note_obstacle(lease, "the controller is down")));
   EXPECT_EQ(stored(lease).obstacle, "the controller is down");
-  ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   EXPECT_EQ(lease.state, LeaseState::kQuarantine);
   EXPECT_EQ(lease.quarantine_until_ms, now_ + 2000);
   EXPECT_EQ(lease.obstacle, "");
@@ -126,9 +126,9 @@ TEST_F(LedgerTest, StoresEveryChangeAsTheCallerHasIt) {
 
 TEST_F(LedgerTest, EndsALeaseWithAReasonAsFailed) {
   Lease lease = acquire();
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "no capacity")));
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "a later one")));
-  ASSERT_TRUE(test::succeeds(ledger_.released(lease)));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "no capacity")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "a later one")));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   EXPECT_EQ(stored(lease).state, LeaseState::kFailed);
   EXPECT_EQ(stored(lease).error, "no capacity");
 }
@@ -141,16 +141,16 @@ TEST_F(LedgerTest, TakesAChangeOnlyFromTheStateThatItStartsFrom) {
   };
   const Change changes[] = {
       {"allocated",
-       [&](Lease& l) { return ledger_.allocated(l, {}, {}, {}); },
+       [&](Lease& l) { return ledger_.mark_allocated(l, {}, {}, {}); },
        {LeaseState::kIntent}},
       {"attaching",
-       [&](Lease& l) { return ledger_.attaching(l, {}, {}); },
+       [&](Lease& l) { return ledger_.begin_attach(l, {}, {}); },
        {LeaseState::kAllocated}},
-      {"running", [&](Lease& l) { return ledger_.running(l, {}); }, {LeaseState::kAllocated}},
+      {"running", [&](Lease& l) { return ledger_.mark_running(l, {}); }, {LeaseState::kAllocated}},
       {"releasing",
-       [&](Lease& l) { return ledger_.releasing(l, {}, ""); },
+       [&](Lease& l) { return ledger_.begin_release(l, {}, ""); },
        {LeaseState::kIntent, LeaseState::kAllocated, LeaseState::kRunning, LeaseState::kReleasing}},
-      {"released", [&](Lease& l) { return ledger_.released(l); }, {LeaseState::kReleasing}},
+      {"released", [&](Lease& l) { return ledger_.finish_release(l); }, {LeaseState::kReleasing}},
       {"note_obstacle",
        [&](Lease& l) { return ledger_.note_obstacle(l, "x"); },
        {LeaseState::kReleasing}},
@@ -177,12 +177,13 @@ TEST_F(LedgerTest, RefusesAWriterThatReadAnOlderGeneration) {
   Lease first = acquire();
   Ledger other = open();
   Lease second = other.find(first.id).take().value();
-  ASSERT_TRUE(test::succeeds(other.allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
-  EXPECT_TRUE(test::fails(ledger_.releasing(first, releaser_, ""), Code::kBusy,
+  ASSERT_TRUE(test::succeeds(other.mark_allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
+  EXPECT_TRUE(test::fails(ledger_.begin_release(first, releaser_, ""), Code::kBusy,
                           "was changed by another process"));
   EXPECT_EQ(first.state, LeaseState::kIntent);
   expect_same(stored(second), second);
-  EXPECT_TRUE(test::fails(ledger_.allocated(first, {ipu("10.5.1.1", 1)}, {}, {}), Code::kBusy));
+  EXPECT_TRUE(
+      test::fails(ledger_.mark_allocated(first, {ipu("10.5.1.1", 1)}, {}, {}), Code::kBusy));
   expect_same(stored(second), second);
 }
 
@@ -190,29 +191,29 @@ TEST_F(LedgerTest, LetsALateReleaseNotTouchANewerLeaseOfTheContainer) {
   Lease old_lease = acquire("web");
   release(old_lease);
   const Lease new_lease = acquire("web");
-  EXPECT_FALSE(ledger_.releasing(old_lease, releaser_, "").ok());
+  EXPECT_FALSE(ledger_.begin_release(old_lease, releaser_, "").ok());
   expect_same(stored(new_lease), new_lease);
 }
 
 TEST_F(LedgerTest, GivesAnIpuToOneLeaseOnly) {
   Lease first = acquire("a");
   Lease second = acquire("b");
-  ASSERT_TRUE(
-      test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)}, {}, {})));
+  ASSERT_TRUE(test::succeeds(
+      ledger_.mark_allocated(first, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)}, {}, {})));
   EXPECT_TRUE(
-      test::fails(ledger_.allocated(second, {ipu("10.5.1.2", 0), ipu("10.5.1.1", 1)}, {}, {}),
+      test::fails(ledger_.mark_allocated(second, {ipu("10.5.1.2", 0), ipu("10.5.1.1", 1)}, {}, {}),
                   Code::kExists, "IPU 1 of 10.5.1.1, which another container holds"));
   EXPECT_EQ(second.state, LeaseState::kIntent);
   expect_same(stored(second), second);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.2", 0)}, {}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {ipu("10.5.1.2", 0)}, {}, {})));
 }
 
 TEST_F(LedgerTest, GivesAnIpuAgainAsSoonAsItsLeaseIsFree) {
   Lease first = acquire("a");
   Lease second = acquire("b");
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(first, {ipu("10.5.1.1", 0)}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(first, {ipu("10.5.1.1", 0)}, {}, {})));
   release(first);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 // The limit on the size of a file stands in for a full disk.
@@ -225,13 +226,13 @@ TEST_F(LedgerTest, LeavesTheCallersLeaseAsItIsStoredWhenTheDiskIsFull) {
   (void)::signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{static_cast<rlim_t>(log.st_size), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-  const Status full = ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {}, {});
+  const Status full = ledger_.mark_allocated(lease, {ipu("10.5.1.1", 0)}, {}, {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   (void)::signal(SIGXFSZ, SIG_DFL);
   EXPECT_FALSE(full.ok());
   EXPECT_EQ(lease.state, LeaseState::kIntent);
   expect_same(stored(lease), lease);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(lease, {ipu("10.5.1.1", 0)}, {}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 TEST_F(LedgerTest, ListsLiveLeasesOldestFirst) {
@@ -267,7 +268,7 @@ TEST_F(LedgerTest, HasNoLeaseThatNobodyMade) {
 
 TEST_F(LedgerTest, TriesAReleaseThatFailsLessAndLessOften) {
   Lease lease = allocate();
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(lease, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
   EXPECT_TRUE(is_due(lease.retry_ms, now_));
   for (const int64_t seconds : {2, 4, 8, 16, 32, 64, 128, 256, 300, 300}) {
     ASSERT_TRUE(test::succeeds(ledger_.note_obstacle(lease, "the controller is down")));
@@ -282,22 +283,22 @@ TEST_F(LedgerTest, KeepsWhereAContainerCanBeFoundAgain) {
   Intent what = intent("web");
   what.state_dir = "/run/runc/web";
   Lease lease = ledger_.acquire(what).take();
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, {}, {}, {})));
-  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {1, 2, 3}, "/docker/web")));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, {}, {}, {})));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {1, 2, 3}, "/docker/web")));
   EXPECT_EQ(stored(lease).state_dir, "/run/runc/web");
   EXPECT_EQ(stored(lease).cgroup, "/docker/web");
 }
 
 TEST_F(LedgerTest, TakesANewFirstProcessOfARunningContainerOnly) {
   Lease lease = allocate();
-  EXPECT_TRUE(test::fails(ledger_.adopted(lease, {5, 6, 7}), Code::kInternal));
-  ASSERT_TRUE(test::succeeds(ledger_.running(lease, {1, 2, 3})));
+  EXPECT_TRUE(test::fails(ledger_.adopt_process(lease, {5, 6, 7}), Code::kInternal));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {1, 2, 3})));
   const Lease before = lease;
-  ASSERT_TRUE(test::succeeds(ledger_.adopted(lease, {5, 6, 7})));
+  ASSERT_TRUE(test::succeeds(ledger_.adopt_process(lease, {5, 6, 7})));
   EXPECT_EQ(stored(lease).owner, (base::ProcessId{5, 6, 7}));
   EXPECT_EQ(stored(lease).state, LeaseState::kRunning);
   Lease old = before;
-  EXPECT_TRUE(test::fails(ledger_.adopted(old, {8, 9, 7}), Code::kBusy));
+  EXPECT_TRUE(test::fails(ledger_.adopt_process(old, {8, 9, 7}), Code::kBusy));
 }
 
 TEST_F(LedgerTest, TellsOfAllLiveLeasesInBrief) {
@@ -317,7 +318,7 @@ TEST_F(LedgerTest, CanBeReadWithoutBeingTouched) {
   Ledger copy = Ledger::open_copy(path_).take();
   EXPECT_EQ(copy.live().take().size(), 1U);
   Lease inside = copy.find(lease.id).take().value();
-  ASSERT_TRUE(test::succeeds(copy.running(inside, {1, 2, 3})));
+  ASSERT_TRUE(test::succeeds(copy.mark_running(inside, {1, 2, 3})));
   EXPECT_EQ(stored(lease).state, LeaseState::kAllocated);
 }
 

@@ -93,8 +93,8 @@ TEST_P(MigrationTest, LeavesLeasesThatCanBeReleased) {
   EXPECT_GE(live.size(), 5U);
   for (const Lease& lease : live) {
     Lease now = ledger.find(lease.id).take().value();
-    ASSERT_TRUE(test::succeeds(ledger.releasing(now, {1, 1}, "")));
-    ASSERT_TRUE(test::succeeds(ledger.released(now)));
+    ASSERT_TRUE(test::succeeds(ledger.begin_release(now, {1, 1}, "")));
+    ASSERT_TRUE(test::succeeds(ledger.finish_release(now)));
   }
   EXPECT_THAT(ledger.live().take(), IsEmpty());
   for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;

@@ -28,7 +28,7 @@ class PartitionsTest : public LedgerFixture {
   }
   void make(const PartitionRecord& record) {
     ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record)));
-    ASSERT_TRUE(test::succeeds(ledger_.partitions().ready(record)));
+    ASSERT_TRUE(test::succeeds(ledger_.partitions().mark_ready(record)));
   }
   PartitionRecord make_two_gcds() {
     PartitionRecord two = record("p0");
@@ -55,7 +55,7 @@ class PartitionsTest : public LedgerFixture {
     return ledger_.partitions().adopt(record, ipus);
   }
   void allocate(Lease& lease, std::vector<LeasedIpu> ipus) {
-    ASSERT_TRUE(test::succeeds(ledger_.allocated(lease, std::move(ipus), {}, {})));
+    ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(lease, std::move(ipus), {}, {})));
   }
 };
 
@@ -93,7 +93,7 @@ TEST_F(PartitionsTest, AreUsedOnlyWhenTheyAreReady) {
 
 TEST_F(PartitionsTest, AreReadyOnce) {
   make(record("p0"));
-  EXPECT_TRUE(test::fails(ledger_.partitions().ready(record("p0")), Code::kBusy, "p0"));
+  EXPECT_TRUE(test::fails(ledger_.partitions().mark_ready(record("p0")), Code::kBusy, "p0"));
 }
 
 TEST_F(PartitionsTest, AreKeptWarmUpToTheLimitOfTheirSize) {
@@ -163,7 +163,7 @@ TEST_F(PartitionsTest, AreCleanUntilTheyAreAllocated) {
   const Lease second = use("p0");
   EXPECT_EQ(duty(second), ResetDuty::kMine);
   EXPECT_EQ(duty(second), ResetDuty::kMine) << "until it is done";
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().reset_done(second)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_reset(second)));
   EXPECT_EQ(duty(second), ResetDuty::kNone);
 }
 
@@ -186,9 +186,9 @@ TEST_F(PartitionsTest, AreNotResetUnderOneThatUsesThemNorBeforeOneIsReleased) {
   allocate(user, {ipu("10.5.1.1", 0)});
   const Lease other = use("p0", 1);
   EXPECT_EQ(duty(other), ResetDuty::kNone) << "they use it together";
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(user, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(user, releaser_, "")));
   EXPECT_EQ(duty(other), ResetDuty::kOthers);
-  ASSERT_TRUE(test::succeeds(ledger_.released(user)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(user)));
   EXPECT_EQ(duty(other), ResetDuty::kMine);
 }
 
@@ -205,17 +205,17 @@ TEST_F(PartitionsTest, ShareTheirIpusWithinOneSharedPartitionOnly) {
   allocate(a, {ipu("10.5.1.1", 0)});
   allocate(b, {ipu("10.5.1.1", 0)});
   Lease foreign = use("other");
-  EXPECT_TRUE(test::fails(ledger_.allocated(foreign, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists,
-                          "which another container holds"));
+  EXPECT_TRUE(test::fails(ledger_.mark_allocated(foreign, {ipu("10.5.1.1", 0)}, {}, {}),
+                          Code::kExists, "which another container holds"));
   release(foreign);
   Lease exclusive = acquire("exclusive");
   EXPECT_TRUE(
-      test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
+      test::fails(ledger_.mark_allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
   release(a);
   EXPECT_TRUE(
-      test::fails(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
+      test::fails(ledger_.mark_allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {}), Code::kExists));
   release(b);
-  EXPECT_TRUE(test::succeeds(ledger_.allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {})));
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(exclusive, {ipu("10.5.1.1", 0)}, {}, {})));
 }
 
 TEST_F(PartitionsTest, AreRemovedByOneProcess) {
@@ -224,10 +224,10 @@ TEST_F(PartitionsTest, AreRemovedByOneProcess) {
   PartitionRecord theirs = mine;
   using Force = vipu::Force;
   const base::ProcessId other{4300, 7};
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().removing(mine, releaser_, Force::kNo)));
-  EXPECT_TRUE(test::fails(ledger_.partitions().removing(theirs, other, Force::kYes), Code::kBusy,
-                          "changed by another process"));
-  EXPECT_TRUE(test::succeeds(ledger_.partitions().removing(mine, other, Force::kNo)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().begin_removal(mine, releaser_, Force::kNo)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().begin_removal(theirs, other, Force::kYes),
+                          Code::kBusy, "changed by another process"));
+  EXPECT_TRUE(test::succeeds(ledger_.partitions().begin_removal(mine, other, Force::kNo)));
 }
 
 TEST_F(PartitionsTest, OfOthersAreReadyAndNobodysToHold) {
@@ -251,12 +251,12 @@ TEST_F(PartitionsTest, OfOthersAreNeverResetOrRemoved) {
   release(first);
   EXPECT_EQ(duty(use("p0")), ResetDuty::kNone);
   PartitionRecord record = ledger_.partitions().find(pool_.name, "p0").take().value();
-  const auto removing = [&] {
-    return ledger_.partitions().removing(record, releaser_, vipu::Force::kYes);
+  const auto begin_removal = [&] {
+    return ledger_.partitions().begin_removal(record, releaser_, vipu::Force::kYes);
   };
-  EXPECT_TRUE(test::fails(removing(), Code::kDenied, "was adopted"));
+  EXPECT_TRUE(test::fails(begin_removal(), Code::kDenied, "was adopted"));
   record.kind = PartitionKind::kNamed;  // as one read it that was forgotten, and adopted since
-  EXPECT_TRUE(test::fails(removing(), Code::kBusy));
+  EXPECT_TRUE(test::fails(begin_removal(), Code::kBusy));
   EXPECT_EQ(ledger_.partitions().find(pool_.name, "p0").take()->state, PartitionState::kReady);
 }
 
@@ -298,8 +298,9 @@ TEST_F(PartitionsTest, OfOthersAreNotAdoptedUnderOneThatWasRemovedByForce) {
   make(ours);
   const Lease user = use("p0");
   ours = ledger_.partitions().find(pool_.name, "p0").take().value();
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().removing(ours, releaser_, vipu::Force::kYes)));
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().removed(ours)));
+  ASSERT_TRUE(
+      test::succeeds(ledger_.partitions().begin_removal(ours, releaser_, vipu::Force::kYes)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_removal(ours)));
   EXPECT_TRUE(test::fails(adopt(foreign("p0")), Code::kBusy, "is in use by"));
   release(user);
   EXPECT_TRUE(test::succeeds(adopt(foreign("p0"))));

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 class SharingTest : public LedgerFixture {
  protected:
   void attach(Lease& lease, const netns::Identity& in) {
-    ASSERT_TRUE(test::succeeds(ledger_.attaching(lease, {5000, 1, 1}, {in, 7, 99})));
+    ASSERT_TRUE(test::succeeds(ledger_.begin_attach(lease, {5000, 1, 1}, {in, 7, 99})));
   }
   Lease attached(const std::string& container) {
     Lease lease = allocate(container);
@@ -70,7 +70,7 @@ TEST_F(SharingTest, IsOnlyForAnAttachedLeaseThatStays) {
   ++other.cookie;
   const Lease elsewhere = allocate("elsewhere", other);
   EXPECT_EQ(elsewhere.attachment, elsewhere.id);
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(first, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(first, releaser_, "")));
   const Lease late = allocate("late", in_);
   EXPECT_EQ(late.attachment, late.id);
   EXPECT_THAT(sharers(late), IsEmpty());
@@ -86,7 +86,7 @@ TEST_F(SharingTest, IsNotForALeaseOfAnEarlierBoot) {
 TEST_F(SharingTest, IsNotForAContainerThatNeedsNoInterface) {
   const Lease first = attached("a");
   Lease cards = acquire("cards");
-  ASSERT_TRUE(test::succeeds(ledger_.allocated(cards, {}, {}, {}, in_)));
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(cards, {}, {}, {}, in_)));
   EXPECT_EQ(cards.attachment, "");
   EXPECT_THAT(cards.rails, IsEmpty());
   EXPECT_THAT(sharers(first), IsEmpty());
@@ -103,7 +103,7 @@ TEST_F(SharingTest, AddsWhatIsLacking) {
   EXPECT_EQ(third.rails, second.rails);
   // The first one, which read its lease before, has them as soon as it changes it.
   ASSERT_EQ(first.rails.size(), 1U);
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(first, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(first, releaser_, "")));
   EXPECT_EQ(first.rails, second.rails);
 }
 
@@ -149,12 +149,12 @@ TEST_F(SharingTest, DoesNotEndBeforeARelease) {
   rail_.last = rail_.first;
   Lease first = attached("a");
   const Lease second = allocate("b", in_);
-  ASSERT_TRUE(test::succeeds(ledger_.releasing(first, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(first, releaser_, "")));
   EXPECT_THAT(sharers(second), IsEmpty()) << "so that the second one removes the interface";
   release(second);
   now_ += 1'000'000;
   EXPECT_FALSE(try_allocate().ok());
-  ASSERT_TRUE(test::succeeds(ledger_.released(first)));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(first)));
   now_ += 2000;
   EXPECT_TRUE(test::succeeds(try_allocate()));
 }
@@ -165,8 +165,8 @@ TEST_F(SharingTest, RefusesToAttachTheInterfacesInAnotherNamespace) {
   Lease second = allocate("b", in_);
   netns::Identity other = in_;
   ++other.inode;
-  EXPECT_TRUE(test::fails(ledger_.attaching(second, {5001, 1, 1}, {other, 8, 99}), Code::kInvalid,
-                          "was to share the network namespace"));
+  EXPECT_TRUE(test::fails(ledger_.begin_attach(second, {5001, 1, 1}, {other, 8, 99}),
+                          Code::kInvalid, "was to share the network namespace"));
   attach(second, in_);
 }
 

@@ -99,11 +99,11 @@ class LedgerTransitionsTest : public LedgerFixture {
     if (state == LeaseState::kIntent) return lease;
     const bool has_address = state == LeaseState::kAllocated || state == LeaseState::kRunning ||
                              state == LeaseState::kQuarantine;
-    if (has_address) must(ledger_.allocated(lease, {}, {}, {{rail_, "roce0"}}));
-    if (state == LeaseState::kRunning) must(ledger_.running(lease, self_));
+    if (has_address) must(ledger_.mark_allocated(lease, {}, {}, {{rail_, "roce0"}}));
+    if (state == LeaseState::kRunning) must(ledger_.mark_running(lease, self_));
     if (state == LeaseState::kAllocated || state == LeaseState::kRunning) return lease;
-    must(ledger_.releasing(lease, self_, state == LeaseState::kFailed ? "broken" : ""));
-    if (state != LeaseState::kReleasing) must(ledger_.released(lease));
+    must(ledger_.begin_release(lease, self_, state == LeaseState::kFailed ? "broken" : ""));
+    if (state != LeaseState::kReleasing) must(ledger_.finish_release(lease));
     return lease;
   }
 
@@ -112,19 +112,19 @@ class LedgerTransitionsTest : public LedgerFixture {
       case Change::kTakeWarm:
         return take_warm(lease);
       case Change::kAllocate:
-        return ledger_.allocated(lease, {}, {}, {});
+        return ledger_.mark_allocated(lease, {}, {}, {});
       case Change::kAttach:
-        return ledger_.attaching(lease, self_, {{1, 2, 3}, 4, 5});
+        return ledger_.begin_attach(lease, self_, {{1, 2, 3}, 4, 5});
       case Change::kRun:
-        return ledger_.running(lease, self_);
+        return ledger_.mark_running(lease, self_);
       case Change::kRelocate:
-        return ledger_.relocated(lease, {});
+        return ledger_.mark_relocated(lease, {});
       case Change::kRelease:
-        return ledger_.releasing(lease, self_, "");
+        return ledger_.begin_release(lease, self_, "");
       case Change::kHold:
         return ledger_.note_obstacle(lease, "the controller is down");
       default:
-        return base::Error(Code::kInternal, "made by released() and by the clock");
+        return base::Error(Code::kInternal, "made by finish_release() and by the clock");
     }
   }
 
@@ -132,8 +132,8 @@ class LedgerTransitionsTest : public LedgerFixture {
   void end(Lease lease) {
     now_ += 2000;
     if (!is_live(lease.state)) return;
-    if (lease.state != LeaseState::kReleasing) must(ledger_.releasing(lease, self_, ""));
-    must(ledger_.released(lease));
+    if (lease.state != LeaseState::kReleasing) must(ledger_.begin_release(lease, self_, ""));
+    must(ledger_.finish_release(lease));
   }
   static void must(const Status& done) { ASSERT_TRUE(test::succeeds(done)); }
 
@@ -148,7 +148,7 @@ class LedgerTransitionsTest : public LedgerFixture {
     warm.kind = PartitionKind::kWarm;
     warm.ipus = lease.ipus;
     TRY(ledger_.partitions().intend(warm));
-    TRY(ledger_.partitions().ready(warm));
+    TRY(ledger_.partitions().mark_ready(warm));
     const Ledger::Taken taken = TRY(ledger_.take_warm(lease));
     EXPECT_EQ(taken, Ledger::Taken::kYes);
     return {};
@@ -201,7 +201,7 @@ TEST_F(LedgerTransitionsTest, EndALeaseOnlyOnceItIsBeingReleased) {
   for (const LeaseState state : kStates) {
     SCOPED_TRACE(name_of(state));
     Lease lease = lease_in(state);
-    const Status ended = ledger_.released(lease);
+    const Status ended = ledger_.finish_release(lease);
     if (state == LeaseState::kReleasing) {
       EXPECT_TRUE(test::succeeds(ended));
     } else {

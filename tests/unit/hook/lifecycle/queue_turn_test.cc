@@ -187,8 +187,8 @@ TEST_F(TurnTest, OfAPartitionThatIsInUseComesWhenItIsFree) {
       base::sleep_for(milliseconds(1), patience);
     }
     ledger::Lease first = other.find(lease).take().value();
-    (void)other.releasing(first, base::current_process().take(), "");
-    (void)other.released(first);
+    (void)other.begin_release(first, base::current_process().take(), "");
+    (void)other.finish_release(first);
   });
   request.wait = milliseconds(20'000);
   EXPECT_TRUE(test::succeeds(host_.prepare("second", request)));

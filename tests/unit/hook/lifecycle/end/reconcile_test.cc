@@ -31,7 +31,7 @@ class DueTest : public testing::Test {
   }
   ledger::Lease run(const std::string& name, const base::ProcessId& owner) {
     ledger::Lease lease = host_.start(name, 4);
-    EXPECT_TRUE(test::succeeds(host_.ledger.running(lease, owner)));
+    EXPECT_TRUE(test::succeeds(host_.ledger.mark_running(lease, owner)));
     return lease;
   }
   void change(const std::string& sql) {
@@ -70,7 +70,7 @@ TEST_F(DueTest, RemovesAPartitionThatWasMadeAfterItsLeaseHadEnded) {
 
 TEST_F(DueTest, AStartGetsTheIpusOfAReleaseThatWasKilledJustBeforeItsEnd) {
   ledger::Lease dead = host_.start("dead", 16);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(dead, test::dead_process(), "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(dead, test::dead_process(), "")));
   ASSERT_TRUE(host_.controller.remove(dead.partition, vipu::Force::kYes, soon()).ok());
   ASSERT_TRUE(test::succeeds(host_.prepare("web", 16)));
   EXPECT_FALSE(ledger::is_live(host_.stored(dead).state));
@@ -133,7 +133,8 @@ TEST_F(DueTest, SaysWhatCannotBeJudgedAndLeavesIt) {
 
 TEST_F(DueTest, GoesOnWithWhatThisProcessBeganToRelease) {
   ledger::Lease lease = run("web", test::dead_process());
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, base::current_process().value(), "")));
+  ASSERT_TRUE(
+      test::succeeds(host_.ledger.begin_release(lease, base::current_process().value(), "")));
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
 }
 

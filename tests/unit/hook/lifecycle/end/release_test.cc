@@ -32,7 +32,7 @@ class ReleaseTest : public testing::Test {
   // A lease whose container runs, as process OWNER.
   ledger::Lease run(const std::string& name, const base::ProcessId& owner) {
     ledger::Lease lease = host_.start(name, 4);
-    EXPECT_TRUE(test::succeeds(host_.ledger.running(lease, owner)));
+    EXPECT_TRUE(test::succeeds(host_.ledger.mark_running(lease, owner)));
     return lease;
   }
   // As if this boot were another one than that of the lease.
@@ -102,7 +102,7 @@ TEST_F(ReleaseTest, StaysReleasingWithItsObstacleUntilItCanBeDone) {
 
 TEST_F(ReleaseTest, IsLeftToTheProcessThatDoesIt) {
   ledger::Lease lease = run("web", other_);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, other_, "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, other_, "")));
   EXPECT_TRUE(test::succeeds(released(lease)));
   EXPECT_EQ(host_.stored(lease).generation, lease.generation);
   EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
@@ -111,7 +111,7 @@ TEST_F(ReleaseTest, IsLeftToTheProcessThatDoesIt) {
 TEST_F(ReleaseTest, RefusesALeaseThatChangedMeanwhile) {
   const ledger::Lease old_lease = host_.start("web", 4);
   ledger::Lease lease = old_lease;
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(lease, other_)));
+  ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(lease, other_)));
   EXPECT_TRUE(test::fails(release(host_.env, old_lease, "", soon()), Code::kBusy));
   EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kRunning);
   EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
@@ -152,14 +152,14 @@ TEST_F(ReconcileTest, EndsAStartThatWasCutShortAsFailed) {
 
 TEST_F(ReconcileTest, ContinuesAReleaseThatWasCutShort) {
   ledger::Lease lease = run("web", other_);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, test::dead_process(), "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, test::dead_process(), "")));
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
   EXPECT_TRUE(host_.is_empty());
 }
 
 TEST_F(ReconcileTest, ContinuesWhatAProcessThatLivesOnCouldNotDo) {
   ledger::Lease lease = run("web", other_);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(lease, other_, "")));
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, other_, "")));
   ASSERT_TRUE(test::succeeds(host_.ledger.note_obstacle(lease, "the controller is down")));
   EXPECT_EQ(releases_of(host_.env, lease.pool).value(), Releases::kNone);
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
@@ -176,8 +176,8 @@ TEST_F(ReconcileTest, ReleasesWhatWasHeldBeforeTheMachineWasStartedAnew) {
 TEST_F(ReconcileTest, GoesOnAfterALeaseThatItCannotRelease) {
   ledger::Lease first = host_.start("a", 4);
   ledger::Lease second = host_.start("b", 4);
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(first, test::dead_process())));
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(second, test::dead_process())));
+  ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(first, test::dead_process())));
+  ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(second, test::dead_process())));
   host_.controller.fail_next(base::Error(Code::kInternal, "an IPU failed"));
   const Reconciled done = reconciled();
   EXPECT_EQ(done.released.size(), 1U);
@@ -191,14 +191,14 @@ TEST_F(ReconcileTest, GoesOnAfterALeaseThatItCannotRelease) {
 TEST_F(ReconcileTest, LeavesALeaseThatAnotherProcessTookOverMeanwhileToThat) {
   for (const char* name : {"a", "b"}) host_.start(name, 4);
   for (ledger::Lease& lease : host_.ledger.live().take()) {
-    ASSERT_TRUE(test::succeeds(host_.ledger.running(lease, test::dead_process())));
+    ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(lease, test::dead_process())));
   }
   std::string theirs;
   const auto controller = host_.env.controller;
   host_.env.controller = [&](const config::PoolConfig& pool) {
     for (ledger::Lease& lease : host_.ledger.live().take()) {
       if (lease.state != ledger::LeaseState::kRunning) continue;
-      EXPECT_TRUE(test::succeeds(host_.ledger.releasing(lease, other_, "")));
+      EXPECT_TRUE(test::succeeds(host_.ledger.begin_release(lease, other_, "")));
       theirs = lease.id;
     }
     return controller(pool);

@@ -82,14 +82,14 @@ TEST_F(AttachTest, ReleasesTheLeaseWhenTheStateCannotBeRead) {
 
 TEST_F(AttachTest, DoesNothingTheSecondTimeForTheSameProcess) {
   ledger::Lease lease = host_.start("web", 4);
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(lease, base::current_process().value())));
+  ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(lease, base::current_process().value())));
   EXPECT_TRUE(test::succeeds(attach(lease, state_with(str(",\"pid\":", ::getpid())))));
   EXPECT_EQ(host_.stored(lease).generation, lease.generation);
 }
 
 TEST_F(AttachTest, DoesNotTouchALeaseThatAnotherProcessRunsOn) {
   ledger::Lease lease = host_.start("web", 4);
-  ASSERT_TRUE(test::succeeds(host_.ledger.running(lease, base::current_process().value())));
+  ASSERT_TRUE(test::succeeds(host_.ledger.mark_running(lease, base::current_process().value())));
   EXPECT_TRUE(test::fails(attach(lease, state_with(str(",\"pid\":", ::getppid()))), Code::kBusy,
                           "is RUNNING and cannot be attached"));
   EXPECT_TRUE(test::fails(attach(lease, std::string()), Code::kInvalid));

@@ -118,7 +118,8 @@ TEST_F(PrepareTest, GivesTheDevicesOfTheRail) {
 
 TEST_F(PrepareTest, GetsIpusThatTheControllerGaveAwayBeforeTheLedgerHadThemBack) {
   ledger::Lease first = host_.start("first", 16);
-  ASSERT_TRUE(test::succeeds(host_.ledger.releasing(first, base::identify_process(1).take(), "")));
+  ASSERT_TRUE(
+      test::succeeds(host_.ledger.begin_release(first, base::identify_process(1).take(), "")));
   ASSERT_TRUE(test::succeeds(
       host_.controller.remove(first.partition, vipu::Force::kYes, test::HookHost::soon())));
   bool granted = false;
@@ -136,7 +137,7 @@ TEST_F(PrepareTest, GetsIpusThatTheControllerGaveAwayBeforeTheLedgerHadThemBack)
     while (!attempted && !patience.passed()) {
       base::sleep_for(std::chrono::milliseconds(1), patience);
     }
-    EXPECT_TRUE(test::succeeds(other.released(first)));
+    EXPECT_TRUE(test::succeeds(other.finish_release(first)));
   });
   EXPECT_TRUE(test::succeeds(host_.prepare("second", 16)));
   releaser.join();
@@ -150,10 +151,10 @@ TEST_F(PrepareTest, FindsWhatAnotherProcessGaveBackSinceTheControllerAnswered) {
   host_.before_create = [&] {
     if (++asked > 1) return;
     ledger::Ledger other = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
-    EXPECT_TRUE(test::succeeds(other.releasing(first, base::current_process().take(), "")));
+    EXPECT_TRUE(test::succeeds(other.begin_release(first, base::current_process().take(), "")));
     EXPECT_TRUE(test::succeeds(
         host_.controller.remove(first.partition, vipu::Force::kYes, test::HookHost::soon())));
-    EXPECT_TRUE(test::succeeds(other.released(first)));
+    EXPECT_TRUE(test::succeeds(other.finish_release(first)));
     host_.controller.fail_next(base::Error(Code::kBusy, "no free block of 16 IPUs"));
   };
   EXPECT_TRUE(test::succeeds(host_.prepare("second", 16)));
@@ -355,7 +356,7 @@ TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
 TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
   ledger::Lease holder = host_.start("a", 16);
   host_.before_create = [&] {
-    if (++creates_ == 1) (void)host_.ledger.running(holder, test::dead_process());
+    if (++creates_ == 1) (void)host_.ledger.mark_running(holder, test::dead_process());
   };
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
   EXPECT_EQ(host_.stored(holder).state, ledger::LeaseState::kQuarantine);
