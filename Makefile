@@ -175,17 +175,18 @@ $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
-# Every object depends on the flags, which change only when the command line does.
+# Every object depends on the flags, which change only when the command line does. The plus signs are for the count
+# of steps: `make -n` would take a file that it does not look at for a new one.
 $(O)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	+@mkdir -p $(@D)
+	+@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.new
+	+@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # One object alone depends on where things are installed: hook/config/paths.cc.
 $(O)/paths: FORCE
-	@mkdir -p $(@D)
-	@echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	+@mkdir -p $(@D)
+	+@echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
+	+@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
 # -fpch-preprocess is for compiler caches.
@@ -291,6 +292,7 @@ bench: all $(BENCHES:%=$(O)/bin/%) ## placement policies side by side, and the s
 	@packaging/deps.sh e2e
 	@tests/bench/bench.sh
 demo: ## install what is missing, build, run the main job on the embedded simulator (root)
+	@echo 'The first time this takes about five minutes on two processors: packages, a build, and 15 s of demo.'
 	@packaging/deps.sh build e2e
 	@$(MAKE) --no-print-directory all
 	@tests/demo/demo.sh
