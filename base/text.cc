@@ -92,4 +92,6 @@ Result<std::string> random_hex(size_t count) {
   return out;
 }
 
+std::string short_id(std::string_view id) { return std::string(id.substr(0, 12)); }
+
 }  // namespace base

@@ -65,4 +65,7 @@ Result<std::chrono::milliseconds> parse_duration(
 // COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
 Result<std::string> random_hex(size_t count);
 
+// The first 12 characters of ID, as docker shows ids.
+[[nodiscard]] std::string short_id(std::string_view id);
+
 }  // namespace base

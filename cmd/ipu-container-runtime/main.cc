@@ -58,7 +58,7 @@ Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
   hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::prepare_container(
-      env, config.value(), *request, line.container, bundle,
+      env, config.value(), *request, line.container, view, bundle,
       hook::lifecycle::state_dir_of(runtime, line.root, line.container));
 }
 

@@ -117,10 +117,11 @@ std::string rebuilt_text(const hook::lifecycle::repair::Rebuilt& done, Output ou
   }
   std::string text;
   for (const hook::ledger::Lease& lease : done.running) {
-    text += str("running: lease ", lease.id, " of container ", short_id(lease.container), "\n");
+    text +=
+        str("running: lease ", lease.id, " of container ", base::short_id(lease.container), "\n");
   }
   for (const hook::ledger::Lease& lease : done.ended) {
-    text += str("to release: lease ", lease.id, " of container ", short_id(lease.container),
+    text += str("to release: lease ", lease.id, " of container ", base::short_id(lease.container),
                 "; run 'ipuctl gc'\n");
   }
   for (const hook::ledger::PartitionRecord& record : done.partitions) {

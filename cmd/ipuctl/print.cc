@@ -59,6 +59,4 @@ std::string short_time(int64_t time_ms) {
 
 std::string age(int64_t since_ms) { return short_time(base::unix_millis() - since_ms); }
 
-std::string short_id(std::string_view id) { return std::string(id.substr(0, 12)); }
-
 }  // namespace ipuctl

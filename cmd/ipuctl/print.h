@@ -23,7 +23,4 @@ using Rows = std::vector<std::vector<std::string>>;
 // The same of the time since the unix time SINCE_MS.
 [[nodiscard]] std::string age(int64_t since_ms);
 
-// As docker cuts ids.
-[[nodiscard]] std::string short_id(std::string_view id);
-
 }  // namespace ipuctl

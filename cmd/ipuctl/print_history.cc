@@ -111,9 +111,9 @@ Json to_json(const Explanation& explanation) {
 
 std::string event_line(const hook::ledger::Event& event, Output output) {
   if (output == Output::kJson) return base::to_text(to_json(event)) + "\n";
-  const std::string whose = event.lease.empty()
-                                ? str(event.pool, "/", event.partition)
-                                : str(short_id(event.lease), " ", short_id(event.container));
+  const std::string whose =
+      event.lease.empty() ? str(event.pool, "/", event.partition)
+                          : str(base::short_id(event.lease), " ", base::short_id(event.container));
   return str(padded(str(event.number), 6), "  ", base::rfc3339(event.at_ms), "  ",
              padded(name_of(event.kind), 10), "  ", padded(whose, 25), "  ", event.text, "\n");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/ipuctl/print_lease.h"
 
+#include <map>
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -111,20 +113,22 @@ Json to_json(const hook::lifecycle::Judged& judged) {
 }
 
 Json to_json(const hook::lifecycle::end::Remains& remains) {
-  Json lists[] = {Json::array(), Json::array(), Json::array()};  // by hook::Life
+  using hook::lifecycle::Life;
+  std::map<Life, Json> lists = {
+      {Life::kRuns, Json::array()}, {Life::kEnded, Json::array()}, {Life::kUnknown, Json::array()}};
   for (const hook::lifecycle::end::RemainingLease& remaining : remains.leases) {
     Json json = to_json(remaining.judged);
     for (const auto& [name, seen] : remaining.effects) {
       json["effects"][std::string(name)] = text_of(seen);
     }
-    lists[static_cast<size_t>(remaining.judged.judgement.life)].push_back(std::move(json));
+    lists[remaining.judged.judgement.life].push_back(std::move(json));
   }
   Json partitions = Json::array();
   for (const hook::ledger::PartitionRecord& record : remains.partitions)
     partitions.push_back(record.name);
-  return {{"would_release", lists[static_cast<size_t>(hook::lifecycle::Life::kEnded)]},
-          {"would_keep", lists[static_cast<size_t>(hook::lifecycle::Life::kRuns)]},
-          {"unknown", lists[static_cast<size_t>(hook::lifecycle::Life::kUnknown)]},
+  return {{"would_release", lists[Life::kEnded]},
+          {"would_keep", lists[Life::kRuns]},
+          {"unknown", lists[Life::kUnknown]},
           {"partitions", std::move(partitions)},
           {"waiters", containers_of(remains.waiters)}};
 }
@@ -150,10 +154,10 @@ std::string leases_text(const std::vector<hook::ledger::Lease>& leases, Output o
   Rows rows = {{"LEASE", "CONTAINER", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
                 "ADDRESS", "PID", "AGE"}};
   for (const hook::ledger::Lease& lease : leases) {
-    rows.push_back({short_id(lease.id), short_id(lease.container), lease.pool, lease.partition,
-                    str(lease.gcd), std::string(name_of(lease.origin)), str(lease.ipus),
-                    std::string(name_of(lease.state)), addresses(lease), str(lease.owner.pid),
-                    age(lease.created_ms)});
+    rows.push_back({base::short_id(lease.id), base::short_id(lease.container), lease.pool,
+                    lease.partition, str(lease.gcd), std::string(name_of(lease.origin)),
+                    str(lease.ipus), std::string(name_of(lease.state)), addresses(lease),
+                    str(lease.owner.pid), age(lease.created_ms)});
   }
   return table(rows);
 }
@@ -184,7 +188,7 @@ std::string queue_text(const std::vector<Place>& queue, Output output) {
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
     json.push_back(to_json(place));
-    rows.push_back({str(place.position), waiter.resource, short_id(waiter.container),
+    rows.push_back({str(place.position), waiter.resource, base::short_id(waiter.container),
                     ipus_text(waiter.ipus), age(waiter.since_ms),
                     short_time(waiter.until_ms - base::unix_millis())});
   }

@@ -23,7 +23,7 @@ bool is_shared(const PartitionView& view) { return view.record && view.record->s
 std::string holders_text(const PartitionView& view) {
   std::vector<std::string> containers;
   for (const hook::ledger::Lease& lease : view.leases)
-    containers.push_back(short_id(lease.container));
+    containers.push_back(base::short_id(lease.container));
   return or_dash(base::join(containers, ","));
 }
 
@@ -153,8 +153,8 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
                {"auto resets", resets_text(status)}};
   for (const std::string& error : status.errors) rows.push_back({"error", error});
   for (const hook::ledger::Lease& lease : view.leases) {
-    rows.push_back({"holder", str("container ", short_id(lease.container), ", GCD ", lease.gcd,
-                                  ", lease ", short_id(lease.id))});
+    rows.push_back({"holder", str("container ", base::short_id(lease.container), ", GCD ",
+                                  lease.gcd, ", lease ", base::short_id(lease.id))});
   }
   return table(rows);
 }

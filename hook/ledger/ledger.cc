@@ -296,7 +296,7 @@ Status Ledger::pass_partition_on(Lease& lease) {
   lease.origin = Origin::kJoined;
   heir.changed_ms = lease.changed_ms;
   return record_change(*store_, heir,
-                       str("has the partition of container ", lease.container.substr(0, 12)));
+                       str("has the partition of container ", base::short_id(lease.container)));
 }
 
 Status Ledger::try_finish_release(Lease& lease) {

@@ -90,7 +90,7 @@ Result<std::optional<Lease>> Ledger::find_joinable(const Intent& intent, const s
   if (leases.back().state != LeaseState::kIntent) {
     return std::optional<Lease>(std::move(leases.back()));
   }
-  return Error(Code::kBusy, str("container ", intent.sandbox.substr(0, 12),
+  return Error(Code::kBusy, str("container ", base::short_id(intent.sandbox),
                                 ", the sandbox of the pod, is still being started"));
 }
 
@@ -131,7 +131,7 @@ Error Ledger::taken(const Lease& lease) {
   const Result<std::vector<Lease>> holders = partitions().holders(lease.pool, lease.partition);
   for (const Lease& other : holders.ok() ? holders.value() : std::vector<Lease>()) {
     if (other.gcd == lease.gcd && other.origin != Origin::kJoined)
-      holder = str("container ", other.container.substr(0, 12));
+      holder = str("container ", base::short_id(other.container));
   }
   return {Code::kBusy, str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition),
                            " is in use by ", holder, "; see 'ipuctl ps'")};

@@ -104,7 +104,7 @@ Status update_one(Database& database, std::string_view update, const PartitionRe
 std::string removing_text(const std::vector<Lease>& holders) {
   if (holders.empty()) return "REMOVING";
   std::vector<std::string> containers;
-  for (const Lease& lease : holders) containers.push_back(lease.container.substr(0, 12));
+  for (const Lease& lease : holders) containers.push_back(base::short_id(lease.container));
   return str("REMOVING by force, from ", base::join(containers, ", "));
 }
 
@@ -130,7 +130,7 @@ Status check_free(Database& database, const std::string& name, const LeasedIpu& 
   if (TRY(row.step()) == Step::kDone) return {};
   return Error(Code::kBusy, str("IPU ", ipu.device, " of ", netns::to_string(ipu.address),
                                 ", of partition ", base::quote(name), ", is held by container ",
-                                row.text(0).substr(0, 12), "; see 'ipuctl ps'"));
+                                base::short_id(row.text(0)), "; see 'ipuctl ps'"));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ std::string_view name_of(PartitionState state) {
 
 Error in_use(const std::string& name, const std::vector<Lease>& holders) {
   std::vector<std::string> containers;
-  for (const Lease& lease : holders) containers.push_back(lease.container.substr(0, 12));
+  for (const Lease& lease : holders) containers.push_back(base::short_id(lease.container));
   return {Code::kBusy, str("partition ", base::quote(name), " is in use by ",
                            base::join(containers, ", "), "; stop them first")};
 }

@@ -64,7 +64,7 @@ Status copy_readable(const std::string& from, const std::string& to,
 // What an insert that would break an invariant leaves out, and says.
 Status unless_held(const Status& inserted, const Lease& lease, std::vector<std::string>& notes) {
   if (inserted.ok() || inserted.error().code() != Code::kExists) return inserted;
-  notes.push_back(str("container ", lease.container.substr(0, 12), ", lease ", lease.id,
+  notes.push_back(str("container ", base::short_id(lease.container), ", lease ", lease.id,
                       ": left out what another one holds (", inserted.error().message(), ")"));
   return {};
 }

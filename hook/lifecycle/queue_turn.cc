@@ -26,7 +26,7 @@ std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
   const ledger::Waiter& first = ahead.front();
   const std::string ipus = first.ipus == 0 ? "" : str(" for ", first.ipus, " IPUs");
   return str(ahead.size(), ahead.size() == 1 ? " request is" : " requests are", " ahead, the first",
-             ipus, " by container ", first.container.substr(0, 12));
+             ipus, " by container ", base::short_id(first.container));
 }
 
 // "4 IPUs of 'pod64'", or "'pod64/p0'", whose size its record says.

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "netns/attach.h"
 #include "netns/internal/ipv6_settings.h"
 #include "netns/rdma.h"
 

@@ -83,7 +83,8 @@ class HookHost {
   }
   base::Status prepare(const std::string& name, const hook::request::Request& request) {
     hook::inject::Bundle bundle = make_bundle(name);
-    return hook::lifecycle::start::prepare_container(env, config, request, name, bundle);
+    return hook::lifecycle::start::prepare_container(
+        env, config, request, name, hook::oci::parse_spec(bundle.config()).take(), bundle);
   }
   // The same, which must succeed; its lease.
   hook::ledger::Lease start(const std::string& name, uint32_t ipus) {

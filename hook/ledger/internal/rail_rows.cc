@@ -20,7 +20,7 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-constexpr int64_t kQuarantineMs = 2000;                 // network.md section 8.3: at least 1 to 2 s
+constexpr int64_t kQuarantineMs = 2000;                 // caches of MACs: at least 1 to 2 s
 constexpr int64_t kDuplicateQuarantineMs = 600 * 1000;  // for somebody to look after that host
 constexpr std::string_view kColumns =
     "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"

@@ -182,7 +182,7 @@ Result<std::optional<netns::Namespace>> find_namespace(Env& env, const ledger::L
       }
     }
     if (judge(sharer, look_at_lease(env, sharer, boot)).life == Life::kEnded) continue;
-    return Error(Code::kBusy, str("container ", sharer.container.substr(0, 12),
+    return Error(Code::kBusy, str("container ", base::short_id(sharer.container),
                                   " shares the interfaces, and its network namespace cannot be"
                                   " reached from here; call 'ipuctl gc' in the host's namespaces"));
   }
@@ -244,8 +244,8 @@ Status check_reached(const ledger::Lease& lease, const std::vector<ledger::Lease
     };
     if (std::any_of(lease.rails.begin(), lease.rails.end(), reaches)) continue;
     return Error(Code::kUnsupported,
-                 str("the partition of container ", lease.container.substr(0, 12), " has moved to ",
-                     netns::to_string(ipu.address),
+                 str("the partition of container ", base::short_id(lease.container),
+                     " has moved to ", netns::to_string(ipu.address),
                      ", which none of its interfaces reaches;"
                      " start the container again"));
   }

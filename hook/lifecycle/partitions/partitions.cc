@@ -109,7 +109,7 @@ Result<std::optional<ledger::Lease>> own_lease(Env& env, const config::PoolConfi
 
 Error belongs_to(const ledger::Lease& lease) {
   return {Code::kBusy, str("partition ", base::quote(lease.partition), " is in use by ",
-                           lease.container.substr(0, 12), ", for which it was made; stop that")};
+                           base::short_id(lease.container), ", for which it was made; stop that")};
 }
 
 Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& pool,

@@ -97,8 +97,9 @@ void add_unknown(const ById& leases, const std::vector<EngineContainer>& engines
   for (const EngineContainer& container : engines) {
     if (leases.contains(container.lease) || !is_running(container, engines)) continue;
     claims.unknown.push_back(container);
-    claims.notes.push_back(str("container ", container.container.substr(0, 12), " runs with lease ",
-                               container.lease, ", of which nothing else is known; stop it"));
+    claims.notes.push_back(str("container ", base::short_id(container.container),
+                               " runs with lease ", container.lease,
+                               ", of which nothing else is known; stop it"));
   }
 }
 

@@ -25,13 +25,13 @@ using base::str;
 using Flaws = std::vector<ledger::Flaw>;
 
 std::string named(const ledger::Lease& lease) {
-  return str("lease ", lease.id, " of container ", lease.container.substr(0, 12));
+  return str("lease ", lease.id, " of container ", base::short_id(lease.container));
 }
 
 // What LEASE, whose container runs, has to have outside.
 void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
                      const Deadline& deadline, Flaws& flaws) {
-  const std::string advice = str("stop container ", lease.container.substr(0, 12));
+  const std::string advice = str("stop container ", base::short_id(lease.container));
   if (!has_partition(survey, lease.pool, lease.controller, lease.partition).value_or(true)) {
     flaws.push_back({ledger::Gravity::kError,
                      str(named(lease), ": the controller has no partition '", lease.partition, "'"),

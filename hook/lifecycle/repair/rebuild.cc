@@ -53,7 +53,7 @@ Status check_unknown(const Rebuild& rebuild, const Claims& claims) {
   if (rebuild.force || rebuild.dry_run == DryRun::kYes || claims.unknown.empty()) return {};
   const EngineContainer& one = claims.unknown.front();
   return Error(Code::kBusy,
-               str("container ", one.container.substr(0, 12), " runs with lease ", one.lease,
+               str("container ", base::short_id(one.container), " runs with lease ", one.lease,
                    ", of which nothing else is known, so others would get what it has; stop it, or"
                    " take that with --force"));
 }

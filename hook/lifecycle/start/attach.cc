@@ -59,9 +59,9 @@ Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
     if (TRY(network::if_connected(env, lease, deadline, begin)) == network::Connected::kYes)
       return {};
   }
-  return Error(Code::kBusy,
-               str("containers that share the network of container ", lease.container.substr(0, 12),
-                   " ended while it was being attached; start it again"));
+  return Error(Code::kBusy, str("containers that share the network of container ",
+                                base::short_id(lease.container),
+                                " ended while it was being attached; start it again"));
 }
 
 Status attach_from_state(Env& env, ledger::Lease& lease, const Result<oci::ContainerState>& state,

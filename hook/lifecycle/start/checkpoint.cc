@@ -69,8 +69,8 @@ Status check_checkpoint(const std::string& run_dir, const std::string& container
   if (devices.empty()) return {};
   return base::Error(
       base::Code::kUnsupported,
-      str("container ", container.substr(0, 12), " cannot be checkpointed: it has the RDMA device ",
-          base::join(devices, ", "),
+      str("container ", base::short_id(container),
+          " cannot be checkpointed: it has the RDMA device ", base::join(devices, ", "),
           ", whose memory and queue pairs CRIU cannot"
           " save; let the program save its own state, and start a new container"
           " from that"));

@@ -208,10 +208,9 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
 }
 
 Status prepare_container(Env& env, const config::Config& config, const request::Request& request,
-                         const std::string& container, inject::Bundle& bundle,
-                         const std::string& state_dir) {
-  const oci::SpecView view = TRY(oci::parse_spec(bundle.config()));
-  const Newcomer newcomer{container, bundle.path(), view.network, view.annotations, state_dir};
+                         const std::string& container, const oci::SpecView& spec,
+                         inject::Bundle& bundle, const std::string& state_dir) {
+  const Newcomer newcomer{container, bundle.path(), spec.network, spec.annotations, state_dir};
   const auto apply = [&](const plan::Plan& plan) -> Status {
     const std::string edited = TRY(oci::edit_spec(bundle.config(), plan.edit));
     return bundle.replace_config(edited);

@@ -39,10 +39,11 @@ base::Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config
                                           const request::Request& request, const Newcomer& newcomer,
                                           const Apply& apply);
 
-// The same for the container CONTAINER of BUNDLE, whose config.json is replaced; after an error it
-// is as it was.
+// The same for the container CONTAINER of BUNDLE, whose config.json says SPEC and is replaced.
+// After an error config.json is as it was.
 base::Status prepare_container(Env& env, const config::Config& config,
                                const request::Request& request, const std::string& container,
-                               inject::Bundle& bundle, const std::string& state_dir = "");
+                               const oci::SpecView& spec, inject::Bundle& bundle,
+                               const std::string& state_dir = "");
 
 }  // namespace hook::lifecycle::start

@@ -51,7 +51,7 @@ vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>&
   for (vipu::Partition& partition : survey.partitions) {
     for (const ledger::Lease& lease : leases) {
       if (lease.pool != pool || lease.partition != partition.id) continue;
-      partition.id = str("container ", lease.container.substr(0, 12));
+      partition.id = str("container ", base::short_id(lease.container));
       break;
     }
   }

@@ -127,7 +127,7 @@ class NetworkPathTest : public AttachedTest {
     inject::Bundle bundle = host_.make_bundle(
         "web", str(R"({"linux":{"namespaces":[{"type":"network","path":")", path, R"("}]}})"));
     return lifecycle::start::prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
-                                               bundle);
+                                               oci::parse_spec(bundle.config()).take(), bundle);
   }
 };
 

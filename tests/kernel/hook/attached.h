@@ -121,6 +121,7 @@ class AttachedTest : public testing::Test {
     hook::request::Request request;
     request.ipus = ipus;
     return hook::lifecycle::start::prepare_container(host_.env, host_.config, request, name,
+                                                     hook::oci::parse_spec(bundle.config()).take(),
                                                      bundle);
   }
   hook::ledger::Lease start_and_attach() {

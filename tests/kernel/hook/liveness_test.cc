@@ -62,7 +62,8 @@ class LivenessTest : public AttachedTest {
     request::Request request;
     request.ipus = 4;
     EXPECT_TRUE(test::succeeds(lifecycle::start::prepare_container(
-        host_.env, host_.config, request, "web", bundle, host_.dir / "state")));
+        host_.env, host_.config, request, "web", oci::parse_spec(bundle.config()).take(), bundle,
+        host_.dir / "state")));
     const ledger::Lease lease = host_.lease_of("web");
     EXPECT_TRUE(test::succeeds(attach(lease)));
     return host_.stored(lease);

@@ -122,7 +122,8 @@ class Worker {
     base::Result<hook::inject::Bundle> bundle = make_bundle(name);
     if (!bundle.ok()) std::abort();
     const base::Status prepared = hook::lifecycle::start::prepare_container(
-        env, setting_.config, request, name, bundle.value());
+        env, setting_.config, request, name, hook::oci::parse_spec(bundle.value().config()).take(),
+        bundle.value());
     if (prepared.ok()) {
       maybe_die();
       live(env, name);

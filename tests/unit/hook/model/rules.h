@@ -18,12 +18,12 @@ struct Rules {
   bool compares_generations = true;
   // prepare_container(): the intent is committed before the controller is asked.
   bool intends_first = true;
-  // fate_after() in hook/lifecycle/create.cc: what no answer came to may have been made.
+  // fate_after() in hook/lifecycle/start/create.cc: what no answer came to may have been made.
   bool doubts_lost_answers = true;
   // make_interfaces(): under the namespace's lock the hook looks whether the lease is still its
   // own.
   bool looks_again_under_lock = true;
-  // effects() in hook/lifecycle/effects.cc: the interface goes before the partition, which waits
+  // effects() in hook/lifecycle/end/effects.cc: the interface goes before the partition, which waits
   // for it.
   bool interface_first = true;
   // give_back(): what cannot be undone keeps the lease RELEASING.

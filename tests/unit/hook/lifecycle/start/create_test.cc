@@ -36,7 +36,8 @@ class PrepareTest : public testing::Test {
     request::Request request;
     request.ipus = ipus;
     const size_t leases = host_.live_leases();
-    Status failed = prepare_container(host_.env, host_.config, request, "web", bundle);
+    Status failed = prepare_container(host_.env, host_.config, request, "web",
+                                      oci::parse_spec(bundle.config()).take(), bundle);
     EXPECT_FALSE(failed.ok());
     EXPECT_EQ(host_.config_of("web"), before);
     host_.controller.set_unreachable(false);
@@ -252,7 +253,8 @@ TEST_F(PrepareTest, UndoesAllWhenTheBundleCannotBeReplaced) {
   ASSERT_TRUE(base::ensure_dir(host_.dir / "web/config.json", 0755).ok());
   request::Request request;
   request.ipus = 4;
-  const Status failed = prepare_container(host_.env, host_.config, request, "web", bundle);
+  const Status failed = prepare_container(host_.env, host_.config, request, "web",
+                                          oci::parse_spec(bundle.config()).take(), bundle);
   EXPECT_FALSE(failed.ok());
   EXPECT_TRUE(host_.is_empty());
 }
@@ -266,9 +268,9 @@ TEST_F(PrepareTest, RefusesAnIpuMachineThatNoRailReaches) {
 
 TEST_F(PrepareTest, RefusesTheNetworkOfTheHostBeforeItTakesAnything) {
   inject::Bundle bundle = host_.make_bundle("web", R"({"linux":{"namespaces":[{"type":"pid"}]}})");
-  EXPECT_TRUE(
-      test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web", bundle),
-                  Code::kDenied, "--net=host"));
+  EXPECT_TRUE(test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
+                                            oci::parse_spec(bundle.config()).take(), bundle),
+                          Code::kDenied, "--net=host"));
   expect_untouched();
 }
 
@@ -288,9 +290,9 @@ TEST_F(PrepareTest, RefusesARailWithoutRdmaWhereThatIsRequired) {
 
 TEST_F(PrepareTest, RefusesABrokenBundleBeforeItTakesAnything) {
   inject::Bundle bundle = host_.make_bundle("web", R"({"process":{"env":["IPU_COUNT=4")");
-  EXPECT_TRUE(
-      test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web", bundle),
-                  Code::kInvalid, "config.json"));
+  EXPECT_TRUE(test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
+                                            oci::parse_spec(bundle.config()).take(), bundle),
+                          Code::kInvalid, "config.json"));
   expect_untouched();
 }
 
@@ -337,7 +339,8 @@ class WaitTest : public PrepareTest {
  protected:
   Status start_with_wait(std::chrono::milliseconds wait) {
     inject::Bundle bundle = host_.make_bundle("web");
-    return prepare_container(host_.env, host_.config, {8, false, wait, ""}, "web", bundle);
+    return prepare_container(host_.env, host_.config, {8, false, wait, ""}, "web",
+                             oci::parse_spec(bundle.config()).take(), bundle);
   }
   int creates_ = 0;
 };
