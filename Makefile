@@ -249,7 +249,7 @@ all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, d
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
-	@tests/run.sh unit kernel e2e fault $(if $(CHECK_SECONDS),long)
+	@tests/run.sh unit packaging kernel e2e fault $(if $(CHECK_SECONDS),long)
 # Without the packages of e2e, and without the programs, but for tests that run them.
 check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit

@@ -2,41 +2,155 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing for: build, e2e (tests on a real engine), rdma (tests in a
 # virtual machine), lint.
-# Says what it installs; does nothing when all are there. As a user it prints the command to run.
+# It never removes or downgrades a package: where apt would have to, it installs nothing and names what is in
+# the way. It starts no service. If nothing is missing, it does nothing. As a user it prints the command to run.
 set -euo pipefail
 
+# PACKAGE:PROGRAM,... is not needed where other packages have brought these programs. Some of those conflict
+# with the packages of this list: docker-ce, containerd.io, make-guile, busybox.
 declare -A packages=(
-  [build]='g++ make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
+  [build]='g++ make:make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
-  [e2e]='docker.io containerd runc crun podman conmon containernetworking-plugins iptables iproute2 util-linux
-    procps busybox-static bats jq strace logrotate python3-jsonschema'
-  [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static
+  [e2e]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc crun:crun
+    podman:podman conmon:conmon containernetworking-plugins iptables iproute2 util-linux
+    procps busybox-static:busybox bats jq strace logrotate python3-jsonschema'
+  [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'
 )
+# dpkg's own variable. It is empty, except in tests.
+root=${DPKG_ROOT:-}
 
-missing=()
+die() { # MESSAGE
+  echo "deps.sh: $1" >&2
+  exit 1
+}
+
+# Joins lines by ", ".
+join_lines() { paste -sd, | sed 's/,/, /g'; }
+
+# Whether the system has all these programs. /usr/local does not count: the tests' throw-away host hides it.
+has_programs() { # PROGRAM,...
+  local names PATH=$root/usr/sbin:$root/usr/bin:$root/sbin:$root/bin
+  IFS=, read -ra names <<<"$1"
+  type -P "${names[@]}" >/dev/null
+}
+
+# Prints the items whose packages have to be installed.
+find_missing() { # PACKAGE[:PROGRAM,...]...
+  local item installed
+  # dpkg-query fails where it does not know one of the packages.
+  installed=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' "${@%%:*}" 2>/dev/null) || true
+  for item in "$@"; do
+    [[ $installed == *" ${item%%:*}:installed "* ]] ||
+      { [[ $item == *:* ]] && has_programs "${item#*:}"; } || echo "$item"
+  done
+}
+
+# Configuration files stay as the administrator has them.
+apt_install() { # OPTION|PACKAGE...
+  apt-get --no-install-recommends --no-auto-remove -o DPkg::Lock::Timeout=300 \
+    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold install "$@"
+}
+
+# Downgrades are allowed here so that apt lists them instead of failing.
+simulate() { # PACKAGE...
+  apt_install -qq --simulate --allow-downgrades "$@"
+}
+
+# Prints "remove NAME" or "downgrade NAME" for each package that apt would treat so, by its simulation.
+find_harm() { # < SIMULATION
+  local verb package old new
+  while read -r verb package old new _; do
+    case "$verb $old" in
+      Remv* | Purg*) echo "remove $package" ;;
+      # Inst NAME [OLD] (NEW ...; a new package has no OLD.
+      'Inst ['*)
+        old=${old#[}
+        ! dpkg --compare-versions "${new#(}" lt "${old%]}" || echo "downgrade $package"
+        ;;
+    esac
+  done
+}
+
+refuse() { # HARM ITEM...
+  local harm=$1 item elsewhere culprits=() programs=()
+  shift
+  for item in "$@"; do
+    [ -n "$(simulate "${item%%:*}" 2>/dev/null | find_harm)" ] || continue
+    culprits+=("${item%%:*}")
+    [[ $item != *:* ]] || programs+=("${item#*:}")
+  done
+  # It may take several packages together.
+  [ ${#culprits[@]} -gt 0 ] || culprits=("${@%%:*}")
+  elsewhere="install other packages that have the programs '${programs[*]}' (docker-ce goes with containerd.io), or"
+  die "nothing was installed: to install '${culprits[*]}', apt would $harm. Next: ${programs[*]:+$elsewhere }use another \
+machine, and run this again. If you can do without what is in the way: apt-get install ${culprits[*]}"
+}
+
+# Keeps packages from starting services: docker.io would change the host's network. The file forbids it while
+# this run, or the apt-get that it has started, holds a lock on it. If this run is killed, the file stays
+# behind: when it is asked and nobody holds the lock, it removes itself.
+forbid_services() {
+  local lock policy=$root/usr/sbin/policy-rc.d mark='Made by packaging/deps.sh of ipu-container-toolkit'
+  if [ -e "$policy" ]; then
+    # A file of the administrator decides instead. If it is another run's, that run has to end first.
+    grep -qs "$mark" "$policy" || return 0
+    flock "$policy" rm -f "$policy"
+  fi
+  temporary+=("$policy" "$policy.new")
+  # shellcheck disable=SC2016
+  printf '%s\n' '#!/bin/sh' "# $mark" 'exec flock --nonblock --conflict-exit-code 101 "$0" rm -f "$0"' >"$policy.new"
+  chmod 0755 "$policy.new"
+  exec {lock}<"$policy.new"
+  flock "$lock"
+  mv "$policy.new" "$policy"
+}
+
+items=()
 for group in "$@"; do
   [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, e2e, rdma or lint" >&2; exit 2; }
-  for package in ${packages[$group]}; do
-    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
-  done
+  read -rd '' -a more <<<"${packages[$group]}" || true
+  items+=("${more[@]}")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+[ ${#items[@]} -gt 0 ] || exit 0
+mapfile -t items < <(find_missing "${items[@]}" | sort -u)
+[ ${#items[@]} -gt 0 ] || exit 0
+missing=("${items[@]%%:*}")
+[ "$(id -u)" -eq 0 ] || die "these packages are missing: ${missing[*]}. To install them, run as root: $0 $*"
 
-if [ "$(id -u)" -ne 0 ]; then
-  echo "missing packages; as root: apt-get install ${missing[*]}" >&2
-  exit 1
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+quiet=()
+[ -t 1 ] || quiet=(-qq)
+advice="fix what apt reports above (often the network, the proxy or /etc/apt/sources.list), and run this again"
+
+stale=''
+apt-get "${quiet[@]}" -o APT::Update::Error-Mode=any update || stale="'apt-get update' failed, and "
+simulation=$(simulate "${missing[@]}") || die "${stale}apt cannot install '${missing[*]}': $advice"
+harm=$(find_harm <<<"$simulation" | sort | join_lines)
+[ -z "$harm" ] || refuse "$harm" "${items[@]}"
+[ -z "$stale" ] || echo "deps.sh: 'apt-get update' failed: it goes on with the package lists from before" >&2
+
+# With --print-uris apt-get says the sizes and installs nothing.
+sizes=$(apt_install --print-uris "${missing[@]}" | sed -n 's/^Need to get \(.*\) of archives\.$/\1 to download/p
+  s/^After this operation, \(.*\) of additional disk space will be used\.$/\1 on disk/p' | join_lines) || true
+echo "deps.sh: installing $(grep -c '^Inst ' <<<"$simulation") packages${sizes:+ ($sizes)}: ${missing[*]} and what they need"
+
+temporary=("$(mktemp)")
+trap 'rm -f "${temporary[@]}"' EXIT
+# With these traps, bash waits for apt-get before it exits.
+trap 'exit 130' INT
+trap 'exit 143' HUP TERM
+forbid_services
+if [ -t 1 ]; then
+  apt_install --yes --no-remove "${missing[@]}" || true
+else
+  apt_install -qq --yes --no-remove "${missing[@]}" >"${temporary[0]}" 2>&1 || tail -n 30 "${temporary[0]}" >&2
 fi
-echo "installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-# A package that is started when installed would touch the host's network: docker.io must not be.
-policy=/usr/sbin/policy-rc.d
-if [ ! -e "$policy" ]; then
-  printf '#!/bin/sh\nexit 101\n' >"$policy"
-  chmod 0755 "$policy"
-  trap 'rm -f "$policy"' EXIT
-fi
-apt-get -qq update
-apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
+# Not apt-get's exit status: it fails because of other broken packages, and may succeed when interrupted.
+mapfile -t items < <(find_missing "${items[@]}")
+[ ${#items[@]} -eq 0 ] || die "could not install '${items[*]%%:*}': $advice"
+[[ " ${missing[*]} " != *' docker.io '* ]] ||
+  echo "deps.sh: dockerd and containerd were not started. The next boot starts them, unless you run:" \
+    "systemctl disable docker.socket docker.service containerd.service"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, kernel, e2e, fault; what takes
+# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, fault; what takes
 # longer: storm, model, sanitizers, all-faults; or long, which is all of these.
 # Without --built it first installs what is missing and builds. What can run side by side does: TEST_JOBS=N
 # programs and files of tests at a time, one a processor if not said. TEST=PATTERN selects tests: a --gtest_filter for unit
@@ -28,7 +28,7 @@ FIRST=(fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_r
 LONG=(storm model sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {unit|kernel|e2e|fault|storm|model|sanitizers|all-faults|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {unit|packaging|kernel|e2e|fault|storm|model|sanitizers|all-faults|long}...' >&2
   exit 2
 }
 
@@ -40,6 +40,7 @@ jobs_of() { # GROUP
     # unit/base is the program unit-base.
     unit | kernel) make --no-print-directory -s O="$O" list-tests | sed -n "s|^$1-|$1/|p" ;;
     e2e) find tests/e2e -name '*.bats' -printf 'e2e/%f\n' | sed 's/\.bats$//' ;;
+    packaging) echo packaging/deps ;;
     fault) echo fault/quick ;;
     *) echo "$1/all" ;;
   esac
@@ -69,11 +70,12 @@ needed() { # GROUP
 
 run_job() { # GROUP NAME
   case $1 in
-    e2e | *fault* | storm)
+    packaging | e2e | *fault* | storm)
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
     model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
+    packaging) BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
     e2e) run_bats "tests/e2e/$2.bats" ;;
     # Beside others; alone it has a host for each processor.
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
@@ -208,7 +210,7 @@ beside=()
 after=()
 for group in "$@"; do
   case $group in
-    unit | kernel | e2e | fault) beside+=("$group") ;;
+    unit | packaging | kernel | e2e | fault) beside+=("$group") ;;
     storm | model | sanitizers | all-faults) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
