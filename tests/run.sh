@@ -134,7 +134,7 @@ times() { # JOB < OUTPUT
 
 # Lines "JOB: NAME".
 failures() { # JOB < OUTPUT
-  sed -En -e '/^not ok /s/ in [0-9]+ms$//' -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
+  sed -En -e '/^not ok /s/ in [0-9]+ms( #.*)?$/\1/' -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
 }
 
 # ---- the queue -----------------------------------------------------------------------------------------

@@ -191,11 +191,10 @@ hook_entries() { # LOW-LEVEL
 # ---- line 17 ----
 
 # What an image puts in the way leads out of it; nothing out there changes.
-symlinks() { # LOW-LEVEL
+symlinks() { # LOW-LEVEL "PLACE TARGET"...
   local link before
   LOW_LEVEL=$1
-  for link in 'etc /run/victim' 'etc/ipuof.conf.d ../../../../run/victim' 'run /run/victim' 'run/ipu /run/victim' \
-    'run/ipu/lease.json /run/victim/file' 'etc/ipuof.conf.d/ipuof.conf ../../../run/victim/file' 'etc/ipuof.conf.d loop'; do
+  for link in "${@:2}"; do
     # shellcheck disable=SC2016
     in_host sh -c '
       rm -rf /run/victim /run/rootfs
@@ -214,8 +213,13 @@ symlinks() { # LOW-LEVEL
   done
 }
 
-@test "line 17, runc: links in the image at the paths of our files lead nowhere" { symlinks runc; }
-@test "line 17, crun: links in the image at the paths of our files lead nowhere" { symlinks crun; }
+FOLDERS=('etc /run/victim' 'etc/ipuof.conf.d ../../../../run/victim' 'run /run/victim' 'run/ipu /run/victim')
+FILES=('run/ipu/lease.json /run/victim/file' 'etc/ipuof.conf.d/ipuof.conf ../../../run/victim/file' 'etc/ipuof.conf.d loop')
+
+@test "line 17, runc: links in the image at the folders of our files lead nowhere" { symlinks runc "${FOLDERS[@]}"; }
+@test "line 17, crun: links in the image at the folders of our files lead nowhere" { symlinks crun "${FOLDERS[@]}"; }
+@test "line 17, runc: links in the image at our files lead nowhere" { symlinks runc "${FILES[@]}"; }
+@test "line 17, crun: links in the image at our files lead nowhere" { symlinks crun "${FILES[@]}"; }
 
 # ---- line 21: see conformance_passing.bats for a hook that is killed ----
 
