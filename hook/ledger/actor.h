@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who changes the ledger, for its history: this process.
+// The actor that the history records for each change: this process.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@ namespace hook::ledger {
 
 struct Actor {
   uid_t uid = 0;
-  std::optional<uint32_t> loginuid;  // who logged in, also after sudo; unset: a service
+  std::optional<uint32_t> loginuid;  // the user who logged in, also after sudo; unset: a service
   std::string program;               // absolute path
 };
 
-// Looked up once a process.
+// Returns the actor, which is looked up once per process.
 [[nodiscard]] const Actor& current_actor();
 
 }  // namespace hook::ledger

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a ledger is whole: the database by itself, without the world that it speaks of.
+// Checks whether a ledger's database is consistent in itself. Nothing outside it is examined.
 #pragma once
 
 #include <string>
@@ -11,24 +11,25 @@
 namespace hook::ledger {
 
 enum class Gravity {
-  kNote,   // nothing need be done
-  kError,  // the ledger and the world, or the ledger and itself, do not agree
+  kNote,   // no action is needed
+  kError,  // the ledger contradicts itself or the outside world
 };
 [[nodiscard]] std::string_view name_of(Gravity gravity);  // "note", "error"
 
-// What is not as it should be.
+// One inconsistency.
 struct Flaw {
   Gravity gravity = Gravity::kError;
   std::string says;    // "lease 0123...: RUNNING without a network namespace"
   std::string advice;  // what to do: "run 'ipuctl gc'"; may be empty
 };
 
-// The flaws of the ledger at PATH, none if it is whole. It is opened only to be read, and neither
-// made nor migrated; others may change it meanwhile. kNotFound if there is none. That it cannot be
-// read because it is damaged is a flaw; because it is busy, denied or memory is short, an error.
+// Returns the flaws of the ledger at PATH, none if it is whole. Opens it only to read, and neither
+// creates nor migrates it; other processes may change it meanwhile. Fails with kNotFound if there
+// is no ledger. A ledger too damaged to be read is a flaw. A ledger that is locked or not permitted
+// to be read, or a lack of memory, is an error.
 base::Result<std::vector<Flaw>> check_ledger(const std::string& path);
 
-// kUnsupported if the schema of the ledger at PATH is newer than this program's.
+// Fails with kUnsupported if the schema of the ledger at PATH is newer than this program's.
 base::Status check_known(const std::string& path);
 
 }  // namespace hook::ledger

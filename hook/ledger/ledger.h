@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger: which container holds which partition, IPUs and addresses on this host. SQLite on the
-// local disk, opened by each process for itself.
+// The ledger records which container holds which partition, IPUs and addresses on this host. It is
+// an SQLite database on the local disk, which each process opens for itself.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ namespace sqlite {
 class Transaction;
 }
 
-// A partition that was made ahead, by its name. Without a GCD its only one is meant.
+// A partition that was made in advance. Without a GCD, its only one is meant.
 struct NamedPartition {
   std::string name;
   std::optional<uint32_t> gcd;
@@ -38,20 +38,20 @@ struct Intent {
   std::string bundle;
   std::string tenant;
   config::PoolConfig pool;
-  // That must have an address left; none for a container that is to share another's interfaces. Not
-  // looked at where a sandbox is joined.
+  // The rails that must have a free address; none for a container that will share another's
+  // interfaces. Not checked if the lease joins a sandbox.
   std::vector<config::RailConfig> rails;
-  uint32_t ipus = 0;  // of a new partition; of a named one its record says it
+  uint32_t ipus = 0;  // size of a new partition; a named one's is in its record
   base::ProcessId owner;
   std::optional<NamedPartition> named = {};  // unset: a new partition
-  // The container, sandbox of a pod, whose lease is to be joined; empty: none. Without such a
-  // lease, or where NAMED is something else than its partition, it is as if it was not named.
+  // The container (a pod's sandbox) whose lease is to be joined; empty: none. Ignored if it has no
+  // such lease, or if NAMED is not the partition of that lease.
   std::string sandbox = {};
-  std::chrono::milliseconds history = config::kDefaultHistory;  // what ended before is forgotten
-  std::string state_dir = {};  // of the container, at its low-level runtime; empty: not known
+  std::chrono::milliseconds history = config::kDefaultHistory;  // how long ended leases are kept
+  std::string state_dir = {};  // the container's directory at its low-level runtime; empty: unknown
 };
 
-// A VF or SF of the host that can be given to a container now.
+// A VF or SF of the host that a container can get now.
 struct HostFunction {
   std::string interface;
   netns::MacAddress mac;
@@ -61,94 +61,86 @@ struct HostFunction {
 // What a lease needs of one rail.
 struct RailRequest {
   config::RailConfig rail;
-  std::string interface;                     // in the container
-  std::vector<HostFunction> functions = {};  // of a rail with functions: those that are there
+  std::string interface;                     // its name in the container
+  std::vector<HostFunction> functions = {};  // those present, on a rail with functions
 };
 
-// The network namespace that a lease is attached in.
+// The network namespace in which a lease is attached.
 struct AttachedNamespace {
   netns::Identity identity;
-  int32_t id = -1;           // by which the host's namespace knows it
-  uint64_t host_cookie = 0;  // of the host's namespace
+  int32_t id = -1;           // its id in the host's namespace
+  uint64_t host_cookie = 0;  // cookie of the host's namespace
 };
 
-// Every change is one durable transaction, and either wholly done or not at all. The database
-// itself refuses a partition, an IPU, an address or a MAC that another live lease holds (kExists).
+// Every change is one durable transaction, done wholly or not at all. The database refuses a
+// partition, an IPU, an address or a MAC that another live lease holds (kExists).
 class Ledger {
  public:
   Ledger(Ledger&&) noexcept;
   Ledger& operator=(Ledger&&) noexcept;
   ~Ledger();
 
-  // The ledger at PATH, made with its directory if absent (0700). kUnsupported if a newer version
-  // of the product wrote it that this one must not write after. kInternal, with what to do, if it
-  // is damaged, as far as that is seen by opening it.
+  // Opens the ledger at PATH; creates it and its directory (0700) if absent. Fails with
+  // kUnsupported if a newer version of the product wrote it and this one must not write to it.
+  // Fails with kInternal, with what to do, if opening it shows damage.
   static base::Result<Ledger> open(const std::string& path,
                                    base::WallClock now = base::unix_millis);
 
-  // What the ledger at PATH says now, in memory: whatever is done to it changes no file. An absent
-  // one is empty.
+  // Opens a copy in memory: changes reach no file. The copy of an absent ledger is empty.
   static base::Result<Ledger> open_copy(const std::string& path);
 
-  // A new lease in state INTENT. kBusy when the disk has no reserve for its release, when a rail
-  // has no free address, with who holds them, or when another lease has the GCD of the named
-  // partition, or the sandbox is still being started; kNotFound if there is no such partition;
-  // kInvalid if it has no such GCD. One that joined a sandbox has its partition, and its IPUs, from
-  // here on.
+  // Creates a lease in state INTENT. One that joins a sandbox has its partition and IPUs from here
+  // on. Fails with kBusy if the disk has no reserve for the release, a rail has no free address
+  // (the error names the holders), another lease has the named GCD, or the sandbox is still being
+  // started; with kNotFound if there is no such partition, kInvalid if it has no such GCD.
   base::Result<Lease> acquire(const Intent& intent);
 
-  // The changes below take the lease as it was read last and bring it up to date on success. kBusy
-  // if somebody changed it since: read it again and decide anew. kInternal if the table of
-  // transitions.h has no such change from its state.
+  // These changes take the lease as last read and update it on success. They fail with kBusy if it
+  // has changed since (read it and decide anew), kInternal if transitions.h has no such change.
 
-  // Still INTENT, but with a warm partition of its size instead of the one that it was to make, if
-  // there is one. The partition is the lease's own from here on.
+  // Stays INTENT; takes a warm partition of its size, if any, as its own instead of making one.
   enum class Taken { kYes, kNone };
   base::Result<Taken> take_warm(Lease& lease);
-  // INTENT -> ALLOCATED with the IPUs that the controller granted, and one address, or function,
-  // for each of RAILS. IN is the network namespace that the container is to share, if it is known
-  // already: where a lease that is not being released is attached there, its interfaces are shared,
-  // and only what they lack is added. A lease that joined another has that one's IPUs, and not
-  // DEVICES. kBusy names the rail that has nothing left, and its holders.
+  // Changes INTENT to ALLOCATED, with the granted IPUs (DEVICES; a lease that joined another has
+  // that one's) and an address or function on each of RAILS. If IN, the namespace that the
+  // container will share, has a lease that is not being released, shares its interfaces and adds
+  // only what they lack. Fails with kBusy if a rail has nothing left; names it and its holders.
   base::Status mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
                               std::vector<netns::Prefix> prohibited,
                               const std::vector<RailRequest>& rails,
                               const std::optional<netns::Identity>& in = std::nullopt);
-  // Still ALLOCATED, but held by OWNER, which is about to attach the container's namespace.
-  // kInvalid if the lease shares interfaces that are in another one.
+  // Stays ALLOCATED, held by OWNER, which is about to attach the container's namespace. Fails with
+  // kInvalid if the lease shares interfaces that are in another namespace.
   base::Status begin_attach(Lease& lease, const base::ProcessId& owner,
                             const AttachedNamespace& netns);
-  // ALLOCATED -> RUNNING: the container's first process, in this cgroup, holds the lease.
+  // Changes ALLOCATED to RUNNING, held by the container's first process, in this cgroup.
   base::Status mark_running(Lease& lease, const base::ProcessId& init,
                             const std::string& cgroup = "");
-  // Still RUNNING, but INIT is the container's first process now.
+  // Stays RUNNING, held by INIT, the container's new first process.
   base::Status adopt_process(Lease& lease, const base::ProcessId& init);
-  // Still RUNNING, but the controller has moved its IPUs. A lease that joined another's has no rows
-  // of its own to change.
+  // Stays RUNNING; stores the new place of its IPUs. A joined lease has no rows of its own.
   base::Status mark_relocated(Lease& lease, std::vector<LeasedIpu> devices);
-  // Any live state -> RELEASING, held by OWNER. ERROR is the reason if the container never ran. A
-  // partition that others joined becomes the partition of one of them, and this lease a joined one.
+  // Changes any live state to RELEASING, held by OWNER. ERROR: why the container never ran; may be
+  // empty. If other leases joined the partition, it passes to one of them; this one becomes joined.
   base::Status begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error);
-  // RELEASING -> QUARANTINE, or FREE if it had no address, or FAILED if it has an error. Its IPUs
-  // and its partition's name are free now; the addresses of its interfaces, if no other live lease
-  // shares them, after a quarantine of two seconds, or of ten minutes where another host answered
-  // for one.
+  // Changes RELEASING to QUARANTINE (FREE without an address, FAILED with an error). Its IPUs and
+  // partition name are free now; unshared addresses in 2 s, or 10 min if another host answered.
   base::Status finish_release(Lease& lease);
-  // What stands in the way of a release, after an attempt that failed. It stays RELEASING, held by
-  // nobody: whoever comes next may go on, however long this process lives.
+  // Records what blocked a release. The lease stays RELEASING; any process may continue the
+  // release.
   base::Status note_obstacle(Lease& lease, const std::string& obstacle);
 
-  // Another host, with this MAC, answers for the address that the lease has on INTERFACE. The lease
-  // itself does not change by it, so that no writer loses. kBusy if the address is not held any
-  // more; kNotFound if the lease has no such interface.
+  // Records that another host, with MAC, answers for the address on INTERFACE. LEASE is unchanged,
+  // so no writer fails. Fails with kBusy if the address is not held, kNotFound if it does not
+  // exist.
   base::Status note_duplicate(const Lease& lease, const std::string& interface,
                               const netns::MacAddress& mac);
 
-  // The other live leases that share LEASE's interfaces and are not being released, oldest first.
+  // Returns other live leases with LEASE's interfaces that are not being released, oldest first.
   base::Result<std::vector<Lease>> sharers(const Lease& lease);
-  // How many addresses are held on the rail with this parent.
+  // Returns how many addresses are held on the rail with this parent.
   base::Result<uint32_t> held_addresses(const std::string& parent);
-  // Of the rail's range: free now, held, in quarantine.
+  // The number of addresses in a rail's range, by state.
   struct RailUse {
     uint32_t free = 0;
     uint32_t held = 0;
@@ -157,16 +149,15 @@ class Ledger {
   base::Result<RailUse> use_of(const config::RailConfig& rail);
 
   base::Result<std::optional<Lease>> find(const std::string& id);
-  // The one lease whose id, or whose container's id, is or starts with TEXT; live ones first.
-  // kNotFound if there is none; kInvalid if TEXT is short of telling one from another; a whole
-  // name always does.
+  // Returns the lease whose id or container's id starts with TEXT; prefers live, then newer ones.
+  // Fails with kNotFound if there is none, kInvalid if TEXT is ambiguous; a whole id never is.
   base::Result<Lease> get(const std::string& text);
-  // All leases that hold something, oldest first; and the same in brief.
+  // Return all leases that hold something, oldest first: whole, and in brief.
   base::Result<std::vector<Lease>> live();
   base::Result<std::vector<LeaseHold>> holds();
-  // All leases of the container with this whole id, oldest first.
+  // Returns all leases of the container with this complete id, oldest first.
   base::Result<std::vector<Lease>> leases_of(const std::string& container);
-  // All that the ledger has, as one JSON object: see ipuctl(8).
+  // Returns the whole ledger as one JSON object: see ipuctl(8).
   base::Result<std::string> dump();
 
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
@@ -176,7 +167,7 @@ class Ledger {
   void note(const std::string& lease, EventKind kind, std::string_view text) {
     events().note(lease, kind, text);
   }
-  // A number that differs from the last one if another process wrote to the ledger in between.
+  // Returns a number that changes when another process has written to the ledger.
   base::Result<int64_t> data_version();
 
  private:
@@ -188,16 +179,16 @@ class Ledger {
   base::Status choose_partition(const Intent& intent, Lease& lease);
   base::Error taken(const Lease& lease);
 
-  // LEASE as it is stored, in the state that CHANGE leads to, with its next generation and the time
-  // of the change; what other leases changed of it is in there. Inside a transaction of the caller.
+  // Returns LEASE as stored, with what other leases changed in it, in the state after CHANGE, with
+  // its next generation and the time of the change. Runs inside the caller's transaction.
   base::Result<Lease> begin_change(const Lease& lease, Change change);
-  // Writes AFTER in place of LEASE, and commits. LEASE is AFTER only then. EVENT empty: no history.
+  // Writes AFTER and commits; only then sets LEASE to AFTER. An empty EVENT leaves no history.
   base::Status commit(sqlite::Transaction& transaction, Lease& lease, Lease after,
                       std::string_view event);
   base::Status take_rails(Lease& lease, const std::vector<RailRequest>& rails,
                           const std::optional<netns::Identity>& in);
   base::Status pass_partition_on(Lease& lease);
-  // The transactions of begin_release() and so on.
+  // One transaction each, for the public changes that release.
   base::Status try_begin_release(Lease& lease, const base::ProcessId& owner,
                                  const std::string& error);
   base::Status try_finish_release(Lease& lease);

@@ -22,11 +22,11 @@ struct Store;
 enum class PartitionKind {
   kNamed,    // made by an operator
   kWarm,     // made in advance for a container
-  kForeign,  // somebody else's, who alone resets and removes it. Always READY. Programs that do not
-             // know this kind fail to read its row, and so leave the partition alone
+  kForeign,  // made by somebody else, who alone resets and removes it; always READY. Programs that
+             // do not know this kind fail to read its row, and so leave the partition alone
 };
-// INTENT: being made. READY: there. REMOVING: being removed. INTENT and REMOVING are held by the
-// life of a process; without it they are left over.
+// INTENT: being made. READY: usable. REMOVING: being removed. The life of a process holds INTENT
+// and REMOVING; when it ends, the partition is a leftover.
 enum class PartitionState { kIntent, kReady, kRemoving };
 
 [[nodiscard]] std::string_view name_of(PartitionKind kind);
@@ -42,70 +42,71 @@ struct PartitionRecord {
   uint32_t gcds = 1;
   bool shared = false;  // several containers may have the same GCD
   bool reconfigurable = false;
-  bool dirty = false;    // a container had it since it was made or reset
-  std::string resetter;  // the lease that is resetting it; empty: none
+  bool dirty = false;    // a container has had it since it was made or reset
+  std::string resetter;  // lease that is resetting it; empty: none
   base::ProcessId owner;
   std::string boot_id;
   int64_t created_ms = 0;
-  uint32_t attempts = 0;  // at its removal, that failed
-  int64_t retry_ms = 0;   // unix time before which no start tries its removal again
+  uint32_t attempts = 0;  // failed attempts at the removal
+  int64_t retry_ms = 0;   // unix time before which no start tries the removal again
 };
 
-// Whose task it is to reset a partition before a container gets it.
+// Who must reset a partition before a container gets it.
 enum class ResetDuty {
-  kNone,    // it is clean, reconfigurable, or in use
-  kMine,    // this lease's
-  kOthers,  // another lease is at it, or is not released yet: ask again
+  kNone,    // nobody: it is clean, reconfigurable, or in use
+  kMine,    // this lease
+  kOthers,  // another lease, which is resetting it or not released yet: ask again
 };
 
-// That the partition cannot be changed while HOLDERS have it: kBusy with their containers.
+// Returns kBusy: the partition cannot be changed while HOLDERS have it. Names their containers.
 [[nodiscard]] base::Error in_use(const std::string& name, const std::vector<Lease>& holders);
 
 class Partitions {
  public:
   explicit Partitions(Store& store) : store_(store) {}
 
-  // A new record in state INTENT. kExists if the name is taken in the pool.
+  // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool.
   base::Status intend(const PartitionRecord& record);
-  // The same for a warm one, unless there are LIMIT of its pool and size already.
+  // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already
+  // (kNo).
   enum class Room { kYes, kNo };
   base::Result<Room> intend_warm(const PartitionRecord& record, uint32_t limit);
-  // A new record of a FOREIGN partition, which has these IPUs; it is READY. kExists if its name is
-  // taken in the pool, or in another one of the same controller; kBusy if a container has an IPU of
-  // it, or another partition of its name.
+  // Adds a READY record of a FOREIGN partition, which has these IPUs. Fails with kExists if its
+  // name is taken in the pool or in another pool of the same controller. Fails with kBusy if a
+  // container has one of its IPUs, or another partition of the same name.
   base::Status adopt(const PartitionRecord& record, const std::vector<LeasedIpu>& ipus);
-  // The record of a FOREIGN partition is gone, and nothing else has changed. kBusy while a live
-  // lease has it, which names the containers.
+  // Removes the record of a FOREIGN partition and changes nothing else. Fails with kBusy while a
+  // live lease has the partition; the error names the containers.
   base::Status forget(const PartitionRecord& record);
-  // INTENT -> READY.
+  // Changes INTENT to READY.
   base::Status mark_ready(const PartitionRecord& record);
-  // Any state -> REMOVING, held by OWNER. kDenied for a FOREIGN one. kBusy while a live lease has
-  // it, which names the containers; with FORCE also then. kBusy as well if another process changed
-  // it meanwhile.
+  // Changes any state to REMOVING, held by OWNER. Fails with kDenied for a FOREIGN partition.
+  // Without FORCE, fails with kBusy while a live lease has the partition; the error names the
+  // containers. Also fails with kBusy if another process changed the record meanwhile.
   base::Status begin_removal(PartitionRecord& record, const base::ProcessId& owner,
                              vipu::Force force);
   base::Status finish_removal(const PartitionRecord& record);
-  // An attempt at its removal failed: it is left over, held by nobody.
+  // Records that a removal failed. The partition is then a leftover that no process holds.
   base::Status note_failure(const PartitionRecord& record);
-  // REMOVING -> READY: it is still there, and stays.
+  // Changes REMOVING to READY: the partition is still there, and stays.
   base::Status cancel_removal(const PartitionRecord& record);
 
   base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
                                                     const std::string& name);
-  base::Result<std::vector<PartitionRecord>> all();  // by pool and age
-  // The live leases of the partition.
+  base::Result<std::vector<PartitionRecord>> all();  // sorted by pool and age
+  // Returns the live leases of the partition.
   base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);
 
-  // Those that leases had for themselves which have ended since: their names are random and given
-  // once, so that whatever is called so is ours. Only pool, source and name are set.
+  // Returns the partitions that ended leases had for themselves. Their names are random and used
+  // once, so any partition of that name is ours. Sets only pool, source and name.
   base::Result<std::vector<PartitionRecord>> of_ended_leases();
 
-  // Whether LEASE, which is in state INTENT, has to reset its partition first. Asked again until it
-  // is kNone or kMine.
+  // Returns who must reset the partition of LEASE, which is in state INTENT. The caller asks again
+  // while the answer is kOthers.
   base::Result<ResetDuty> reset_duty(const Lease& lease);
-  // The reset that was LEASE's to do is done.
+  // Records that LEASE has done the reset that it had to do.
   base::Status finish_reset(const Lease& lease);
-  // The same for one that no container has.
+  // Records the reset of a partition that no container has.
   base::Status mark_reset(const PartitionRecord& record);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for IPUs, in order of arrival.
+// The queue of requests that wait for IPUs, in order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace hook::ledger {
 struct Store;
 
 struct Waiter {
-  int64_t ticket = 0;    // given by enter(): grows, and is never given twice
+  int64_t ticket = 0;    // from enter(): increases and is never reused
   std::string resource;  // a pool's name, or "pool/partition"
   std::string container;
   uint32_t ipus = 0;
-  base::ProcessId owner;  // a waiter whose process ended waits no longer
+  base::ProcessId owner;  // the place is void once this process has ended
   std::string boot_id;
   int64_t since_ms = 0;  // unix time
   int64_t until_ms = 0;
@@ -28,11 +28,11 @@ class Queue {
  public:
   explicit Queue(Store& store) : store_(store) {}
 
-  // Puts WAITER last; its ticket.
+  // Adds WAITER at the end and returns its ticket.
   base::Result<int64_t> enter(const Waiter& waiter);
-  // Also when there is no such ticket any more.
+  // Removes the waiter. Succeeds also if the ticket does not exist any more.
   base::Status leave(int64_t ticket);
-  // Of all resources, in order of arrival; also those whose process ended.
+  // Returns the waiters for all resources in order of arrival, including those whose process ended.
   base::Result<std::vector<Waiter>> list();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repair of a damaged ledger: the only way to read one that SQLite refuses, and to put another
-// one in its place. Which leases and partitions the new one has, the caller decides.
+// The repair of a damaged ledger. Only this class reads a ledger that SQLite refuses and puts
+// another one in its place. The caller decides which leases and partitions the new ledger has.
 #pragma once
 
 #include <memory>
@@ -13,47 +13,49 @@
 
 namespace hook::ledger {
 
-// What can still be read of a damaged ledger.
+// What is still readable in a damaged ledger.
 struct Salvaged {
   std::vector<Lease> leases;  // live ones
   std::vector<PartitionRecord> partitions;
   std::vector<std::string> notes;  // one line each, for people
 };
 
-// No double grant: a Gate keeps others from opening the ledger meanwhile. A WritersFence holds
-// those that have it open until it is moved, and sqlite::Transaction refuses them from then on. The
-// old ledger stays in place until put_in_place(). The end of the object removes everything else
-// that it made.
+// A rebuild causes no double grant. A Gate keeps other processes from opening the ledger. A
+// WritersFence blocks processes that have it open until the file is moved; from then on
+// sqlite::Transaction refuses them. The old ledger stays in place until put_in_place(). The
+// destructor removes everything else that the rebuild made.
 class Rebuilder {
  public:
-  // Locks the ledger at PATH, whose directory is made if absent. kBusy if another rebuild, or a
-  // program that opens the ledger, is in the way for seconds.
+  // Locks the ledger at PATH and creates its directory if absent. Fails with kBusy if another
+  // rebuild, or a program that opens the ledger, holds the lock for several seconds.
   static base::Result<Rebuilder> enter(const std::string& path);
 
-  // A rebuild that was killed between its last two steps left a ledger that only has to be moved.
-  // This call moves it, and removes whatever else earlier rebuilds left.
+  // Finishes an earlier rebuild. If it was killed between its last two steps, it left a complete
+  // ledger; this call moves that ledger into place (kYes). Removes everything else that earlier
+  // rebuilds left.
   enum class Finished { kYes, kNothing };
   base::Result<Finished> finish_earlier();
 
-  // Stops all writers and copies what can be read; an unreadable block is zeros in the copy, and a
-  // note. Nothing below may be called before. kBusy if a program is writing for seconds.
+  // Stops all writers and copies what is readable. An unreadable block becomes zeros in the copy,
+  // and a note. The functions below require this call. Fails with kBusy if a program writes for
+  // several seconds.
   base::Result<Salvaged> salvage();
-  // A new, empty ledger, beside the old one.
+  // Creates a new, empty ledger beside the old one.
   base::Result<Ledger> open_new();
-  // The history of the old ledger, and EVENT: what happens from here on follows it in the audit
+  // Copies the history of the old ledger and appends EVENT. Later events follow in the same audit
   // log.
   base::Status begin_history(std::string_view event);
-  // Writes LEASES into the new ledger. It leaves out what an earlier one of them holds, and says so
-  // in NOTES.
+  // Writes LEASES into the new ledger. Omits what an earlier one of them holds, and reports each
+  // omission in NOTES.
   base::Status add(const std::vector<Lease>& leases, std::vector<std::string>& notes);
-  // Where the new ledger is until then, for check_ledger().
+  // Returns the path of the new ledger before put_in_place(), for check_ledger().
   [[nodiscard]] std::string new_path() const;
-  // The new ledger in place of the old one, whose new name is returned; empty if there was none.
-  // After a failure finish_earlier() of the next rebuild goes on.
+  // Replaces the old ledger with the new one. Returns the new name of the old one, empty if there
+  // was none. After a failure, finish_earlier() of the next rebuild continues.
   base::Result<std::string> put_in_place();
 
-  // Finishes or removes what a rebuild of the ledger at PATH left that was killed. kBusy while one
-  // is at work.
+  // Finishes or removes what a killed rebuild of the ledger at PATH left. Fails with kBusy during a
+  // rebuild.
   static base::Status remove_remains(const std::string& path);
 
   Rebuilder(Rebuilder&&) noexcept;

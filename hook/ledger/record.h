@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live lease as a text beside the ledger: what it takes to write its rows again when the database
-// is lost.
+// A live lease as text beside the ledger: what restores its rows if the database is lost.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@
 
 namespace hook::ledger {
 
-// All of LEASE but its obstacle, error and times of release: one JSON object on a line.
+// Returns LEASE as one JSON object on a line, without its obstacle, error and times of release.
 [[nodiscard]] std::string to_record(const Lease& lease);
-// kInvalid if TEXT is none.
+// Parses a record. Fails with kInvalid if TEXT is none.
 base::Result<Lease> parse_record(std::string_view text);
 
 }  // namespace hook::ledger

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a lease, as one table: which change is possible in which state, where it leads, and
-// whose life holds the lease from then on. Pure; the ledger makes no change that is not in it, and
-// the model of the tests explores this very table.
+// The life of a lease as one table: which change is possible in which state, the next state, and
+// the process whose life then holds the lease. Pure. The ledger makes only the changes in this
+// table, and the tests' model explores the same table.
 #pragma once
 
 #include <optional>
@@ -13,39 +13,39 @@
 namespace hook::ledger {
 
 enum class Change {
-  kIntend,      // the row is written, before anything is done
-  kTakeWarm,    // a warm partition instead of one that is to be made
-  kAllocate,    // the controller has granted, addresses are reserved
+  kIntend,      // the row is written before anything else is done
+  kTakeWarm,    // a warm partition replaces the one that is to be made
+  kAllocate,    // the controller has granted IPUs; addresses are reserved
   kAttach,      // the hook is about to change the container's network namespace
-  kRun,         // the network is there; the container's program is started next
-  kAdopt,       // the container has another first process: it was restored from a checkpoint
+  kRun,         // the network is ready; the container's program starts next
+  kAdopt,       // the container, restored from a checkpoint, has another first process
   kRelocate,    // the controller has moved its IPUs
-  kRelease,     // what it holds is being given back
-  kHold,        // something of it cannot be given back yet: the obstacle is noted
-  kQuarantine,  // all is given back; its addresses are kept from others for a while
-  kFree,        // all is given back, or the quarantine is over
-  kFail,        // all is given back, and no container ever had it
+  kRelease,     // what the lease holds is being released
+  kHold,        // something cannot be released yet; the obstacle is noted
+  kQuarantine,  // everything is released; the addresses stay reserved for a while
+  kFree,        // everything is released, or the quarantine is over
+  kFail,        // everything is released, and no container ever had the lease
 };
 
-// Whose life holds a lease after a change.
+// The process whose life holds a lease after a change.
 enum class Holder {
-  kSame,       // as before
+  kSame,       // the same as before
   kCaller,     // the process that makes the change
   kContainer,  // the container's first process
-  kNobody,     // it holds nothing, or waits for whoever releases next
+  kNobody,     // none: nothing is held, or any process may continue the release
 };
 
 struct Transition {
   Change change;
-  std::optional<LeaseState> from;  // none: there was no lease
+  std::optional<LeaseState> from;  // unset: there was no lease
   LeaseState to;
   Holder holder;
   std::string_view because;  // for people
 };
 
-// All of them.
+// Returns all transitions.
 [[nodiscard]] std::span<const Transition> transitions();
-// The one for CHANGE in state FROM; null: it is not possible.
+// Returns the transition for CHANGE from state FROM; null if it is not possible.
 [[nodiscard]] const Transition* find_transition(Change change, std::optional<LeaseState> from);
 
 [[nodiscard]] std::string_view name_of(Change change);  // "intend", ...

@@ -16,7 +16,7 @@
 
 namespace hook::lifecycle {
 
-// What a start looks up of the host's network.
+// What a start looks up in the host's network.
 struct HostView {
   std::function<base::Result<netns::LinkFacts>(const std::string& interface)> link;
   std::function<base::Result<std::vector<netns::Address>>()> addresses;
@@ -26,34 +26,36 @@ struct HostView {
 struct Env {
   ledger::Ledger& ledger;
   std::function<std::unique_ptr<vipu::Controller>(const config::PoolConfig& pool)> controller;
-  // How the controller of the pool with this name is spoken to, for what is given back: without a
-  // configuration as well.
+  // Returns how to talk to the controller of the pool with this name when releasing, also without a
+  // configuration.
   std::function<config::ControllerSecurity(const std::string& pool)> security;
-  // Has the pool's warm partitions refilled, by another process that nobody waits for.
+  // Starts a process that refills the pool's warm partitions; nobody waits for it.
   std::function<void(const std::string& pool)> start_refill;
-  // Has another process ask whether other hosts answer for the lease's addresses; the answer is a
-  // file of the lease that connect_lease() waits for.
+  // Starts a process that asks whether other hosts answer for the lease's addresses.
+  // connect_lease() waits for its answer, which is a file of the lease.
   std::function<void(const std::string& lease_id)> start_probe;
-  // Has another process reconcile what is due, and waits for nothing.
+  // Starts a process that reconciles what is due, and does not wait for it.
   std::function<void()> start_reconcile;
   HostView host;
   std::string run_dir;
   std::string hook_program;
   std::string sysfs = "/sys";
-  // An error as soon as nobody wants what this process is doing any more: it waits no longer then.
+  // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
 };
 
-// The view of the network namespace that this process is in.
+// Returns the view of the network namespace that this process is in.
 [[nodiscard]] HostView host_view(const std::string& sysfs);
 
-// Where the namespaces of containers that hold a function of the host are kept reachable.
+// Returns the directory that keeps the namespaces of containers with a function of the host
+// reachable.
 [[nodiscard]] std::string kept_namespaces(const Env& env);
 
-// The Env of the installed product: its run directory, its programs, its configuration file.
+// Returns the Env of the installed product: its run directory, its programs, its configuration
+// file.
 [[nodiscard]] Env product_env(ledger::Ledger& ledger);
 
-// The controller of what the ledger says was made in POOL by SOURCE: see source_of(). The
+// Returns the controller of what SOURCE made in POOL according to the ledger: see source_of(). The
 // configuration may have changed since.
 [[nodiscard]] std::unique_ptr<vipu::Controller> recorded_controller(const Env& env,
                                                                     const std::string& pool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which low-level runtime (runc, crun) gets the command line.
+// Chooses the low-level runtime (runc, crun) that gets the command line.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace hook::lifecycle {
 
-// The first of CANDIDATES that exists. It must be a regular file of root that nobody else can
-// write (in a user namespace: of a user who is not mapped there), and not this program itself;
-// kDenied otherwise.
+// Returns the first of CANDIDATES that exists. Fails with kDenied unless it is a regular file that
+// root owns (in a user namespace: a user who is not mapped there) and nobody else can write, and it
+// is not this program itself.
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
-// The candidates for a command that must work without the configuration (kill, delete, state, ...):
-// the runtime that was last chosen from it, then the default ones.
+// Returns the candidates for a command that must work without the configuration (kill, delete,
+// state, ...): the runtime last chosen from the configuration, then the default ones.
 [[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir);
 
-// Makes RUNTIME the one that is chosen from remembered_runtimes(). Does nothing if it is already,
-// by whatever path.
+// Makes RUNTIME the first of remembered_runtimes(). Does nothing if it is already, by whatever
+// path.
 base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
 
-// Removes what a process that ended in remember_runtime() left.
+// Removes what processes that ended inside remember_runtime() left.
 base::Status remove_half_made_links(const std::string& run_dir);
 
-// Where RUNTIME, called with this --root (empty: without), keeps what it knows of CONTAINER; empty
-// if that cannot be told.
+// Returns where RUNTIME, called with this --root (empty: without), keeps what it knows of
+// CONTAINER; empty if that is unknown.
 [[nodiscard]] std::string state_dir_of(const std::string& runtime, const std::string& root,
                                        const std::string& container);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue for IPUs: who waits is served in order of arrival, over all processes of the host.
+// The queue for IPUs. It serves the waiting requests of all processes of the host in order of
+// arrival.
 #pragma once
 
 #include <chrono>
@@ -16,22 +17,22 @@ namespace hook::lifecycle {
 struct WaitFor {
   std::string resource;  // a pool's name, or "pool/partition"
   std::string container;
-  uint32_t ipus = 0;                  // 0: not told
-  std::chrono::milliseconds time{0};  // 0: it does not wait
+  uint32_t ipus = 0;                  // 0: unknown
+  std::chrono::milliseconds time{0};  // 0: the request does not wait
 };
 
-// The turn of one request. Whoever has it may take what the resource has left; those behind wait
-// until it is over, so that a small request never overtakes a large one.
+// The turn of one request. The request whose turn it is may take what is left of the resource.
+// Those behind it wait until the turn is over, so that a small request never overtakes a large one.
 class Turn {
  public:
-  // At once where nobody waits. Otherwise it queues until it is first, by PATIENCE; kBusy, with
-  // what is ahead, if that is not reached, and at once for a request that does not wait.
+  // Returns at once if no request waits. Otherwise queues until this request is first, or fails
+  // with kBusy at PATIENCE, saying what is ahead. A request that does not wait fails at once.
   static base::Result<Turn> await(Env& env, WaitFor what, const base::Deadline& patience);
 
-  // Takes a place in the queue, if it has none yet, and waits until it is first, by PATIENCE: for
-  // what finds that nothing is left. Errors as above.
+  // Takes a place in the queue, if it has none yet, and waits until it is first: for a request that
+  // finds nothing left. Fails as await() does.
   base::Status join(const base::Deadline& patience);
-  // It has what it wanted, or gives up: the next one is first.
+  // Ends the turn, after a success or when the request gives up; the next request is then first.
   void end();
 
   Turn(Turn&& other) noexcept
@@ -48,18 +49,20 @@ class Turn {
   int64_t ticket_ = 0;  // 0: it has no place in the queue
 };
 
-// Who waits, in order of arrival. Places of processes that ended are given up.
+// Returns the waiters in order of arrival. Removes those whose processes ended.
 base::Result<std::vector<ledger::Waiter>> waiting(Env& env);
 
 enum class News { kNone, kSome };
 
-// Sleeps until another process changed the ledger or LONGEST has passed, at most until DEADLINE.
+// Waits for changes of the ledger by other processes.
 class LedgerWatch {
  public:
   static base::Result<LedgerWatch> start(const Env& env);
-  // The error of env.still_wanted, if it has one.
+  // Sleeps until another process changes the ledger, LONGEST has passed or DEADLINE is reached.
+  // Fails with the error of env.still_wanted, if it has one.
   base::Status wait(std::chrono::milliseconds longest, const base::Deadline& deadline);
-  // Whether another process changed it since the start, or since one of these said so.
+  // Returns whether another process has changed the ledger since start(), or since the last change
+  // that this object reported.
   base::Result<News> look();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease asks of others, and what they answer, for its history.
+// Notes in a lease's history what it asks of others and what they answer.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace hook::lifecycle {
 
-// "0.8 ms", "52 ms" or "12 s".
+// Returns "0.8 ms", "52 ms" or "12 s".
 [[nodiscard]] std::string time_text(std::chrono::nanoseconds time);
 
-// Makes CALL, and notes of LEASE what came of it: WHAT, how it ended, and after what time.
-// DONE(result) says how a success ended: "ACTIVE".
+// Makes CALL and notes the outcome for LEASE: WHAT, the result, and the time it took. DONE(result)
+// describes a success: "ACTIVE".
 template <typename Call, typename Done>
 auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKind kind,
               const std::string& what, const Call& call, const Done& done) {
@@ -30,7 +30,8 @@ auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKin
   return result;
 }
 
-// CONTROLLER, whose answers to what changes or reads a partition are noted of LEASE.
+// Returns CONTROLLER, wrapped to note for LEASE its answers to all calls that change or read a
+// partition.
 [[nodiscard]] std::unique_ptr<vipu::Controller> record_answers(
     ledger::Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller);
 

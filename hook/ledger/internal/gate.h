@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gate: nobody opens the ledger while another one is put in its place.
+// Locks that keep other processes from a ledger while another one is put in its place.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace hook::ledger {
 class Gate {
  public:
   enum class Way {
-    kOpen,     // together with others that open it; waits some seconds for a rebuild
-    kRebuild,  // alone
+    kOpen,     // shared with others that open it; waits some seconds for a rebuild
+    kRebuild,  // exclusive
   };
-  // The directory of the ledger at LEDGER is locked until the object ends. kBusy while a rebuild is
-  // under way; also, for a rebuild, while programs open it for seconds.
+  // Locks the directory of the ledger at LEDGER until the object ends. Fails with kBusy during a
+  // rebuild; for a rebuild, also if programs hold the lock for several seconds to open the ledger.
   static base::Result<Gate> enter(const std::string& ledger, Way way);
 
  private:
@@ -24,16 +24,17 @@ class Gate {
   base::Fd directory_;
 };
 
-// Nobody writes to the ledger at LEDGER who has it open already, until the object ends: it has the
-// lock of SQLite's log that writers take. Whoever gets that later finds the file moved.
+// Keeps processes that already have the ledger at LEDGER open from writing to it, until the object
+// ends: holds the lock of SQLite's log that writers take. A process that gets the lock later finds
+// the file moved.
 class WritersFence {
  public:
-  // kBusy if another process is writing for seconds.
+  // Fails with kBusy if another process writes for several seconds.
   static base::Result<WritersFence> raise(const std::string& ledger);
 
  private:
   explicit WritersFence(base::Fd shared) : shared_(std::move(shared)) {}
-  base::Fd shared_;  // invalid: nobody can have it open
+  base::Fd shared_;  // invalid: no process can have the ledger open
 };
 
 }  // namespace hook::ledger

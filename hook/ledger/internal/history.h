@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the parts of the ledger write the history: each change with its event, in one transaction.
+// Writes the history: each change with its event, in one transaction.
 #pragma once
 
 #include <string>
@@ -14,29 +14,30 @@
 
 namespace hook::ledger {
 
-// Inside a transaction of the caller.
+// The next three functions run inside the caller's transaction.
 
-// EVENT, with the time and with who does it: this process.
+// Records EVENT with the time and with this process as its actor.
 base::Status record_event(Store& store, Event event);
-// What was noted of LEASE, and then its change, with the time of the change. ADDRESSES are those
-// that the change gave.
+// Records the notes of LEASE, then its change with the time of the change. ADDRESSES are those that
+// the change granted.
 base::Status record_change(Store& store, const Lease& lease, std::string_view text,
                            const std::vector<RailLease>& addresses = {});
-// A change of a partition that is of no lease.
+// Records a change of a partition that belongs to no lease.
 base::Status record_partition(Store& store, const std::string& pool, const std::string& partition,
                               std::string_view text, const std::string& container = "");
 
-// Commits, and brings the audit log up to date; where that fails the next commit does it.
+// Commits and appends to the audit log. If appending fails, the next commit does it.
 base::Status commit(Store& store, sqlite::Transaction& transaction);
 
-// Forgets what ended before this unix time: leases with their events, events of partitions. No more
-// than a start can bear; the next one goes on. The newest event stays, so that no number is given
-// twice.
+// Forgets what ended before this unix time: leases with their events, and events of partitions.
+// Removes no more than a start can afford; the next call continues. Keeps the newest event, so that
+// no number is reused.
 base::Status forget_history(Store& store, int64_t before_ms);
 
-// As rows, inside a transaction of the caller. The number of EVENT is not looked at.
+// Inserts EVENT as a row, inside the caller's transaction. Ignores its number.
 base::Status insert_event(sqlite::Database& database, const Event& event);
-// CONDITION is SQL; its one parameter is the text or number VALUE.
+// Returns events that meet CONDITION, which is SQL with the one parameter VALUE, in order. Runs
+// inside the caller's transaction.
 base::Result<std::vector<Event>> select_events(sqlite::Database& database,
                                                std::string_view condition, int64_t value,
                                                uint32_t limit);

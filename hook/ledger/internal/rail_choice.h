@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which address, MAC, function and name an interface gets, and who holds a rail that has nothing
-// left. Each function runs inside a transaction of its caller; NOW is unix time in milliseconds.
+// Chooses the address, MAC, function and name of an interface. Each function runs inside its
+// caller's transaction; NOW is unix time in milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace hook::ledger {
 
-// The address of RAIL that is given next. Nothing is reserved. kBusy if none is left, with who
-// holds them.
+// Returns the next address of RAIL to use, and reserves nothing. Fails with kBusy if none is left;
+// the error names the holders.
 base::Result<netns::Address> choose_address(sqlite::Database& database,
                                             const config::RailConfig& rail, int64_t now);
 
-// Adds to LEASE's attachment, whose interfaces LEASE has, one for each of RAILS that it lacks.
-// kBusy if a rail has no address or no function left, with who holds them.
+// Adds an interface to LEASE's attachment for each of RAILS that LEASE lists none of. Fails with
+// kBusy if a rail has no address or function left; the error names the holders.
 base::Status reserve_rails(sqlite::Database& database, Lease& lease,
                            const std::vector<RailRequest>& rails, int64_t now);
 

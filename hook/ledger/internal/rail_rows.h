@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interfaces of leases as rows: see the table `address`. Each function runs inside a transaction of
-// its caller; NOW is unix time in milliseconds.
+// The interfaces of leases as rows of the table `address`. Each function runs inside its caller's
+// transaction; NOW is unix time in milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,22 @@
 
 namespace hook::ledger {
 
-// An SQL condition: the row's address is not held, and may not be given again yet.
+// Returns an SQL condition: the row's address is not held, but must not be reused yet.
 [[nodiscard]] std::string in_quarantine(int64_t now);
 
-// RAIL is held by LEASE's attachment. kExists if its address, its MAC or its function is held.
+// Stores RAIL as held by LEASE's attachment. Fails with kExists if its address, its MAC or its
+// function is held.
 base::Status insert_rail(sqlite::Database& database, const Lease& lease, const RailLease& rail);
-// The interfaces of LEASE's attachment.
+// Reads the interfaces of LEASE's attachment into LEASE.
 base::Status load_rails(sqlite::Database& database, Lease& lease);
-// Their addresses are free after the quarantine, unless another live lease has the attachment.
+// Starts the quarantine of these interfaces' addresses, unless another live lease has the
+// attachment.
 base::Status free_rails(sqlite::Database& database, const Lease& lease, int64_t now);
-// When the addresses of LEASE's attachment may be given again; 0: they are held, or there are none.
+// Returns when the addresses of LEASE's attachment may be reused; 0 if they are held or there are
+// none.
 base::Result<int64_t> quarantine_end(sqlite::Database& database, const Lease& lease);
-// MAC, of another host, answers for the address of RAIL. kBusy if LEASE's attachment does not hold
-// it any more.
+// Records that MAC, of another host, answers for the address of RAIL. Fails with kBusy if LEASE's
+// attachment no longer holds that address.
 base::Status mark_duplicate(sqlite::Database& database, const Lease& lease, const RailLease& rail,
                             const netns::MacAddress& mac);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can still be read of a damaged ledger.
+// Reads what is still readable in a damaged ledger.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ class Database;
 
 struct Salvaged;
 
-// Reads the ledger at PATH, a copy that nobody else has, row by row; what cannot be read is left
-// out. An older schema is brought up to date first.
+// Reads the ledger at PATH, a copy that no other process has, row by row; omits what is unreadable.
+// Migrates an older schema first.
 [[nodiscard]] Salvaged read_damaged(const std::string& path);
 
-// Copies leases that ended, events with their numbers, the mark of the audit log, and addresses in
-// quarantine from the ledger at FROM into INTO, which has none, each if it can be read in one
-// piece.
+// Copies the following from the ledger at FROM into INTO, which has none of it: ended leases,
+// events with their numbers, the mark of the audit log, and addresses in quarantine. Each of them
+// is copied as a whole or not at all.
 void copy_history(sqlite::Database& into, const std::string& from);
 
 }  // namespace hook::ledger

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger's schema, as the list of steps from one version to the next.
+// The ledger's schema as a list of steps from one version to the next.
 #pragma once
 
 #include <cstdint>
 
 namespace hook::ledger {
 
-// Step i brings a database from user_version i to i + 1. A step that was released never changes.
+// Step i migrates a database from user_version i to i + 1. A released step never changes.
 inline constexpr const char* kMigrations[] = {
     R"sql(
 CREATE TABLE lease (
@@ -125,8 +125,8 @@ CREATE TABLE waiter (
   until_ms INTEGER NOT NULL
 ) STRICT;
 )sql",
-    // 2: what a reconciler needs to judge a lease, and a history that people can read. Programs of
-    // version 1 that have the database open go on with it: all that is new has a default.
+    // 2: what a reconciler needs to judge a lease, and a readable history. Programs of version 1
+    // that have the database open continue to work, because each new column has a default.
     R"sql(
 ALTER TABLE lease ADD COLUMN state_dir TEXT NOT NULL DEFAULT '';
 ALTER TABLE lease ADD COLUMN cgroup TEXT NOT NULL DEFAULT '';
@@ -156,10 +156,10 @@ CREATE TABLE meta (
 )sql",
 };
 
-// The oldest version whose programs may go on writing to a database of the newest: in a package
-// upgrade hooks of the older programs are about to run. It is kept in the database, as
-// meta.compatible_from. Raise it with a step that they cannot live with; those of version 1, which
-// were in no release, do not look for it.
+// The oldest version whose programs may still write to a database of the newest version: during a
+// package upgrade, hooks of the older programs are about to run. The database stores it as
+// meta.compatible_from. Raise it with a step that those programs cannot handle. Programs of version
+// 1, which was in no release, do not check it.
 inline constexpr int64_t kCompatibleFrom = 2;
 
 }  // namespace hook::ledger

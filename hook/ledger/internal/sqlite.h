@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few things that the ledger needs of SQLite, with owners and Result. Only hook/ledger includes
-// it.
+// The parts of SQLite that the ledger needs, with owner types and Result. Only hook/ledger includes
+// this header.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,20 +27,20 @@ struct FinalizeStatement {
 enum class Step { kRow, kDone };
 enum class Type { kNull, kInteger, kText, kBlob };
 
-// What a connection waits for locks.
+// How long a connection waits for locks.
 struct Patience {
   int most_ms = 0;
-  int in_vain = 0;       // waits for other writers since the last transaction that began
-  bool is_over = false;  // SQLite gave up: that takes 10 s each time, and the reason may be its own
+  int in_vain = 0;       // failed waits for other writers since the last transaction that began
+  bool is_over = false;  // SQLite gave up on a lock, perhaps its own; each retry would take 10 s
 };
 
-// Statements that are not in use, each for the next one with the same SQL: most of the time of a
-// change would go into parsing.
+// Prepared statements that are not in use, kept for the next use of the same SQL. Without them,
+// parsing would take most of the time of a change.
 class IdleStatements {
  public:
   explicit IdleStatements(Patience& patience) : patience_(patience) {}
   Patience& patience() { return patience_; }
-  // Null: there is none.
+  // Returns the statement for SQL; null if there is none.
   sqlite3_stmt* take(std::string_view sql);
   void put(sqlite3_stmt* statement);
 
@@ -54,7 +54,7 @@ struct ReturnStatement {
   void operator()(sqlite3_stmt* statement) const { idle->put(statement); }
 };
 
-// One prepared statement, with its parameters bound from left to right.
+// One prepared statement. bind() sets its parameters from left to right.
 class Statement {
  public:
   Statement& bind(int64_t value);
@@ -81,20 +81,20 @@ class Statement {
 
 class Database {
  public:
-  // The database at PATH, made with mode 0600 if absent. Waits up to BUSY_MS for other writers, and
-  // half as long after each wait that was in vain. A connection that could not read for its locks
-  // is of no use any more. After kNotFound to kBusy nothing is wrong with it; a damaged one is
-  // kInternal, with what to do.
+  // Opens the database at PATH; creates it with mode 0600 if absent. Waits up to BUSY_MS for other
+  // writers, and half as long after each failed wait. Once SQLite has given up on a lock for
+  // reading, the connection stays unusable. The codes from kNotFound to kBusy do not mean damage; a
+  // damaged database is kInternal, with what to do.
   static base::Result<Database> open(const std::string& path, int busy_ms);
-  // The same only to be read, neither made nor changed; kNotFound if there is none. Without a log
-  // beside it the file must not be changed by others meanwhile.
+  // Does the same only to read: neither creates nor changes the database. Fails with kNotFound if
+  // there is none. Without a log beside it, no other process may change the file meanwhile.
   static base::Result<Database> open_to_read(const std::string& path, int busy_ms);
 
-  // One in memory, with what the database at PATH holds; empty if that is absent.
+  // Returns a database in memory with what the one at PATH holds; empty if that is absent.
   static base::Result<Database> copy_of(const std::string& path, int busy_ms);
 
   Database(Database&&) = default;
-  Database& operator=(Database&&) = delete;  // the old connection would outlive its patience
+  Database& operator=(Database&&) = delete;  // or the old connection would outlive its patience
   base::Result<Statement> prepare(std::string_view sql);
   base::Status execute(const char* sql);  // one or more statements without parameters
   [[nodiscard]] int64_t changes() const { return sqlite3_changes64(database_.get()); }
@@ -110,14 +110,15 @@ class Database {
   std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>(*patience_);
 };
 
-// That the database at PATH cannot be used any more, and what to do.
+// Returns the error for a database at PATH that is unusable, with what to do.
 [[nodiscard]] base::Error damaged(const std::string& path, std::string_view why);
 
-// Whether ERROR is for want of space on the disk.
+// Returns whether ERROR was caused by a full disk.
 [[nodiscard]] bool is_full(const base::Error& error);
 
-// BEGIN IMMEDIATE: the writer's lock is held from here. Rolled back unless committed. kUnavailable
-// if the file is not the one at its path any more: a ledger was put in its place.
+// A transaction that holds the writer's lock from its beginning (BEGIN IMMEDIATE). It rolls back
+// unless committed. begin() fails with kUnavailable if the file at the path is another one, because
+// the ledger was replaced.
 class Transaction {
  public:
   static base::Result<Transaction> begin(Database& database);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The database of a ledger, its clock and its history, which the parts of the ledger share.
+// The database, the clock and the history of a ledger, which its parts share.
 #pragma once
 
 #include <initializer_list>
@@ -24,8 +24,7 @@ struct Store {
   Notes notes = {};
 };
 
-// The one of VALUES that NAME is the name_of(); WHAT says in the error what it would be: "lease
-// state".
+// Returns the one of VALUES whose name_of() is NAME. WHAT describes it in the error: "lease state".
 template <typename Enum>
 base::Result<Enum> parse_name(std::string_view what, const std::string& name,
                               std::initializer_list<Enum> values) {
@@ -36,11 +35,11 @@ base::Result<Enum> parse_name(std::string_view what, const std::string& name,
                      base::str("ledger: unknown ", what, " ", base::quote(name)));
 }
 
-// A process as three columns, and back.
+// Write a process as three columns, and read it back.
 void bind_process(sqlite::Statement& statement, const base::ProcessId& process);
 [[nodiscard]] base::ProcessId read_process(const sqlite::Statement& row, int first_column);
 
-// An address as 4 or 16 bytes in network byte order, and back.
+// Write an address as 4 or 16 bytes in network byte order, and read it back.
 void bind_address(sqlite::Statement& statement, const netns::Address& address);
 base::Result<netns::Address> read_address(const sqlite::Statement& row, int column);
 

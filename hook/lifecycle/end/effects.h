@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease does outside the ledger, as one table: how it is looked for, and how it is undone.
+// The effects of a lease outside the ledger as one table: how to find each, and how to undo it.
 #pragma once
 
 #include <span>
@@ -16,20 +16,22 @@ using netns::Presence;
 
 struct Effect {
   std::string_view name;  // "interfaces"
-  // Whether a lease like LEASE can have it at all, by what the ledger says.
+  // Returns whether LEASE can have the effect at all, according to the ledger.
   bool (*may_have)(const ledger::Lease& lease);
-  // Whether it is there now. An error: that cannot be told from here, or not now.
+  // Returns whether the effect exists now. An error: this cannot be determined from here, or not
+  // now.
   base::Result<Presence> (*probe)(Env& env, const ledger::Lease& lease,
                                   const base::Deadline& deadline);
-  // Afterwards it is gone; harmless if it was gone already. What other leases share stays as long
-  // as they do.
+  // Removes the effect; succeeds also if it is gone already. Keeps what other leases share while
+  // they do.
   base::Status (*undo)(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
   // The effect that must be gone before this one may be undone; empty: none.
   std::string_view after;
 };
 
-// In the order in which they are undone: the interfaces; the partition, whose IPUs must not go to
-// another container while those could still reach them; the files.
+// Returns the effects in the order in which they are undone. The interfaces come first. The
+// partition follows, because its IPUs must not go to another container while the interfaces still
+// reach them. The files come last.
 [[nodiscard]] std::span<const Effect> effects();
 
 inline constexpr std::string_view kInterfaces = "interfaces";

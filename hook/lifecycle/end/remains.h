@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reconcile would do, and why; nothing is changed.
+// Reports what a reconcile would do, and why. Nothing is changed.
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@ namespace hook::lifecycle::end {
 
 struct RemainingLease {
   Judged judged;
-  // Of one that has ended: what of it is there still. An error: that cannot be told from here, or
-  // not now.
+  // What still exists of an ended lease, by effect. An error: its presence cannot be determined
+  // from here, or not now.
   std::vector<std::pair<std::string_view, base::Result<netns::Presence>>> effects;
 };
 
 struct Remains {
-  std::vector<RemainingLease> leases;               // all live ones
-  std::vector<ledger::PartitionRecord> partitions;  // half made, half removed, or late
-  std::vector<ledger::Waiter> waiters;              // whose processes ended
+  std::vector<RemainingLease> leases;               // all live leases
+  std::vector<ledger::PartitionRecord> partitions;  // half-made, half-removed and late ones
+  std::vector<ledger::Waiter> waiters;              // those whose processes ended
 };
 
-// Asks each controller by DEADLINE, and none again that does not answer.
+// Collects the remains. Asks each controller until DEADLINE, and none again that does not answer.
 base::Result<Remains> find_remains(Env& env, const base::Deadline& deadline);
 
-// Places in the queue whose processes ended.
+// Returns the places in the queue whose processes ended.
 base::Result<std::vector<ledger::Waiter>> find_dead_waiters(ledger::Ledger& ledger);
 
 }  // namespace hook::lifecycle::end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the addresses of a lease in use by other hosts? Asked while the low-level runtime creates the
-// container, by a process of its own.
+// Checks whether other hosts use the addresses of a lease. A process of its own does this while the
+// low-level runtime creates the container.
 #pragma once
 
 #include <string>
@@ -10,8 +10,7 @@
 
 namespace hook::lifecycle::network {
 
-// Asks on each rail of the lease and writes the lease's kProbeFile, always: also when nobody
-// answered.
+// Asks on each rail of the lease, then writes the lease's kProbeFile, also when nobody answered.
 base::Status probe_lease(Env& env, const std::string& lease_id);
 
 }  // namespace hook::lifecycle::network

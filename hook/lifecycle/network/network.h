@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interfaces of a lease in the network namespace of its container, which several leases may
-// share: a pod's, or one that --net=container: names.
+// The interfaces of a lease in the network namespace of its container. Several leases may share
+// that namespace: a pod's, or one that --net=container: names.
 #pragma once
 
 #include <functional>
@@ -12,33 +12,33 @@
 
 namespace hook::lifecycle::network {
 
-// Attaches the rails of LEASE in the namespace of process INIT, held by this process meanwhile:
-// makes the interfaces, or adds the lease's peers to those that are there, and waits until the RoCE
-// v2 GID of each address is in its RNIC's table; lease.json then has its index. An address that
-// another host answers for is noted and refused (kExists).
+// Attaches the rails of LEASE in the namespace of process INIT; this process holds the lease
+// meanwhile. Makes the interfaces, or adds the lease's peers to existing ones. Waits until the RoCE
+// v2 GID of each address is in its RNIC's table, and writes its index to lease.json. Records an
+// address that another host answers for, and fails with kExists.
 base::Status connect_lease(Env& env, ledger::Lease& lease, const base::ProcessId& init,
                            const base::Deadline& deadline);
 
 enum class Connected { kYes, kNo };
 
-// Makes CHANGE while nobody can take away the interfaces that connect_lease() made, if they are
-// there still: who shares them and ends knows of a lease that runs only.
+// Makes CHANGE if the interfaces that connect_lease() made still exist, while nobody can remove
+// them. Otherwise returns kNo: a lease that shares them and ends respects only leases that run.
 base::Result<Connected> if_connected(Env& env, const ledger::Lease& lease,
                                      const base::Deadline& deadline,
                                      const std::function<base::Status()>& change);
 
-// The opposite, for a lease that is being released. Interfaces that other leases share stay,
-// without this lease's peers; of the last one they are removed, and functions go back to the host.
+// Disconnects a lease that is being released. Interfaces that other leases share stay, without this
+// lease's peers. The last lease removes them and returns functions to the host.
 base::Status disconnect_lease(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
 
-// Whether one of the lease's interfaces is there.
+// Returns whether any of the lease's interfaces exists.
 base::Result<netns::Presence> find_interfaces(Env& env, const ledger::Lease& lease,
                                               const base::Deadline& deadline);
 
 enum class Refreshed { kSame, kMoved };
 
-// Where the IPUs of a running lease are now, by its controller: after the controller has relocated
-// the partition, routes, filter, the ledger and the container's ipuof.conf follow.
+// Asks the controller where the IPUs of a running lease are. If it has relocated the partition,
+// updates the routes, the filter, the ledger and the container's ipuof.conf (kMoved).
 base::Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease,
                                       const base::Deadline& deadline);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One at a time in a network namespace that containers share: to attach, to give back.
+// A lock on a network namespace that containers share: one process at a time attaches or removes
+// interfaces there.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace hook::lifecycle::network {
 
-// Held by this object, and given back when it or its process ends.
+// The lock is released when this object or its process ends.
 class NetworkLock {
  public:
-  // The lock of the namespace with this cookie (netns::Identity). One file of RUN_DIR serves all: a
-  // byte range each. kTimeout if another process holds it until DEADLINE.
+  // Takes the lock of the namespace with this cookie (netns::Identity). All locks are byte ranges
+  // of one file in RUN_DIR. Fails with kTimeout if another process holds the lock until DEADLINE.
   static base::Result<NetworkLock> take(const std::string& run_dir, uint64_t cookie,
                                         const base::Deadline& deadline);
 

@@ -11,15 +11,16 @@ namespace hook::lifecycle::network {
 
 struct HostRail {
   ledger::RailRequest request;
-  base::Status usable;  // or why no container can use it now, and what to do
+  base::Status usable;  // success, or why no container can use it now and what to do
 };
 
-// Looks at each rail of NETWORK: its parent or functions, their RDMA devices, the host's addresses,
-// the room in the GID table. An error if no rail is usable; one that is not does not keep
+// Examines each rail of NETWORK: its parent or functions, their RDMA devices, the host's addresses,
+// and the room in the GID table. Fails if no rail is usable; an unusable rail does not keep
 // containers from the others.
 base::Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network);
 
-// The rails that reach IPUS. The error of one that is not usable; kInvalid if an IPU is on none.
+// Returns the rails that reach IPUS. Fails with the error of a rail that is not usable, or with
+// kInvalid if an IPU is on no rail.
 base::Result<std::vector<ledger::RailRequest>> choose_rails(
     const std::vector<HostRail>& rails, const std::vector<ledger::LeasedIpu>& ipus);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of leases when the ledger is lost, and what of it is true.
+// Collects what is known of leases when the ledger is lost, and decides what of it is true.
 #pragma once
 
 #include <string>
@@ -12,18 +12,16 @@
 namespace hook::lifecycle::repair {
 
 struct Claims {
-  std::vector<ledger::Lease> running;  // not ended, by judge() or by the word of the engine
-  std::vector<ledger::Lease>
-      ended;  // RELEASING: they may hold something, which is to be given back
+  std::vector<ledger::Lease> running;  // not ended, according to judge() or the engine
+  std::vector<ledger::Lease> ended;    // RELEASING: what they may hold must be released
   std::vector<ledger::PartitionRecord> partitions;
-  std::vector<EngineContainer> unknown;  // run with a lease of which nothing else is known
+  std::vector<EngineContainer> unknown;  // running containers of whose lease nothing else is known
   std::vector<std::string> notes;        // one line each, for people
 };
 
-// Of what was salvaged and the records beside the leases' files, of each lease what is newer. A
-// container that runs is among the running ones whatever the old ledger said, also by the word of
-// its engine if that names a process in the lease's network namespace. Each partition
-// has one holder, which runs if one of those that use it does.
+// Takes the newer of each salvaged lease and the record beside its files. A running container's
+// lease is in RUNNING whatever the old ledger said, also if only its engine names a process in the
+// lease's network namespace. Each partition has one holder, which runs if any of its leases does.
 base::Result<Claims> judge_claims(Env& env, ledger::Salvaged salvaged,
                                   const std::vector<EngineContainer>& engines);
 

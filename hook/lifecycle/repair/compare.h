@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger against the world that it speaks of: kernel, controllers, files.
+// Compares the ledger with the world that it describes: kernel, controllers, files.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace hook::lifecycle::repair {
 
-// What of the world and the ledger does not agree; nothing is changed. A lease that changes
-// meanwhile is not judged, what cannot be looked at is a note. The controllers of POOLS are asked.
+// Returns where the world and the ledger disagree; changes nothing. Does not judge a lease that
+// changes meanwhile. What cannot be examined is a note. Asks the controllers of POOLS.
 base::Result<std::vector<ledger::Flaw>> compare_outside(
     Env& env, const std::vector<config::PoolConfig>& pools, const base::Deadline& deadline);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the controllers have of ours, against what the ledger says. A partition that was made by a
-// controller that its pool has no more is in no survey.
+// Compares what the controllers have of ours with what the ledger says. No survey covers a
+// partition of a controller that its pool no longer has.
 #pragma once
 
 #include <map>
@@ -14,26 +14,26 @@
 
 namespace hook::lifecycle::repair {
 
-// Of each pool all partitions of its controller; none if it did not answer in its time.
+// All partitions of each pool's controller; unset if it did not answer in time.
 struct Survey {
   std::vector<config::PoolConfig> pools;
   std::map<std::string, std::optional<std::vector<vipu::Partition>>> partitions;  // by pool
-  std::vector<std::string> notes;                                                 // who did not
+  std::vector<std::string> notes;  // controllers that did not answer
 };
 [[nodiscard]] Survey survey_pools(Env& env, const std::vector<config::PoolConfig>& pools,
                                   const base::Deadline& deadline);
 
-// Whether the controller SOURCE of POOL, as source_of() has it, has that partition. Unset: that is
-// not known.
+// Returns whether the controller SOURCE of POOL, named as by source_of(), has that partition; unset
+// if this is unknown.
 [[nodiscard]] std::optional<bool> has_partition(const Survey& survey, const std::string& pool,
                                                 const std::string& source, const std::string& name);
 
-// Whether NAME is one that this product gives: "c-" or "w-" and 12 hexadecimal digits.
+// Returns whether NAME is one that this product gives: "c-" or "w-" and 12 hexadecimal digits.
 [[nodiscard]] bool is_reserved_name(std::string_view name);
 
-// Completes the partitions of a rebuild: those that the controllers lost are left out, those that
-// running leases name come back, and those that nobody claims, also none of UNKNOWN, are noted, or
-// taken for leftovers.
+// Completes the partitions of a rebuild. Omits those that the controllers lost, and restores those
+// that running leases name. Notes those that neither a lease nor a container in UNKNOWN claims, or,
+// by UNCLAIMED, makes them leftovers.
 void judge_partitions(const Survey& survey, Unclaimed unclaimed,
                       const std::vector<EngineContainer>& unknown, Rebuilt& rebuilt);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller granted, checked: its answer is input like any other.
+// Checks what a controller granted: its answer is input like any other.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,14 @@ namespace hook::lifecycle::start {
 
 struct Granted {
   std::vector<ledger::LeasedIpu> ipus;
-  std::vector<ledger::RailRequest> rails;  // that reach them
-  std::vector<netns::Prefix> prohibited;  // all that the container must never reach: the fabric but
-                                          // for its own peers, the controller, management networks
+  std::vector<ledger::RailRequest> rails;  // the rails that reach them
+  // What the container must never reach: the fabric except its own peers, the controller, and
+  // management networks.
+  std::vector<netns::Prefix> prohibited;
 };
 
-// kDenied if GRANT is more than the policy allows for one container; errors of choose_rails();
-// kInvalid or kInternal for an answer that cannot be right.
+// Returns GRANT, checked. Fails with kDenied if it is more than the policy allows for one
+// container, with kInvalid or kInternal if the answer cannot be right, and as choose_rails() does.
 base::Result<Granted> check_grant(const config::Config& config, const config::PoolConfig& pool,
                                   const std::vector<network::HostRail>& rails,
                                   const vipu::Grant& grant, const ledger::Lease& lease);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of a container, before its program runs: from what it asks for to a lease and all that
+// The start of a container before its program runs: from its request to a lease with all that
 // belongs to it.
 #pragma once
 
@@ -20,27 +20,27 @@ namespace hook::lifecycle::start {
 struct Newcomer {
   std::string container;          // its id
   std::string bundle;             // the path of its bundle
-  oci::NetworkNamespace network;  // that it will be in
+  oci::NetworkNamespace network;  // the one that it will be in
   std::map<std::string, std::string> annotations;
-  std::string state_dir = {};  // at its low-level runtime, if that is known
+  std::string state_dir = {};  // its directory at its low-level runtime; empty: unknown
 };
 
-// Gives the container what PLAN says. The files of the lease are written by then.
+// Gives the container what PLAN says. The files of the lease exist by then.
 using Apply = std::function<base::Status(const plan::Plan& plan)>;
 
-// kInvalid if POOL cannot give what REQUEST is, whatever it has left.
+// Fails with kInvalid if POOL can never give what REQUEST asks for, however much it has left.
 base::Status check_request(const config::PoolConfig& pool, const request::Request& request);
 
-// Grants REQUEST to NEWCOMER: a lease ALLOCATED, its partition ACTIVE, its files written, the plan
-// applied. After an error nothing of it is left (what cannot be undone now is noted in the ledger
-// for reconcile()), but for what APPLY did. Takes at most request.wait plus the pool's timeout and
-// a few seconds.
+// Grants REQUEST to NEWCOMER: the lease is ALLOCATED, its partition ACTIVE, its files written, and
+// the plan applied. After an error, nothing of it is left but what APPLY did; what cannot be undone
+// now is recorded in the ledger for reconcile(). Takes at most request.wait plus the pool's timeout
+// and a few seconds.
 base::Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
                                           const request::Request& request, const Newcomer& newcomer,
                                           const Apply& apply);
 
-// The same for the container CONTAINER of BUNDLE, whose config.json says SPEC and is replaced.
-// After an error config.json is as it was.
+// Does the same for CONTAINER of BUNDLE, whose config.json says SPEC, and replaces that file. After
+// an error, config.json is unchanged.
 base::Status prepare_container(Env& env, const config::Config& config,
                                const request::Request& request, const std::string& container,
                                const oci::SpecView& spec, inject::Bundle& bundle,

@@ -19,15 +19,15 @@ struct GrantRequest {
   Turn& turn;
 };
 
-// How many IPUs REQUEST is for, as far as it can be told before a lease is there; 0 for a partition
-// that was made ahead and for all cards.
+// Returns the number of IPUs that REQUEST is for, as far as this is known before there is a lease;
+// 0 for a partition that was made in advance and for all cards.
 [[nodiscard]] uint32_t ipus_of(const request::Request& request);
 
-// Makes LEASE's partition, takes a warm one, or brings the one that was made ahead into its initial
-// state; waits until it is ACTIVE and reads it back. While the pool is full: warm partitions that
-// stand in the way are given back, then it waits until PATIENCE; kBusy then says what would make
-// room. The turn is over as soon as the partition has its IPUs. LEASE is up to date also after an
-// error.
+// Makes LEASE's partition, takes a warm one, or resets one that was made in advance to its initial
+// state. Waits until it is ACTIVE and reads it back. While the pool is full, releases warm
+// partitions that block the request, then waits until PATIENCE and fails with kBusy, saying what
+// would make room. The turn ends as soon as the partition has its IPUs. LEASE is up to date also
+// after an error.
 base::Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                                        const base::Deadline& patience);
 

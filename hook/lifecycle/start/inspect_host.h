@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a start finds on the host, before anything is taken.
+// What a start finds on the host before anything is taken.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace hook::lifecycle::start {
 
 struct HostLook {
   std::vector<network::HostRail> rails;
-  std::optional<netns::Identity> shared;  // the network namespace that the container will be in;
-                                          // unset: a new one
-  bool own_network = false;               // a new one instead of the host's
+  std::optional<netns::Identity> shared;  // the container's network namespace; unset: a new one
+  bool own_network = false;               // the container gets a new one instead of the host's
 };
 
-// kDenied if the container is to have the host's network, in whatever way that is said, and the
-// configuration does not isolate such containers. Errors of the rails as inspect_rails().
+// Inspects the host for a container with this network. Fails with kDenied if the container is to
+// have the host's network, in whatever way this is requested, and the configuration does not
+// isolate such containers. Also fails as inspect_rails() does.
 base::Result<HostLook> inspect_host(Env& env, const config::NetworkConfig& config,
                                     const oci::NetworkNamespace& network);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan is made of, as it is found on this host.
+// Collects the input of a plan from this host.
 #pragma once
 
 #include "base/result.h"
@@ -11,7 +11,8 @@
 
 namespace hook::lifecycle::start {
 
-// For LEASE, which is ALLOCATED, and what was GRANTed to it; HOST is what its start found.
+// Returns the input for LEASE, which is ALLOCATED. GRANT is what the controller granted to it, HOST
+// what its start found.
 base::Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
                                          const HostLook& host, const vipu::Grant& grant,
                                          const ledger::Lease& lease);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container would get, without taking anything.
+// Shows what a container would get, without taking anything.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace hook::lifecycle::start {
 
 struct Preview {
   std::string pool;
-  uint32_t ipus = 0;      // 0: as many as the partition, or the cards, have
-  std::string partition;  // made ahead; empty: a new one
-  std::string config;     // config.json as it would be
+  uint32_t ipus = 0;      // 0: as many as the partition or the cards have
+  std::string partition;  // one that was made in advance; empty: a new one
+  std::string config;     // the edited config.json
 };
 
-// The edit of the config.json TEXT for a container that starts now. What only a grant can tell is
-// made up: the lease is 32 zeros, each usable rail is there with the first address of its range,
-// and of cards that are asked for by their count the first ones. Absent if nothing asks for IPUs;
-// errors as those of the start itself, as far as they come before anything is taken.
+// Returns the edit of the config.json TEXT for a container that starts now; absent if nothing asks
+// for IPUs. Invents what only a grant determines: the lease is 32 zeros, each usable rail has the
+// first address of its range, and a request for a number of cards gets the first ones. Fails as the
+// start itself does before it takes anything.
 base::Result<std::optional<Preview>> preview(Env& env, const base::Result<config::Config>& config,
                                              const std::string& text);
 
