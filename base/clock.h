@@ -11,15 +11,16 @@
 
 namespace base {
 
-// The moment by which something must be done. Monotonic: a clock jump does not move it.
+// The moment by which something must be done. The clock is monotonic: a clock jump does not move
+// it.
 class Deadline {
  public:
   static Deadline after(std::chrono::milliseconds time) { return Deadline(now() + time); }
 
-  // Time that is left, never negative. Fits poll(2) when cast to int.
+  // Returns the time left, never negative. The value fits poll(2) when cast to int.
   [[nodiscard]] std::chrono::milliseconds left() const;
   [[nodiscard]] bool passed() const { return left().count() == 0; }
-  // The earlier of this one and TIME from now.
+  // Returns the earlier of this deadline and TIME from now.
   [[nodiscard]] Deadline capped(std::chrono::milliseconds time) const;
 
  private:
@@ -29,18 +30,19 @@ class Deadline {
   Clock::time_point at_;
 };
 
-// Sleep for TIME or until DEADLINE, whichever is first.
+// Sleeps for TIME or until DEADLINE, whichever comes first.
 void sleep_for(std::chrono::milliseconds time, const Deadline& deadline);
 
-// Milliseconds since 1970 by the wall clock: for records that people read, never for waiting.
+// Returns milliseconds since 1970 by the wall clock, for records that people read, never for
+// waiting.
 [[nodiscard]] int64_t unix_millis();
-// What gives such milliseconds.
+// A source of wall-clock milliseconds, such as unix_millis.
 using WallClock = std::function<int64_t()>;
 
-// UNIX_MILLIS as RFC 3339 in UTC with milliseconds: "2026-11-20T10:04:19.250Z".
+// Returns UNIX_MILLIS as RFC 3339 in UTC with milliseconds: "2026-11-20T10:04:19.250Z".
 [[nodiscard]] std::string rfc3339(int64_t unix_millis);
 
-// The kernel's random id of this boot, from /proc/sys/kernel/random/boot_id.
+// Returns the kernel's random id of this boot, from /proc/sys/kernel/random/boot_id.
 Result<std::string> boot_id();
 
 }  // namespace base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// confine: takes from a program, before it reads its input, all that it does not need to talk TCP
-// to a server. A library of its own (confine), for ipu-vipu-client.
+// Confinement: takes from a program, before it reads its input, everything that it does not need to
+// talk TCP to a server. This is a separate library (confine) for ipu-vipu-client.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,29 @@
 
 namespace base {
 
-// How much a confined process may use. The defaults are several times what gRPC was seen to use: 7
-// threads and 11 descriptors on 2 processors, more threads on more.
+// The resources that a confined process may use. The defaults are several times the measured use of
+// gRPC: 7 threads and 11 descriptors on 2 processors, and more threads on more processors.
 struct Limits {
-  // RLIMIT_DATA, in bytes: private writable memory, 8 MiB for the stack of each thread included.
-  // A sanitizer reserves terabytes.
+  // RLIMIT_DATA, in bytes: private writable memory, including an 8 MiB stack per thread. Unlimited
+  // under a sanitizer, which reserves terabytes.
 #ifdef __SANITIZE_ADDRESS__
   uint64_t data = UINT64_MAX;
 #else
   uint64_t data = uint64_t{1} << 30;
 #endif
   uint64_t descriptors = 64;  // RLIMIT_NOFILE
-  // RLIMIT_NPROC: threads of all processes of the user together, and many starts run at once.
+  // RLIMIT_NPROC: threads of all processes of the user together. Many starts run at once.
   uint64_t tasks = 4096;
 };
 
-// Confines the calling process for good, or fails; after a failure it must not go on. It must still
-// have one thread. After success it
-//   - has no capability and can gain none, is not dumpable (so no other process of its user can
-//     trace it or read its memory), makes no core, and gets SIGKILL when its parent ends;
-//   - is within LIMITS, and can write no file (its output must be a pipe or a socket);
-//   - can make those system calls only that confine_filter.h lists.
-// The bounding set of a caller without CAP_SETPCAP stays as it is: with no_new_privs it gives
-// nothing. The user and groups stay too: who starts the program chooses them.
+// Confines the calling process for good. The process must have a single thread, and must not
+// continue after a failure. After success the process
+// - has no capability and can gain none, is not dumpable (no other process of its user can trace it
+//   or read its memory), makes no core, and gets SIGKILL when its parent ends;
+// - is within LIMITS and can write no file (its output must be a pipe or a socket);
+// - can make only the system calls that confine_filter.h lists.
+// Without CAP_SETPCAP the bounding set stays as it is; with no_new_privs it grants nothing. The
+// user and groups stay as the starter of the program chose them.
 Status confine(const Limits& limits = {});
 
 }  // namespace base

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls of a confined process. What gRPC, its resolver and TLS do was traced with
-// strace on Debian 12; calls that other versions of glibc make for the same are there too.
-//   allowed:  threads, not processes; memory, never made executable; files for reading only; TCP
-//             and UDP sockets over IPv4 and IPv6, without listen; signals to itself; the clock
-//   killed:   what only an attacker has a reason for: execve, fork, ptrace, signals to others,
-//             users and capabilities, mounts and namespaces, bpf, io_uring, keys
-//   ENOSYS:   all else, as on a kernel that is too old for it: a library then does without, such as
-//             glibc, which takes clone, whose flags a filter can see, in the place of clone3
+// The system call filter of a confined process. The list comes from strace of gRPC, its resolver
+// and TLS on Debian 12, plus the calls that other versions of glibc make for the same purpose.
+// - Allowed: threads, not processes; memory, never made executable; files for reading only; TCP and
+//   UDP sockets over IPv4 and IPv6, without listen; signals to itself; the clock.
+// - Killed: calls that only an attacker has a reason to make: execve, fork, ptrace, signals to
+//   others, users and capabilities, mounts and namespaces, bpf, io_uring, keys.
+// - ENOSYS: everything else, as on a kernel that is too old for the call. Libraries then fall back:
+//   glibc replaces clone3 with clone, whose flags a filter can see.
 #pragma once
 
 #include "base/result.h"
 
 namespace base {
 
-// Loads the filter for this thread and those that it starts; it cannot be taken off. no_new_privs
-// must be set. After a failure there is no filter. Calls of another architecture or of x32 kill.
+// Loads the filter for this thread and all threads that it starts. The filter cannot be removed.
+// Requires no_new_privs. After a failure no filter is loaded. System calls of another architecture
+// or of x32 kill the process.
 Status load_filter();
 
 }  // namespace base

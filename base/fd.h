@@ -6,8 +6,8 @@
 
 namespace base {
 
-// Owns a descriptor and closes it. Move-only; no conversion to int or bool, because `!fd` is wrong
-// for descriptor 0. Closing keeps errno and is never retried (Linux frees the number first).
+// Owns a descriptor and closes it. Move-only. Has no conversion to int or bool, because `!fd` is
+// wrong for descriptor 0. Closing keeps errno and is never retried (Linux frees the number first).
 class Fd {
  public:
   Fd() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from outside, without exceptions. Include from .cc files only: nlohmann/json.hpp is heavy,
-// and no JSON value crosses a folder's border.
+// JSON from untrusted sources, without exceptions. Include this only from .cc files:
+// nlohmann/json.hpp is heavy, and no JSON value crosses a folder's border.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,21 +13,23 @@
 
 namespace base {
 
-// Keeps the order of keys, so that an edited document stays comparable with the original.
+// A JSON value that keeps the order of keys, so that an edited document stays comparable with the
+// original.
 using Json = nlohmann::ordered_json;
 
-// TEXT as one JSON document. kInvalid, with WHAT and the position, if it is not; also if it nests
-// deeper than 128 levels, which would exhaust the stack of a reader, if it starts with a byte order
-// mark, if an object has more than 4096 keys, which are looked up one by one, or if it has a key
-// twice: readers differ on which of the two counts.
+// Parses TEXT as one JSON document. Returns kInvalid, with WHAT and the position, if TEXT is
+// malformed, starts with a byte order mark, nests deeper than 128 levels (which would exhaust a
+// reader's stack), has an object with more than 4096 keys (lookup is linear), or has a duplicate
+// key (readers differ on which value counts).
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
-// The text of VALUE on one line. Invalid UTF-8 becomes U+FFFD instead of throwing.
+// Returns the text of VALUE on one line. Invalid UTF-8 becomes U+FFFD instead of throwing.
 std::string to_text(const Json& value);
-// The same, indented by two, with a newline at the end.
+// Returns the text of VALUE, indented by two, with a newline at the end.
 std::string to_pretty_text(const Json& value);
 
-// The member KEY of OBJECT, of the type asked for; kInvalid with WHAT and the key otherwise.
+// Returns the member KEY of OBJECT, or kInvalid with WHAT and the key if it is absent or of another
+// type.
 Result<std::string> get_string(const Json& object, const char* key, std::string_view what);
 Result<int64_t> get_int(const Json& object, const char* key, std::string_view what);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changing a JSON document without touching the rest of its text. Include from .cc files only, as
-// base/json.h.
+// Edits of a JSON document that leave the rest of its text untouched. Include this only from .cc
+// files, as base/json.h.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace base {
 
-// The text of EDITED, an edited copy of ORIGINAL, which parse_json() made of TEXT. Each value that
-// is equal to the one it comes from keeps its bytes, so that a number stays as it was written and a
-// file its layout. What is new looks like what is around it.
+// Returns the text of EDITED, an edited copy of ORIGINAL, which parse_json() made from TEXT. An
+// unchanged value keeps its bytes: a number stays as it was written, and a file keeps its layout.
+// New values take the layout of their surroundings.
 [[nodiscard]] std::string rewrite_json(std::string_view text, const Json& original,
                                        const Json& edited);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes from one text to another, for people.
+// Line differences between two texts, for people to read.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace base {
 
-// The lines that differ, those of BEFORE with "-" in front and those of AFTER with "+", with up to
-// three equal ones around them with " "; "@@" where others are left out in between. Of texts with
-// very many differing lines, all from the first to the last one. Empty if the texts are equal.
+// Returns the differing lines, those of BEFORE prefixed with "-" and those of AFTER with "+", and
+// up to three equal lines of context prefixed with " ". "@@" stands for omitted lines. With very
+// many differing lines, returns all lines from the first to the last one that differs. Returns an
+// empty text if the texts are equal.
 [[nodiscard]] std::string line_diff(std::string_view before, std::string_view after);
 
 }  // namespace base

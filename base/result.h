@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error channel: every fallible function returns Result<T> or Status; TRY propagates.
+// The only error channel: every fallible function returns Result<T> or Status, and TRY propagates
+// errors.
 #pragma once
 
 #include <optional>
@@ -11,33 +12,33 @@
 
 namespace base {
 
-// What a program may do about an error. Messages are for people, codes for programs.
+// The kinds of errors, by how a program may react. Messages are for people, codes for programs.
 enum class Code {
   kInvalid,      // the input is wrong; trying again cannot help
   kNotFound,     // the named thing does not exist
-  kExists,       // it exists already, and differs
+  kExists,       // the named thing already exists, and differs
   kDenied,       // not allowed, by the kernel or by policy
-  kBusy,         // no capacity or in use now; trying again later may help
+  kBusy,         // no capacity, or in use; trying again later may help
   kTimeout,      // a deadline passed
   kUnavailable,  // a server cannot be reached; trying again later may help
   kUnsupported,  // this system, engine or version cannot do it
   kInternal,     // everything else
 };
 
-// A failure: what was tried, on what, and why it failed, as one line that already reads well.
+// A failure as one readable line: what was tried, on what object, and why it failed.
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
 
-  // "WHAT: text of err", with the code that fits the errno. A few texts differ from strerror's: see
-  // text_of in result.cc.
+  // Returns the error "WHAT: text of err" with the code that fits ERR. text_of in result.cc lists
+  // the few texts that differ from strerror's.
   static Error from_errno(int err, std::string_view what);
 
   Code code() const { return code_; }
   int sys_errno() const { return errno_; }  // 0 if the failure did not come from the kernel
   const std::string& message() const { return message_; }
 
-  // The same error with "CONTEXT: " before its message.
+  // Returns the same error with "CONTEXT: " before its message.
   Error&& wrap(std::string_view context) &&;
 
  private:
@@ -46,8 +47,8 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
-// A T or an Error. Reading the wrong side terminates the program. There is no default state, and no
-// Result<bool>: absence is Result<std::optional<T>>, "was already so" is an enum.
+// Holds a T or an Error. Reading the wrong side terminates the program. There is no default state
+// and no Result<bool>: absence is Result<std::optional<T>>, and "was already so" is an enum.
 template <typename T>
 class [[nodiscard]] Result {
   static_assert(!std::is_same_v<T, bool>, "use an enum or std::optional instead of Result<bool>");
@@ -85,13 +86,13 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;  // return {} is success
 
-// Whether a remove found something to remove.
+// Tells whether a remove function found something to remove.
 enum class Removed { kNow, kWasAbsent };
 
 }  // namespace base
 
-// The value of EXPR, or return its error from the calling function. At most one in a full
-// expression, and never inside a braced initializer (g++ 12 leaks the earlier members).
+// Evaluates to the value of EXPR, or returns its error from the calling function. Use at most one
+// in a full expression, and none in a braced initializer (g++ 12 leaks the earlier members).
 #define TRY(expr)                                                 \
   __extension__({                                                 \
     auto try_result_ = (expr);                                    \
@@ -99,7 +100,7 @@ enum class Removed { kNow, kWasAbsent };
     std::move(try_result_).take();                                \
   })
 
-// TRY, with "CONTEXT: " before the message of a failure.
+// Works as TRY, with "CONTEXT: " before the message of a failure.
 #define TRY_CTX(context, expr)                                                  \
   __extension__({                                                               \
     auto try_result_ = (expr);                                                  \

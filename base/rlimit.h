@@ -10,12 +10,11 @@
 
 namespace base {
 
-// The highest RLIMIT_MEMLOCK, in bytes, that this process may give to a child: RLIM_INFINITY with
-// CAP_SYS_RESOURCE, its own hard limit without.
+// Returns the highest RLIMIT_MEMLOCK, in bytes, that this process may give to a child:
+// RLIM_INFINITY with CAP_SYS_RESOURCE, its own hard limit otherwise.
 Result<uint64_t> highest_memlock();
 
-// Gives process PID this RLIMIT_MEMLOCK, soft and hard. kDenied if it is more than
-// highest_memlock().
+// Sets the soft and hard RLIMIT_MEMLOCK of process PID. Returns kDenied above highest_memlock().
 Status set_memlock(pid_t pid, uint64_t bytes);
 
 }  // namespace base

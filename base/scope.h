@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScopeExit: one clean-up that runs when the scope ends.
+// ScopeExit: one cleanup that runs when the scope ends.
 #pragma once
 
 #include <utility>
 
 namespace base {
 
-// Runs FUNCTION once, at the end of the scope, unless dismissed. The function must not fail:
-// clean-up that can fail is a named function, called here with its result deliberately dropped.
+// Runs FUNCTION once, at the end of the scope, unless dismissed. FUNCTION must not fail: a cleanup
+// that can fail is a named function, whose result FUNCTION drops deliberately.
 template <typename Function>
 class [[nodiscard]] ScopeExit {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in and out: building messages, and parsing what came from outside.
+// Text: building messages, and parsing untrusted input.
 #pragma once
 
 #include <charconv>
@@ -24,7 +24,7 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, char> &&
 }
 }  // namespace internal
 
-// All parts, one after the other: str("partition '", id, "' has ", n, " IPUs").
+// Concatenates all parts: str("partition '", id, "' has ", n, " IPUs").
 template <typename... Parts>
 [[nodiscard]] std::string str(const Parts&... parts) {
   std::string out;
@@ -32,21 +32,23 @@ template <typename... Parts>
   return out;
 }
 
-// TEXT in single quotes, cut to 80 bytes, control characters as '?': safe in a one-line message.
+// Returns TEXT in single quotes, cut to 80 bytes, with '?' for control characters: safe in a
+// one-line message.
 [[nodiscard]] std::string quote(std::string_view text);
 
-// One line of at most MAX bytes: newlines and control characters become spaces.
+// Returns TEXT as one line of at most MAX bytes, with spaces for newlines and control characters.
 [[nodiscard]] std::string one_line(std::string_view text, size_t max);
 
-// TEXT without spaces, tabs and newlines at either end.
+// Returns TEXT without spaces, tabs and newlines at either end.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
-// The pieces of TEXT between SEPARATORs; an empty text has one empty piece.
+// Returns the pieces of TEXT between SEPARATORs. An empty text has one empty piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-// The whole of TEXT as a decimal integer in [min, max], or kInvalid. No sign '+', no spaces.
+// Parses all of TEXT as a decimal integer in [min, max], or returns kInvalid. Accepts no '+' and no
+// spaces.
 template <typename T>
 Result<T> parse_int(std::string_view text, T min, T max) {
   T value{};
@@ -58,11 +60,11 @@ Result<T> parse_int(std::string_view text, T min, T max) {
   return value;
 }
 
-// "250ms", "90s", "5m", "1h" or "7d", at most LONGEST, which is whole hours; kInvalid otherwise.
+// Parses "250ms", "90s", "5m", "1h" or "7d", at most LONGEST (whole hours), or returns kInvalid.
 Result<std::chrono::milliseconds> parse_duration(
     std::string_view text, std::chrono::milliseconds longest = std::chrono::hours(24));
 
-// COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
+// Returns COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
 Result<std::string> random_hex(size_t count);
 
 // The first 12 characters of ID, as docker shows ids.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users by name, for static programs, which have no name service.
+// Lookup of users by name for static programs, which have no name service.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace base {
 
-// The user NAME of PASSWD_FILE (passwd(5)), to run a program as; nothing if there is no such user
-// or no such file. As in libc the first line of a name counts. kInvalid, with the number of the
-// line, if that line is malformed, or if its uid or gid is 0: the caller means to give up
+// Returns the credentials of user NAME in PASSWD_FILE (passwd(5)), or nothing if the user or the
+// file is absent. As in libc, the first line with the name counts. Returns kInvalid with the line
+// number if that line is malformed, or if its uid or gid is 0, because the caller means to give up
 // privileges.
 Result<std::optional<Credentials>> find_user(std::string_view name,
                                              const std::string& passwd_file = "/etc/passwd");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoCE interfaces of a container: macvlans made in place in its network namespace, or network
-// functions (SR-IOV VFs, subfunctions) moved into it, with exactly the routes and the filter that
-// the plan names; and their removal.
+// The RoCE interfaces of a container, with exactly the routes and the filter that the plan names:
+// macvlans made in place in its network namespace, or network functions (SR-IOV VFs, subfunctions)
+// moved into it. Also their removal.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +16,46 @@
 namespace netns {
 
 struct Attachment {
-  uint32_t index = 0;  // of the interface in the container's namespace
+  uint32_t index = 0;  // index of the interface in the container's namespace
   uint32_t mtu = 0;
 };
 
-// The number by which HOST knows TARGET (an nsid, see ip-netns(8)); assigned if it has none yet. It
-// lasts as long as the namespace. Have it, and record it, before attach(): it is what detach()
-// needs.
+// Returns the number by which HOST knows TARGET (an nsid, see ip-netns(8)), and assigns one if
+// necessary. The number lasts as long as the namespace. Record it before attach(), because detach()
+// needs it.
 base::Result<int32_t> ensure_id(const Namespace& host, const Namespace& target);
 
-// Makes PLAN true in TARGET: an interface that is up with the plan's name and MAC stays as it is
-// and gets the plan's peers instead of those it had; one that an attach that was cut short left is
-// replaced; one with another MAC is kExists. Filter and routes are never wider than the plan. On
-// failure nothing that this call made remains. Not to be called by two at a time for one TARGET.
-// kNotFound names a parent that is absent; kBusy a parent that something else uses whole (a bridge,
-// an ipvlan, a passthru macvlan); kInvalid if TARGET is HOST.
+// Makes PLAN true in TARGET. An interface that is up with the plan's name and MAC stays, and its
+// peers become the plan's. A leftover of an interrupted attach is replaced. Filter and routes are
+// never wider than the plan. After a failure, nothing that this call made remains. Only one call at
+// a time may run for one TARGET. Returns kExists for an interface with another MAC, kNotFound if a
+// parent is absent, kBusy if something else uses a whole parent (a bridge, an ipvlan, a passthru
+// macvlan), and kInvalid if TARGET is HOST.
 base::Result<std::vector<Attachment>> attach(const NetworkPlan& plan, const Namespace& host,
                                              const Namespace& target);
 
-// Removes the interface that has this name and MAC from the namespace that HOST knows as NETNS_ID,
-// and returns when the kernel has confirmed it: from then on the MAC and the address are free.
-// Absent when the namespace, the interface, or one with that MAC is gone; an interface with another
-// MAC is not touched. Takes 15 to 20 ms in the kernel. Needs neither a handle on the namespace nor
-// the parent. An id that the kernel gave to another namespace meanwhile does no harm: the link is
-// removed by its group, which is made from the MAC, and the kernel compares and removes in one
-// step. When the namespace itself is gone, its link ends some 35 ms later; attach() waits for that.
+// Removes the interface with this name and MAC from the namespace that HOST knows as NETNS_ID.
+// Returns after the kernel has confirmed the removal, which takes 15 to 20 ms; the MAC and the
+// address are then free. Returns kWasAbsent if the namespace, the interface or its MAC is gone. An
+// interface with another MAC is not touched. Needs neither a handle on the namespace nor the
+// parent. An id that the kernel has since given to another namespace does no harm: the link is
+// removed by its group, made from the MAC, which the kernel compares in the same step. When the
+// namespace itself is gone, its link ends some 35 ms later; attach() waits for that.
 base::Result<base::Removed> detach(const Namespace& host, int32_t netns_id,
                                    const std::string& interface, const MacAddress& mac);
 
-// Whether detach() would find something to remove.
+// Returns whether detach() would find something to remove.
 base::Result<Presence> find_attached(const Namespace& host, int32_t netns_id,
                                      const std::string& interface, const MacAddress& mac);
 
-// Gives the function of RAIL back to HOST from TARGET: down, without addresses, under its own name;
-// its RDMA device first. Where the namespace has ended the kernel has returned both, perhaps under
-// another name: then TARGET is null, and what HOST has with that MAC is renamed. Absent if it is
-// there already.
+// Returns the function of RAIL, its RDMA device first, from TARGET to HOST: down, without
+// addresses, under its own name. After the namespace has ended, TARGET is null: the kernel has
+// returned both, perhaps under another name, and the function that HOST has with that MAC is
+// renamed. Returns kWasAbsent if the function is already in HOST.
 base::Result<base::Removed> give_back(const RailPlan& rail, const Namespace& host,
                                       const Namespace* target);
 
-// All addresses of the interfaces of HOST, without IPv6 link-local ones.
+// Returns all addresses of the interfaces of HOST, except IPv6 link-local ones.
 base::Result<std::vector<Address>> addresses_of(const Namespace& host);
 
 }  // namespace netns

@@ -12,8 +12,8 @@
 
 namespace netns {
 
-// Equal means: the same namespace. The cookie (SO_NETNS_COOKIE) is never reused while the machine
-// is up, device and inode are.
+// The identity of a namespace. Equal identities mean the same namespace. Device and inode can be
+// reused; the cookie (SO_NETNS_COOKIE) is never reused while the machine is up.
 struct Identity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -25,10 +25,10 @@ struct Identity {
 class Namespace {
  public:
   static base::Result<Namespace> current();
-  // kNotFound if the process is gone.
+  // Returns kNotFound if the process is gone.
   static base::Result<Namespace> of_process(pid_t pid);
-  // A path of the kind /run/docker/netns/x or /proc/PID/ns/net; kInvalid if it is no network
-  // namespace.
+  // Opens a path such as /run/docker/netns/x or /proc/PID/ns/net. Returns kInvalid if it is not a
+  // network namespace.
   static base::Result<Namespace> at(const std::string& path);
 
   [[nodiscard]] const Identity& identity() const { return identity_; }

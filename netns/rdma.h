@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA devices and network namespaces, by the RDMA netlink interface of the kernel
-// (linux/rdma_netlink.h, what rdma(8) uses).
+// RDMA devices and network namespaces, through the kernel's RDMA netlink interface
+// (linux/rdma_netlink.h, which rdma(8) uses).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ enum class RdmaMode {
   kExclusive,  // a device belongs to one namespace
 };
 
-// Absent if this kernel has no RDMA (its module is not loaded).
+// Returns the mode, or nothing if this kernel has no RDMA (its module is not loaded).
 base::Result<std::optional<RdmaMode>> rdma_mode(const Namespace& in);
 
 // A port of an RDMA device and the network interface that it drives, as IN sees them.
 struct RdmaPort {
   std::string device;  // "mlx5_0"
   uint32_t port = 1;
-  std::string interface;  // empty: none, or of another namespace
+  std::string interface;  // empty: none, or in another namespace
 };
-// None if this kernel has no RDMA.
+// Returns no ports if this kernel has no RDMA.
 base::Result<std::vector<RdmaPort>> rdma_ports(const Namespace& in);
 
-// Moves DEVICE. Only in exclusive mode. kNotFound if FROM has no such device.
+// Moves DEVICE to another namespace, in exclusive mode only. Returns kNotFound if FROM has no such
+// device.
 base::Status move_rdma_device(const Namespace& from, const std::string& device,
                               const Namespace& to);
 

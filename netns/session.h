@@ -22,10 +22,10 @@ class Socket;
 struct Link {
   uint32_t index = 0;
   std::string name;
-  MacAddress mac;  // all zero if its hardware address has not six bytes
+  MacAddress mac;  // all zero if the hardware address is not six bytes long
   uint32_t mtu = 0;
   bool is_up = false;        // set up by the administrator
-  bool is_ethernet = false;  // and no loopback
+  bool is_ethernet = false;  // and not loopback
 };
 
 struct Macvlan {
@@ -36,11 +36,11 @@ struct Macvlan {
   uint32_t mtu = 0;  // 0: the parent's
 };
 
-// What bring_up() makes of a link.
+// The state that bring_up() gives a link.
 struct Interface {
   std::string name;
-  Address address;             // as /32 or /128
-  std::vector<Address> peers;  // a host route each, by this link alone
+  Address address;             // assigned as /32 or /128
+  std::vector<Address> peers;  // each gets a host route through this link alone
 };
 
 enum class RouteKind { kUnicast, kProhibit, kOther };
@@ -48,7 +48,7 @@ enum class RouteKind { kUnicast, kProhibit, kOther };
 struct Route {
   RouteKind kind = RouteKind::kOther;
   Prefix to;
-  uint32_t link = 0;  // index; 0: of no link, or of several
+  uint32_t link = 0;  // index; 0: no link, or several
   uint32_t metric = 0;
   bool is_static = false;  // made by an administrator or a program, not by the kernel
 
@@ -63,13 +63,14 @@ struct Neighbour {
   auto operator<=>(const Neighbour&) const = default;
 };
 
-// The metric of prohibit routes. Not 0, so that docker's route to the same prefix finds its place
-// free whoever comes first; RoCE's port, so that a reader recognises them.
+// The metric of prohibit routes. It is not 0, so that docker's route to the same prefix never
+// conflicts, whichever comes first. It is RoCE's port number, so that readers recognise these
+// routes.
 inline constexpr uint32_t kProhibitMetric = 4791;
 
-// One route-netlink socket, bound to one namespace for life. Not thread-safe. Opening it in another
-// namespace than the thread's needs CAP_SYS_ADMIN in both; changes need CAP_NET_ADMIN in the
-// namespaces that they touch. Every error has the kernel's errno and names the object.
+// One route-netlink socket, bound to one namespace for life. Not thread-safe. Opening a session in
+// a namespace other than the thread's needs CAP_SYS_ADMIN in both. Changes need CAP_NET_ADMIN in
+// the namespaces that they touch. Every error has the kernel's errno and names the object.
 class Session {
  public:
   static base::Result<Session> open(const Namespace& in);
@@ -77,45 +78,48 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // By name or alternative name.
+  // Finds a link by name or alternative name.
   base::Result<std::optional<Link>> find_link(const std::string& name);
   base::Result<std::vector<Link>> links();
-  // Makes the link in TARGET, in place, from its parent here: down, in link group group_of(mac).
+  // Makes the link in TARGET, in place, from its parent here. The link is down, in link group
+  // group_of(mac).
   base::Status create_macvlan(const Macvlan& macvlan, const Namespace& target);
-  // Moves a link to another namespace, where it has the name NAME, is down, and has no address.
-  // Takes 16 ms in the kernel. When NAME is taken there, it may have moved under its old one.
+  // Moves a link to TARGET, where it is named NAME, is down, and has no address. Takes 16 ms in the
+  // kernel. If NAME is taken in TARGET, the link may have moved under its old name.
   base::Status move_link(uint32_t index, const std::string& name, const Namespace& target);
   base::Status rename_link(uint32_t index, const std::string& name);  // sets it down first
   base::Status set_mtu(uint32_t index, uint32_t mtu);
-  // Makes LINK, which is down or has that name already, what INTERFACE says, with the settings of a
-  // RoCE interface (see session.cc); in one request to the kernel. EADDRINUSE if another link of
-  // the same parent is up with the same MAC; then it may be called again. kExists if there is
-  // another route to a peer.
+  // Gives LINK, which is down or already has the name, what INTERFACE says and the settings of a
+  // RoCE interface (see session.cc), in one request to the kernel. Returns EADDRINUSE, after which
+  // the call may be repeated, if another link of the same parent is up with the same MAC. Returns
+  // kExists if another route to a peer exists.
   base::Status bring_up(const Link& link, const Interface& interface);
   base::Result<base::Removed> remove_link(uint32_t index);
 
-  // All of them, without IPv6 link-local ones.
+  // Returns all addresses except IPv6 link-local ones.
   base::Result<std::vector<Address>> addresses();
 
-  // Of the table main.
+  // Returns the routes of the table main.
   base::Result<std::vector<Route>> routes();
-  // What is gone already is fine.
+  // Removes host routes. An absent route is not an error.
   base::Status remove_host_routes(uint32_t index, const std::vector<Address>& to);
-  // Prohibit routes with kProhibitMetric. Those that are there, or not there, already are fine, and
-  // IPv6 ones where the kernel has no IPv6.
+  // Add and remove prohibit routes with kProhibitMetric. Neither fails because a route already is,
+  // or is not, there, nor for IPv6 prefixes on a kernel without IPv6.
   base::Status ensure_prohibited(const std::vector<Prefix>& prefixes);
   base::Status remove_prohibited(const std::vector<Prefix>& prefixes);
 
-  // Of one link: who has which MAC.
+  // Returns the neighbours of one link: which address has which MAC.
   base::Result<std::vector<Neighbour>> neighbours(uint32_t index);
   base::Status ensure_neighbour(uint32_t index, const Neighbour& neighbour);
   base::Result<base::Removed> remove_neighbour(uint32_t index, const Address& address);
 
-  // The id by which this namespace knows OTHER; a new one if it has none. It ends with OTHER.
+  // Returns the id by which this namespace knows OTHER, assigned if there was none. It ends with
+  // OTHER.
   base::Result<int32_t> ensure_netns_id(const Namespace& other);
-  // As find_link and remove_link, in the namespace that this one knows as NETNS_ID, without a
-  // handle on it; absent too if there is no such namespace (any more). Removes by link group, which
-  // one request compares and deletes: an id or an index could mean another object by then.
+  // Work as find_link and remove_link in the namespace that this one knows as NETNS_ID, without a
+  // handle on it. A namespace that does not exist (any more) counts as absent. Links are removed by
+  // group, which one request compares and deletes: by then, an id or an index could mean another
+  // object.
   base::Result<std::optional<Link>> find_link_in(int32_t netns_id, const std::string& name);
   base::Result<base::Removed> remove_group_in(int32_t netns_id, uint32_t group);
 
@@ -125,8 +129,8 @@ class Session {
   std::unique_ptr<nl::Socket> socket_;
 };
 
-// The link group of an interface with this MAC: its last four bytes, which differ between any two
-// leases of a host. Never 0, the group of all other links.
+// Returns the link group for this MAC: the last four bytes, which differ between any two leases of
+// a host. Never 0, the group of all other links.
 uint32_t group_of(const MacAddress& mac);
 
 }  // namespace netns

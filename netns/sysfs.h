@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices of another network namespace, as sysfs shows them there.
+// The devices of another network namespace, as its sysfs shows them.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace netns {
 
-// A sysfs of NAMESPACE that is mounted nowhere and goes with this object. Needs CAP_SYS_ADMIN, and
+// A sysfs of one namespace, mounted nowhere; it ends with this object. Needs CAP_SYS_ADMIN and
 // Linux 5.2.
 class Sysfs {
  public:
   static base::Result<Sysfs> of(const Namespace& ns);
-  // Where it is for this process: "/proc/self/fd/N".
+  // Returns the path of this sysfs for this process: "/proc/self/fd/N".
   [[nodiscard]] std::string path() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can this kernel do what attach() needs? Tried in a network namespace that is thrown away, so that
-// nothing remains. For a process with one thread; needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
+// Trials of what attach() needs from this kernel. Each runs in a network namespace that is thrown
+// away, so that nothing remains. The process must have one thread, CAP_SYS_ADMIN and CAP_NET_ADMIN.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace netns {
 
-// A filter as attach() installs it.
+// Installs a filter as attach() does.
 base::Status try_filter();
 
-// A macvlan of PARENT, which stays down and so is never seen on the wire.
+// Makes a macvlan of PARENT. It stays down, and so is never seen on the wire.
 base::Status try_macvlan(const Namespace& host, const std::string& parent);
 
 }  // namespace netns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access: what is in the files that an Endpoint names. It holds secrets.
+// Access: the contents of the files that an Endpoint names. It holds secrets.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace vipu {
 
-// TlsFiles, with the texts in the place of the paths.
+// TlsFiles with the texts of the files instead of their paths.
 struct Tls {
   std::string ca;
   std::string certificate = {};
@@ -28,23 +28,24 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-// Bytes of one file.
+// Limits for one file, in bytes.
 inline constexpr size_t kMaxPem = size_t{256} << 10;
 inline constexpr size_t kMaxCredentials = size_t{16} << 10;
 
-// Reads the files of ENDPOINT. Those with secrets must be regular files of root or of the caller
-// that nobody else can read; those that say whom to trust, that nobody else can write: kDenied
-// otherwise, with the command that mends it. kInvalid: a file is absent or malformed, or
-// credentials would go over the network without TLS. No error has a part of a file's content.
+// Reads the files of ENDPOINT. A file with secrets must be a regular file of root or of the caller
+// that no other user can read. A file that decides whom to trust must be one that no other user can
+// write. Returns kDenied otherwise, with the command that corrects it. Returns kInvalid if a file
+// is absent or malformed, or if credentials would cross the network without TLS. No error contains
+// any part of a file's content.
 base::Result<Access> read_access(const Endpoint& endpoint);
 
-// Whether NAME and VALUE can be sent as metadata: [0-9a-z_.-], not from "grpc-" on and not up to
-// "-bin"; printable ASCII without space at either end.
+// Returns whether NAME and VALUE can be sent as metadata: NAME of [0-9a-z_.-], without the prefix
+// "grpc-" or the suffix "-bin"; VALUE of printable ASCII without a space at either end.
 [[nodiscard]] bool is_metadata(std::string_view name, std::string_view value);
-// Whether TEXT can be of a PEM file: ASCII of lines.
+// Returns whether TEXT can be that of a PEM file: lines of ASCII.
 [[nodiscard]] bool is_pem(std::string_view text);
 
-// TEXT with "***" in the place of each secret of ACCESS: its credentials and the lines of its key.
+// Returns TEXT with "***" for each secret of ACCESS: its credentials and the lines of its key.
 [[nodiscard]] std::string without_secrets(std::string text, const Access& access);
 
 }  // namespace vipu

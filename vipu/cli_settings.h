@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Graphcore's own command line finds the V-IPU controller, for hosts that are set up for it.
+// The V-IPU controller that Graphcore's own command line uses, for hosts that are set up for it.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,20 @@
 namespace vipu {
 
 struct CliSettings {
-  std::string host;      // with PORT as vipu::wire::is_host_and_port wants it
+  std::string host;      // of the form that vipu::wire::is_host_and_port accepts with PORT
   uint16_t port = 8090;  // Graphcore's default
-  std::string source;    // where HOST is from, for messages: "VIPU_CLI_API_HOST" or FILE
+  std::string source;    // source of HOST, for messages: "VIPU_CLI_API_HOST" or FILE
 };
 
-// The settings of ENVIRONMENT ("KEY=value", the first of a key counts, an empty one is not set) or
-// FILE; nothing if neither has a host. In this order:
-//   host: VIPU_CLI_API_HOST, then `api-host` of FILE
-//   port: VIPU_CLI_API_PORT, then `api-port` of FILE if the host is from there, then 8090
-// FILE is not looked at when the environment has the host. An absent one is fine; kInvalid, with
-// the file, the line and the key, if it is malformed, larger than 64 KiB or gives one of the keys
-// twice. The user and access key (VIPU_CLI_API_USER_ID, VIPU_CLI_API_ACCESS_KEY, `api-user-id`,
-// `api-access-key`) are for other readers: they are never returned, and in no message. Graphcore
-// has not published the gRPC metadata that carries them, so that they could not be sent; metadata
-// are configured with a credentials file instead.
+// Returns the settings of ENVIRONMENT ("KEY=value"; the first entry of a key counts, an empty one
+// is unset) or FILE; nothing if neither has a host. The order is
+// - host: VIPU_CLI_API_HOST, then `api-host` of FILE;
+// - port: VIPU_CLI_API_PORT, then `api-port` of FILE if the host is from FILE, then 8090.
+// FILE is not read if the environment has the host, and may be absent. Returns kInvalid, with the
+// file, the line and the key, if FILE is malformed, larger than 64 KiB or repeats one of the keys.
+// The user and access key (VIPU_CLI_API_USER_ID, VIPU_CLI_API_ACCESS_KEY, `api-user-id`,
+// `api-access-key`) are never returned and appear in no message. They could not be sent: Graphcore
+// has not published the gRPC metadata for them. A credentials file configures metadata instead.
 base::Result<std::optional<CliSettings>> find_cli_settings(
     const std::vector<std::string>& environment,
     const std::string& file = "/etc/vipu/vipu-cli.hcl");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: a source of partitions. One contract, whoever makes them.
+// Controller: a source of partitions, with one contract for all providers.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 namespace vipu {
 
 enum class Force : bool { kNo, kYes };
-// Whether a partition may get other IPUs when its own have errors.
+// Tells whether a partition may get other IPUs when its own have errors.
 enum class Relocate : bool { kNo, kYes };
 
-// Every call ends by its deadline with kTimeout. kUnavailable: the controller cannot be reached.
-// Every error names the controller and the call.
+// Every call ends by its deadline, with kTimeout. kUnavailable means that the controller cannot be
+// reached. Every error names the controller and the call.
 class Controller {
  public:
   Controller() = default;
@@ -25,54 +25,54 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
   virtual ~Controller() = default;
 
-  // Makes the partition, waits until it is ACTIVE, and reads it back. kBusy: no free block of that
-  // size. kInvalid: what no partition can be, or files for the access that cannot be used. kDenied:
-  // we may not, or the files for the access may be read or written by others. kExists: the name is
-  // taken. After any other error than those of made_nothing() the partition may exist, and remove()
-  // takes it away.
+  // Makes the partition, waits until it is ACTIVE, and reads it back. Returns kBusy if no block of
+  // that size is free, kInvalid for an impossible partition or unusable access files, kDenied if
+  // the caller may not create it or if others may read or write the access files, and kExists if
+  // the name is taken. After an error other than those of made_nothing(), the partition may exist,
+  // and remove() removes it.
   virtual base::Result<Grant> create(const PartitionRequest& request,
                                      const base::Deadline& deadline) = 0;
 
-  // The first half of create(): the partition has its IPUs, and need not be ACTIVE yet.
+  // Does the first half of create(): the partition has its IPUs, but may not be ACTIVE yet.
   virtual base::Status submit(const PartitionRequest& request, const base::Deadline& deadline) = 0;
 
-  // Waits until the partition is ACTIVE and reads it back. kNotFound if there is none; kInternal,
-  // with the controller's reasons, if it failed.
+  // Waits until the partition is ACTIVE and reads it back. Returns kNotFound if there is none, and
+  // kInternal, with the controller's reasons, if it failed.
   virtual base::Result<Grant> wait(const std::string& id, const base::Deadline& deadline) = 0;
 
-  // All partitions of the controller, also those that we did not make.
+  // Returns all partitions of the controller, including those that the product did not make.
   virtual base::Result<std::vector<Partition>> list(const base::Deadline& deadline) = 0;
 
   virtual base::Result<PartitionStatus> status(const std::string& id,
                                                const base::Deadline& deadline) = 0;
 
-  // What an ACTIVE partition grants; of one GCD only, if GCD is given. kNotFound if there is no
-  // such partition, it is not ACTIVE, or it has no such GCD.
+  // Returns the grant of an ACTIVE partition, or of one of its GCDs if GCD is given. Returns
+  // kNotFound if there is no such partition or GCD, or if the partition is not ACTIVE.
   virtual base::Result<Grant> config(const std::string& id, std::optional<uint32_t> gcd,
                                      const base::Deadline& deadline) = 0;
 
-  // Brings the partition back to its initial state and waits until it is ACTIVE again.
+  // Resets the partition to its initial state and waits until it is ACTIVE again.
   virtual base::Status reset(const std::string& id, Relocate relocate,
                              const base::Deadline& deadline) = 0;
 
-  // Takes the partition away and waits until the controller no longer lists it. Where it does not
-  // go otherwise, and FORCE is given, errors on the way are ignored by the controller.
+  // Removes the partition and waits until the controller no longer lists it. With FORCE, and only
+  // if there is no other way, the controller ignores errors while removing.
   virtual base::Result<base::Removed> remove(const std::string& id, Force force,
                                              const base::Deadline& deadline) = 0;
 
   virtual base::Result<Survey> survey(const base::Deadline& deadline) = 0;
 
-  // The attributes of the IPUs of AGENTS; of all, if AGENTS is empty.
+  // Returns the attributes of the IPUs of AGENTS, or of all IPUs if AGENTS is empty.
   virtual base::Result<std::vector<IpuAttributes>> attributes(
       const std::vector<std::string>& agents, const base::Deadline& deadline) = 0;
 
-  // The version text of the controller.
+  // Returns the controller's version text.
   virtual base::Result<std::string> version(const base::Deadline& deadline) = 0;
 };
 
-// Whether create() or submit() made nothing when it failed with ERROR: the request never left this
-// host (kUnavailable), was refused (kInvalid, kDenied), or was for what is somebody else's
-// (kExists).
+// Returns whether a create() or submit() that failed with ERROR made nothing: the request never
+// left this host (kUnavailable), was refused (kInvalid, kDenied), or named another party's
+// partition (kExists).
 inline bool made_nothing(const base::Error& error) {
   const base::Code code = error.code();
   return code == base::Code::kUnavailable || code == base::Code::kInvalid ||

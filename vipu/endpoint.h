@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a V-IPU controller is, and what it takes to be let in.
+// The address of a V-IPU controller, and what its access requires.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace vipu {
 
-// PEM files. The controller's certificate must be signed by one in CA, for the host that is
-// connected to, or for SERVER_NAME if that is not empty. CERTIFICATE and KEY are ours; both are
-// empty where the controller asks for none.
+// Paths of PEM files. An authority in CA must have signed the controller's certificate, for the
+// host of the connection or for SERVER_NAME if that is not empty. CERTIFICATE and KEY are the
+// client's; both are empty if the controller requires none.
 struct TlsFiles {
   std::string ca;
   std::string certificate = {};
@@ -20,11 +20,10 @@ struct TlsFiles {
 struct Endpoint {
   std::string address;  // HOST:PORT; Graphcore's default port is 8090
   std::optional<TlsFiles> tls = {};
-  // Lines "name: value" that are sent with each call as gRPC metadata; empty: none. Graphcore never
-  // published the names that its controller looks at.
+  // File of "name: value" lines, sent with each call as gRPC metadata; empty: none. Graphcore never
+  // published the names that its controller reads.
   std::string credentials_file = {};
-  // Whether credentials may be sent without TLS to another host, where all on the way can read
-  // them.
+  // Whether credentials may be sent without TLS to another host, readable by everyone on the way.
   bool allow_insecure_credentials = false;
 };
 

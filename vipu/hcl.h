@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of HCL, HashiCorp's configuration language, that settings files of V-IPU use.
+// The part of HCL, HashiCorp's configuration language, that V-IPU settings files use.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace vipu {
 
 struct HclAssignment {
   std::string key;
-  std::string value;  // of a string what it stands for, of all else the text
+  std::string value;  // a string's decoded value; anything else's text
   size_t line = 0;    // from 1
 };
 
-// All `key = value` of the outermost level, in order; a value is a string or a number on one line.
-// Comments, blocks, lists, objects and what is in them are passed over. kInvalid, with the number
-// of the line but none of its text, which may be a secret, where TEXT is none of these.
+// Returns all `key = value` pairs of the outermost level, in order. A value is a string or a number
+// on one line. Comments, blocks, lists, objects and their contents are skipped. For any other TEXT
+// returns kInvalid with the line number, but none of the text, which may be secret.
 base::Result<std::vector<HclAssignment>> parse_hcl(std::string_view text);
 
 }  // namespace vipu

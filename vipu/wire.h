@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said between ipu-vipu-client and who runs it: one JSON request in, one JSON reply out.
+// The protocol between ipu-vipu-client and its caller: one JSON request in, one JSON reply out.
 //   {"controller":"10.1.3.101:8090","timeout_ms":5000,"call":"status","partition":{"id":"p0"}}
 //   {"ok":...} or {"error":{"code":"busy","message":"..."}}
-// A request has "tls" and "credentials" besides where they are configured, and goes through a pipe:
-// what is secret is in no argument and in no environment.
-// Both directions are parsed as if the other side were hostile.
+// A request also has "tls" and "credentials" if they are configured. It goes through a pipe, so
+// that secrets are in no argument and in no environment. Each side parses the other's text as
+// hostile.
 #pragma once
 
 #include <chrono>
@@ -44,28 +44,28 @@ struct Request {
   Access access;
   std::chrono::milliseconds timeout{0};
   Call call = Call::kVersion;
-  // What 'create' and 'submit' ask for; of the other calls that are about a partition only its id.
+  // The partition for 'create' and 'submit'. Other calls about a partition use only its id.
   PartitionRequest partition = {};
-  std::optional<uint32_t> gcd = {};      // of 'config'
-  Relocate relocate = Relocate::kNo;     // of 'reset'
-  Force force = Force::kNo;              // of 'remove'
-  std::vector<std::string> agents = {};  // of 'attributes'
+  std::optional<uint32_t> gcd = {};      // for 'config'
+  Relocate relocate = Relocate::kNo;     // for 'reset'
+  Force force = Force::kNo;              // for 'remove'
+  std::vector<std::string> agents = {};  // for 'attributes'
 };
 
 std::string to_text(const Request& request);
-// kInvalid with the key that is missing, of the wrong type or out of range.
+// Returns kInvalid with the key that is missing, of the wrong type or out of range.
 base::Result<Request> parse_request(std::string_view text);
 
-// What a call gives that has nothing to say but that it is done.
+// The result of a call that reports only success.
 struct Done {};
 
-// RESULT as a reply. T is what a call gives: Grant, Done, std::vector<Partition>, PartitionStatus,
-// base::Removed, Survey, std::vector<IpuAttributes>, std::string (a version).
+// Returns RESULT as a reply. T is the result of a call: Grant, Done, std::vector<Partition>,
+// PartitionStatus, base::Removed, Survey, std::vector<IpuAttributes>, std::string (a version).
 template <typename T>
 std::string reply_text(const base::Result<T>& result);
 
-// The value or the error that TEXT carries, for the same types. kInternal if TEXT is no such reply:
-// then it holds anything from garbage to an address that is none.
+// Returns the value or the error that TEXT carries, for the same types. Returns kInternal if TEXT
+// is not such a reply: anything from garbage to an invalid address.
 template <typename T>
 base::Result<T> parse_reply(std::string_view text);
 

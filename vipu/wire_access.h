@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a request that say how to speak to the controller.
+// The members of a request that describe access to the controller.
 #pragma once
 
 #include "base/json.h"
@@ -9,9 +9,9 @@
 
 namespace vipu::wire {
 
-// An object with "controller", and with "tls" and "credentials" if there are any.
+// Returns an object with "controller", and with "tls" and "credentials" if there are any.
 base::Json to_json(const Access& access);
-// These members of a request; kInvalid without any part of a secret.
+// Parses these members of a request. kInvalid contains no part of a secret.
 base::Result<Access> parse_access(const Fields& request);
 
 }  // namespace vipu::wire

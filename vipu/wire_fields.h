@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked reading of the members of a JSON object whose writer is not trusted.
+// Checked reading of a JSON object from an untrusted writer.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,23 @@ namespace vipu::wire {
 
 enum class Flag : bool { kNo, kYes };
 
-// The members of one object. Every reader gives kInvalid with the name of the object and the key if
-// the member is missing, of another type or out of range. Refers to the object: keep that alive.
+// The members of one object. Every reader returns kInvalid, with the object's name and the key, if
+// the member is missing, of another type or out of range. Keep the object alive: Fields refers to
+// it.
 class Fields {
  public:
   static base::Result<Fields> open(const base::Json& object, std::string name);
 
-  // Text of at most MAX bytes without control characters.
+  // Returns a text of at most MAX bytes without control characters.
   base::Result<std::string> text(const char* key, size_t max) const;
   base::Result<uint32_t> number(const char* key, uint32_t min, uint32_t max) const;
   base::Result<Flag> flag(const char* key) const;
-  // One of NAMES, as its place among them.
+  // Returns the index in NAMES of the member's text.
   base::Result<size_t> choice(const char* key, const std::vector<std::string>& names) const;
   base::Result<const base::Json*> array(const char* key, size_t max) const;
   base::Result<const base::Json*> object(const char* key, size_t max) const;
-  // An array of at most MAX texts, each of at most MAX_TEXT bytes without control characters.
+  // Returns an array of at most MAX texts, each of at most MAX_TEXT bytes without control
+  // characters.
   base::Result<std::vector<std::string>> texts(const char* key, size_t max, size_t max_text) const;
 
   [[nodiscard]] bool has(const char* key) const { return object_->contains(key); }
@@ -40,16 +42,17 @@ class Fields {
   std::string name_;
 };
 
-// Whether TEXT is at most MAX bytes long and has no control character.
+// Returns whether TEXT has at most MAX bytes and no control character.
 [[nodiscard]] bool is_plain_text(std::string_view text, size_t max);
 
-// Whether TEXT is an IPv4 address.
+// Returns whether TEXT is an IPv4 address.
 [[nodiscard]] bool is_address(const std::string& text);
-// Whether TEXT is an IPv4 or IPv6 address that another host can have: not of the IPv4 blocks 0, 127
-// and 224 to 255, and a global or unique local one of IPv6.
+// Returns whether TEXT is an IPv4 or IPv6 address that another host can have: IPv4 outside the
+// blocks 0, 127 and 224 to 255, or global or unique local IPv6.
 [[nodiscard]] bool is_host_address(const std::string& text);
 
-// "HOST:PORT" with a host name or an IPv4 address, and a port from 1 to 65535.
+// Returns whether TEXT is "HOST:PORT" with a host name or an IPv4 address, and a port from 1 to
+// 65535.
 [[nodiscard]] bool is_host_and_port(std::string_view text);
 
 }  // namespace vipu::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumerations as the names of their values.
+// Enumerations, read and written by the names of their values.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace vipu::wire {
 
-// The names of all values of VALUE, in their order.
+// Returns the names of all values of VALUE, in their order.
 template <typename Value>
 const std::vector<std::string>& names_of();
 template <>
@@ -25,7 +25,7 @@ const std::vector<std::string>& names_of<GatewayRouting>();
 template <>
 const std::vector<std::string>& names_of<SyncType>();
 
-// The member KEY, which names a value of VALUE; kInvalid otherwise.
+// Returns the VALUE that the member KEY names, or kInvalid.
 template <typename Value>
 base::Result<Value> parse_choice(const Fields& fields, const char* key) {
   return static_cast<Value>(TRY(fields.choice(key, names_of<Value>())));

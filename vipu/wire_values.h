@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of V-IPU as JSON, and back from a writer that is not trusted.
+// Conversion of V-IPU values to JSON, and back from an untrusted writer.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace vipu::wire {
 
-base::Json to_json(const IpuofConfig& config);  // also what an IPUoF file holds
-// Without its cards: a V-IPU controller has none, and must not name device nodes of this host.
+base::Json to_json(const IpuofConfig& config);  // also the content of an IPUoF file
+// Leaves out the cards: a V-IPU controller has none, and must not name device nodes of this host.
 base::Json to_json(const Grant& grant);
 base::Json to_json(const Done& done);
 base::Json to_json(const std::vector<Partition>& partitions);
@@ -23,9 +23,9 @@ base::Json to_json(const std::vector<IpuAttributes>& ipus);
 base::Json to_json(base::Removed removed);
 base::Json to_json(const std::string& version);
 
-// For each of these types but IpuofConfig: kInvalid with the first thing that is wrong. What is
-// given back is bounded in number and size, its texts have no control characters (attributes of an
-// IPUoF configuration may), and its addresses are IP addresses of hosts.
+// Parses each of these types but IpuofConfig. Returns kInvalid with the first error. The result is
+// bounded in number and size, its texts have no control characters (attributes of an IPUoF
+// configuration may), and its addresses are IP addresses of hosts.
 template <typename T>
 base::Result<T> from_json(const base::Json& json);
 template <>

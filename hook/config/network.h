@@ -8,7 +8,7 @@
 
 namespace hook::config {
 
-// All of [network]. No two rails overlap or have an interface in common.
+// Reads all of [network]. No two rails overlap or share an interface.
 base::Result<NetworkConfig> read_network(const Section& section);
 
 base::Result<RailConfig> read_rail(const Section& section);

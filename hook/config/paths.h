@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the product lives. Fixed when it is built: a program that runs as root in front of
-// containers takes no path from its environment.
+// The installed paths of the product. They are fixed at build time: a program that runs as root in
+// front of containers takes no path from its environment.
 #pragma once
 
 #include <string>

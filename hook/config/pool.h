@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The [pool] tables of the configuration, and what stands in for them.
+// The [pool] tables of the configuration, and their replacement.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,7 @@ base::Result<PoolConfig> read_pool(const Section& section, const HostFacts& host
 
 base::Result<ControllerSecurity> read_security(const Section& section);
 
-// The pool of a host without configuration; kNotFound says what was looked for.
+// Returns the pool of an unconfigured host. kNotFound says what was looked for.
 base::Result<PoolConfig> detect_pool(const HostFacts& host);
 
 }  // namespace hook::config

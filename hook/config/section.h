@@ -18,10 +18,10 @@ namespace hook::config {
 
 class Section {
  public:
-  // The whole of TEXT as TOML; FILE names it in errors.
+  // Parses all of TEXT as TOML; FILE names it in errors.
   static base::Result<Section> parse(std::string_view text, const std::string& file);
 
-  // EXPECTED completes "FILE: KEY must be ...". What is absent is not an error.
+  // EXPECTED completes "FILE: KEY must be ...". Absent keys are not errors.
   [[nodiscard]] bool has(std::string_view key) const;
   base::Result<std::optional<std::string>> find_text(std::string_view key,
                                                      std::string_view expected) const;
@@ -37,16 +37,16 @@ class Section {
   base::Result<std::vector<std::vector<uint32_t>>> find_number_lists(
       std::string_view key, std::string_view expected) const;
   base::Result<std::optional<Section>> find_table(std::string_view key) const;
-  // One table [KEY], or an array of them [[KEY]].
+  // Returns one table [KEY], or an array of tables [[KEY]].
   base::Result<std::vector<Section>> find_tables(std::string_view key) const;
-  // A text that must be there.
+  // Returns a required text.
   base::Result<std::string> get_text(std::string_view key, std::string_view expected) const;
 
   [[nodiscard]] std::vector<std::string> keys() const;
   base::Status refuse_unknown(std::initializer_list<std::string_view> known) const;
   [[nodiscard]] base::Error wrong(std::string_view key, std::string_view expected) const;
 
-  // What PARSER makes of TEXT, with file and key in front of its error.
+  // Returns PARSER's result for TEXT, with file and key in front of an error.
   template <typename Parser>
   auto parse_key(std::string_view key, const std::string& text, Parser parser) const {
     auto value = parser(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a change of an engine's file take effect: the engine's own checker before, a reload after.
+// Applying a change of an engine's file: the engine's own checker before, a reload after.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace hook::engines {
 
-// Asks the engine's own checker about what EDIT makes of its file: `dockerd --validate` where it
-// has that (from 23.0), `containerd config dump`, which must have the handler WANTED; not a
-// template. Engines without one are not asked. The text is in a file of its own in the same
-// directory meanwhile, as imports are relative to it; that is gone after, also when a signal came.
-// kInvalid with what the checker says.
+// Passes the result of EDIT to the engine's own checker: `dockerd --validate` if it has that (from
+// 23.0), or `containerd config dump`, which must show the handler WANTED. Templates, and engines
+// without a checker, are not checked. The text is in a temporary file of the same directory,
+// because imports are relative to it; the file is removed afterwards, even after a signal. Returns
+// kInvalid with the checker's message.
 base::Status check_edit(Engine engine, const FileEdit& edit,
                         const std::optional<RuntimeEntry>& wanted, const base::Deadline& deadline);
 
 enum class Reload {
-  kDone,     // the daemon was told to
-  kNone,     // nothing runs that has to be told
-  kRestart,  // it takes a restart
+  kDone,     // the daemon was told to reload
+  kNone,     // no running daemon has to reload
+  kRestart,  // a restart is necessary
 };
 // Tells each of DAEMONS to read its file again.
 base::Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons);

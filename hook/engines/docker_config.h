@@ -8,30 +8,31 @@
 
 namespace hook::engines {
 
-// TEXT with ENTRY; all other bytes stay. Without make_default the default runtime is left as it is.
-// FILE is for errors. kInvalid if TEXT is no JSON object; kExists if NAME is another program there.
+// Returns TEXT with ENTRY; all other bytes stay. Without make_default the default runtime stays.
+// FILE is for errors. Returns kInvalid if TEXT is not a JSON object, and kExists if NAME is another
+// program.
 base::Result<FileText> add_docker_runtime(const FileText& text, const RuntimeEntry& entry,
                                           const std::string& file);
 
-// TEXT without the runtime NAME. If that is the default, what BEFORE has as such is the default
-// again, unless dockerd would not know it any more. Objects that it leaves empty go too; an absent
-// text stays absent. kExists if NAME is a program that is not ours.
+// Returns TEXT without the runtime NAME. If NAME is the default, BEFORE's default becomes the
+// default again, unless dockerd would no longer know it. Objects that become empty are removed; an
+// absent text stays absent. Returns kExists if NAME is not the product's program.
 base::Result<FileText> remove_docker_runtime(const FileText& text, const FileText& before,
                                              const std::string& name, const std::string& file);
 
-// Whether TEXT has a runtime whose program is ours, by whatever name.
+// Returns whether TEXT has a runtime, of any name, whose program is the product's.
 [[nodiscard]] bool has_docker_runtime(const FileText& text);
 
 base::Result<Registered> find_docker_runtime(const FileText& text, const std::string& name,
                                              const std::string& file);
 
-// Where dockerd, started with ARGS and TEXT as its file, can be asked by this host: the unix socket
-// that it listens on; USUAL where it is told nothing. kUnavailable if it listens on others only.
+// Returns the unix socket of a dockerd started with ARGS and TEXT as its file, USUAL if neither
+// names a listener. Returns kUnavailable if dockerd listens only on others.
 base::Result<std::string> docker_host(const std::vector<std::string>& args, const FileText& text,
                                       const std::string& usual, const std::string& file);
 
-// dockerd does not start where a key stands in its file and among its options ARGS: kInvalid if a
-// key of ENTRY would. WHO is the daemon, for errors.
+// Returns kInvalid if a key of ENTRY is also among dockerd's options ARGS: dockerd does not start
+// with a key in both. WHO is the daemon, for errors.
 base::Status check_docker_options(const std::vector<std::string>& args, const std::string& who,
                                   const RuntimeEntry& entry, const std::string& file);
 

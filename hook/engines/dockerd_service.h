@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How dockerd will be started: the service of a host on which it does not run now.
+// The future command line of dockerd, from the service of a host where it does not run now.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace hook::engines {
 
-// The words of the last ExecStart= in UNITS, the texts of a systemd unit and of its drop-ins in
-// their order, as systemd.service(5) has them. $NAME and ${NAME} are replaced by what ENVIRONMENTS,
-// texts of "NAME=value" lines, and Environment= say. With no ExecStart=: "dockerd" and DOCKER_OPTS,
-// as Debian's init script has it.
+// Returns the words of the last ExecStart= in UNITS, the texts of a systemd unit and of its
+// drop-ins in order, by the rules of systemd.service(5). ENVIRONMENTS, texts of "NAME=value" lines,
+// and Environment= supply $NAME and ${NAME}. Without an ExecStart=, returns "dockerd" and
+// DOCKER_OPTS, as Debian's init script does.
 [[nodiscard]] std::vector<std::string> service_args(const std::vector<std::string>& units,
                                                     const std::vector<std::string>& environments);
 
-// The same of the unit docker.service below ROOT, "" for this host.
+// Returns the same for the unit docker.service below ROOT, "" for this host.
 [[nodiscard]] std::vector<std::string> read_dockerd_args(const std::string& root);
 
 }  // namespace hook::engines

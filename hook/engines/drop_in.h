@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines with drop-in directories: a file that is ours alone, see containers.conf(5) and
+// Engines with drop-in directories: a file owned by the product alone, see containers.conf(5) and
 // crio.conf.d(5).
 #pragma once
 
@@ -7,17 +7,19 @@
 
 namespace hook::engines {
 
-// /etc/containers/containers.conf.d/ipu-container-toolkit.conf: podman takes the errors of the
-// runtime as JSON, as those of runc.
+// Returns /etc/containers/containers.conf.d/ipu-container-toolkit.conf, with which podman reads the
+// runtime's errors as JSON, like runc's.
 [[nodiscard]] std::string podman_drop_in(const RuntimeEntry& entry);
-// /etc/crio/crio.conf.d/99-ipu-container-toolkit.conf. No allowed_annotations: CRI-O hands all
-// annotations on but those of its own that are listed there, and does not start with others in it.
+// Returns /etc/crio/crio.conf.d/99-ipu-container-toolkit.conf. It has no allowed_annotations: CRI-O
+// passes all annotations on except unlisted ones of its own, and does not start if others are
+// listed.
 [[nodiscard]] std::string crio_drop_in(const RuntimeEntry& entry);
 
-// Whether TEXT was written by one of these, by whatever version.
+// Returns whether any version of the product wrote TEXT as a drop-in.
 [[nodiscard]] bool is_drop_in(std::string_view text);
 
-// What one of these says of the runtime NAME. FILE is for errors; kInvalid if it is no TOML.
+// Return the entry of the runtime NAME in a drop-in, or kInvalid if TEXT is not TOML. FILE is for
+// errors.
 base::Result<Registered> find_podman_runtime(const FileText& text, const std::string& name,
                                              const std::string& file);
 base::Result<Registered> find_crio_runtime(const FileText& text, const std::string& name,

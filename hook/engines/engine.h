@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines, and the change of the file that tells one about a runtime.
+// Engines, and the file change that registers a runtime with one.
 #pragma once
 
 #include <string>
@@ -17,40 +17,39 @@ inline constexpr Engine kEngines[] = {Engine::kDocker, Engine::kContainerd, Engi
                                       Engine::kPodman};
 [[nodiscard]] std::string_view name_of(Engine engine);  // "docker"
 [[nodiscard]] std::string_view daemon_of(
-    Engine engine);  // "dockerd"; of podman itself, which has none
-base::Result<Engine> parse_engine(
-    std::string_view name);  // kInvalid, with the names that there are
+    Engine engine);  // "dockerd"; podman itself, which has no daemon
+base::Result<Engine> parse_engine(std::string_view name);  // kInvalid, with the known names
 
-// Those of ENGINE that run for this user; not the containerd that docker starts for itself.
+// Returns the daemons of ENGINE that run for this user, except the containerd that docker starts.
 std::vector<Daemon> daemons_of(Engine engine);
 
-// Where an engine's configuration is looked for.
+// Where to look for an engine's configuration.
 struct Surroundings {
-  std::string root;  // "": of the whole file system, in front of each path
+  std::string root;  // prefix of every path; "": the whole file system
   bool is_root = true;
-  std::string config_home = {};  // "~/.config" of a user who is not root; empty: not known
+  std::string config_home = {};  // "~/.config" of a user other than root; empty: unknown
 };
 
-// The file of ENGINE: what one of its DAEMONS was told, that of its snap if only that is there, or
-// the usual one. kInvalid if daemons were told different files, or the user's are not known;
-// kDenied where only root can change any.
+// Returns the file of ENGINE: the file that one of DAEMONS was given, its snap's if only that
+// exists, or the usual one. Returns kInvalid if daemons were given different files or the user's
+// are unknown, and kDenied if only root can change any.
 base::Result<std::string> file_of(Engine engine, const std::vector<Daemon>& daemons,
                                   const Surroundings& where);
 
-// What is to change in the file PATH of ENGINE for ENTRY to be there; before equals after if
-// nothing is. Fails as the engine's own function does, and where the file cannot be read;
-// kUnsupported where the engine could not start the program, or its file is written by another one.
+// Returns the edit that adds ENTRY to the file PATH of ENGINE; before equals after if nothing
+// changes. Fails as the engine's own function does, or if the file cannot be read. Returns
+// kUnsupported if the engine could not start the program, or if another program writes its file.
 base::Result<FileEdit> plan_configure(Engine engine, const std::string& path,
                                       const RuntimeEntry& entry);
-// What is to change for the runtime NAME not to be there: the very text from before the entry was
-// added where nobody changed the file since; else at least the default runtime from before.
+// Returns the edit that removes the runtime NAME. If the file has not changed since, it restores
+// the exact text from before the entry was added; otherwise at least the former default runtime.
 base::Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path,
                                         const std::string& name);
 
-// What keeps the runtime from having an effect although PATH names it, as one line; empty: nothing.
+// Returns, as one line, why the runtime has no effect although PATH names it; empty if it has.
 base::Result<std::string> find_hindrance(Engine engine, const std::string& path);
 
-// What stands in the file PATH.
+// Returns the entry of the runtime NAME in the file PATH.
 base::Result<Registered> find_runtime(Engine engine, const std::string& path,
                                       const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The change of one configuration file of an engine, and of the copy beside it.
+// The change of an engine's configuration file and of its backup.
 #pragma once
 
 #include <string>
@@ -11,19 +11,18 @@ namespace hook::engines {
 struct FileEdit {
   std::string path;
   FileText before;
-  FileText after;               // absent: the file is to go
-  FileText backup_before = {};  // of PATH.before-ipu
+  FileText after;               // absent: the file is removed
+  FileText backup_before = {};  // content of PATH.before-ipu
   FileText backup_after = {};
 };
 
-// An edit that changes nothing yet, of what stands in PATH and beside it. Its path is where links
-// lead. As root links are only followed where root alone could have made them: kDenied.
+// Returns an edit that changes nothing yet, of PATH and its backup. Its path is the target of
+// links. As root, follows only links that root alone could have made, or returns kDenied.
 base::Result<FileEdit> read_edit(const std::string& path);
 
-// Makes the change: the file is there whole or as it was, with its owner and mode. What was there
-// before a runtime was added is kept beside as PATH.before-ipu, and goes when the runtime is taken
-// away; a drop-in is not kept. kBusy if the file was changed since the plan was made; kUnsupported
-// if it is mounted by itself.
+// Applies the change atomically and keeps owner and mode. Adding a runtime saves the former content
+// as PATH.before-ipu; removing the runtime removes that copy. A drop-in has no copy. Returns kBusy
+// if the file has changed since the plan, and kUnsupported if the file is a mount point.
 base::Status apply_edit(const FileEdit& edit);
 
 }  // namespace hook::engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of an engine that are asked something.
+// Queries to an engine's programs.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace hook::engines {
 
-// The absolute path of a program of the host, in the directories that root's PATH has and in that
-// of snaps; kNotFound if it is in none.
+// Returns the absolute path of a host program, from the directories of root's PATH and that of
+// snaps, or kNotFound.
 base::Result<std::string> find_program(std::string_view name);
 
 struct Answer {
   int exit_status = 0;
   std::string out;
-  std::string errors;  // on one line
+  std::string errors;  // as one line
 };
 
-// What PROGRAM says to ARGS. Of the environment it gets where a user's files are, and for root
-// nothing: neither DOCKER_HOST nor a context of docker's.
+// Runs PROGRAM with ARGS and returns its answer. The environment locates only a user's files; for
+// root it is empty, without DOCKER_HOST or a docker context.
 base::Result<Answer> ask(const std::string& program, const std::vector<std::string>& args,
                          const base::Deadline& deadline);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of container engines: how each is told about a low-level runtime.
+// The registration of a low-level runtime with a container engine.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,26 @@
 
 namespace hook::engines {
 
-// What an engine is told.
+// The entry that an engine gets.
 struct RuntimeEntry {
   std::string name;           // "ipu"
   std::string path;           // absolute
   bool make_default = false;  // for containers that name no runtime
-  std::string monitor = {};   // conmon, for CRI-O; empty: CRI-O looks for it in its PATH
+  std::string monitor = {};   // conmon, for CRI-O; empty: CRI-O searches its PATH
 };
 
-// A name that no engine has itself: kInvalid, with what is accepted, for another.
+// Returns kInvalid, with what is accepted, unless NAME is valid and no engine uses it itself.
 base::Status check_runtime_name(const std::string& name);
-// A program that can be started: kNotFound or kDenied if PATH is none.
+// Returns kNotFound or kDenied unless PATH is a program that can be started.
 base::Status check_runtime_program(const std::string& path);
 
-// A configuration file's text; absent: there is no such file.
+// The text of a configuration file; unset if the file is absent.
 using FileText = std::optional<std::string>;
 
-// What stands in the file of an engine.
+// The entry found in an engine's file.
 struct Registered {
-  std::string path;         // of the entry's runtime; empty: there is no entry
-  bool is_default = false;  // whether containers that name no runtime get it
+  std::string path;         // the runtime of the entry; empty: no entry
+  bool is_default = false;  // whether containers that name no runtime use it
 };
 
 }  // namespace hook::engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML that is written.
+// Writing TOML.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hook::engines {
 
-// TEXT as a TOML string; it has no control characters.
+// Returns TEXT, which has no control characters, as a TOML string.
 [[nodiscard]] inline std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char character : text) {

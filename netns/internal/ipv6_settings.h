@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IPv6 settings of an interface that has an IPv6 address. They are files only: netlink has no
+// The IPv6 settings of an interface with an IPv6 address. They exist only as files: netlink has no
 // request for them.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace netns::internal {
 
-// Turns IPv6 on for the interface, which docker turns off in its namespaces, without any address or
-// route that a router announces. kUnsupported if it cannot have IPv6.
+// Turns on IPv6, which docker turns off in its namespaces, for the interface. The interface gets no
+// address and no route that a router announces. Returns kUnsupported if it cannot have IPv6.
 base::Status enable_ipv6(const Namespace& in, const std::string& interface);
 
 }  // namespace netns::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that inspect_link() is made of.
+// The building blocks of inspect_link().
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace netns::internal {
 
-// What one link answer says of the link itself: all but wireless, the master's name and kind, and
-// taken_by. MASTER is the index of its master; 0: none.
+// The facts that one answer about a link contains: all but wireless, the master's name and kind,
+// and taken_by. MASTER is the index of its master; 0: none.
 struct LinkAnswer {
   LinkFacts facts;
   uint32_t master = 0;
 };
 LinkAnswer parse_link_facts(const nlmsghdr& reply);
 
-// By name or alternative name; absent if there is none.
+// Finds a link by name or alternative name, or returns nothing.
 base::Result<std::optional<LinkAnswer>> find_link_facts(nl::Socket& socket,
                                                         const std::string& name);
 base::Result<std::optional<LinkAnswer>> find_link_facts(nl::Socket& socket, uint32_t index);
 
-// How the link of REPLY holds its parent, as LinkFacts::taken_by says it; "" for a macvlan, which
-// shares it with others. Absent for a link whose parent does not notice.
+// Returns how the link of REPLY holds its parent, in the words of LinkFacts::taken_by; "" for a
+// macvlan, which shares its parent. Returns nothing for a link that does not affect its parent.
 std::optional<std::string> parse_hold(const nlmsghdr& reply);
 
-// What keeps a macvlan from being made on the link INDEX of HOST, as LinkFacts::taken_by says it.
-// Looks into the namespaces that HOST has an id for as well, where this process may.
+// Returns what prevents a macvlan on the link INDEX of HOST, in the words of LinkFacts::taken_by.
+// Also searches the namespaces that HOST has an id for, as far as this process may.
 base::Result<std::string> find_taker(nl::Socket& socket, const Namespace& host, uint32_t index);
 
 }  // namespace netns::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nftables requests: rules, and one batch that changes a table completely or not at all.
+// nftables requests: rules, and batches that change a table completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace netns::nft {
 
-// A table of this family: NFPROTO_INET, NFPROTO_ARP.
+// A table of one family: NFPROTO_INET, NFPROTO_ARP.
 struct Table {
   uint8_t family;
   const char* name;
 };
 
-// What a key of a set is: an address, or an address and a port (a whole word), in network byte
-// order, as a register holds it. nft(8) shows it as what it is.
+// The kind of a set's keys: an address, or an address and a port (a whole word), in network byte
+// order, as a register holds it. nft(8) displays keys by this kind.
 enum class KeyKind { kAddress, kEndpoint };
 using Keys = std::set<std::vector<uint8_t>>;
 std::vector<uint8_t> address_key(const Address& address);
 std::vector<uint8_t> endpoint_key(const Address& address, uint16_t port);
 
-// A named set of keys of one family that the rules of its table look up.
+// A named set of keys of one family, which the rules of its table look up.
 struct Set {
   std::string name;
-  uint32_t id = 0;  // within the batch
+  uint32_t id = 0;  // unique within the batch
   Family family = Family::kIpv4;
 };
 
-// One rule: conditions, all of which must hold and which are tried in the order of the calls, and
-// then what becomes of the packet. Those that look at an address come after is_family(), those that
-// look at a port or an ICMP type also after is_protocol().
+// One rule: conditions, tested in the order of the calls, all of which must hold, and then the
+// verdict. Conditions on an address come after is_family(). Conditions on a port or an ICMP type
+// come after is_protocol() as well.
 class Rule {
  public:
   Rule(const Table& table, const std::string& chain);
@@ -46,8 +46,8 @@ class Rule {
   Rule& arrives_by(const std::string& interface);
   Rule& is_family(Family family);
   Rule& is_protocol(uint8_t protocol);  // IPPROTO_TCP, ...
-  Rule& is_established();               // or related, to the connection tracker
-  Rule& has_header(uint8_t header);     // an extension header of IPv6
+  Rule& is_established();               // or related, by connection tracking
+  Rule& has_header(uint8_t header);     // an IPv6 extension header
   Rule& has_icmp_type(uint8_t first, uint8_t last);
   Rule& solicits_in(const Set& addresses);  // after has_icmp_type(ND_NEIGHBOR_SOLICIT)
   Rule& from_address(const Address& address);
@@ -58,7 +58,7 @@ class Rule {
   Rule& from_address_in(const Set& addresses);
   Rule& to_endpoint_in(const Set& endpoints);
   Rule& from_endpoint_in(const Set& endpoints);
-  // Of ARP over Ethernet for IPv4, in a table of NFPROTO_ARP: ARPOP_REQUEST, ...
+  // Conditions on ARP over Ethernet for IPv4, in a table of NFPROTO_ARP: ARPOP_REQUEST, ...
   Rule& is_arp(uint16_t operation);
   Rule& arp_sender_is(const Address& address);
   Rule& arp_target_is(const Address& address);
@@ -97,13 +97,13 @@ class Batch {
   Batch();
   void add_table(const Table& table, IfExists if_exists);
   void remove_table(const Table& table);
-  // A base chain of type filter, priority 0, policy accept. HOOK is NF_INET_LOCAL_OUT, ...
+  // Adds a base chain of type filter, priority 0, policy accept. HOOK is NF_INET_LOCAL_OUT, ...
   void add_chain(const Table& table, const std::string& chain, uint32_t hook);
   Set add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
               const Keys& keys);
   void add_rule(nl::Message rule) { messages_.push_back(std::move(rule)); }
 
-  // All of it, or nothing and the error of the first request that failed. Once.
+  // Commits all requests, or none and returns the error of the first failed request. Call it once.
   base::Status commit(const Namespace& in);
 
  private:
@@ -113,8 +113,8 @@ class Batch {
   uint32_t sets_ = 0;
 };
 
-// A request to nf_tables about FAMILY, its fixed header done.
+// Makes a request to nf_tables about FAMILY, with its fixed header complete.
 nl::Message request(int type, int flags, uint8_t family, std::string what, size_t capacity);
-inline constexpr size_t kRequestBytes = 1024;  // enough for any but one with keys
+inline constexpr size_t kRequestBytes = 1024;  // enough for any request without keys
 
 }  // namespace netns::nft

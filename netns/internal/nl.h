@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Netlink requests, and the exchange of them with the kernel. The only file that includes libnl,
+// Netlink requests and their exchange with the kernel. This is the only file that includes libnl,
 // which builds and reads the attributes.
 #pragma once
 
@@ -31,11 +31,11 @@ struct Free {
 };
 using MessagePtr = std::unique_ptr<nl_msg, Free<nlmsg_free>>;
 
-// One request under construction: the fixed header of its family first, then attributes. What does
-// not fit is remembered, and such a request is never sent.
+// One request under construction: first the fixed header of its family, then attributes. If
+// something does not fit, complete() becomes false and the request is never sent.
 class Message {
  public:
-  // WHAT the request does, for its error: "add route to 10.5.1.7".
+  // WHAT names the request in errors: "add route to 10.5.1.7".
   Message(int type, int flags, std::string what, size_t capacity = 4096);
 
   template <typename Header>
@@ -49,23 +49,23 @@ class Message {
   void put_u32(int type, uint32_t value) { put_bytes(type, &value, sizeof value); }
   void put_s32(int type, int32_t value) { put_bytes(type, &value, sizeof value); }
   void put_be32(int type, uint32_t value);
-  void put_text(int type, const std::string& text) {  // with its terminating zero
+  void put_text(int type, const std::string& text) {  // includes the terminating zero
     put_bytes(type, text.c_str(), text.size() + 1);
   }
-  // The attributes that BODY puts, as one.
+  // Puts the attributes that BODY puts into one nest.
   template <typename Body>
   void nest(int type, Body body) {
     nlattr* const start = open_nest(type);
     body();
     close_nest(start);
   }
-  // For a nest whose ends are in two functions. START may be null.
+  // Open and close a nest across two functions. START may be null.
   nlattr* open_nest(int type);
   void close_nest(nlattr* start);
 
-  // Ask for an answer also on success. Failures are answered always.
+  // Requests an answer on success too. Failures are always answered.
   void request_ack() { raw()->nlmsg_flags |= NLM_F_ACK; }
-  // An answer with this errno is as good as success.
+  // Treats an answer with this errno as success.
   void tolerate(int err) { tolerated_.push_back(err); }
   [[nodiscard]] bool tolerates(int err) const {
     return std::find(tolerated_.begin(), tolerated_.end(), err) != tolerated_.end();
@@ -82,7 +82,7 @@ class Message {
   bool complete_ = true;
 };
 
-// The attributes of a reply. One that is absent, or shorter than its type, has no value.
+// The attributes of a reply. An attribute that is absent, or shorter than its type, has no value.
 class Attributes {
  public:
   Attributes(const nlmsghdr& reply, int header_size, int max_type);
@@ -94,7 +94,8 @@ class Attributes {
   std::vector<nlattr*> table_;
 };
 
-// The error of a failed request. KERNEL_TEXT is the kernel's own explanation, and may be empty.
+// Returns the error of a failed request. KERNEL_TEXT is the kernel's own explanation, and may be
+// empty.
 base::Error nl_error(int err, std::string_view what, std::string_view kernel_text);
 
 // A netlink socket of one namespace, for one thread.
@@ -105,8 +106,8 @@ class Socket {
   // PROTOCOL is NETLINK_ROUTE or NETLINK_NETFILTER.
   static base::Result<Socket> open(const Namespace& in, int protocol);
 
-  // Sends BATCH as one datagram. Returns when the kernel has done all of it, or the error of the
-  // first request that failed; those after it may have been done too. Answers other than
+  // Sends BATCH as one datagram. Returns after the kernel has done all of it, or returns the error
+  // of the first failed request; requests after that one may have been done too. Answers other than
   // acknowledgements go to ON_REPLY.
   base::Status exchange(std::span<Message> batch, const OnReply& on_reply);
   base::Status exchange(std::span<Message> batch);
@@ -120,7 +121,7 @@ class Socket {
   base::Status send(std::span<Message> batch);
   base::Result<size_t> receive(std::span<char> buffer);
   base::Fd fd_;
-  uint32_t sequence_ = 0;  // of the last request
+  uint32_t sequence_ = 0;  // number of the last request
 };
 
 }  // namespace netns::nl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One interface of a plan: found, made, brought up to date, taken away.
+// One interface of a plan: finding, making, updating and removing it.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace netns::internal {
 
-// The two namespaces of an attachment.
+// The host's and the container's ends of an attachment.
 struct Ends {
   static base::Result<Ends> open(const Namespace& host, const Namespace& target);
   const Namespace& host_namespace;
@@ -22,28 +22,30 @@ struct Ends {
   Session target;
 };
 
-// The name of an interface that is not ready. Unique in both namespaces, because the MAC is: before
-// Linux 6.15 the name of a new link must be free in the host's namespace too.
+// Returns the name of an interface that is not ready. It is unique in both namespaces, because the
+// MAC is: before Linux 6.15, the name of a new link must be free in the host's namespace too.
 std::string temporary_name(const MacAddress& mac);
 
-// What has MAC in the session's namespace and one of the names that attach() gives.
+// Finds the link in the session's namespace with the MAC of RAIL and one of the names that attach()
+// gives.
 base::Result<std::optional<Link>> find_own(Session& session, const RailPlan& rail);
 
-// Whether an interface of RAIL is in the target, ready. kExists if its name is another's there.
+// Finds the interface of RAIL in the target if it is ready. Returns kExists if its name belongs to
+// another link.
 base::Result<std::optional<Link>> find_ready(Session& target, const RailPlan& rail);
 
-// Makes the interface in the target, in place of one that is not ready. On failure a part of it may
-// be there, which unmake_rail() takes away.
+// Makes the interface in the target and replaces one that is not ready. After a failure, parts of
+// it may remain; unmake_rail() removes them.
 base::Result<Link> make_rail(const RailPlan& rail, Ends& ends);
-// Absent is fine.
+// Removes the interface and its parts. Absent parts are not an error.
 base::Status unmake_rail(const RailPlan& rail, Ends& ends);
 
-// Gives LINK, which is ready, the settings, the address, and host routes to PEERS, which has none.
-// The MTU, as far as the parent's allows.
+// Gives LINK, which is ready, the settings, the address, and host routes to PEERS, which have none
+// yet. Sets the MTU as far as the parent's allows.
 base::Result<Link> refresh_rail(const RailPlan& rail, const Link& link,
                                 const std::vector<Address>& peers, Ends& ends);
 
-// The addresses of the peers, each once.
+// Returns the addresses of the peers, each once.
 std::vector<Address> peer_addresses(const RailPlan& rail);
 
 }  // namespace netns::internal

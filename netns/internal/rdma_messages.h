@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the RDMA netlink interface of the kernel, and what its replies say.
+// Requests to the RDMA netlink interface of the kernel, and parsers for its replies.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace netns::internal {
 
 nl::Message rdma_mode_request();
-// Absent if REPLY, of an older kernel, does not say.
+// Returns the mode, or nothing if an older kernel's REPLY has none.
 std::optional<RdmaMode> parse_rdma_mode(const nlmsghdr& reply);
 
 struct RdmaDeviceName {

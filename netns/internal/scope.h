@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calling thread inside another network namespace, for as long as it takes to make a socket or
+// A visit of the calling thread to another network namespace, just long enough to make a socket or
 // to open a file.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace netns::internal {
 
-// Enters a network namespace and returns in its destructor; a thread that cannot return ends the
-// process, because everything after it would act on the wrong namespace. Entering the namespace
-// that the thread is in already does nothing and needs no capability; any other needs CAP_SYS_ADMIN
-// there and here.
+// Enters a network namespace, and returns to the old one in its destructor. If the thread cannot
+// return, the process ends, because everything after that would act on the wrong namespace.
+// Entering the thread's current namespace does nothing and needs no capability; entering another
+// needs CAP_SYS_ADMIN in both.
 class Scope {
  public:
   static base::Result<Scope> enter(int namespace_fd);
@@ -24,13 +24,14 @@ class Scope {
 
  private:
   explicit Scope(base::Fd home) : home_(std::move(home)) {}
-  base::Fd home_;  // not valid if there is nothing to return from
+  base::Fd home_;  // not valid if there is nowhere to return to
 };
 
-// A file below /proc/sys/net, of the namespace: it stays that namespace's after the return.
+// Opens a file of the namespace below /proc/sys/net. The file stays that namespace's after the
+// return.
 base::Result<base::Fd> open_setting(int namespace_fd, const std::string& path, int flags);
 
-// A socket of the namespace, close-on-exec. The thread is back where it was when this returns.
+// Opens a close-on-exec socket in the namespace. The thread is back where it was when this returns.
 base::Result<base::Fd> open_socket(int namespace_fd, int domain, int type, int protocol);
 
 }  // namespace netns::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the local providers share: a Controller whose partitions are entries of a Store.
+// The common part of the local providers: a Controller whose partitions are entries of a Store.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 namespace vipu::local {
 
 struct LocalOptions {
-  std::string name;        // of the pool, for errors
+  std::string name;        // name of the pool, for errors
   std::string state_file;  // see Store
-  std::string version;     // what version() gives
-  // The IPUs now, read anew. kUnavailable if their source is not there.
+  std::string version;     // the result of version()
+  // Returns the IPUs as they are now. kUnavailable means that their source is absent.
   std::function<base::Result<Pool>()> look;
 };
 
-// A partition is ACTIVE as soon as it is submitted; a reset has nothing to do. A partition whose
-// IPUs have gone from the pool is in state ERROR until they come back or it is removed; nobody else
-// gets them. remove() works without the source of the IPUs.
+// Makes a controller whose partitions are ACTIVE as soon as they are submitted; a reset does
+// nothing. A partition whose IPUs have left the pool is in state ERROR until they return or it is
+// removed; no other partition gets them. remove() works without the source of the IPUs.
 std::unique_ptr<Controller> make_local_controller(LocalOptions options);
 
 }  // namespace vipu::local

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The provider 'pcie': groups of the IPU cards in this host.
+// The provider 'pcie': groups of IPU cards in this host.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct PcieOptions {
   std::string state_file;  // see local::Store
   std::string sysfs = "/sys";
   std::string dev = "/dev";
-  // Cards, by the N of /dev/ipuN, that are linked to each other, in link order. Empty: all cards
-  // are one group in the order of N, in which a missing N keeps its place.
+  // Groups of linked cards, each by the N of /dev/ipuN, in link order. Empty: all cards are one
+  // group in the order of N, where a missing N keeps its place.
   std::vector<std::vector<uint32_t>> groups = {};
-  // Cards that are never given away, by N. Without effect if they are not in the pool.
+  // The N of cards that are never given to a partition. Cards outside the pool have no effect.
   std::vector<uint32_t> taints = {};
 };
 
-// Each group is a domain; a card in no group is not in the pool. A place is a group and the card's
-// position in it; only in a request are cards named by N: place.ipu is N, and place.domain is not
-// looked at. A partition is granted its cards in link order, and no GCD but number 0.
+// Makes a controller of cards. Each group is a domain; a card in no group is not in the pool. A
+// place is a group and the card's position in it. Only requests name cards by N: place.ipu is N,
+// and place.domain is ignored. A partition is granted its cards in link order; its only GCD is 0.
 //
-// The cards are looked for at each call (see local::read_cards). A card is the same as long as it
-// has the same PCI address. kInvalid if a card is in two groups or a group is empty. The agents of
-// attributes() are "group0", "group1" ...
+// Each call looks for the cards (see local::read_cards). The PCI address identifies a card. Returns
+// kInvalid if a card is in two groups or a group is empty. The agents of attributes() are "group0",
+// "group1" ...
 std::unique_ptr<Controller> make_pcie_controller(PcieOptions options);
 
 }  // namespace vipu

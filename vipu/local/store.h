@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: which partitions of a local pool exist, durable and shared by all processes of the host.
+// Store: the partitions of a local pool, durable and shared by all processes of the host.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace vipu::local {
 
-// A partition, and its IPUs by what they are and not by their places: see Pool::ipus.
+// A partition, and its IPUs by identity, not by place: see Pool::ipus.
 struct Record {
   std::string id;
   std::vector<std::string> ipus;
@@ -20,20 +20,21 @@ struct Record {
 
 // The records of one pool, in one JSON file of mode 0600:
 //   {"version":1,"partitions":[{"id":"p0","ipus":["10.5.1.1:0","10.5.1.1:1"]}]}
-// No IPU and no id is in it twice. A crash at any point leaves the old content or the new.
+// Each IPU and each id is in it at most once. A crash at any point leaves the old content or the
+// new.
 class Store {
  public:
-  // PATH is absolute. PATH.lock, which is never removed, is locked while the file is changed. Their
-  // directory is made, for root alone, when a first change needs it.
+  // PATH is absolute. PATH.lock, which is never removed, is locked during changes. The first change
+  // makes their directory, for root alone, if necessary.
   explicit Store(std::string path) : path_(std::move(path)) {}
 
-  // What the file holds at one moment; nothing if it is absent. kInvalid, with what to do, if it is
-  // damaged or of another version.
+  // Returns the file's content at one moment; nothing if it is absent. Returns kInvalid, with what
+  // to do, if it is damaged or of another version.
   [[nodiscard]] base::Result<std::vector<Record>> read() const;
 
-  // EDIT changes the records while nobody else can, and after success they are on disk. If it
-  // fails, they are as before. kTimeout, without effect, if others have the lock until DEADLINE;
-  // kInvalid, without effect, as read().
+  // Lets EDIT change the records while no other process can; after success they are on disk. If
+  // EDIT fails, they stay unchanged. Returns kTimeout if others hold the lock until DEADLINE, and
+  // kInvalid as read() does, both without effect.
   base::Status change(const std::function<base::Status(std::vector<Record>&)>& edit,
                       const base::Deadline& deadline) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device cgroup of a container that runs already.
+// The device cgroup of a container that already runs.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,16 @@
 
 namespace hook::device {
 
-// The cgroups that decide which devices a process may use, held open: those of version 1 (its file
-// devices.allow) and 2 (device programs, also those of the systemd scope that it is in).
+// The cgroups that decide which devices a process may use, held open: version 1 (the file
+// devices.allow) and version 2 (device programs, including those of its systemd scope).
 class DeviceCgroups {
  public:
-  // Those of process PID, with ROOT as /sys/fs/cgroup. None that the process shares with this one.
+  // Opens the cgroups of process PID, with ROOT as /sys/fs/cgroup, except those shared with this
+  // process.
   static base::Result<DeviceCgroups> of(pid_t pid, const std::string& root);
 
-  // Lets all processes in them read and write DEVICES. Rules that are made so are lost when the
-  // engine or systemd writes them again.
+  // Lets all processes in them read and write DEVICES. These rules are lost when the engine or
+  // systemd writes its own again.
   [[nodiscard]] base::Status allow(const std::vector<oci::DeviceNode>& devices) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bundle on disk: its config.json, held by its directory so that no path is resolved twice.
+// A bundle on disk: its config.json, held by its directory, so that no path is resolved twice.
 #pragma once
 
 #include <string>
@@ -10,22 +10,23 @@
 
 namespace hook::inject {
 
-// The longest configuration that is read: many times what an engine writes.
+// The size limit of a configuration: many times what an engine writes.
 inline constexpr size_t kMaxBundleConfig = 64 << 20;
 
 class Bundle {
  public:
-  // The bundle in DIRECTORY (empty: the working directory) with its configuration CONFIG_NAME read,
-  // which crun also takes from elsewhere. kNotFound if that is not there or no file; kInvalid if it
-  // is longer than kMaxBundleConfig.
+  // Opens the bundle in DIRECTORY (empty: the working directory) and reads its configuration
+  // CONFIG_NAME, which crun also takes from elsewhere. Returns kNotFound if that is absent or not a
+  // file, and kInvalid if it is longer than kMaxBundleConfig.
   static base::Result<Bundle> open(const std::string& directory, const std::string& config_name);
 
   [[nodiscard]] const std::string& config() const { return config_; }
   [[nodiscard]] const std::string& path() const { return path_; }  // absolute, for people
 
-  // kUnsupported if the configuration is not in the bundle's directory, where alone it is replaced.
+  // Returns kUnsupported if the configuration is outside the bundle's directory, where it is not
+  // replaced.
   [[nodiscard]] base::Status check_replaceable() const;
-  // The configuration is TEXT from now on; owner, mode and SELinux label stay. Atomic: see
+  // Replaces the configuration by TEXT; owner, mode and SELinux label stay. Atomic: see
   // base::write_atomic.
   base::Status replace_config(const std::string& text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root file system of a container from outside, for a hook that has no wrapper before it.
+// The root file system of a container from outside, for a hook that runs without the wrapper.
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +12,23 @@
 
 namespace hook::inject {
 
-// The root of a container whose mounts are made and whose first process has not entered it yet, as
-// at createRuntime. An image may hold anything: each directory is reached by its descriptor, no
-// link is followed, and what is made lies in the root file system itself or in a tmpfs that the
-// host does not have, never in what somebody mounted there.
+// The root of a container whose mounts exist and whose first process has not entered it yet, as at
+// createRuntime. An image may hold anything: each directory is opened by descriptor, and no link is
+// followed. Nodes and files are made only in the root file system itself, or in a tmpfs that the
+// host does not have, never in another mount.
 class Rootfs {
  public:
-  // That of process PID, at PATH (config.json: root.path; absolute). kUnsupported if the process
-  // has the host's mounts, or another user namespace, in which device nodes are of no use.
+  // Opens the root of process PID, at PATH (config.json: root.path; absolute). Returns kUnsupported
+  // if the process has the host's mounts, or another user namespace, where device nodes are
+  // useless.
   static base::Result<Rootfs> open(pid_t pid, const std::string& path);
 
-  // Makes the node, read and write for everybody. Nothing if it is there; kExists if something else
-  // is; kUnsupported where /dev is no tmpfs of the container's own.
+  // Makes the node, read and write for everyone. Does nothing if it exists. Returns kExists if
+  // something else is there, and kUnsupported if /dev is not the container's own tmpfs.
   base::Status add_device(const oci::DeviceNode& device);
 
-  // Shows a file of the host read-only, as an entry of "mounts" would. The directories of the
-  // destination and an empty file under the mount are made where they are absent, and stay.
+  // Mounts a file of the host read-only, as an entry of "mounts" would. Makes absent directories of
+  // the destination, and an empty file under the mount; these stay.
   base::Status add_file(const oci::FileMount& mount);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json as a JSON document whose touched keys have the types of the OCI runtime
-// specification. For .cc files of hook/oci only.
+// config.json as a JSON document. The keys that the product uses have the types of the OCI runtime
+// specification. Only for .cc files of hook/oci.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace hook::oci {
 
-// TEXT, parsed and checked as parse_spec says.
+// Returns TEXT, parsed and checked as parse_spec does.
 base::Result<base::Json> parse_document(std::string_view text);
 
 }  // namespace hook::oci

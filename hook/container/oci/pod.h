@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container runtime interface (CRI) says of a container by its annotations.
+// The pod of a container, from the annotations of a container runtime interface (CRI).
 #pragma once
 
 #include <map>
@@ -7,10 +7,9 @@
 
 namespace hook::oci {
 
-// The id of the sandbox container of the pod that a container with these annotations belongs to;
-// empty if it is none of a pod, or the sandbox itself. By the annotations of containerd
-// (io.kubernetes.cri.container-type, .sandbox-id) and of CRI-O (io.kubernetes.cri-o.ContainerType,
-// .SandboxID).
+// Returns the id of the sandbox container of a container's pod; empty if the container is in no pod
+// or is the sandbox itself. Uses the annotations of containerd (io.kubernetes.cri.container-type,
+// .sandbox-id) and of CRI-O (io.kubernetes.cri-o.ContainerType, .SandboxID).
 [[nodiscard]] std::string sandbox_of(const std::map<std::string, std::string>& annotations);
 
 }  // namespace hook::oci

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A container's config.json: what the product reads of it, and the edits that it makes.
+// A container's config.json: what the product reads from it, and how it edits it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace hook::oci {
 
-// The longest config.json that is parsed.
+// The size limit of a config.json.
 inline constexpr size_t kMaxSpecBytes = 16 << 20;
 
-// Where a container's network namespace comes from.
+// The source of a container's network namespace.
 struct NetworkNamespace {
   enum class Kind { kNew, kPath, kHost };
   Kind kind = Kind::kHost;
-  std::string path;  // of kPath
+  std::string path;  // for kPath
 };
 
-// A character device of the host, under the same path in the container.
+// A character device of the host, with the same path in the container.
 struct DeviceNode {
   std::string path;
   uint32_t major = 0;
@@ -46,52 +46,51 @@ struct HookEntry {
   bool operator==(const HookEntry&) const = default;
 };
 
-// Limits of one RDMA device, as the cgroup controller `rdma` counts.
+// Limits of one RDMA device, in the units of the cgroup controller `rdma`.
 struct RdmaLimit {
   std::optional<uint32_t> handles;
   std::optional<uint32_t> objects;
   bool operator==(const RdmaLimit&) const = default;
 };
 
-// All that the product changes in a config.json, as a value.
+// All changes that the product makes to a config.json.
 struct SpecEdit {
   std::vector<DeviceNode> devices;  // nodes and cgroup rules, read and write
   std::vector<FileMount> mounts;
   std::map<std::string, std::string> environment;
-  std::vector<std::string> forget_environment;   // exact names and, with a final '*', prefixes
+  std::vector<std::string> forget_environment;   // exact names or, with a final '*', prefixes
   std::vector<std::string> forget_capabilities;  // from every set
-  std::string
-      forget_mounts;  // what is mounted on this path of the container, or below; empty: none
+  std::string forget_mounts;  // mounts to drop: those on this container path, or below; empty: none
   std::optional<uint64_t> memlock;        // RLIMIT_MEMLOCK, soft and hard, in bytes
-  std::vector<HookEntry> create_runtime;  // after those that are there
-  std::vector<HookEntry> poststop;        // before those that are there: runc skips after a failure
+  std::vector<HookEntry> create_runtime;  // after the existing ones
+  std::vector<HookEntry> poststop;        // before the existing ones: runc stops at a failure
   std::map<std::string, std::string> annotations;
-  std::string leases;  // below which earlier edits found the files that they mounted; ends in '/'
+  std::string leases;        // directory of files that earlier edits mounted; ends in '/'
   bool own_network = false;  // a new network namespace instead of the host's
-  // Device name -> linux.resources.rdma limits; an unset one is not written.
+  // Device name -> linux.resources.rdma limits; an unset limit is not written.
   std::map<std::string, RdmaLimit> rdma_limits;
 };
 
-// What the product reads of a config.json.
+// The parts of a config.json that the product reads.
 struct SpecView {
   std::vector<std::string> environment;  // process.env, in order
   std::map<std::string, std::string> annotations;
   NetworkNamespace network;
-  std::string root;                    // root.path; relative: to the bundle
+  std::string root;                    // root.path; relative to the bundle if not absolute
   std::set<std::string> capabilities;  // of the process, in any of its sets
   std::optional<uint64_t> memlock;     // hard RLIMIT_MEMLOCK in bytes, if the engine sets it
 };
 
-// kInvalid, with the key, if TEXT is no JSON object, if a key stands twice in an object, if a key
-// that the product reads or changes stands there in another case (runc and crun then disagree on
-// what the container is), if one has another type than the OCI runtime specification says, or if
-// the environment is larger than a program can be started with.
+// Parses TEXT. Returns kInvalid, with the key, if TEXT is not a JSON object, has a duplicate key,
+// has a key of the product's in another case (runc and crun then disagree about the container), has
+// a type that the OCI runtime specification does not allow, or has an environment too large to
+// start a program with.
 base::Result<SpecView> parse_spec(std::string_view text);
 
-// TEXT with EDIT made, and without the devices, their rules and the mounts that an earlier edit
-// added (it noted the devices in the annotation graphcore.ai/ipu.added). What neither names keeps
-// its bytes: its order, and each number as it was written. Making the same edit again changes
-// nothing. Fails as parse_spec does.
+// Returns TEXT with EDIT applied. Removes the devices, their rules and the mounts of an earlier
+// edit, which noted the devices in the annotation graphcore.ai/ipu.added. All else keeps its bytes:
+// its order, and the form of each number. Repeating the same edit changes nothing. Fails as
+// parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 
 }  // namespace hook::oci

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The container state that an OCI runtime gives to a hook on its standard input.
+// The container state that an OCI runtime passes to a hook on its standard input.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +16,13 @@ struct ContainerState {
   std::string id;
   std::string bundle;
   std::map<std::string, std::string> annotations;
-  pid_t pid = 0;  // of the container's first process; 0 if the state has none, as at poststop
+  pid_t pid = 0;  // the container's first process; 0 if the state has none, as at poststop
 };
 
-// The longest state that is read: annotations make it grow, and engines bound those far below.
+// The size limit of a state. It grows with annotations, which engines limit to far less.
 inline constexpr size_t kMaxStateBytes = 1 << 20;
 
-// TEXT as a state. Unknown members are ignored, and so is `status`, which runtimes set differently.
+// Parses TEXT. Ignores unknown members, and `status`, which runtimes set differently.
 base::Result<ContainerState> parse_state(std::string_view text);
 
 }  // namespace hook::oci

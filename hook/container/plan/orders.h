@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime tells the hook beside the lease: a file of the lease on the host. The hook reads
-// no configuration, which may be broken by then.
+// The runtime's orders to the hook: a file beside the lease on the host. The hook reads no
+// configuration, which may be invalid by then.
 #pragma once
 
 #include <chrono>
@@ -15,23 +15,23 @@
 namespace hook::plan {
 
 inline constexpr const char* kOrdersFile = "attach.json";
-// What `ipu-container-hook probe` found: see ProbeReport.
+// The result of `ipu-container-hook probe`: see ProbeReport.
 inline constexpr const char* kProbeFile = "probe.json";
 
 struct AttachOrders {
   struct Port {
     std::string interface;  // of the container
-    std::string device;     // of RDMA
+    std::string device;     // RDMA device
     uint32_t port = 1;
     bool operator==(const Port&) const = default;
   };
-  std::chrono::milliseconds gid_wait{0};  // for the GID of the interface's address on its port
+  std::chrono::milliseconds gid_wait{0};  // for the GID of an interface's address on its port
   std::vector<Port> ports = {};
-  std::chrono::milliseconds probe{0};  // given to other hosts to answer; 0: they are not asked
+  std::chrono::milliseconds probe{0};  // for other hosts to answer; 0: no probe
   bool operator==(const AttachOrders&) const = default;
 };
 
-// Which other host has the address of an interface: interface -> its MAC.
+// The other hosts that have an interface's address: interface -> the host's MAC.
 using ProbeReport = std::map<std::string, netns::MacAddress>;
 
 std::string to_text(const ProbeReport& report);

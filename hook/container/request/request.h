@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container asks for, by its environment and its annotations.
+// A container's request, from its environment and its annotations.
 #pragma once
 
 #include <chrono>
@@ -15,36 +15,36 @@
 
 namespace hook::request {
 
-// What the IPUs of a container are: exactly one of a new partition of so many IPUs, a GCD of a
-// partition that was made ahead, and cards by their numbers.
+// The IPUs that a container asks for: exactly one of a new partition of this many IPUs, a GCD of a
+// partition made in advance, or cards by number.
 struct Request {
   uint32_t ipus = 0;  // a power of two; 0: not a new partition by size
   bool reconfigurable = false;
-  std::chrono::milliseconds wait{0};  // for capacity, instead of failing at once
+  std::chrono::milliseconds wait{0};  // for capacity; 0: fails at once
   std::string tenant = {};
-  std::string pool = {};             // empty: the first one
-  std::string partition = {};        // made ahead; empty: none
+  std::string pool = {};             // empty: the first pool
+  std::string partition = {};        // made in advance; empty: none
   std::optional<uint32_t> gcd = {};  // of that partition
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;
-  bool network = true;  // false: it asked for none
+  bool network = true;  // false: no network is requested
   bool operator==(const Request&) const = default;
 };
 
-// The annotation that means the same as VARIABLE of the product; empty: there is none.
+// Returns the annotation with the meaning of the product's VARIABLE; empty if there is none.
 [[nodiscard]] std::string_view annotation_of(std::string_view variable);
 
-// Whether the text of a config.json can hold a request at all: one of the product's keys stands in
-// it. False means that the container is none of our business, whatever else the text is.
+// Returns whether the text of a config.json contains one of the product's keys. If not, it cannot
+// hold a request, and the container is not the product's concern, whatever else the text is.
 [[nodiscard]] bool mentions_ipus(std::string_view config);
 
-// Whether any key of the product is there that asks for IPUs, well-formed or not. Needs no policy.
+// Returns whether any of the product's keys asks for IPUs, well-formed or not. Needs no policy.
 [[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,
                                  const std::map<std::string, std::string>& annotations);
 
-// The request; absent if nothing asks for IPUs. An annotation wins over a variable. kInvalid names
-// the key, its value, and what is accepted; kDenied what the policy does not allow; kUnsupported a
-// key that this version does not know how to serve.
+// Returns the request, or nothing if nothing asks for IPUs. An annotation overrides a variable.
+// kInvalid names the key, its value, and what is accepted. kDenied names what the policy forbids,
+// and kUnsupported a key that this version cannot serve.
 base::Result<std::optional<Request>> parse_request(
     const std::vector<std::string>& environment,
     const std::map<std::string, std::string>& annotations, const config::PolicyConfig& policy);
