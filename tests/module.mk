@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One test program for each folder that has tests: tests/unit/hook/ledger is unit-hook-ledger. It is linked
-# with the library of that folder alone, here hook-ledger: one that needs more than it declares does not link.
+# with the library of that folder, here hook-ledger, alone, where nothing else is said: one that needs more than it
+# declares does not link.
 test_folders := $(patsubst tests/%,%,$(shell find tests/unit tests/kernel -name '*_test.cc' -printf '%h\n' | sort -u))
 UNIT_TESTS := $(call dashed,$(filter unit/%,$(test_folders)))
 KERNEL_TESTS := $(call dashed,$(filter kernel/%,$(test_folders)))
@@ -20,6 +21,9 @@ chosen_unit_tests := $(if $(ROOM),$(filter unit-$(call dashed,$(ROOM)) unit-$(ca
 # The messages of V-IPU against bytes; the client and the simulator as processes.
 BIN_unit-vipu_DEPS := vipu-local vipu-proto
 BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
+# Their tests start whole containers, with fakes around them: see tests/support/hook_host.h.
+$(foreach t,$(filter unit-hook-lifecycle unit-hook-lifecycle-%,$(UNIT_TESTS)),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
+BIN_unit-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
 # Tests of what several rooms do together.
 BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
 BIN_kernel-hook_DEPS := hook-lifecycle-repair hook-lifecycle-start

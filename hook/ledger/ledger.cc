@@ -268,6 +268,19 @@ Status Ledger::mark_relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   return commit(transaction, lease, std::move(after), "relocated");
 }
 
+// The changes that give back are recorded on a full disk as well.
+Status Ledger::begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error) {
+  return with_reserve(*store_, [&] { return try_begin_release(lease, owner, error); });
+}
+
+Status Ledger::finish_release(Lease& lease) {
+  return with_reserve(*store_, [&] { return try_finish_release(lease); });
+}
+
+Status Ledger::note_obstacle(Lease& lease, const std::string& obstacle) {
+  return with_reserve(*store_, [&] { return try_note_obstacle(lease, obstacle); });
+}
+
 Status Ledger::try_begin_release(Lease& lease, const base::ProcessId& owner,
                                  const std::string& error) {
   Transaction transaction = TRY(Transaction::begin(store_->database));

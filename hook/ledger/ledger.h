@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/ledger/events.h"
+#include "hook/ledger/intent.h"
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
@@ -25,52 +26,6 @@ struct Store;
 namespace sqlite {
 class Transaction;
 }
-
-// A partition that was made in advance. Without a GCD, its only one is meant.
-struct NamedPartition {
-  std::string name;
-  std::optional<uint32_t> gcd;
-};
-
-// What a new lease starts from.
-struct Intent {
-  std::string container;
-  std::string bundle;
-  std::string tenant;
-  config::PoolConfig pool;
-  // The rails that must have a free address; none for a container that will share another's
-  // interfaces. Not checked if the lease joins a sandbox.
-  std::vector<config::RailConfig> rails;
-  uint32_t ipus = 0;  // size of a new partition; a named one's is in its record
-  base::ProcessId owner;
-  std::optional<NamedPartition> named = {};  // unset: a new partition
-  // The container (a pod's sandbox) whose lease is to be joined; empty: none. Ignored if it has no
-  // such lease, or if NAMED is not the partition of that lease.
-  std::string sandbox = {};
-  std::chrono::milliseconds history = config::kDefaultHistory;  // how long ended leases are kept
-  std::string state_dir = {};  // the container's directory at its low-level runtime; empty: unknown
-};
-
-// A VF or SF of the host that a container can get now.
-struct HostFunction {
-  std::string interface;
-  netns::MacAddress mac;
-  std::string rdma_device;  // empty: none
-};
-
-// What a lease needs of one rail.
-struct RailRequest {
-  config::RailConfig rail;
-  std::string interface;                     // its name in the container
-  std::vector<HostFunction> functions = {};  // those present, on a rail with functions
-};
-
-// The network namespace in which a lease is attached.
-struct AttachedNamespace {
-  netns::Identity identity;
-  int32_t id = -1;           // its id in the host's namespace
-  uint64_t host_cookie = 0;  // cookie of the host's namespace
-};
 
 // Every change is one durable transaction, done wholly or not at all. The database refuses a
 // partition, an IPU, an address or a MAC that another live lease holds (kExists).

@@ -41,7 +41,7 @@ Result<Program> gc_after_reboot(World& world) {
 
 Result<std::string> ipuof_path() {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
-  const LeaseRow* const lease = ledger ? ledger->leases_of(kMoved) : nullptr;
+  const LeaseRow* const lease = ledger ? ledger->of_container(kMoved) : nullptr;
   return base::str(hook::config::run_dir(), "/leases/", lease == nullptr ? "" : lease->id,
                    "/ipuof.conf");
 }

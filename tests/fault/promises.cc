@@ -21,7 +21,7 @@ constexpr size_t kMaxFile = 1 << 20;
 
 Result<LeaseRow> newest_lease(const std::string& name) {
   const std::optional<LedgerView> view = TRY(World::ledger());
-  const LeaseRow* const lease = view ? view->leases_of(name) : nullptr;
+  const LeaseRow* const lease = view ? view->of_container(name) : nullptr;
   return lease == nullptr ? LeaseRow{} : *lease;
 }
 

@@ -170,7 +170,7 @@ Status World::make_bystander() {
   TRY(must_run(attach));
   TRY(settle());
   const std::optional<LedgerView> view = TRY(ledger());
-  const LeaseRow* const lease = view ? view->leases_of(kBystanderName) : nullptr;
+  const LeaseRow* const lease = view ? view->of_container(kBystanderName) : nullptr;
   if (lease == nullptr || lease->state != "RUNNING") {
     return Error(Code::kInternal, "the bystander does not run");
   }
@@ -246,7 +246,7 @@ Program World::hook(const std::string& stage, const Container& container,
 
 Result<Program> World::hook(const std::string& stage, const Container& container) const {
   const std::optional<LedgerView> view = TRY(ledger());
-  const LeaseRow* const lease = view ? view->leases_of(container.name()) : nullptr;
+  const LeaseRow* const lease = view ? view->of_container(container.name()) : nullptr;
   if (lease != nullptr) return hook(stage, container, lease->id);
   return Error(Code::kNotFound, str("container ", container.name(), " has no lease"));
 }

@@ -16,12 +16,18 @@ namespace {
 
 using base::Code;
 using base::Result;
+using ledger::sqlite::Database;
+using lifecycle::repair::rebuild_ledger;
+using lifecycle::repair::Rebuilt;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 class RebuildTest : public test::AttachedTest {
  protected:
   std::string path() { return host_.dir / "state/ledger.db"; }
+  void change(const char* sql) {
+    ASSERT_TRUE(test::succeeds(Database::open(path(), 1000).take().execute(sql)));
+  }
   lifecycle::Env env_of(ledger::Ledger& ledger) {
     return {ledger,
             host_.env.controller,
@@ -42,13 +48,12 @@ class RebuildTest : public test::AttachedTest {
     wanted.env = [this](ledger::Ledger& ledger) { return env_of(ledger); };
     return wanted;
   }
-  lifecycle::repair::Rebuilt rebuilt(const lifecycle::repair::Rebuild& wanted) {
-    Result<lifecycle::repair::Rebuilt> done =
-        lifecycle::repair::rebuild_ledger(wanted, test::HookHost::soon());
+  Rebuilt rebuilt(const lifecycle::repair::Rebuild& wanted) {
+    Result<Rebuilt> done = rebuild_ledger(wanted, test::HookHost::soon());
     EXPECT_TRUE(test::succeeds(done));
-    return done.ok() ? std::move(done).take() : lifecycle::repair::Rebuilt();
+    return done.ok() ? std::move(done).take() : Rebuilt();
   }
-  lifecycle::repair::Rebuilt rebuilt() { return rebuilt(rebuild()); }
+  Rebuilt rebuilt() { return rebuilt(rebuild()); }
   lifecycle::repair::Rebuild by_force() {
     lifecycle::repair::Rebuild wanted = rebuild();
     wanted.force = true;
@@ -87,15 +92,15 @@ class RebuildTest : public test::AttachedTest {
 };
 
 TEST_F(RebuildTest, RefusesALedgerThatIsWhole) {
-  EXPECT_TRUE(test::fails(lifecycle::repair::rebuild_ledger(rebuild(), test::HookHost::soon()),
-                          Code::kInvalid, "is whole"));
+  EXPECT_TRUE(
+      test::fails(rebuild_ledger(rebuild(), test::HookHost::soon()), Code::kInvalid, "is whole"));
 }
 
 TEST_F(RebuildTest, FindsContainersThatRunByTheirRecords) {
   const ledger::Lease web = run("web", init_);
   const ledger::Lease job = run("job", other_, 2);
   destroy();
-  const lifecycle::repair::Rebuilt done = rebuilt();
+  const Rebuilt done = rebuilt();
   EXPECT_EQ(done.running.size(), 2U);
   EXPECT_THAT(done.ended, IsEmpty());
   EXPECT_THAT(done.set_aside, HasSubstr("ledger.db.damaged-"));
@@ -160,7 +165,7 @@ TEST_F(RebuildTest, LeavesAContainerAloneWhoseFirstProcessAloneEnded) {
                                       R"(,"init_process_start":)", init.start_time, "}");
   ASSERT_TRUE(test::succeeds(base::write_atomic(web.state_dir + "/state.json", state, {})));
   destroy();
-  const lifecycle::repair::Rebuilt done = rebuilt();
+  const Rebuilt done = rebuilt();
   ASSERT_EQ(done.running.size(), 1U);
   EXPECT_EQ(done.running[0].owner, init);
 }
@@ -200,7 +205,7 @@ TEST_F(RebuildTest, BelievesTheEngineOfAnotherFirstProcess) {
   ASSERT_TRUE(test::succeeds(base::write_atomic(bundle + "/config.json", config, {})));
   ASSERT_TRUE(test::succeeds(base::write_atomic(bundle + "/init.pid", base::str(init_.pid()), {})));
   destroy();
-  const lifecycle::repair::Rebuilt done = rebuilt();
+  const Rebuilt done = rebuilt();
   ASSERT_EQ(done.running.size(), 1U);
   EXPECT_EQ(done.running[0].owner.pid, init_.pid());
   ledger::Ledger ledger = ledger::Ledger::open(path()).take();
@@ -223,8 +228,8 @@ TEST_F(RebuildTest, NamesContainersOfWhichNothingIsKnown) {
   const std::string status = base::str(R"({"pid":)", init_.pid(), R"(,"bundle":"/b"})");
   ASSERT_TRUE(test::succeeds(base::write_atomic(crun + "/status", status, {})));
   destroy();
-  EXPECT_TRUE(test::fails(lifecycle::repair::rebuild_ledger(rebuild(), test::HookHost::soon()),
-                          Code::kBusy, "others would get what it has; stop it"));
+  EXPECT_TRUE(test::fails(rebuild_ledger(rebuild(), test::HookHost::soon()), Code::kBusy,
+                          "others would get what it has; stop it"));
   EXPECT_THAT(
       rebuilt(by_force()).notes,
       testing::UnorderedElementsAre(HasSubstr("container stray runs with lease 0123456789ab"),
@@ -272,7 +277,7 @@ TEST_F(RebuildTest, TakesAnIntentOverThatCanBeRead) {
   run("web", init_);
   const ledger::Intent intent{"job", "/b", "", host_.config.pools[0], {}, 2, test::dead_process()};
   const ledger::Lease job = host_.env.ledger.acquire(intent).take();
-  const lifecycle::repair::Rebuilt done = rebuilt(by_force());
+  const Rebuilt done = rebuilt(by_force());
   ASSERT_EQ(done.ended.size(), 1U);
   EXPECT_EQ(done.ended[0].id, job.id);
   EXPECT_EQ(done.running.size(), 1U);
@@ -282,22 +287,16 @@ TEST_F(RebuildTest, TakesAnIntentOverThatCanBeRead) {
 // An index of the database does not lead to the address any more.
 TEST_F(RebuildTest, KeepsTheAddressesThatOnlyTheRecordHas) {
   const ledger::Lease web = run("web", init_);
-  {
-    ledger::sqlite::Database ledger = ledger::sqlite::Database::open(path(), 1000).take();
-    ASSERT_TRUE(test::succeeds(ledger.execute("DELETE FROM address")));
-  }
+  change("DELETE FROM address");
   rebuilt(by_force());
   ledger::Ledger ledger = ledger::Ledger::open(path()).take();
   EXPECT_EQ(ledger.find(web.id).take().value().rails, web.rails);
 }
 
 TEST_F(RebuildTest, RefusesALedgerOfANewerVersion) {
-  {
-    ledger::sqlite::Database ledger = ledger::sqlite::Database::open(path(), 1000).take();
-    ASSERT_TRUE(test::succeeds(ledger.execute("PRAGMA user_version = 99")));
-  }
-  EXPECT_TRUE(test::fails(lifecycle::repair::rebuild_ledger(by_force(), test::HookHost::soon()),
-                          Code::kUnsupported, "use that version"));
+  change("PRAGMA user_version = 99");
+  EXPECT_TRUE(test::fails(rebuild_ledger(by_force(), test::HookHost::soon()), Code::kUnsupported,
+                          "use that version"));
 }
 
 TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
@@ -308,7 +307,7 @@ TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
   old.ipus = 4;
   ASSERT_TRUE(test::succeeds(host_.env.ledger.partitions().intend(old)));
   ASSERT_TRUE(test::succeeds(host_.env.ledger.partitions().mark_ready(old)));
-  const lifecycle::repair::Rebuilt done = rebuilt(by_force());
+  const Rebuilt done = rebuilt(by_force());
   ASSERT_EQ(done.partitions.size(), 1U);
   EXPECT_EQ(done.partitions[0].name, "p0");
 }
@@ -351,7 +350,7 @@ TEST_F(RebuildTest, ReadsWhatIsLeftOfTheOldOne) {
       host_.controller.create({.id = warm.name, .size = 2}, test::HookHost::soon())));
   lifecycle::repair::Rebuild wanted = rebuild();
   wanted.force = true;
-  const lifecycle::repair::Rebuilt done = rebuilt(wanted);
+  const Rebuilt done = rebuilt(wanted);
   ASSERT_EQ(done.partitions.size(), 1U);
   EXPECT_EQ(done.partitions[0].name, warm.name);
   ledger::Ledger ledger = ledger::Ledger::open(path()).take();
@@ -366,7 +365,7 @@ TEST_F(RebuildTest, ReportsOrClaimsWhatNobodyClaims) {
   destroy();
   lifecycle::repair::Rebuild wanted = rebuild();
   wanted.dry_run = lifecycle::repair::DryRun::kYes;
-  const lifecycle::repair::Rebuilt reported = rebuilt(wanted);
+  const Rebuilt reported = rebuilt(wanted);
   ASSERT_EQ(reported.notes.size(), 1U);
   EXPECT_THAT(reported.notes[0], HasSubstr("'c-0123456789ab'"));
   EXPECT_EQ(reported.set_aside, "");

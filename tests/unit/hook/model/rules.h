@@ -23,8 +23,8 @@ struct Rules {
   // make_interfaces(): under the namespace's lock the hook looks whether the lease is still its
   // own.
   bool looks_again_under_lock = true;
-  // effects() in hook/lifecycle/end/effects.cc: the interface goes before the partition, which waits
-  // for it.
+  // effects() in hook/lifecycle/end/effects.cc: the interface goes before the partition, which
+  // waits for it.
   bool interface_first = true;
   // give_back(): what cannot be undone keeps the lease RELEASING.
   bool keeps_what_is_left = true;
