@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what gc-docker decides on: environment, files and devices of the host.
+// The environment, files and devices of the host that gc-docker decides on.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace front {
 
-// The host as it is for who calls, who need not be root: what cannot be read is taken not to be
-// there. Of files, those that ARGUMENTS could mean.
+// Returns the host as the caller, who need not be root, sees it. What cannot be read counts as
+// absent. Reads only the files that ARGUMENTS could mean.
 [[nodiscard]] front::Caller look(const front::FrontEndArguments& arguments, std::string engine,
                                  std::string runtime);
 

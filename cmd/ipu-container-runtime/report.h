@@ -7,9 +7,9 @@
 
 namespace runtime {
 
-// Writes "ipu: MESSAGE" once to the log that the engine named with --log (one logrus line, JSON or
-// text) and once to standard error. At most 1000 bytes, no newline in it. A log that cannot be
-// written is passed over: the message still stands on standard error.
+// Writes "ipu: MESSAGE" once to the engine's --log file (one logrus line, JSON or text) and once to
+// standard error: at most 1000 bytes, without newlines. A log that cannot be written is ignored:
+// the message is still on standard error.
 void report(const hook::oci::CommandLine& line, const base::Error& error);
 
 }  // namespace runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backoff: the pauses between two looks at something that takes its time, or two attempts.
+// Backoff: the pauses between two looks at a slow operation, or between two attempts.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace client {
 
-// Twice as long each time. Each pause is drawn from its upper half, so that many clients that
-// started together do not come together again.
+// A pause that doubles each time. Each is drawn from its upper half, so that many clients that
+// started together do not return together.
 class Backoff {
  public:
   using milliseconds = std::chrono::milliseconds;
@@ -28,13 +28,13 @@ class Backoff {
  private:
   milliseconds pause_;
   milliseconds longest_;
-  // Not for secrets: the clock differs enough between clients.
+  // Unsuitable for secrets: the clock only has to differ between clients.
   std::minstd_rand random_{static_cast<std::minstd_rand::result_type>(
       std::chrono::steady_clock::now().time_since_epoch().count())};
 };
 
-// Between two looks at a partition: a simulated or an idle controller is done within milliseconds,
-// a real one takes seconds.
+// Returns the pauses between two looks at a partition: a simulated or an idle controller finishes
+// within milliseconds, a real one takes seconds.
 inline Backoff polling() { return {std::chrono::milliseconds(5), std::chrono::milliseconds(200)}; }
 
 }  // namespace client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of a V-IPU controller. Each function is one call of vipu::Controller, over as
-// many RPCs as it takes; its errors have the codes that vipu::Controller promises.
+// The calls of a V-IPU controller. Each function is one call of vipu::Controller, over as many RPCs
+// as necessary; its errors have the codes that vipu::Controller promises.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@
 
 namespace client {
 
-// submit(), then wait().
+// Calls submit(), then wait().
 base::Result<vipu::Grant> create(Connection& connection, const vipu::PartitionRequest& request);
-// CreatePartition, after a look whether the name is free. Where the answer is lost, a partition of
-// that name and of what was asked for is ours; where there is none, it is asked for again.
+// Calls CreatePartition after checking that the name is free. If the answer is lost, a partition of
+// this name that matches the request is ours; if there is none, repeats the request.
 base::Status submit(Connection& connection, const vipu::PartitionRequest& request);
-// The partition's status until it is ACTIVE, then its IPUoF configuration. A controller that goes
-// away meanwhile is waited for.
+// Polls the partition's status until it is ACTIVE, then returns its IPUoF configuration. Waits for
+// a controller that goes away meanwhile.
 base::Result<vipu::Grant> wait(Connection& connection, const std::string& id);
 base::Status wait_until_active(Connection& connection, const std::string& id);
-// ResetPartition, then its status until it is ACTIVE.
+// Calls ResetPartition, then polls the status until it is ACTIVE.
 base::Status reset(Connection& connection, const std::string& id, vipu::Relocate relocate);
-// RemovePartition, by force if that is allowed and it does not go otherwise, then the list until it
-// is gone.
+// Calls RemovePartition, by force if that is allowed and nothing else works, then lists partitions
+// until it is gone.
 base::Result<base::Removed> remove(Connection& connection, const std::string& id,
                                    vipu::Force force);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One channel to a V-IPU controller, and each of its RPCs as a function that ends by the deadline.
+// One channel to a V-IPU controller, with a function that ends by the deadline for each RPC.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -26,17 +26,17 @@ class Connection {
   template <typename Stub, typename Request, typename Reply>
   using Rpc = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
-  // Connects when the first RPC is made.
+  // Connects at the first RPC.
   Connection(const vipu::Access& access, std::chrono::milliseconds timeout);
 
-  // One attempt at an RPC that changes something, e.g. attempt(&Users::CreatePartition, request,
-  // reply). Where it gets no answer there is time left to find out what became of it.
+  // Attempts once an RPC that changes something, e.g. attempt(&Users::CreatePartition, request,
+  // reply). If no answer comes, time is left to find out the result.
   template <typename Stub, typename Request, typename Reply>
   grpc::Status attempt(Rpc<Stub, Request, Reply> rpc, const Request& request, Reply& reply) {
     return invoke(rpc, request, reply, attempt_limit(2));
   }
 
-  // An RPC that changes nothing: tried again where that may help.
+  // Calls an RPC that changes nothing. Retries if that may help.
   template <typename Stub, typename Request, typename Reply>
   base::Result<Reply> read(Rpc<Stub, Request, Reply> rpc, const Request& request) {
     for (Retry retry(deadline_);;) {
@@ -47,15 +47,15 @@ class Connection {
     }
   }
 
-  // STATUS, after the time that has passed since the connection was made.
+  // Returns the error of STATUS, with the time since the connection was made.
   [[nodiscard]] base::Error to_error(const grpc::Status& status) const;
 
   [[nodiscard]] const base::Deadline& deadline() const { return deadline_; }
-  // "within 4750 ms": the whole time that this request has, for messages.
+  // Returns "within 4750 ms": the whole time of this request, for messages.
   [[nodiscard]] std::string within() const;
-  // Whether the controller has answered an RPC of this connection.
+  // Returns whether the controller has answered an RPC of this connection.
   [[nodiscard]] Reached reached() const { return reached_; }
-  // The IPv4 address of the controller that answered last; empty if none did over IPv4.
+  // Returns the IPv4 address of the controller that answered last; empty if none did over IPv4.
   [[nodiscard]] const std::string& controller_address() const { return controller_address_; }
 
  private:
@@ -73,12 +73,13 @@ class Connection {
     if (is_answer(status)) remember(context.peer());
     return status.ok() ? status : status_of(status);
   }
-  // A SHARE-th of the time that is left, and not too little.
+  // Returns a SHARE-th of the time left, but not too little.
   [[nodiscard]] base::Deadline attempt_limit(int share) const;
   void prepare(grpc::ClientContext& context, const base::Deadline& deadline) const;
-  // Whether STATUS is the controller's own.
+  // Returns whether STATUS is the controller's own.
   static bool is_answer(const grpc::Status& status);
-  // STATUS, with another code where gRPC blames the controller for what this side found wrong.
+  // Returns STATUS, with another code if gRPC blames the controller for an error that this side
+  // found.
   static grpc::Status status_of(const grpc::Status& status);
   void remember(const std::string& peer);
 

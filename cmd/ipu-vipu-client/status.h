@@ -13,14 +13,14 @@ namespace client {
 enum class Reached : bool { kNo, kYes };
 enum class Tls : bool { kNo, kYes };
 
-// What else is known when an RPC has failed.
+// What else is known about a failed RPC.
 struct Circumstances {
   std::chrono::milliseconds waited{0};
-  Reached reached = Reached::kNo;  // by an RPC before
+  Reached reached = Reached::kNo;  // by an earlier RPC
   Tls tls = Tls::kNo;
 };
 
-// The code that vipu::Controller promises, what happened, the time that was waited, and the name of
+// Returns the code that vipu::Controller promises, what happened, the time waited, and the name of
 // the status: "no answer within 4750 ms (DEADLINE_EXCEEDED)".
 base::Error to_error(const grpc::Status& status, const Circumstances& circumstances);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a V-IPU controller as values.
+// Conversion of a V-IPU controller's messages to values.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@ namespace client {
 virmgrpc::CreatePartitionRequest to_message(const vipu::PartitionRequest& request);
 
 vipu::Partition to_value(const virmgrpc::Partition& partition);
-// Errors are cut to one line each, and to 64 of them.
+// Keeps at most 64 errors, each cut to one line.
 vipu::PartitionStatus to_value(const virmgrpc::PartitionStatus& status);
 vipu::IpuofConfig to_value(const virmgrpc::PartitionConfig::Gcd& gcd);
-// Sorted by agent and IPU.
+// Returns the attributes sorted by agent and IPU.
 std::vector<vipu::IpuAttributes> to_values(const virmgrpc::ListIPUAttributesReply& reply);
 
 }  // namespace client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command of ipuctl is made of: options, what it works with, and what it leaves to main.
+// The parts of an ipuctl command: its options, its inputs, and what it leaves to main.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ class App;
 
 namespace ipuctl {
 
-// What goes to stdout, and what went wrong on the way: one line each on stderr. The exit code is
-// that of the first obstacle.
+// The text for stdout and the errors on the way, one line each on stderr. The first obstacle
+// decides the exit code.
 struct Outcome {
   std::string text;
   std::vector<base::Error> obstacles = {};
@@ -31,24 +31,25 @@ struct Outcome {
 
 using Command = std::function<base::Result<Outcome>()>;
 
-// How an option is written ("--gcds,--num-gcds"), its value ("N"), and what it says.
+// The spelling of an option ("--gcds,--num-gcds"), its value ("N"), and its help text.
 struct Option {
   const char* names;
   const char* value;
   const char* help;
 };
 
-// Declares the options of one command. Targets live as long as the command does; each keeps its
-// value if the option is not given. What cannot be parsed is a usage error, with the option.
+// Declares the options of one command. Targets must live as long as the command; each keeps its
+// value if the option is absent. A value that cannot be parsed is a usage error that names the
+// option.
 class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
 
   void output(Output& target);     // -o, --output
   void pool(std::string& target);  // --pool
-  // An argument that must be given.
+  // Declares a required argument.
   void argument(const char* name, std::string& target, const char* help);
-  // Any number of arguments.
+  // Declares any number of arguments.
   void arguments(const char* name, std::vector<std::string>& target, const char* help);
   void flag(const char* names, bool& target, const char* help);
   void text(const Option& option, std::string& target);
@@ -62,19 +63,19 @@ class Options {
   CLI::App& app_;
 };
 
-// What --help says of a command: what it does, and at the end command lines that work as printed,
-// one each line of EXAMPLES.
+// The --help text of a command: what it does, then command lines that work as printed, one per line
+// of EXAMPLES.
 struct About {
   const char* name;
   const char* help;
   const char* examples;
 };
 
-// How --help shows EXAMPLES.
+// Returns EXAMPLES as --help shows them.
 [[nodiscard]] std::string examples_text(std::string_view examples);
-// A command that only has others below it, one of which must be given.
+// Adds a command that only groups others, one of which is required.
 CLI::App& add_group(CLI::App& parent, const About& about);
-// Adds a command; if it is the one that is called, CHOSEN becomes RUN.
+// Adds a command. If it is called, CHOSEN becomes RUN.
 Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run);
 
 // The families of commands.
@@ -88,14 +89,14 @@ void add_ledger_repair(CLI::App& group, Command& chosen);
 void add_runtime_commands(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 
-// The pool NAME of the configuration; the first one if NAME is empty.
+// Returns the pool NAME of the configuration; the first if NAME is empty.
 base::Result<hook::config::PoolConfig> load_pool(const std::string& name);
-// The ledger of this host. Says so if it takes root.
+// Opens the ledger of this host. The error says so if root is required.
 base::Result<hook::ledger::Ledger> open_ledger();
-// What it says now, for a command that changes nothing: an absent ledger is an empty one.
+// Opens the ledger for a command that changes nothing: an absent ledger counts as empty.
 base::Result<hook::ledger::Ledger> read_ledger();
 
-// For a question to a controller that has its answer at hand.
+// Returns the deadline for a query that a controller answers at once.
 [[nodiscard]] base::Deadline query_deadline();
 
 }  // namespace ipuctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a creation would do.
+// A preview of a creation.
 #pragma once
 
 #include "base/result.h"
@@ -9,8 +9,8 @@
 
 namespace ipuctl {
 
-// Says what WANTED would ask of its pool, and whether there is room for it now: kBusy among the
-// obstacles if there is not. Changes nothing.
+// Reports what WANTED would ask of its pool, and whether there is room now: if not, kBusy is among
+// the obstacles. Changes nothing.
 base::Result<Outcome> dry_run(const hook::lifecycle::partitions::NewPartition& wanted,
                               Output output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime would make of a bundle.
+// A preview of what the runtime would do to a bundle.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ipuctl {
 
-// Says what the config.json in DIRECTORY asks for and how it would be changed. Takes nothing,
-// changes nothing. The error that a start would end with, as far as it can be told before.
+// Reports what the config.json in DIRECTORY asks for and how it would change. Claims and changes
+// nothing. Returns the error that a start would end with, as far as it is known in advance.
 base::Result<Outcome> explain_bundle(const std::string& directory, Output output);
 
 }  // namespace ipuctl

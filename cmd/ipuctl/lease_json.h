@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lease as JSON, the same in every command that shows one.
+// A lease as JSON, the same in every command that shows leases.
 #pragma once
 
 #include "base/json.h"

@@ -20,20 +20,20 @@ namespace ipuctl {
 struct PartitionView {
   std::string pool;
   vipu::Partition partition;
-  std::optional<hook::ledger::PartitionRecord> record;  // of ours that no lease made
-  std::vector<hook::ledger::Lease> leases;              // live ones that have it
+  std::optional<hook::ledger::PartitionRecord> record;  // set if ours and made by no lease
+  std::vector<hook::ledger::Lease> leases;              // live leases that hold it
 };
 
-// "NAMED", "WARM", "FOREIGN" (adopted), "LEASE" (made for the lease that has it), or "OTHER": not
-// made on this host.
+// Returns "NAMED", "WARM", "FOREIGN" (adopted), "LEASE" (made for the lease that holds it), or
+// "OTHER" (not made on this host).
 [[nodiscard]] std::string_view kind_of(const PartitionView& view);
 
-// All partitions of POOL's controller.
+// Returns all partitions of POOL's controller.
 base::Result<std::vector<PartitionView>> list_partitions(hook::lifecycle::Env& env,
                                                          const hook::config::PoolConfig& pool,
                                                          const base::Deadline& deadline);
 
-// The one with this name; kNotFound if the controller has none.
+// Returns the partition with this name, or kNotFound if the controller has none.
 base::Result<PartitionView> get_partition(hook::lifecycle::Env& env,
                                           const hook::config::PoolConfig& pool,
                                           const std::string& name, const base::Deadline& deadline);

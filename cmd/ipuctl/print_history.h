@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events, the story of a lease, and the state of the audit log, as text.
+// Events, the history of a lease, and the state of the audit log, as text.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@
 
 namespace ipuctl {
 
-// One line, with its newline: columns, or a JSON object.
+// Returns one line with its newline: columns, or a JSON object.
 [[nodiscard]] std::string event_line(const hook::ledger::Event& event, Output output);
 
-// What a lease may have outside the ledger, as it is now.
+// The present state of something that a lease may have outside the ledger.
 struct Outside {
   std::string effect;       // "interfaces"
   std::string state;        // "there", "gone", "unknown"
-  std::string reason = {};  // why it cannot be told
+  std::string reason = {};  // why the state is unknown
 };
 
 struct Explanation {
   hook::ledger::Lease lease;
   std::vector<hook::ledger::Event> events;
   std::vector<Outside> outside;
-  std::string next;                          // what comes, or is to be done, next; empty: nothing
+  std::string next;  // what happens, or has to be done, next; empty: nothing
   std::vector<hook::ledger::Lease> earlier;  // of the same container, newest first
 };
 [[nodiscard]] std::string explanation_text(const Explanation& explanation, Output output);
 
 [[nodiscard]] std::string audit_text(const hook::ledger::AuditReport& report, Output output);
-// The fault in one line.
+// Returns the fault as one line.
 [[nodiscard]] std::string fault_text(const hook::ledger::AuditFault& fault);
 
 }  // namespace ipuctl

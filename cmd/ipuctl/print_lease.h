@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases, who waits for one, and what was cleaned up, as text.
+// Leases, waiting containers, and cleanup results, as text.
 #pragma once
 
 #include <string>
@@ -25,9 +25,9 @@ struct Place {
 };
 [[nodiscard]] std::string queue_text(const std::vector<Place>& queue, Output output);
 
-// What gc would do, with the reason for each lease.
+// Returns what gc would do, with the reason for each lease.
 [[nodiscard]] std::string remains_text(const hook::lifecycle::end::Remains& remains, Output output);
-// WAITERS are those whose places were given up.
+// Returns what was cleaned up. WAITERS are those that lost their places.
 [[nodiscard]] std::string cleaned_text(const hook::lifecycle::end::Reconciled& reconciled,
                                        const std::vector<hook::ledger::Waiter>& waiters,
                                        Output output);

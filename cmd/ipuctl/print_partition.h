@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions, and what can be asked about one, as text.
+// Partitions, and details of one, as text.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace ipuctl {
 
-// "create partition (p0): success.", as Graphcore's vipu says it.
+// Returns "create partition (p0): success.", as Graphcore's vipu prints it.
 [[nodiscard]] std::string success_text(const std::string& verb, const std::string& name);
 
-// "0/0-3 1/8": domain and IPUs, as they are counted in it.
+// Returns "0/0-3 1/8": domains, and the numbers of the IPUs in them.
 [[nodiscard]] std::string places_text(const std::vector<vipu::IpuPlace>& ipus);
 
 enum class Holders { kHide, kShow };
-// The columns of Graphcore's `vipu list partitions`; with HOLDERS three more.
+// Returns the columns of Graphcore's `vipu list partitions`; with HOLDERS, three more.
 [[nodiscard]] std::string partitions_text(const std::vector<PartitionView>& views, Holders holders,
                                           Output output);
 [[nodiscard]] std::string partition_json(const PartitionView& view);
@@ -31,15 +31,15 @@ enum class Holders { kHide, kShow };
                                        const hook::lifecycle::partitions::RemovedPartition& removed,
                                        Output output);
 
-// What VERB ("remove") would do to NAME, and which containers would lose it.
+// Returns what VERB ("remove") would do to NAME, and which containers would lose it.
 [[nodiscard]] std::string would_text(const std::string& verb, const std::string& name,
                                      const std::vector<std::string>& containers, Output output);
 
-// The IPUoF configurations of all GCDs of NAME: see ipuctl(8).
+// Returns the IPUoF configurations of all GCDs of NAME: see ipuctl(8).
 base::Result<std::string> configs_text(const std::string& name,
                                        const std::vector<vipu::IpuofConfig>& gcds, Output output);
 
-// The columns of Graphcore's `vipu list ipu-attrs`.
+// Returns the columns of Graphcore's `vipu list ipu-attrs`.
 [[nodiscard]] std::string attributes_text(const std::vector<vipu::IpuAttributes>& ipus,
                                           Output output);
 

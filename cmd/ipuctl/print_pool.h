@@ -14,18 +14,18 @@
 
 namespace ipuctl {
 
-// IPUs of a pool.
+// Numbers of IPUs in a pool.
 struct Usage {
   uint32_t total = 0;
   uint32_t used = 0;
   uint32_t tainted = 0;
-  uint32_t largest_free = 0;  // block
+  uint32_t largest_free = 0;  // block size
 };
 
 struct PoolView {
   hook::config::PoolConfig config;
-  std::optional<Usage> usage;              // unset: the pool cannot be looked at now
-  std::map<uint32_t, uint32_t> warm = {};  // size -> partitions of it that are ready
+  std::optional<Usage> usage;              // unset: the pool cannot be reached now
+  std::map<uint32_t, uint32_t> warm = {};  // size -> number of ready partitions
 };
 [[nodiscard]] std::string pools_text(const std::vector<PoolView>& pools, Output output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines of this host, as `ipuctl runtime` finds them.
+// The container engines of this host, as `ipuctl runtime` finds them.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace ipuctl {
 
-// One engine as it is found here.
+// One engine of this host.
 struct Site {
   hook::engines::Engine engine;
   std::string file;
-  std::vector<hook::engines::Daemon> daemons;  // those that run and read FILE
-  std::vector<hook::engines::Daemon>
-      started;  // the same; where none runs, one as it would be started
+  std::vector<hook::engines::Daemon> daemons;  // running daemons that read FILE
+  std::vector<hook::engines::Daemon> started;  // the same, or one as it would be started
 };
 
-// The engine with CONFIG as its file; empty: the file that it uses.
+// Returns the engine with CONFIG as its file; empty: the file that it uses.
 base::Result<Site> find_site(hook::engines::Engine engine, const std::string& config);
 
-// Those that NAMES say; with "auto", or none, those that are installed here. kNotFound if none is.
+// Returns the engines in NAMES; with "auto" or no names, the installed ones. Returns kNotFound if
+// none is installed.
 base::Result<std::vector<hook::engines::Engine>> choose_engines(
     const std::vector<std::string>& names);
 
-// kInvalid if the engine would not start with ENTRY in its file, for what it is started with.
+// Returns kInvalid if the engine, with its options, would not start with ENTRY in its file.
 base::Status check_options(const Site& site, const hook::engines::RuntimeEntry& entry);
 
-// The program that CRI-O is to watch containers with; empty: there is none where we look.
+// Returns the program with which CRI-O monitors containers; empty if none is found.
 [[nodiscard]] std::string monitor_program();
 
 }  // namespace ipuctl

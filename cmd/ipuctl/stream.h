@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output of a command that writes as things happen, until it is told to end.
+// The standard output of a command that writes events until it is stopped.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@ namespace ipuctl {
 
 class Stream {
  public:
-  // From here on SIGINT and SIGTERM end the stream, and so does the end of its reader.
+  // Opens the stream. From here on, SIGINT, SIGTERM and the end of its reader end it.
   static base::Result<Stream> open();
 
   enum class Goes { kOn, kEnd };
-  // All of TEXT, at once. kEnd: the stream has ended, perhaps before all was written.
+  // Writes all of TEXT at once. kEnd: the stream has ended, perhaps before all was written.
   base::Result<Goes> write(std::string_view text);
   // Waits for TIME, or until the stream ends.
   base::Result<Goes> pause(std::chrono::milliseconds time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one RPC from its request to its end. It waits without a thread, so that a call that hangs
-// holds up no other.
+// Call: one RPC from its request to its end. It waits without a thread, so that a hanging call
+// delays no other.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -16,7 +16,7 @@
 
 namespace simulator {
 
-// Deletes itself when gRPC is done with it.
+// One call. It deletes itself when gRPC is done with it.
 class Call final : public grpc::ServerGenericBidiReactor {
  public:
   Call(Shared& shared, grpc::GenericCallbackServerContext* context);
@@ -33,7 +33,8 @@ class Call final : public grpc::ServerGenericBidiReactor {
   void begin();
   void carry_out();
   void answer(const Answer& answer);
-  // Goes on with NEXT after DELAY; nothing: never. A client that gives up ends the call before.
+  // Continues with NEXT after DELAY; without DELAY never. A client that gives up ends the call
+  // earlier.
   void wait(std::optional<std::chrono::milliseconds> delay, Step next);
   void reply(const std::string& bytes);
   void end(const grpc::Status& status);
@@ -50,7 +51,7 @@ class Call final : public grpc::ServerGenericBidiReactor {
   vipu::simulator::Access access_ = vipu::simulator::Access::to_all();
   std::optional<vipu::simulator::Fault> fault_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::optional<grpc::Alarm> alarm_;
   bool is_cancelled_ = false;
 };

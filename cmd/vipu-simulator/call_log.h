@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallLog: every call when it ended, and every IPU when it was taken or given back, as lines of
-// JSON; and how many calls there were.
+// CallLog: a JSON line for every ended call, and for every IPU when it is taken or given back; also
+// the numbers of calls.
 #pragma once
 
 #include <chrono>
@@ -21,20 +21,20 @@ struct EndedCall {
   std::string partition = {};
   std::string status = {};  // "OK", "NOT_FOUND", ...
   std::chrono::milliseconds time{0};
-  std::string fault = {};  // the action that hit it; empty: none
-  std::string user = {};   // who it is from, where users are told apart
+  std::string fault = {};  // action of the fault that hit it; empty: none
+  std::string user = {};   // caller, if users are configured
 };
 
 class CallLog {
  public:
-  // Calls by status, by method.
+  // Number of calls by method and status.
   using Counts = std::map<std::string, std::map<std::string, uint64_t>>;
 
-  // Adds to the file at PATH, which is made with mode 0640 if absent, first the line "start": from
-  // here on no IPU is held unless it is said again. An empty path: counts only.
+  // Appends to the file at PATH (made with mode 0640 if absent), first the line "start": from there
+  // on, no IPU is held unless a later line says so. An empty path only counts.
   static base::Result<std::unique_ptr<CallLog>> open(const std::string& path);
 
-  // One line each, in one write, in the order of these calls. A line that cannot be written is
+  // Each add one line with one write, in the order of these calls. A line that cannot be written is
   // lost.
   void add(const EndedCall& call);
   void add(const vipu::simulator::Event& event);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control: what a test does to the POD and the controller behind the back of its clients.
+// Control: changes that a test makes to the POD and the controller without their clients.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace simulator {
 
 class Control {
  public:
-  // Of a request line and a reply line, in bytes.
+  // The limit for a request line and a reply line, in bytes.
   static constexpr size_t kMaxLine = size_t{1} << 20;
 
   Control(Store& store, CallLog& log, Faults& faults, Server& server)
       : store_(store), log_(log), faults_(faults), server_(server) {}
 
-  // The reply line to {"command":"agent-down","argument":"ag3"}: {"ok":true,...}, or
-  // {"ok":false,"error":"..."} and nothing has changed. The commands: see vipu-simulator(1).
+  // Returns the reply line to {"command":"agent-down","argument":"ag3"}: {"ok":true,...}, or, with
+  // nothing changed, {"ok":false,"error":"..."}. vipu-simulator(1) lists the commands.
   std::string answer(std::string_view line);
 
  private:
@@ -31,8 +31,8 @@ class Control {
   Server& server_;
 };
 
-// The program `vipu-simulator control PATH COMMAND [ARGUMENT]`: sends one command to the simulator
-// whose control socket is at PATH, and prints its reply. Gives the exit status: 0 if it was done.
+// Runs `vipu-simulator control PATH COMMAND [ARGUMENT]`: sends one command to the simulator whose
+// control socket is at PATH, and prints the reply. Returns the exit status: 0 on success.
 int run_control(int argc, char** argv);
 
 }  // namespace simulator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IPUoF endpoints of the POD as TCP servers that say who they are.
+// The IPUoF endpoints of the POD, as TCP servers that identify themselves.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,17 @@
 
 namespace simulator {
 
-// The partition that holds an IPU, by the number of the IPU in the POD; empty if it is free.
+// Returns the partition that holds an IPU, by its number in the POD; empty if the IPU is free.
 using HolderOf = std::function<std::string(uint32_t ipu)>;
 
 // Listens on both ports of every IPU and answers each connection with one line, e.g.
 //   ipu-machine 10.5.1.3 ipu 2 partition c-0123456789ab
-// Nothing is read and nothing is kept of a connection.
+// It reads nothing from a connection and keeps nothing of it.
 class EndpointServer {
  public:
-  // Opens all sockets in the network namespace at the path NETNS, the caller's if it is empty. The
-  // addresses need not be there yet. Call it before there is another thread: the calling thread is
-  // in the other namespace for a while.
+  // Opens all sockets in the network namespace at the path NETNS; empty: the caller's. The
+  // addresses need not exist yet. Call it while there is one thread, which is in the other
+  // namespace for a while.
   static base::Result<EndpointServer> open(const vipu::simulator::Pod& pod,
                                            const std::string& netns);
 
@@ -31,14 +31,14 @@ class EndpointServer {
   EndpointServer& operator=(EndpointServer&&) = delete;
   ~EndpointServer();  // ends the thread
 
-  // Answers from a thread of its own, until the object is gone; from here on it cannot be moved.
+  // Answers in a separate thread for the life of the object, which cannot be moved from then on.
   void start(HolderOf holder_of);
 
  private:
   struct Endpoint {
     base::Fd socket;
     uint32_t ipu;
-    std::string prefix;  // the line up to the partition
+    std::string prefix;  // the line before the partition
   };
   EndpointServer() = default;
   base::Status add(const vipu::simulator::Pod& pod, uint32_t ipu, uint32_t port);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets to listen on: TCP, and unix sockets for their owner alone.
+// Listening sockets: TCP, and unix sockets for their owner alone.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace simulator {
 
-// A listening socket at ADDRESS, an IPv4 address, and PORT; 0: any free one.
+// Returns a socket that listens on ADDRESS, an IPv4 address, and PORT; 0: any free port.
 base::Result<base::Fd> listen_tcp(const std::string& address, uint16_t port);
 base::Result<uint16_t> port_of(const base::Fd& socket);
 
-// A listening socket at PATH, for its owner alone (mode 0600). The socket of a program that has
-// ended is replaced; kBusy if one answers there, kExists if PATH is something else.
+// Returns a socket that listens at PATH, for its owner alone (mode 0600). Replaces the socket of a
+// program that has ended. Returns kBusy if another program answers there, and kExists if PATH is
+// something else.
 base::Result<base::Fd> listen_unix(const std::string& path);
 base::Result<base::Fd> connect_unix(const std::string& path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the model as messages of a V-IPU controller, and back.
+// Conversion of model values to messages of a V-IPU controller, and back.
 #pragma once
 
 #include "base/result.h"
@@ -9,19 +9,19 @@
 
 namespace simulator {
 
-// What IPUoF server and gateway software call themselves here.
+// The version that the simulated IPUoF servers and gateways report.
 inline constexpr const char* kSoftwareVersion = "simulated";
 
-// kInvalid for a number that no enumeration has.
+// Returns kInvalid for a number outside its enumeration.
 base::Result<vipu::PartitionRequest> to_value(const virmgrpc::CreatePartitionRequest& message);
 
 void fill(virmgrpc::Partition& message, const vipu::simulator::Record& record);
 void fill(virmgrpc::PartitionStatus& message, const vipu::simulator::Record& record,
           const vipu::simulator::Settings& settings);
-// All but the GCDs.
+// Fills everything but the GCDs.
 void fill(virmgrpc::PartitionConfig& message, const vipu::simulator::Record& record);
 void fill(virmgrpc::PartitionConfig::Gcd& message, const vipu::IpuofConfig& config);
-// The four IPUs of a machine, numbered from 1.
+// Fills in the four IPUs of a machine. MACHINE counts from 1.
 void fill(virmgrpc::ListIPUAttributesReply::Entry& message, uint32_t machine,
           const vipu::simulator::Model& model);
 

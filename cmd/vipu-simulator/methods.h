@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of a V-IPU controller over the model: a request as bytes in, a reply as bytes out.
+// The calls of a V-IPU controller on the model: request bytes in, reply bytes out.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -14,33 +14,33 @@
 
 namespace simulator {
 
-// Who calls, and on what.
+// The context of a call.
 struct Caller {
   Store& store;
   const vipu::simulator::Access& access;
-  const vipu::simulator::Outcome& outcome;  // of what is created or reset
+  const vipu::simulator::Outcome& outcome;  // for what is created or reset
 };
 
 struct Answer {
   grpc::Status status;
-  std::string bytes = {};  // of the reply, if the status is OK
+  std::string bytes = {};  // the reply, if the status is OK
 };
 
 struct Method {
   const char* path;  // "/virmgrpc.UserService/CreatePartition"
-  // The partition that REQUEST is about, empty if it is about none; nothing if REQUEST is no
-  // message of this method.
+  // Returns the partition that REQUEST is about, empty if none; nothing if REQUEST is not a message
+  // of this method.
   std::optional<std::string> (*partition_of)(const std::string& request);
   Answer (*answer)(const Caller& caller, const std::string& request);
 
-  // "CreatePartition"
+  // Returns "CreatePartition".
   [[nodiscard]] std::string_view name() const {
     const std::string_view text(path);
     return text.substr(text.rfind('/') + 1);
   }
 };
 
-// Nothing if there is no such method.
+// Returns the method, or nothing if there is none.
 [[nodiscard]] const Method* find_method(std::string_view path);
 
 }  // namespace simulator

@@ -10,11 +10,11 @@
 
 namespace simulator {
 
-// Partitions by state, IPUs, calls by method and status; ends with "# EOF".
+// Returns partitions by state, IPUs, and calls by method and status, with "# EOF" at the end.
 [[nodiscard]] std::string metrics_text(const vipu::simulator::Model& model,
                                        const CallLog::Counts& calls);
 
-// The whole HTTP response to REQUEST: 200 for GET /metrics, 404 or 405 for anything else.
+// Returns the whole HTTP response to REQUEST: 200 for GET /metrics, 404 or 405 for anything else.
 [[nodiscard]] std::string metrics_response(std::string_view request, Store& store,
                                            const CallLog& log);
 

@@ -14,7 +14,7 @@ namespace simulator {
 
 enum class Endpoints : bool { kNo, kYes };
 
-// An IPv4 address and a port; 0: any free one.
+// An IPv4 address and a port; 0: any free port.
 struct Address {
   std::string host;
   uint16_t port = 0;
@@ -24,17 +24,17 @@ struct Address {
 struct Tls {
   std::string certificate;
   std::string key;
-  std::string client_ca;  // then a client must show a certificate of this authority
+  std::string client_ca;  // if set, clients must present a certificate of this authority
 };
 
 struct Options {
   Address listen;
   vipu::simulator::Pod pod;
   vipu::simulator::Settings settings;
-  std::string state_file;    // empty: partitions are forgotten at the end
-  std::string faults_file;   // empty: no faults at the start
+  std::string state_file;    // empty: partitions are not kept
+  std::string faults_file;   // empty: no faults at start
   std::string control_path;  // of the control socket; empty: none
-  std::string users_file;    // empty: everybody may do everything
+  std::string users_file;    // empty: every user may do everything
   std::string user_metadata;
   std::string key_metadata;
   Tls tls;
@@ -44,8 +44,8 @@ struct Options {
   std::string netns;  // path of the network namespace for the endpoints; empty: the caller's
 };
 
-// The options, or nothing when help was asked for and printed. kInvalid with the option that is
-// wrong.
+// Returns the options, or nothing after printing requested help. Returns kInvalid with the wrong
+// option.
 base::Result<std::optional<Options>> parse_options(int argc, char** argv);
 
 }  // namespace simulator

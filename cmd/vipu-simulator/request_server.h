@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestServer: one request and one reply a connection, one connection after the other. Enough for
-// a control socket and for metrics.
+// RequestServer: one request and one reply per connection, one connection at a time. This suffices
+// for a control socket and for metrics.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace simulator {
 
 class RequestServer {
  public:
-  // What a request ends with, and how many bytes it may have. A client that is slower than 2 s, or
+  // The end mark of a request, and its size limit in bytes. A client that takes longer than 2 s, or
   // sends more, gets no reply.
   struct Limits {
     std::string_view end;
@@ -23,14 +23,14 @@ class RequestServer {
   };
   using Answer = std::function<std::string(std::string_view request)>;
 
-  // Serves from a thread of its own, until the object is gone.
+  // Serves in a separate thread for the life of the object.
   RequestServer(base::Fd listener, Limits limits, Answer answer);
   RequestServer(const RequestServer&) = delete;
   RequestServer& operator=(const RequestServer&) = delete;
   ~RequestServer();
 
  private:
-  enum class Ready { kYes, kNo };  // kNo: too late, or the object is going
+  enum class Ready { kYes, kNo };  // kNo: too late, or the object is ending
   [[nodiscard]] Ready wait(int fd, short events, const base::Deadline* deadline) const;
   void serve() const;
   void serve_one(const base::Fd& peer) const;

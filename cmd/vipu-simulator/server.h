@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: the gRPC server, which may go down and come back while the POD stays.
+// Server: the gRPC server, which can go down and return while the POD stays.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,15 +18,15 @@ namespace simulator {
 
 class Server {
  public:
-  // Listens and serves. kBusy if the port is taken; kInvalid for keys and certificates that cannot
-  // be read.
+  // Listens and serves. Returns kBusy if the port is taken, and kInvalid if keys or certificates
+  // cannot be read.
   static base::Result<std::unique_ptr<Server>> open(const Options& options, Shared& shared);
 
   [[nodiscard]] int port() const { return port_; }
 
-  // Ends every call and closes every connection, and serves again on the same port after DOWN.
+  // Ends every call, closes every connection, and serves on the same port again after DOWN.
   base::Status restart(std::chrono::milliseconds down);
-  // Ends every call; a restart that goes on ends at once. For the end of the program.
+  // Ends every call, and any restart in progress. For the end of the program.
   void stop();
 
  private:
@@ -49,7 +49,7 @@ class Server {
   std::condition_variable stopped_;
   bool is_stopping_ = false;
   std::unique_ptr<Service> service_;
-  std::unique_ptr<grpc::Server> server_;  // before its service in the end
+  std::unique_ptr<grpc::Server> server_;  // must end before its service
 };
 
 }  // namespace simulator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one entry for all RPCs: who calls, what goes wrong, the call itself, and its line in the log.
+// The entry point of all RPCs: authentication, faults, the call itself, and its log line.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -16,7 +16,7 @@
 
 namespace simulator {
 
-// The plan in force, shared between threads.
+// The fault plan in force, shared between threads.
 class Faults {
  public:
   void replace(vipu::simulator::FaultPlan plan);
@@ -27,20 +27,20 @@ class Faults {
   vipu::simulator::FaultPlan plan_;
 };
 
-// Names of the gRPC metadata that carry user and access key.
+// Names of the gRPC metadata for user and access key.
 struct Credentials {
   std::string user_metadata;
   std::string key_metadata;
 };
 
-// What all calls share, over restarts of the gRPC server.
+// What all calls share, across restarts of the gRPC server.
 struct Shared {
   Store& store;
   CallLog& log;
   Faults& faults;
-  std::optional<vipu::simulator::Users> users;  // unset: everybody may do everything
+  std::optional<vipu::simulator::Users> users;  // unset: every user may do everything
   Credentials credentials;
-  std::atomic<int> calls{0};  // that are going on
+  std::atomic<int> calls{0};  // calls in progress
 };
 
 class Service final : public grpc::CallbackGenericService {

@@ -15,19 +15,19 @@ namespace simulator {
 
 class Store {
  public:
-  // Told of each event, in the order in which they happened.
+  // Receives each event, in order.
   using Listener = std::function<void(const vipu::simulator::Event&)>;
 
-  // Starts from what FILE holds; from no partition if it is absent or FILE is empty (then nothing
-  // is kept). A file that cannot be used is an error: it is never overwritten.
+  // Starts from the content of FILE; without partitions if FILE is absent, or is empty (then
+  // nothing is kept). A file that cannot be used is an error, and is never overwritten.
   static base::Result<std::unique_ptr<Store>> open(vipu::simulator::Model empty, std::string file,
                                                    Listener listener);
 
-  // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed. What time
-  // alone changes is stored with the next change at the latest.
+  // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed. Changes
+  // through time alone are stored with the next change at the latest.
   base::Status change(const std::function<base::Status(vipu::simulator::Model&)>& change);
 
-  // What READ gives for the model as it is now.
+  // Returns READ's result for the present model.
   template <typename Read>
   auto read(const Read& read) {
     const std::lock_guard lock(mutex_);

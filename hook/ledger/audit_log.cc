@@ -34,16 +34,16 @@ using sqlite::Step;
 using sqlite::Transaction;
 
 constexpr std::string_view kAudited = "rowid > ? AND (kind IN ('STATE', 'ERROR') OR lease = '')";
-constexpr uint32_t kMostLines = 1000;     // at a time
-constexpr size_t kUsualLine = 1 << 11;    // most have a third of it
-constexpr size_t kLongestLine = 1 << 16;  // far above what an event has
-constexpr int kMostRounds = 100;          // a process that is always overtaken leaves it to others
+constexpr uint32_t kMostLines = 1000;     // read at a time
+constexpr size_t kUsualLine = 1 << 11;    // most lines have a third of it
+constexpr size_t kLongestLine = 1 << 16;  // far longer than any event's
+constexpr int kMostRounds = 100;          // a process that is always overtaken stops; others append
 
 Error failed(std::string_view what, const std::string& path) {
   return Error::from_errno(errno, str("audit log: ", what, " ", base::quote(path)));
 }
 
-// That the log is locked by another process is no error: absent.
+// Returns the log, locked; absent if another process has locked it, which is no error.
 Result<std::optional<Fd>> open_locked(const std::string& path) {
   Fd file = TRY_CTX("audit log",
                     base::open_at(AT_FDCWD, path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
@@ -55,7 +55,7 @@ Result<std::optional<Fd>> open_locked(const std::string& path) {
   return failed("lock", path);
 }
 
-// The last LONGEST bytes of a file of SIZE bytes.
+// Returns the last LONGEST bytes of a file of SIZE bytes.
 Result<std::string> read_tail(const Fd& file, const std::string& path, size_t size,
                               size_t longest) {
   std::string tail(std::min(size, longest), '\0');
@@ -66,7 +66,7 @@ Result<std::string> read_tail(const Fd& file, const std::string& path, size_t si
   return tail;
 }
 
-// Where the last line of TEXT begins, before whose newline nothing is; npos if it begins earlier.
+// Returns where the last complete line of TEXT begins; npos if there is none or it begins earlier.
 size_t last_line_start(std::string_view text, bool is_whole_file) {
   const size_t end = text.rfind('\n');
   if (end == std::string_view::npos || end == 0) return std::string_view::npos;
@@ -76,9 +76,9 @@ size_t last_line_start(std::string_view text, bool is_whole_file) {
 }
 
 struct LastLine {
-  std::string text;   // without its newline; empty: there is none
-  size_t end = 0;     // in the file, with its newline
-  bool torn = false;  // whether there is something behind it
+  std::string text;   // without its newline; empty: the file has no complete line
+  size_t end = 0;     // position after its newline in the file
+  bool torn = false;  // whether an incomplete line follows
 };
 
 Result<LastLine> read_last_line(const Fd& file, const std::string& path) {
@@ -90,7 +90,7 @@ Result<LastLine> read_last_line(const Fd& file, const std::string& path) {
     const size_t start = last_line_start(tail, tail.size() == size);
     if (start == std::string::npos && tail.size() < size) continue;
     LastLine last;
-    const size_t end = tail.rfind('\n') + 1;  // 0: there is no whole line
+    const size_t end = tail.rfind('\n') + 1;  // 0: there is no complete line
     if (start != std::string::npos) last.text = tail.substr(start, end - 1 - start);
     last.end = size - tail.size() + end;
     last.torn = end < tail.size();
@@ -99,8 +99,8 @@ Result<LastLine> read_last_line(const Fd& file, const std::string& path) {
   return LastLine();
 }
 
-// Absent: it is not a line of ours. Only the number is looked at: what else is changed in it shows
-// in its hash.
+// Returns the mark of LINE; absent if the line is not ours. Checks only the number: any other
+// change in the line shows in its hash.
 std::optional<AuditMark> mark_of(const std::string& line) {
   constexpr std::string_view kStart = "{\"number\":";
   if (!line.starts_with(kStart)) return std::nullopt;
@@ -114,10 +114,11 @@ std::optional<AuditMark> mark_of(const std::string& line) {
 struct Lines {
   std::string text;
   AuditMark last;
-  bool passes = true;  // the line that the ledger remembers, with its hash
+  bool passes = true;  // has the line that the ledger remembers, with its hash
 };
 
-// The lines of what comes after START. One that the ledger remembers must come out as it was.
+// Returns the lines of the events after START. They pass if the line that the ledger remembers
+// comes out unchanged.
 Result<Lines> lines_after(Database& database, const AuditMark& start, const AuditMark& remembered) {
   Lines lines{"", start};
   bool seen = start.number >= remembered.number;
@@ -133,9 +134,10 @@ Result<Lines> lines_after(Database& database, const AuditMark& start, const Audi
   return lines;
 }
 
-// What the file lacks. A power cut may have taken its end: that is written again. Where that does
-// not give the line that the ledger remembers, somebody cut or changed the file: then it goes on
-// with the remembered hash, which the line before does not have, for verify_audit() to find.
+// Returns the lines that the file lacks. Lines that a power cut took from its end are written
+// again. If the result lacks the line that the ledger remembers, somebody cut or changed the file.
+// The log then continues with the remembered hash, which differs from the hash of the line before,
+// so that verify_audit() finds the change.
 Result<Lines> missing_lines(Database& database, const std::optional<AuditMark>& last) {
   const AuditMark remembered = TRY(read_audit_mark(database));
   if (!last || last->number == remembered.number) {
@@ -154,8 +156,8 @@ Result<int64_t> newest_event(Database& database) {
 
 enum class Renumbered { kNo, kYes };
 
-// The file is ahead of the ledger only if the ledger was made anew, or is an older copy: its events
-// get numbers that the file has not.
+// The file is ahead of the ledger only if the ledger was made anew or is an older copy. Its events
+// then get numbers that the file does not have.
 Result<Renumbered> renumber_events(Database& database, int64_t last) {
   if (TRY(newest_event(database)) >= last) return Renumbered::kNo;
   Transaction transaction = TRY(Transaction::begin(database));
@@ -167,7 +169,7 @@ Result<Renumbered> renumber_events(Database& database, int64_t last) {
   return Renumbered::kYes;
 }
 
-// Unless it remembers one further on, by another process. The text begins with the number.
+// Stores MARK, unless another process has stored a later one. The text begins with the number.
 Status write_audit_mark(Database& database, const AuditMark& mark) {
   Statement insert = TRY(database.prepare(
       "INSERT INTO meta(name, value) VALUES('audit', ?) ON CONFLICT(name) DO UPDATE SET value ="
@@ -207,7 +209,7 @@ std::string audit_line(const Event& event, const std::string& previous) {
                      {"pool", event.pool},          {"partition", event.partition}};
   std::string line = base::to_text(json);
   line.pop_back();
-  // The text of an object that is not empty, as record_change() wrote it.
+  // The details are a JSON object; its members go into the line without its braces.
   if (event.details.size() > 2) line += "," + event.details.substr(1, event.details.size() - 2);
   return str(line, ",\"previous\":\"", previous, "\"}");
 }
@@ -236,7 +238,7 @@ Result<AuditLog::Done> AuditLog::append_once(Database& database) {
   if (!lines.text.empty()) TRY(base::write_all(file->get(), lines.text, "audit log"));
   written_ = std::move(lines.last);
   file.reset();
-  // Who found it locked has left its events to this process.
+  // A process that found the log locked has left its events to this one.
   const std::vector<Event> more = TRY(select_events(database, kAudited, written_.number, 1));
   return more.empty() ? Done::kYes : Done::kAgain;
 }

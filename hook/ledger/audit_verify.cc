@@ -52,14 +52,14 @@ class Verifier {
 
   AuditReport report_;
   std::set<std::string> hashes_;  // of all lines
-  std::optional<AuditMark> at_;   // the line before; while a file repeats lines, the one repeated
+  std::optional<AuditMark> at_;   // the previous line; while a file repeats lines, the repeated one
   bool starts_file_ = false;
 };
 
-// Empty: it fits.
+// Returns why LINE does not fit; empty if it does.
 std::string Verifier::why_not(const Line& line) const {
   if (!at_) return "";
-  // Repeated lines are the same, byte for byte, up to where the file before ended.
+  // Repeated lines are identical, byte for byte, up to the end of the previous file.
   if (starts_file_ && hashes_.contains(line.hash)) return "";
   if (line.previous != at_->hash) {
     return str("its \"previous\" is ", line.previous.substr(0, 12),
@@ -81,7 +81,7 @@ void Verifier::add(const Line& line) {
   if (report_.lines == 0) {
     report_.first_time = line.time;
     report_.from_the_start = line.previous == AuditMark().hash;
-    hashes_.insert(line.previous);  // the end of a file that is not here any more
+    hashes_.insert(line.previous);  // the last line of a file that is gone
   }
   ++report_.lines;
   report_.last_time = line.time;
@@ -108,7 +108,7 @@ Status Verifier::read(const std::string& file) {
     }
   }
   if (in.bad()) return Error::from_errno(errno, str("read ", base::quote(file)));
-  // A file that ends within what it repeats goes on in the next one.
+  // If a file ends within its repeated lines, the next file continues after the last line known.
   if (at_ && at_->number < report_.last.number) at_ = report_.last;
   return {};
 }

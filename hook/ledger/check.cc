@@ -25,7 +25,7 @@ using sqlite::Step;
 constexpr int kBusyMs = 1000;
 constexpr std::string_view kRebuild = "run 'ipuctl ledger rebuild'";
 
-// A query for the rows that must not be, by the text of their first column.
+// A rule whose query finds forbidden rows. The first column names each of them.
 struct Rule {
   std::string_view subject;  // "lease"
   std::string_view says;
@@ -97,7 +97,7 @@ void add(std::vector<Flaw>& flaws, std::string says) {
   flaws.push_back({Gravity::kError, std::move(says), says_it ? "" : std::string(kRebuild)});
 }
 
-// The first column of all rows of SQL.
+// Returns the first column of all rows of SQL.
 Result<std::vector<std::string>> column(Database& database, const char* sql) {
   std::vector<std::string> values;
   Statement row = TRY(database.prepare(sql));
@@ -121,7 +121,7 @@ Status check_rules(Database& database, std::vector<Flaw>& flaws) {
   return {};
 }
 
-// Each row by itself: one that cannot be read hides no other.
+// Reads each row by itself, so that an unreadable row hides no other.
 Status check_rows(Database& database, std::vector<Flaw>& flaws) {
   for (const std::string& id : TRY(column(database, "SELECT id FROM lease"))) {
     const Result<std::vector<Lease>> lease = select_leases(database, "id = ?", {id});
@@ -130,7 +130,7 @@ Status check_rows(Database& database, std::vector<Flaw>& flaws) {
   return {};
 }
 
-// Partitions and the queue, by what reads them for everybody.
+// Reads the partitions and the queue with the functions that all programs use.
 void check_lists(Store& store, std::vector<Flaw>& flaws) {
   const auto partitions = Partitions(store).all();
   if (!partitions.ok()) add(flaws, partitions.error().message());
@@ -155,7 +155,7 @@ void add_other_version(int64_t version, int64_t newest, std::vector<Flaw>& flaws
 }
 
 Status check_store(Store& store, std::vector<Flaw>& flaws) {
-  // One moment of it, whatever others do to it meanwhile.
+  // A transaction, so that concurrent changes do not show.
   TRY(store.database.execute("BEGIN"));
   TRY(check_pages(store.database, flaws));
   constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
@@ -183,7 +183,7 @@ Result<std::vector<Flaw>> check_ledger(const std::string& path) {
   };
   const Status checked = look();
   if (checked.ok()) return flaws;
-  // Anything else passes, or is no fault of the ledger's.
+  // Any other error is temporary or not the ledger's fault.
   if (checked.error().code() != Code::kInternal) return checked.error();
   add(flaws, checked.error().message());
   return flaws;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole ledger as one JSON object, for programs. Its keys are those of ipuctl(8), and stay.
+// Dumps the whole ledger as one JSON object, for programs. Its keys are those of ipuctl(8) and do
+// not change.
 #include "base/json.h"
 #include "base/text.h"
 #include "hook/ledger/internal/sqlite.h"
@@ -47,7 +48,7 @@ constexpr Part kParts[] = {
      "event ORDER BY rowid"},
 };
 
-// A column with bytes is an address.
+// Returns a cell as JSON. A column with bytes is an address.
 Result<Json> read_cell(const Statement& row, int column) {
   switch (row.type(column)) {
     case sqlite::Type::kNull:
@@ -94,7 +95,7 @@ Result<Json> read_all(Database& database) {
 }  // namespace
 
 Result<std::string> Ledger::dump() {
-  // One read transaction: the parts belong together.
+  // One read transaction, so that the parts are consistent.
   TRY(store_->database.execute("SAVEPOINT dump"));
   const Result<Json> all = read_all(store_->database);
   TRY(store_->database.execute("RELEASE dump"));

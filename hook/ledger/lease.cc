@@ -21,8 +21,8 @@ uint8_t hash_byte(std::string_view text) {
   return static_cast<uint8_t>((hash >> 24) ^ (hash >> 16) ^ (hash >> 8) ^ hash);
 }
 
-// Addresses that differ in nothing but their last four bytes, as those of one range do, never have
-// the same number in the same attempt.
+// Returns the number of an address for its MAC. Addresses that differ only in their last four
+// bytes, as those of one range do, never have the same number in the same attempt.
 uint32_t number_of(const netns::Address& address, uint32_t attempt) {
   const std::span<const uint8_t> raw = address.raw();
   uint32_t number = 0;
@@ -78,7 +78,7 @@ bool is_live(LeaseState state) {
 
 int64_t retry_pause_ms(uint32_t attempts) {
   constexpr int64_t kFirstMs = 2000;
-  constexpr uint32_t kMostDoublings = 8;  // beyond the longest pause
+  constexpr uint32_t kMostDoublings = 8;  // more than the longest pause needs
   if (attempts == 0) return 0;
   return std::min(kFirstMs << std::min(attempts - 1, kMostDoublings), kLongestPauseMs);
 }

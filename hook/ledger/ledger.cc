@@ -30,7 +30,7 @@ using sqlite::Transaction;
 
 constexpr int kBusyMs = 5000;  // the longest wait for another writer
 
-// How a release ends.
+// Returns the change that ends a release.
 Change end_of(const Lease& lease) {
   if (!lease.error.empty()) return Change::kFail;
   return lease.quarantine_until_ms > 0 ? Change::kQuarantine : Change::kFree;
@@ -38,8 +38,9 @@ Change end_of(const Lease& lease) {
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Processes that change a new database at the same time do not wait for each other here: to SQLite
-// that is a deadlock, and all but one get SQLITE_BUSY at once.
+// Sets the journal mode, and retries itself: SQLite does not wait here. Processes that change a new
+// database at the same time look like a deadlock to SQLite, and all but one get SQLITE_BUSY at
+// once.
 Status use_wal(sqlite::Database& database) {
   const auto patience = base::Deadline::after(std::chrono::milliseconds(kBusyMs));
   for (;;) {
@@ -51,8 +52,8 @@ Status use_wal(sqlite::Database& database) {
 
 }  // namespace
 
-// A ledger that is gone must not be taken for a new one: what it had may be there still. And what
-// SQLite needs to open it must be there on a full disk as well.
+// An open must not mistake a lost ledger for a new one, because what that ledger held may still
+// exist. An open must also work on a full disk, so it may give up the reserve.
 Ledger::Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 Ledger::Ledger(Ledger&&) noexcept = default;
 Ledger& Ledger::operator=(Ledger&&) noexcept = default;
@@ -76,8 +77,8 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
   AuditLog audit(audit_log_of(path));
   Ledger ledger(
       std::make_unique<Store>(Store{std::move(database), std::move(now), std::move(audit)}));
-  // One sync a commit: the write-ahead log stays when the last process closes it, and is not copied
-  // into the database then.
+  // One sync per commit: the write-ahead log stays when the last process closes it, and is not
+  // copied into the database then.
   TRY(use_wal(ledger.store_->database));
   TRY(ledger.store_->database.execute("PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=250;"));
   int persist = 1;
@@ -86,8 +87,8 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
   (void)sqlite3_db_config(ledger.store_->database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
                           nullptr);
   TRY(ledger.migrate());
-  // Without it there are no new leases; those that there are can be used and ended. One that was
-  // given up comes back with the next new lease.
+  // Without a reserve there are no new leases, but existing ones can be used and ended. The next
+  // new lease restores a reserve that was given up.
   if (!has_had_reserve(path)) (void)ensure_reserve(path);
   return ledger;
 }
@@ -127,8 +128,8 @@ Status Ledger::migrate() {
   return transaction.commit();
 }
 
-// The oldest schema whose programs may write to this database, which is newer than this one. Where
-// it does not say, none.
+// Returns the oldest schema whose programs may write to this database, which is newer than this
+// program. If the database does not say, no older program may.
 Result<int64_t> Ledger::compatible_from() {
   Result<Statement> row =
       store_->database.prepare("SELECT value FROM meta WHERE name = 'compatible_from'");
@@ -154,9 +155,9 @@ Result<Ledger::Taken> Ledger::take_warm(Lease& lease) {
   return Taken::kYes;
 }
 
-// That the lease still is as the caller read it is told by its generation. The caller's copy
-// decides nothing beside: another lease may have shared its interfaces or left its partition to it
-// meanwhile, which is no change that a writer has to lose by.
+// The generation shows whether the lease is still as the caller read it. Nothing else in the
+// caller's copy counts: another lease may have shared its interfaces or passed its partition on
+// meanwhile. That is no change for which a writer has to fail.
 Result<Lease> Ledger::begin_change(const Lease& lease, Change change) {
   const Transition* const transition = find_transition(change, lease.state);
   if (transition == nullptr) {
@@ -193,7 +194,7 @@ Status Ledger::mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kAllocate));
   after.prohibited = std::move(prohibited);
-  // A lease that joined has the IPUs already, also when the partition became its own meanwhile.
+  // A lease that joined has the IPUs already, even if it has inherited the partition meanwhile.
   if (after.origin != Origin::kJoined && after.devices.empty()) {
     after.devices = std::move(devices);
     TRY(insert_ipus(store_->database, after));
@@ -207,22 +208,21 @@ Status Ledger::mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
 Status Ledger::take_rails(Lease& lease, const std::vector<RailRequest>& rails,
                           const std::optional<netns::Identity>& in) {
   lease.attachment = lease.id;
-  // Also before it is attached, for those that are started in the same namespace meanwhile.
+  // Set before the lease is attached, for leases that start in the same namespace meanwhile.
   if (in) lease.netns = *in;
   const std::vector<Lease> attached =
       TRY(select_attached(store_->database, lease.netns, lease.boot_id));
   if (!attached.empty()) {
     const Lease& other = attached.front();
     lease.attachment = other.attachment;
-    // Whoever is left when the others have ended removes the interfaces, also when its own hook
-    // never ran.
+    // The last lease left removes the interfaces, even if its own hook never ran.
     lease.netns = other.netns;
     lease.netns_id = other.netns_id;
     lease.host_netns_cookie = other.host_netns_cookie;
   }
   TRY(load_rails(store_->database, lease));
   TRY(reserve_rails(store_->database, lease, rails, lease.changed_ms));
-  return load_rails(store_->database, lease);  // in their order
+  return load_rails(store_->database, lease);  // sorted by interface
 }
 
 Status Ledger::begin_attach(Lease& lease, const base::ProcessId& owner,
@@ -289,7 +289,7 @@ Status Ledger::try_begin_release(Lease& lease, const base::ProcessId& owner,
   if (after.error.empty()) after.error = error;
   if (after.origin != Origin::kJoined) TRY(pass_partition_on(after));
   if (after.origin == Origin::kJoined) after.devices.clear();
-  // What the user saw is an event of its own, and a further attempt is none.
+  // The error that the user saw is an event of its own; a further attempt is no event.
   const bool has_cause = !error.empty() && !store_->notes.has(lease.id, EventKind::kError);
   const bool is_retry = lease.state == LeaseState::kReleasing;
   return commit(transaction, lease, std::move(after),
@@ -298,9 +298,9 @@ Status Ledger::try_begin_release(Lease& lease, const base::ProcessId& owner,
                             : "RELEASING");
 }
 
-// The partition stays as long as one of those who joined does: the oldest has it from here on. Its
-// generation stays, so that its own process, which may be starting or releasing it just now, loses
-// nothing; whatever that changes next starts from what is stored here.
+// Passes the partition to the oldest lease that joined it, because it stays as long as one of them
+// does. The heir keeps its generation, so that its own process, which may be starting or releasing
+// it now, does not fail. That process's next change starts from what is stored here.
 Status Ledger::pass_partition_on(Lease& lease) {
   const std::vector<Lease> joined = TRY(select_joined(store_->database, lease));
   if (joined.empty()) return {};
@@ -314,7 +314,7 @@ Status Ledger::pass_partition_on(Lease& lease) {
 
 Status Ledger::try_finish_release(Lease& lease) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  // A quarantine ends by the clock, not by this.
+  // The clock ends a quarantine, not a change made here.
   Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));
   TRY(delete_ipus(store_->database, after.id));
   TRY(forget_resetter(store_->database, after));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a lease begins: with which partition.
+// How a lease begins, and with which partition.
 #include "base/fs.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
@@ -20,19 +20,19 @@ using sqlite::Transaction;
 
 namespace {
 
-// Whether LEASE has what INTENT asks for by name, if it does.
+// Returns whether LEASE has the partition that NAMED names, if it is set.
 bool fits(const Lease& lease, const std::optional<NamedPartition>& named) {
   if (!named) return true;
   return lease.partition == named->name && lease.gcd == named->gcd.value_or(lease.gcd);
 }
 
-// Where a lease of a partition that was made ahead has it from.
+// Returns the origin of a lease whose partition was made in advance.
 Origin origin_of(const PartitionRecord& record) {
   if (record.kind == PartitionKind::kForeign) return Origin::kForeign;
   return record.shared ? Origin::kShared : Origin::kNamed;
 }
 
-// LEASE has the partition of OTHER.
+// Gives LEASE the partition of OTHER.
 void join(const Lease& other, Lease& lease) {
   lease.controller = other.controller;
   lease.partition = other.partition;
@@ -77,8 +77,8 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   return lease;
 }
 
-// The lease of the sandbox, if it has a partition that INTENT can join. A container that was
-// started again may have several: the newest counts.
+// Returns the lease of the sandbox if it has a partition that INTENT can join. A container that was
+// started again may have several leases: the newest counts.
 Result<std::optional<Lease>> Ledger::find_joinable(const Intent& intent, const std::string& boot) {
   if (intent.sandbox.empty()) return std::optional<Lease>();
   std::vector<Lease> leases = TRY(select_leases(store_->database,
@@ -125,7 +125,7 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   return {};
 }
 
-// Who has what LEASE wanted.
+// Returns kBusy, naming the holder of the GCD that LEASE wanted.
 Error Ledger::taken(const Lease& lease) {
   std::string holder = "another lease";
   const Result<std::vector<Lease>> holders = partitions().holders(lease.pool, lease.partition);

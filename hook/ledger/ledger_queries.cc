@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger is asked.
+// Queries of the ledger.
 #include <algorithm>
 #include <functional>
 
@@ -17,7 +17,7 @@ using base::Result;
 using base::str;
 using sqlite::Statement;
 
-// A quarantine ends by the clock.
+// The clock ends a quarantine.
 Lease Ledger::as_of_now(Lease lease) const {
   if (lease.state == LeaseState::kFree && lease.quarantine_until_ms > store_->now()) {
     lease.state = LeaseState::kQuarantine;
@@ -46,7 +46,7 @@ Result<Lease> Ledger::get(const std::string& text) {
   };
   if (std::any_of(found.begin(), found.end(), is_exact))
     std::erase_if(found, std::not_fn(is_exact));
-  // A container that was started again has a lease from each time: the newest is meant.
+  // A container that was started again has a lease for each start; the newest is meant.
   const std::string& container = found.back().container;
   for (const Lease& lease : found) {
     if (lease.container != container) {

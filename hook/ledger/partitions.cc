@@ -76,7 +76,7 @@ Status insert(Database& database, const PartitionRecord& record) {
   return statement.run();
 }
 
-// What RECORD began with.
+// Returns the text of a record's first event.
 std::string first_text(PartitionState state, const PartitionRecord& record) {
   return str(name_of(state), ", ", name_of(record.kind), " of ", record.ipus, " IPUs",
              record.gcds > 1 ? str(" in ", record.gcds, " GCDs") : "");
@@ -92,7 +92,7 @@ Error changed(const PartitionRecord& record) {
           str("partition ", base::quote(record.name), " was changed by another process")};
 }
 
-// Runs UPDATE, a statement on the partition table with the parameters FIRST, pool, name.
+// Runs UPDATE, a statement on the partition table with the parameters FIRST, pool and name.
 Status update_one(Database& database, std::string_view update, const PartitionRecord& record,
                   std::string_view first) {
   Statement statement = TRY(database.prepare(update));
@@ -111,7 +111,8 @@ std::string removing_text(const std::vector<Lease>& holders) {
 constexpr std::string_view kLiveOfPartition =
     "pool = ? AND partition = ? AND state NOT IN ('FREE', 'FAILED')";
 
-// Several pools may have one controller, and the same partition must not be in two of them.
+// Checks that no pool has the partition. Several pools may have one controller, and only one of
+// them may have the partition.
 Status check_unknown(Database& database, const PartitionRecord& record) {
   const std::vector<PartitionRecord> known =
       TRY(select(database, "WHERE source = ? AND name = ?", {record.source, record.name}));
@@ -120,7 +121,7 @@ Status check_unknown(Database& database, const PartitionRecord& record) {
                                   base::quote(record.name), " of this controller already"));
 }
 
-// Whatever the pool: an IPU has one address.
+// Checks that no container holds the IPU, in any pool: an IPU has one address.
 Status check_free(Database& database, const std::string& name, const LeasedIpu& ipu) {
   Statement row =
       TRY(database.prepare("SELECT lease.container FROM ipu JOIN lease ON lease.id = ipu.lease"
@@ -185,7 +186,8 @@ Status Partitions::adopt(const PartitionRecord& record, const std::vector<Leased
   Transaction transaction = TRY(Transaction::begin(store_.database));
   if (TRY(find(record.pool, record.name))) return is_there_already(record.name);
   TRY(check_unknown(store_.database, record));
-  // One that was removed by force and made anew by somebody else: a lease still has the old one.
+  // A lease may still have a partition of this name that was removed by force and that somebody
+  // else has made again.
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
   if (!leases.empty()) return in_use(record.name, leases);
   for (const LeasedIpu& ipu : ipus) TRY(check_free(store_.database, record.name, ipu));
@@ -233,7 +235,7 @@ Status Partitions::mark_ready(const PartitionRecord& record) {
 
 Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId& owner,
                                  vipu::Force force) {
-  // Whoever is about to remove one asks here first.
+  // Every removal begins with this change.
   if (record.kind == PartitionKind::kForeign) {
     return Error(Code::kDenied, str("partition ", base::quote(record.name),
                                     " was adopted: who made it removes it"));
@@ -311,7 +313,7 @@ Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const st
 }
 
 Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
-  if (lease.origin == Origin::kJoined) return ResetDuty::kNone;  // those that it joined use it
+  if (lease.origin == Origin::kJoined) return ResetDuty::kNone;  // the lease that it joined uses it
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::optional<PartitionRecord> record = TRY(find(lease.pool, lease.partition));
   if (!record || record->state != PartitionState::kReady) {
@@ -324,7 +326,7 @@ Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
   for (const Lease& other : TRY(holders(lease.pool, lease.partition))) {
     if (other.id == lease.id) continue;
     if (other.state == LeaseState::kAllocated || other.state == LeaseState::kRunning) {
-      return ResetDuty::kNone;  // it is one of several that use the partition together
+      return ResetDuty::kNone;  // several leases use the partition together
     }
     wait = wait || other.state == LeaseState::kReleasing || other.id == record->resetter;
   }

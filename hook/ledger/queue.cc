@@ -19,7 +19,7 @@ Result<int64_t> Queue::enter(const Waiter& waiter) {
   bind_process(insert, waiter.owner);
   TRY(insert.step());
   const int64_t ticket = insert.integer(0);
-  TRY(insert.run());  // to its end: it is committed only then
+  TRY(insert.run());  // the insert is committed only at the statement's end
   return ticket;
 }
 

@@ -16,7 +16,7 @@ using base::Result;
 
 constexpr std::string_view kWhat = "record of a lease";
 
-// Reads members of one object; after a failure the first error, and nothing else, counts.
+// Reads members of one object. Keeps only the first error.
 class Reader {
  public:
   explicit Reader(const Json& object) : object_(object) {}
@@ -46,7 +46,7 @@ class Reader {
     }
     return fail(Error(Code::kInvalid, base::str(kWhat, ": unknown ", base::quote(name)))), T();
   }
-  // The objects of the array KEY.
+  // Returns the objects of the array KEY.
   template <typename T>
   std::vector<T> list(const char* key, T (*read)(Reader&)) {
     std::vector<T> values;
@@ -72,7 +72,7 @@ class Reader {
   std::optional<Error> error_;
 };
 
-// The bits are kept: JSON's readers take no more than signed integers.
+// Keeps the bits: JSON readers accept only signed integers.
 int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
 
 Json to_json(const netns::Prefix& prefix) { return {{"prefix", netns::to_string(prefix)}}; }

@@ -18,7 +18,7 @@ using base::str;
 
 constexpr const char* kSysfs = "/sys";
 constexpr const char* kClientUser = "ipu-vipu-client";
-// Debian's `nobody` and `nogroup`: the user that owns nothing, where the client has none of its
+// Debian's `nobody` and `nogroup`, the user that owns nothing, for a client without a user of its
 // own.
 constexpr base::Credentials kNobody{65534, 65534};
 
@@ -55,19 +55,19 @@ std::unique_ptr<vipu::Controller> make_controller(const config::PoolConfig& pool
 }
 
 void refill_in_background(const std::string& pool) {
-  // Where this fails the timer and the next start try again.
+  // If this fails, the timer and the next start try again.
   (void)base::start_detached(config::control_program(),
                              {"ipuctl", "pool", "refill", "--pool", pool});
 }
 
 void probe_in_background(const std::string& lease_id) {
-  // Where this fails nobody answers, as if nobody had the address.
+  // If this fails, nobody answers, as if no host had the address.
   (void)base::start_detached(config::hook_program(),
                              {"ipu-container-hook", "probe", "--lease", lease_id});
 }
 
 void reconcile_in_background() {
-  // Where this fails the timer and the next start try again.
+  // If this fails, the timer and the next start try again.
   (void)base::start_detached(config::hook_program(), {"ipu-container-hook", "reconcile"});
 }
 

@@ -19,7 +19,7 @@ using base::ProcessId;
 using base::Result;
 using base::str;
 
-// runc's has the whole configuration of the container in it.
+// runc's record contains the container's whole configuration.
 constexpr size_t kMaxRecordBytes = 8 << 20;
 
 std::string cgroups(const Env& env) { return str(env.sysfs, "/fs/cgroup"); }
@@ -30,7 +30,8 @@ Seen is_seen(const ProcessId& process) {
   return now.error().code() == Code::kNotFound ? Seen::kNo : Seen::kHidden;
 }
 
-// A lease without interfaces, of cards, has no namespace that would tell one from another.
+// Returns whether the process is in the lease's network. A lease without interfaces (of cards) has
+// no namespace to compare.
 Seen is_in_network(pid_t pid, const ledger::Lease& lease) {
   if (lease.netns == netns::Identity()) return Seen::kYes;
   const Result<netns::Namespace> theirs = netns::Namespace::of_process(pid);
@@ -43,8 +44,8 @@ struct Members {
   pid_t pid = 0;  // one of them
 };
 
-// The processes of the container. One that is in its cgroup and in another network is of a later
-// container with this cgroup, or has given the lease's interfaces up.
+// Looks for processes of the container. A process in its cgroup but in another network belongs to a
+// later container with this cgroup, or has given up the lease's interfaces.
 Members look_at_cgroup(const Env& env, const ledger::Lease& lease) {
   Members members;
   if (lease.cgroup.empty()) return members;
@@ -105,7 +106,7 @@ Result<ProcessId> parse_record(const base::Json& record, const char* pid_key,
   return ProcessId{static_cast<pid_t>(pid), static_cast<uint64_t>(start), 0};
 }
 
-// What the owner of a lease did, by the lease's state.
+// Returns what the owner of a lease did, by the lease's state.
 std::string_view role_of(ledger::LeaseState state) {
   switch (state) {
     case ledger::LeaseState::kRunning:
@@ -117,7 +118,7 @@ std::string_view role_of(ledger::LeaseState state) {
   }
 }
 
-// Of a lease whose container ran, and whose owner does not, or cannot be seen.
+// Judges a lease whose container ran, and whose owner does not run or cannot be seen.
 Judgement judge_container(const ledger::Lease& lease, const Evidence& evidence,
                           const std::string& owner, Life otherwise) {
   if (evidence.restored) {
@@ -158,8 +159,8 @@ Evidence look_at_lease(const Env& env, const ledger::Lease& lease, const std::st
   evidence.same_pid_namespace =
       self.ok() && self.value().pid_namespace == lease.owner.pid_namespace;
   evidence.owner = evidence.same_pid_namespace ? is_seen(lease.owner) : Seen::kHidden;
-  // Before a container runs there is no process but its owner: a runtime that is killed while the
-  // hook is at work leaves that one as the owner, and what it has created ends with it.
+  // Before a container runs, its owner is the only process. If a runtime is killed while the hook
+  // works, the hook is the owner, and what the runtime created ends with it.
   if (evidence.owner == Seen::kYes || lease.state != ledger::LeaseState::kRunning) return evidence;
   evidence.restored = find_restored(env, lease);
   evidence.others = look_at_cgroup(env, lease).any;

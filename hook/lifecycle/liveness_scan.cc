@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which leases are worth a judgement: at each start of a container, so for a thousand of them in
-// less than a millisecond.
+// Finds the leases that need a judgement. Each start of a container does this, so a thousand leases
+// must take less than a millisecond.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -14,9 +14,9 @@ namespace {
 using base::ProcessId;
 using base::Result;
 
-constexpr size_t kSlice = 16;  // leases that a quick look takes in full
+constexpr size_t kSlice = 16;  // leases that a quick look examines in full
 
-// As few of COUNT as a quick look takes in full, from a place that the clock chooses.
+// The few of COUNT leases that a quick look examines in full; the clock chooses the first.
 class Slice {
  public:
   Slice(Look look, size_t count)
@@ -31,7 +31,7 @@ class Slice {
   size_t first_;
 };
 
-// Who looks, and when.
+// The process that looks, and the boot in which it does.
 struct Looker {
   ProcessId self;
   std::string boot_id;
@@ -41,8 +41,8 @@ bool is_of_boot(const Looker& looker, const ledger::LeaseHold& hold) {
   return hold.boot_id == looker.boot_id;
 }
 
-// What could not be released when it was tried last: nobody holds it, or this process, which may
-// wait for long.
+// Returns whether an earlier release failed. Then nobody holds the lease, or this process does, and
+// it may wait for long.
 bool is_remainder(const Looker& looker, const ledger::LeaseState state, const ProcessId& owner) {
   return state == ledger::LeaseState::kReleasing && (owner == ProcessId() || owner == looker.self);
 }
@@ -51,7 +51,7 @@ bool plainly_runs(const Looker& looker, const ledger::LeaseHold& hold, bool in_f
   if (!is_of_boot(looker, hold) || is_remainder(looker, hold.state, hold.owner)) return false;
   const bool is_here = hold.owner.pid_namespace == looker.self.pid_namespace;
   if (in_full) return is_here && base::is_running(hold.owner);
-  if (hold.owner.pid <= 0) return false;  // to kill(2) that is not one process
+  if (hold.owner.pid <= 0) return false;  // to kill(2), this is no single process
   return !is_here || ::kill(hold.owner.pid, 0) == 0 || errno != ESRCH;
 }
 
@@ -62,7 +62,7 @@ Result<Looker> looker() {
   return looker;
 }
 
-// Whether the container was started again since, so that what runs of it is there for another
+// Returns whether the container was started again since, so that its processes belong to another
 // lease.
 bool was_started_again(Env& env, const Looker& looker, const ledger::Lease& lease) {
   const Result<std::vector<ledger::Lease>> all = env.ledger.leases_of(lease.container);

@@ -26,7 +26,8 @@ using base::str;
 
 std::string link_path(const std::string& run_dir) { return str(run_dir, "/runtime"); }
 
-// Named for the process that makes it, so that what a dead one left is known.
+// Returns a link name that contains the process that makes it, so that leftovers of dead processes
+// are recognized.
 std::string temporary_link(const std::string& run_dir, const ProcessId& maker) {
   return str(link_path(run_dir), ".", maker.pid, ".", maker.start_time, ".", maker.pid_namespace);
 }
@@ -49,14 +50,15 @@ std::string read_link(const std::string& path) {
   return length > 0 && target[0] == '/' ? std::string(target, static_cast<size_t>(length)) : "";
 }
 
-// Whether a uid_map, see user_namespaces(7), leaves users out: of a namespace that is not the
-// first.
+// Returns whether a uid_map (see user_namespaces(7)) omits users, as it does in every namespace but
+// the first.
 bool is_partial(std::string_view uid_map) {
   constexpr std::string_view kAll = "4294967295";
   return !base::trim(uid_map).ends_with(kAll);
 }
 
-// In a user namespace the host's root looks as each user does who is not mapped there.
+// Returns whether root owns the file. In a user namespace, the host's root looks like every user
+// who is not mapped there.
 bool is_roots(const struct stat& file) {
   if (file.st_uid == 0) return true;
   constexpr size_t kMaxText = 4096;
@@ -141,7 +143,7 @@ std::string state_dir_of(const std::string& runtime, const std::string& root,
                        container.find('/') == std::string::npos;
   if (!is_name || (!root.empty() && root[0] != '/')) return "";
   if (!root.empty()) return str(root, "/", container);
-  // The defaults of root, as runc(8) and crun(1) have them.
+  // The default directories for root, from runc(8) and crun(1).
   const std::string program = runtime.substr(runtime.rfind('/') + 1);
   return str(program.starts_with("crun") ? "/run/crun/" : "/run/runc/", container);
 }

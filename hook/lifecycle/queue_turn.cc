@@ -17,10 +17,10 @@ using base::str;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookTime{20};  // between two looks at the ledger's version
-// A waiter leaves when its time is over; by then one that cannot be looked at, because it is of
-// another pid namespace, is gone.
+// A waiter leaves when its time is over. This much later, one of another pid namespace, which
+// cannot be examined, is surely gone.
 constexpr int64_t kOverdueMs = 60'000;
-constexpr milliseconds kDeadTime{500};  // a process that dies writes nothing: look nevertheless
+constexpr milliseconds kDeadTime{500};  // a dying process writes nothing, so look anyway
 
 std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
   const ledger::Waiter& first = ahead.front();
@@ -29,7 +29,7 @@ std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
              ipus, " by container ", base::short_id(first.container));
 }
 
-// "4 IPUs of 'pod64'", or "'pod64/p0'", whose size its record says.
+// Returns "4 IPUs of 'pod64'", or "'pod64/p0'", whose record has its size.
 std::string wanted_text(const WaitFor& what) {
   const std::string ipus = what.ipus == 0 ? "" : str(what.ipus, " IPUs of ");
   return str(ipus, "'", what.resource, "'");
@@ -121,7 +121,7 @@ Status Turn::join(const Deadline& patience) {
 }
 
 void Turn::end() {
-  // Where this fails the place is given up when the process ends.
+  // If this fails, the place is void when the process ends.
   if (ticket_ != 0) (void)env_.ledger.queue().leave(ticket_);
   ticket_ = 0;
 }

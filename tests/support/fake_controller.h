@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeController: a V-IPU controller in memory that keeps the contract of vipu::Controller, and can
-// be told to fail. It never waits.
+// FakeController: a V-IPU controller in memory that keeps the contract of vipu::Controller, and
+// fails on demand. It never waits.
 #pragma once
 
 #include <chrono>
@@ -22,34 +22,34 @@ class FakeController final : public vipu::Controller {
 
   explicit FakeController(uint32_t ipus = 16) : pool_(ipus) {}
 
-  // The next call fails with ERROR: before it has any effect, or after all of it.
+  // Makes the next call fail with ERROR: before it has any effect, or after all of it.
   void fail_next(base::Error error, When when = When::kBefore) {
     failure_ = {std::move(error), when};
   }
-  // From now on every call fails with kUnavailable, until it is reachable again.
+  // Makes every call fail with kUnavailable, until the controller is reachable again.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
-  // How long a partition takes, also to be reset. One that takes longer than its caller waits
-  // stays PENDING; one that takes no time is ACTIVE when it is submitted.
+  // Sets how long a partition takes to be made or reset. If that is longer than its caller waits,
+  // it stays PENDING; with no delay it is ACTIVE when submitted.
   void set_create_delay(std::chrono::milliseconds delay) { create_delay_ = delay; }
-  // The partition is in state ERROR for this reason, until it is reset. Only force removes it.
+  // Puts the partition into state ERROR for this reason, until it is reset. Only force removes it.
   void tear(const std::string& id, const std::string& reason) {
     pool_.partitions.at(id).ready = vipu::ReadyState::kError;
     reasons_[id] = reason;
   }
-  // From now on IPU-Machine MACHINE, from 0, has this address.
+  // Gives IPU-Machine MACHINE, from 0, this address.
   void set_address(uint32_t machine, const std::string& address) {
     pool_.addresses[machine] = address;
   }
-  // The IPU is not given away any more.
+  // Makes the IPU unavailable to new partitions.
   void taint(const vipu::IpuPlace& place, const std::string& reason) {
     pool_.tainted.push_back({place, reason});
   }
-  // How often partitions of this name were reset, also one that is gone.
+  // Returns how often partitions of this name, including removed ones, were reset.
   [[nodiscard]] uint32_t resets(const std::string& id) const {
     const auto at = resets_.find(id);
     return at == resets_.end() ? 0 : at->second;
   }
-  // What the last partition was made of.
+  // Returns the request for the last partition.
   [[nodiscard]] const vipu::PartitionRequest& last_request() const { return last_request_; }
 
   base::Result<vipu::Grant> create(const vipu::PartitionRequest& request,
@@ -177,7 +177,7 @@ class FakeController final : public vipu::Controller {
   }
 
   FakePool pool_;
-  std::map<std::string, std::string> reasons_;  // of state ERROR
+  std::map<std::string, std::string> reasons_;  // for state ERROR
   std::map<std::string, uint32_t> resets_;
   vipu::PartitionRequest last_request_;
   std::chrono::milliseconds create_delay_{0};

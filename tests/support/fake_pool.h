@@ -21,7 +21,8 @@ struct FakePool {
   vipu::Topology topology;
   std::map<std::string, vipu::Partition> partitions = {};
   std::vector<vipu::TaintedIpu> tainted = {};
-  std::map<uint32_t, std::string> addresses = {};  // of IPU-Machines, from 0; others are 10.5.1.N+1
+  std::map<uint32_t, std::string> addresses =
+      {};  // by IPU-Machine, from 0; the others are 10.5.1.N+1
 
   [[nodiscard]] vipu::Survey survey() const {
     vipu::Survey survey;
@@ -39,7 +40,7 @@ struct FakePool {
     return base::Error(base::Code::kNotFound, base::str("no partition ", base::quote(id)));
   }
 
-  // The new partition, with its IPUs, in state UNDEFINED.
+  // Returns the new partition, with its IPUs, in state UNDEFINED.
   base::Result<vipu::Partition*> add(const vipu::PartitionRequest& request) {
     if (!vipu::is_partition_name(request.id)) {
       return base::Error(base::Code::kInvalid, base::str(base::quote(request.id), " is no name"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How placement policies use up a POD: a simulation of a loss system. Requests arrive as a Poisson
-// process, hold their IPUs for exponential times of mean 1, and those without room are lost.
+// How well placement policies use a POD: a simulation of a loss system. Requests arrive as a
+// Poisson process and hold their IPUs for exponential times of mean 1. Those without room are lost.
 #pragma once
 
 #include <algorithm>
@@ -16,24 +16,24 @@
 
 namespace test {
 
-// One block for SIZE IPUs. kBestFit is the product's place(); the others choose among all free
-// aligned blocks: the lowest, any, or the lowest of those in the largest free buddy block.
+// The choice of one block for SIZE IPUs. kBestFit is the product's place(). The others choose among
+// all free aligned blocks: the lowest, any, or the lowest in the largest free buddy block.
 enum class Policy { kBestFit, kFirstFit, kRandom, kWorstFit };
 
 struct Workload {
   uint32_t ipus = 0;
-  double load = 0;  // offered: what would be busy on average if nothing were lost, as a part of all
+  double load = 0;  // offered: the busy part, on average, if nothing were lost
   uint32_t requests = 6000;
-  uint32_t seeds = 4;  // that many runs, of which the figures are the mean
+  uint32_t seeds = 4;  // number of runs; the figures are their mean
 };
 
 struct Figures {
   double admitted = 0;     // part of the requests
   double fragmented = 0;   // part of the requests: refused with enough IPUs free by count
-  double utilisation = 0;  // part of the IPUs that is busy, on average over time
+  double utilisation = 0;  // busy part of the IPUs, averaged over time
 };
 
-// Exact on every platform, which the distributions of <random> are not.
+// Random numbers that are exact on every platform, unlike the distributions of <random>.
 class Draw {
  public:
   explicit Draw(uint32_t seed) : random_(seed) {}
@@ -42,7 +42,7 @@ class Draw {
   double exponential(double mean) {
     return -mean * std::log1p(-std::ldexp(static_cast<double>(random_() >> 11), -53));
   }
-  // 1 to 64, weighted in percent.
+  // Returns 1 to 64, weighted in percent.
   uint32_t size() {
     uint32_t percent = below(100);
     size_t i = 0;
@@ -60,7 +60,7 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-// The IPUs of a POD, and who is on them until when.
+// The IPUs of a POD, with the blocks held and their ends.
 class FragmentedPod {
  public:
   FragmentedPod(uint32_t ipus, Policy policy, uint32_t seed)
@@ -69,7 +69,7 @@ class FragmentedPod {
   [[nodiscard]] uint32_t free() const { return topology_.ipus() - busy_; }
   [[nodiscard]] double busy_time() const { return busy_time_; }
 
-  // Ends what has ended by NOW.
+  // Ends what is due by NOW.
   void advance(double now) {
     while (!held_.empty() && held_.begin()->first <= now) {
       pass(held_.begin()->first);
@@ -79,7 +79,7 @@ class FragmentedPod {
     pass(now);
   }
 
-  // Whether there was room for SIZE IPUs, which are then held until END.
+  // Returns whether there is room for SIZE IPUs, and then holds them until END.
   [[nodiscard]] bool admit(uint32_t size, double end) {
     const std::optional<vipu::Block> block = policy_ == Policy::kBestFit ? best(size) : pick(size);
     if (!block.has_value()) return false;
@@ -124,7 +124,7 @@ class FragmentedPod {
     return std::none_of(begin, begin + size, [](bool taken) { return taken; });
   }
 
-  // The size of the largest free buddy block around a free block.
+  // Returns the size of the largest free buddy block around a free block.
   [[nodiscard]] uint32_t around(const vipu::Block& block) const {
     uint32_t size = block.size;
     while (size < vipu::kIpusPerDomain && is_free(block.first / (2 * size) * 2 * size, 2 * size)) {
@@ -135,15 +135,15 @@ class FragmentedPod {
 
   vipu::Topology topology_;
   Policy policy_;
-  Draw draw_;  // the policy's own: all policies get the same requests
+  Draw draw_;  // the policy's own, so that all policies get the same requests
   std::vector<bool> taken_;
-  std::multimap<double, vipu::Block> held_;  // by their ends
+  std::multimap<double, vipu::Block> held_;  // by end
   uint32_t busy_ = 0;
   double busy_time_ = 0;  // IPUs x time
   double now_ = 0;
 };
 
-// One run.
+// Simulates one run.
 inline Figures simulate(Policy policy, const Workload& work, uint32_t seed) {
   FragmentedPod pod(work.ipus, policy, seed + 1000);
   Draw draw(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HookHost: all that the lifecycle verbs work with, below a temporary directory, on a
+// HookHost: everything that the lifecycle verbs use, below a temporary directory, with a
 // FakeController.
 #pragma once
 
@@ -28,7 +28,7 @@
 
 namespace test {
 
-// A process of our pid namespace that does not run: its pid is above the largest one.
+// Returns a process of this pid namespace that does not run: its pid is above the limit.
 inline base::ProcessId dead_process() {
   base::ProcessId dead = base::current_process().take();
   dead.pid = 1 << 22;
@@ -37,8 +37,8 @@ inline base::ProcessId dead_process() {
 
 class HookHost {
  public:
-  // The pool has this many IPUs; the rail's parent is this interface of the host, of which nothing
-  // need be true but in tests with a network.
+  // Makes a host whose pool has this many IPUs and whose rail has this parent interface, which must
+  // exist only for tests with a network.
   explicit HookHost(uint32_t ipus = 16, const std::string& parent = "rnic0") : controller(ipus) {
     config.runtimes = hook::config::default_runtimes();
     hook::config::PoolConfig pool;
@@ -62,7 +62,7 @@ class HookHost {
     return rail;
   }
 
-  // A bundle with this configuration, or with docker's, opened.
+  // Makes and opens a bundle with this configuration, or with docker's.
   hook::inject::Bundle make_bundle(const std::string& name, std::string text = "") {
     if (text.empty()) {
       text = base::read_file(TEST_DATA_DIR "/docker-config.json", hook::oci::kMaxSpecBytes).take();
@@ -86,7 +86,7 @@ class HookHost {
     return hook::lifecycle::start::prepare_container(
         env, config, request, name, hook::oci::parse_spec(bundle.config()).take(), bundle);
   }
-  // The same, which must succeed; its lease.
+  // Does the same, must succeed, and returns the lease.
   hook::ledger::Lease start(const std::string& name, uint32_t ipus) {
     EXPECT_TRUE(succeeds(prepare(name, ipus)));
     return lease_of(name);
@@ -114,7 +114,7 @@ class HookHost {
     }
     return names;
   }
-  // Nothing is held: no live lease, no partition, no file.
+  // Succeeds if there is no live lease, no partition and no file.
   testing::AssertionResult is_empty() {
     if (live_leases() == 0 && partitions().empty() && lease_directories().empty()) {
       return testing::AssertionSuccess();
@@ -128,15 +128,15 @@ class HookHost {
   TempDir dir;
   FakeController controller;
   std::function<void()> before_create;         // called before each create()
-  std::vector<std::string> asked_controllers;  // their addresses, one a call
+  std::vector<std::string> asked_controllers;  // one address per call
   hook::ledger::Ledger ledger = hook::ledger::Ledger::open(dir / "state/ledger.db").take();
   hook::config::Config config;
   std::vector<std::string> refills;               // pools whose refill was started
-  uint32_t reconciles = 0;                        // that a start had another process do
-  bool reconcile_at_once = true;                  // it is done before the start goes on
-  std::vector<std::string> probed;                // leases whose addresses were asked about
-  hook::plan::ProbeReport probe_report;           // the answer
-  std::map<std::string, netns::LinkFacts> links;  // others are Ethernet, up, with an MTU of 9000
+  uint32_t reconciles = 0;                        // number that starts left to another process
+  bool reconcile_at_once = true;                  // before the start continues
+  std::vector<std::string> probed;                // leases whose addresses were probed
+  hook::plan::ProbeReport probe_report;           // result of the probes
+  std::map<std::string, netns::LinkFacts> links;  // all others: Ethernet, up, with an MTU of 9000
   std::set<std::string> missing_links;
   std::vector<netns::Address> addresses;  // of the host
   std::optional<netns::RdmaMode> rdma_mode;
@@ -170,7 +170,7 @@ class HookHost {
     facts.is_ethernet = facts.is_up = facts.has_carrier = true;
     return facts;
   }
-  // What the installed product has another process do, which nobody waits for.
+  // Does what the installed product leaves to another process, without waiting for it.
   void reconcile_now() {
     ++reconciles;
     hook::lifecycle::Scope due;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LentController: a FakeController for those who want one of their own.
+// LentController: a FakeController for callers that need to own one.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace test {
 
-// Lends a FakeController to callers that own theirs.
+// Lends a FakeController to callers that own their controller.
 class LentController final : public vipu::Controller {
  public:
   LentController(FakeController& fake, std::function<void()> before_create)

@@ -16,7 +16,7 @@ testing::AssertionResult succeeds(const base::Result<T>& result) {
          << result.error().message();
 }
 
-// Fails with CODE, and TEXT is in the message.
+// Succeeds if RESULT failed with CODE and TEXT is in the message.
 template <typename T>
 testing::AssertionResult fails(const base::Result<T>& result, base::Code code,
                                std::string_view text = "") {

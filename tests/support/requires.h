@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preconditions of tests: what is missing skips the test, unless TESTS_MUST_RUN=1 makes it a
-// failure.
+// Preconditions of tests. A missing one skips the test, or fails it with TESTS_MUST_RUN=1.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ inline bool tests_must_run() {
 
 }  // namespace test
 
-// In a test body or SetUp().
+// For a test body or SetUp().
 #define REQUIRES_ROOT()                                                 \
   do {                                                                  \
     if (geteuid() != 0 && test::tests_must_run()) FAIL() << "not root"; \

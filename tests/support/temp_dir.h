@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TempDir: a directory of one test, gone with the object.
+// TempDir: a directory of one test, removed with the object.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class TempDir {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
-  // Names of all that is in it, sorted.
+  // Returns the names of all entries, sorted.
   [[nodiscard]] std::vector<std::string> entries() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

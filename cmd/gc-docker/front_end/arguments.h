@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of gc-docker and gc-podman: that of Graphcore's tools, and a little more.
+// The command line of gc-docker and gc-podman: that of Graphcore's tools, with a few additions.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct FrontEndArguments {
   bool host_network = false;
   bool help = false;
   bool version = false;
-  std::vector<std::string> docker = {};  // what is for `docker run`: options, image, command
+  std::vector<std::string> docker = {};  // arguments of `docker run`: options, image, command
 };
 
-// Reads ARGS (without argv[0]): "[--device-id N]... [--count N] [--host-network] [--echo] --
-// ARGS", also with "run" before ARGS or before "--", and without "--": then what is for docker
-// begins with the first word that is not ours. kInvalid, with the option and what is accepted.
+// Parses ARGS (without argv[0]): "[--device-id N]... [--count N] [--host-network] [--echo] --
+// ARGS". "run" may precede ARGS or "--". Without "--", docker's part begins with the first unknown
+// word. Returns kInvalid, with the option and what is accepted.
 base::Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args);
 
 }  // namespace front

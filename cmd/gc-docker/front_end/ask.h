@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the product gc-docker asks for: the IPU_* variables of ipu-container-toolkit(7).
+// The request that gc-docker makes: the IPU_* variables of ipu-container-toolkit(7).
 #pragma once
 
 #include <map>
@@ -15,32 +15,32 @@
 namespace front {
 
 struct Asked {
-  // To be added, in this order.
+  // The variables to add, in this order.
   std::vector<std::pair<std::string, std::string>> variables = {};
-  std::vector<std::string> notes = {};  // what the user should know, a line each
+  std::vector<std::string> notes = {};  // for the user, a line each
 };
 
-// The request for ARGUMENTS. What DOCKER and its EXPLICIT_ONES ask for themselves stays as it is
-// and nothing is added to it. kInvalid or kNotFound, with what to do, where nothing says which IPUs
-// are meant, or what says it cannot be asked of the product.
+// Returns the request for ARGUMENTS. A request in DOCKER or its EXPLICIT_ONES stays as it is,
+// without additions. Returns kInvalid or kNotFound, with what to do, if nothing selects IPUs, or if
+// the selection cannot be requested from the product.
 base::Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,
                         const DockerArguments& docker, const Variables& explicit_ones);
 
-// The partition, and its GCD, that an IPUoF file of this name (without directories) is of, as
-// `vipu create partition` and `vipu get partition` call them: p0.conf, p0_gcd1_ipuof.conf.
-// Absent: its name could not be that of a partition.
+// The partition and GCD of an IPUoF file, from its name (without directories) in the style of `vipu
+// create partition` and `vipu get partition`: p0.conf, p0_gcd1_ipuof.conf. Absent if the name could
+// not be a partition's.
 struct FileOf {
   std::string partition;
-  std::string gcd;  // digits; empty: not told
+  std::string gcd;  // digits; empty: unknown
 };
 [[nodiscard]] std::optional<FileOf> partition_of_file(std::string_view name);
 
-// The cards that IDS, Graphcore's, stand for; all of this host where IDS is empty. kNotFound if the
+// Returns the cards for Graphcore's IDS; all of this host if IDS is empty. Returns kNotFound if the
 // host has none.
 base::Result<std::vector<uint32_t>> choose_cards(const Caller& caller,
                                                  const std::vector<uint32_t>& ids);
 
-// What is said where nothing tells which IPUs are meant.
+// Returns the error for a call that selects no IPUs.
 [[nodiscard]] base::Error no_source();
 
 }  // namespace front

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gc-docker sees of the host and of who calls it, and which IPUs that means.
+// The host and the caller as gc-docker sees them, and the IPUs that they select.
 #pragma once
 
 #include <cstdint>
@@ -15,58 +15,58 @@
 
 namespace front {
 
-// Where Poplar looks for IPUoF files when nothing names one, below the home directory and in /.
+// Where Poplar looks for IPUoF files by default, below the home directory and in /.
 inline constexpr std::string_view kIpuofDirectory = "/etc/ipuof.conf.d";
 
 struct IpuofFile {
   std::string path;   // absolute, without links
-  uint32_t ipus = 0;  // 0: it is no IPUoF file that can be read
+  uint32_t ipus = 0;  // 0: not a readable IPUoF file
 };
 
-// A file of the host, or a directory with such.
+// A host file, or a directory of files.
 struct IpuofPlace {
   std::string path;  // absolute
   bool is_directory = false;
-  std::vector<IpuofFile> files = {};  // itself, or all *.conf in it
+  std::vector<IpuofFile> files = {};  // the file itself, or all *.conf in the directory
 };
 
-// Who calls, and what there is.
+// The caller and its host.
 struct Caller {
   std::string engine = "docker";  // or "podman"
-  std::string runtime = "ipu";    // by what name or path the engine knows the product
+  std::string runtime = "ipu";    // name or path of the product in the engine
   Variables environment = {};
-  std::vector<std::string> env_files = {};  // texts of the --env-file that could be read
+  std::vector<std::string> env_files = {};  // texts of readable --env-file files
   std::vector<vipu::Card> cards = {};
   bool infiniband = false;                           // /dev/infiniband is there
   std::vector<hook::config::PoolConfig> pools = {};  // none: the configuration cannot be read
-  bool allows_variables = true;                      // to ask for IPUs: policy.sources
-  std::map<std::string, IpuofPlace> places = {};     // those of ipuof_sources() that exist
-  uint64_t shared_memory = 0;                        // bytes that /dev/shm holds; 0: unknown
+  bool allows_variables = true;  // whether variables may ask for IPUs: policy.sources
+  std::map<std::string, IpuofPlace> places = {};  // the existing ones of ipuof_sources()
+  uint64_t shared_memory = 0;                     // size of /dev/shm in bytes; 0: unknown
 };
 
-// Something that says which IPUs are meant, as Graphcore's tools read it.
+// A setting that selects IPUs, as Graphcore's tools read it.
 struct IpuofSource {
   enum class Kind { kPartition, kPlace };
   enum class From {
     kArguments,    // the options for docker
     kEnvironment,  // a variable of the caller
-    kDirectory,    // a directory that is looked at anyway
+    kDirectory,    // a directory that is always searched
   };
   Kind kind = Kind::kPartition;
   From from = From::kEnvironment;
-  std::string name;   // what says it, for messages: "IPUOF_CONFIG_PATH"
+  std::string name;   // name of the setting, for messages: "IPUOF_CONFIG_PATH"
   std::string value;  // the partition, or the path
 };
 
-// The sources that there may be, the one that counts first: what ARGUMENTS say (EXPLICIT are their
-// variables), then the caller's IPUOF_CONFIG_PATH and IPUOF_VIPU_API_PARTITION_ID, then
+// Returns the possible sources in order of precedence: those of ARGUMENTS (with their variables
+// EXPLICIT_ONES), then the caller's IPUOF_CONFIG_PATH and IPUOF_VIPU_API_PARTITION_ID, then
 // ~/.ipuof.conf.d and /etc/ipuof.conf.d.
 [[nodiscard]] std::vector<IpuofSource> ipuof_sources(const DockerArguments& arguments,
                                                      const Variables& explicit_ones,
                                                      const Variables& caller);
 
-// The first of SOURCES that there is; a directory that is looked at anyway counts if it has a file.
-// kNotFound, with its name, if one that was given names no IPUoF file.
+// Returns the first existing one of SOURCES; a directory that is always searched counts if it has a
+// file. Returns kNotFound, with its name, if an explicit source names no IPUoF file.
 base::Result<std::optional<IpuofSource>> choose_source(const std::vector<IpuofSource>& sources,
                                                        const Caller& caller);
 
@@ -75,11 +75,11 @@ enum class HostKind {
   kCards,  // in PCIe slots of this host
   kPod,    // over the fabric
 };
-// What a container gets IPUs of. A SOURCE that somebody gave counts before the first configured
-// pool, this before cards, these before files that are there anyway.
+// Returns where a container's IPUs come from. The order is: an explicit SOURCE, the first
+// configured pool, cards, files in the directories that are always searched.
 [[nodiscard]] HostKind host_kind(const Caller& caller, const std::optional<IpuofSource>& source);
 
-// The mounts of ARGUMENTS in the place of the container's IPUoF file.
+// Returns the mounts of ARGUMENTS over the container's IPUoF file.
 [[nodiscard]] std::vector<DockerMount> ipuof_mounts(const DockerArguments& arguments);
 
 }  // namespace front

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `docker run` and `podman run`, as far as it matters for IPUs.
+// The parts of the `docker run` and `podman run` command line that matter for IPUs.
 #pragma once
 
 #include <map>
@@ -12,42 +12,42 @@ namespace front {
 
 // One option before the image.
 struct DockerOption {
-  std::string name;   // the long one, without dashes: "env"; a short one that is not known: "x"
-  std::string value;  // empty for a flag
-  size_t at = 0;      // the word that it begins in
-  size_t words = 1;   // that it takes, with its value's
-  std::string flags = {};  // letters of the same word before it: "it" of -itv
+  std::string name;        // long name without dashes: "env"; an unknown short one: "x"
+  std::string value;       // empty for a flag
+  size_t at = 0;           // index of its first word
+  size_t words = 1;        // number of words, value included
+  std::string flags = {};  // letters before it in the same word: "it" of -itv
 };
 
 struct DockerArguments {
-  std::vector<std::string> words;     // as they were given
-  std::vector<DockerOption> options;  // in their order
+  std::vector<std::string> words;     // as given
+  std::vector<DockerOption> options;  // in order
 };
 
-// Reads WORDS, which follow `run`, by the grammar of docker and podman (Go's pflag) up to the
-// image. Which options have no value is known of both; any other one takes the next word, or what
-// follows its '='. Cannot fail: what it does not understand is the engine's to refuse.
+// Parses WORDS, which follow `run`, up to the image, by the grammar of docker and podman (Go's
+// pflag). The options without a value are known for both; any other option takes the next word, or
+// what follows its '='. Parsing cannot fail: the engine refuses what is wrong.
 [[nodiscard]] DockerArguments read_docker_arguments(std::vector<std::string> words);
 
-// The words without these OPTIONS of theirs.
+// Returns the words without OPTIONS.
 [[nodiscard]] std::vector<std::string> without(const DockerArguments& arguments,
                                                const std::vector<DockerOption>& options);
 
 [[nodiscard]] bool has_option(const DockerArguments& arguments, std::string_view name);
 
-// Variables by name; without a value: named, and not set.
+// Variables by name. A variable without a value is named but not set.
 using Variables = std::map<std::string, std::optional<std::string>>;
 
-// What the options set in the container: those of ENV_FILES, which are texts, before those of
-// --env. A name alone takes its value from the environment of the CALLER.
+// Returns the variables that the options set in the container: first those of ENV_FILES, which are
+// texts, then those of --env. A name alone takes its value from the CALLER's environment.
 [[nodiscard]] Variables explicit_variables(const DockerArguments& arguments,
                                            const std::vector<std::string>& env_files,
                                            const Variables& caller);
 
-// A path of the host that is mounted into the container.
+// A host path that is mounted into the container.
 struct DockerMount {
-  std::string source;  // empty: nothing of the host
-  std::string target;  // without '/' at its end
+  std::string source;  // empty: not from the host
+  std::string target;  // without a final '/'
   DockerOption option;
 };
 [[nodiscard]] std::vector<DockerMount> mounts_of(const DockerArguments& arguments);

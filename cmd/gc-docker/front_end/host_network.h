@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Graphcore's gc-docker gives to a container: the host's network, and all of its devices.
+// What Graphcore's gc-docker gives a container: the host's network, and all its devices.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace front {
 
-// The options for docker that Graphcore's tool would put before DOCKER, whose variables are
-// EXPLICIT_ONES; none of what is given there already. kNotFound, with what to do, where nothing
-// says which IPUs are meant.
+// Returns the docker options that Graphcore's tool would put before DOCKER, whose variables are
+// EXPLICIT_ONES, except options that are already given. Returns kNotFound, with what to do, if
+// nothing selects IPUs.
 base::Result<std::vector<std::string>> host_network_options(const Caller& caller,
                                                             const FrontEndArguments& arguments,
                                                             const DockerArguments& docker,

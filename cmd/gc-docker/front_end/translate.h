@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a command line of gc-docker to one of docker.
+// Translation of a gc-docker command line to docker's.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace front {
 
 struct Translation {
   std::vector<std::string> command;  // "docker", "run", ...
-  std::vector<std::string> notes;    // what the user should know, a line each
+  std::vector<std::string> notes;    // for the user, a line each
 };
 
-// The command for ARGUMENTS of this CALLER: an isolated container with a lease, or, with
+// Returns the command for CALLER's ARGUMENTS: an isolated container with a lease or, with
 // --host-network, what Graphcore's tool would start. Pure.
 base::Result<Translation> translate(const Caller& caller, const FrontEndArguments& arguments);
 
-// COMMAND as sh reads it back, on one line if no word has a newline.
+// Returns COMMAND quoted for sh, on one line if no word has a newline.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
 
 }  // namespace front

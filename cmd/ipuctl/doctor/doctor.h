@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with this host, before a container finds out: what is looked at, and what that
-// means.
+// Checks that find what is wrong with this host before a container does: the observations, and
+// their judgement.
 #pragma once
 
 #include <cstdint>
@@ -32,58 +32,58 @@ struct Finding {
   std::string advice;  // what to do; may be empty
 };
 
-// An interface that the configuration names: a rail's parent, or one of its functions.
+// An interface in the configuration: a rail's parent, or one of its functions.
 struct InterfaceState {
   std::string name;
-  bool is_held = false;  // by a container, so that the host does not have it now
+  bool is_held = false;  // by a container, so that it is absent from the host now
   base::Result<netns::LinkFacts> link;
   base::Result<std::optional<hook::device::RdmaDevice>> rdma;
-  std::optional<hook::device::GidTable> gids;  // of its RDMA device's port
-  std::string default_roce_mode;               // of rdma_cm on that port; empty: not known
+  std::optional<hook::device::GidTable> gids;  // of the port of its RDMA device
+  std::string default_roce_mode;               // rdma_cm's on that port; empty: unknown
 };
 
 struct RailState {
   std::vector<InterfaceState> interfaces;  // the parent alone, or the functions
-  std::optional<base::Status> macvlan;     // of making one; unset: not tried
+  std::optional<base::Status> macvlan;     // result of making one; unset: not tried
   base::Result<hook::ledger::Ledger::RailUse> use;
 };
 
-// /dev/char/MAJOR:MINOR, by which systemd finds a device that containers get.
+// /dev/char/MAJOR:MINOR, with which systemd finds a device that containers get.
 struct DeviceLink {
   hook::oci::DeviceNode device;
-  bool is_there = false;  // and leads to a device of that number
+  bool is_there = false;  // leads to a device of that number
 };
 
 struct HostState {
   base::Result<std::string> runtime;   // the low-level runtime
-  base::Status ledger;                 // of opening it
-  std::optional<base::Status> filter;  // of installing one; unset: not tried
+  base::Status ledger;                 // result of opening it
+  std::optional<base::Status> filter;  // result of installing one; unset: not tried
   base::Result<std::vector<netns::Address>> addresses;
   base::Result<std::optional<netns::RdmaMode>> rdma_mode;
   base::Result<uint64_t> memlock;  // bytes that a container may be allowed to lock
   std::vector<RailState> rails;    // in the order of the configuration
-  // Of all devices that containers may get; unset: systemd does not manage this host's cgroups.
+  // Of all devices for containers; unset: systemd does not manage this host's cgroups.
   std::optional<std::vector<DeviceLink>> device_links = {};
 };
 
-// Where the host is looked at.
+// Where to look at the host.
 struct HostFolders {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string run = "/run";
 };
 
-enum class Trials { kAllowed, kSkipped };  // links and filters that are made and thrown away
+enum class Trials { kAllowed, kSkipped };  // whether to make links and filters, and discard them
 
-// Looks at what CONFIG names in HOST and below FOLDERS. LEDGER is the result of opening it. Without
-// a configuration CONFIG is a default one. Changes nothing that stays.
+// Inspects what CONFIG names in HOST and below FOLDERS. LEDGER is the result of opening it. CONFIG
+// is a default one if there is none. Leaves no lasting changes.
 [[nodiscard]] HostState look_at_host(const hook::config::Config& config,
                                      base::Result<hook::ledger::Ledger>& ledger,
                                      const netns::Namespace& host, const HostFolders& folders,
                                      Trials trials);
 
-// One finding for each check. CONFIG is the result of loading it; where that failed only what does
-// not depend on it is judged. STATE is of the same configuration.
+// Returns one finding per check. CONFIG is the result of loading it; if that failed, only what does
+// not depend on it is judged. STATE must be of the same configuration.
 [[nodiscard]] std::vector<Finding> examine(const base::Result<hook::config::Config>& config,
                                            const HostState& state);
 

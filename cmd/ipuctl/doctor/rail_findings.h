@@ -9,7 +9,7 @@
 
 namespace ipuctl::doctor {
 
-// A finding by a message of the form "WHAT IS WRONG; WHAT TO DO".
+// Returns the finding for a message of the form "WHAT IS WRONG; WHAT TO DO".
 Finding finding_of(std::string check, Verdict verdict, const std::string& message);
 
 void examine_rail(const hook::config::NetworkConfig& network, const hook::config::RailConfig& rail,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: what a V-IPU controller knows and decides, without network, clock or files.
+// Model: the knowledge and decisions of a V-IPU controller, without network, clock or files.
 #pragma once
 
 #include <map>
@@ -20,10 +20,10 @@ namespace vipu::simulator {
 
 struct Settings {
   Time create_delay{0};      // from PENDING to ACTIVE
-  Time reset_delay{0};       // the same, of a reset
+  Time reset_delay{0};       // the same for a reset
   Time auto_reset_delay{0};  // from ERROR to an auto-reset
   uint32_t max_auto_resets = 3;
-  std::string create_error = {};  // what every new partition fails with; empty: none does
+  std::string create_error = {};  // error of every new partition; empty: none
 };
 
 // IPUs that a partition took or gave back.
@@ -34,56 +34,57 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-// Partitions of one POD. A partition takes its IPUs at once and is ACTIVE when the delay has
-// passed. Everything is as of the last advance_to. A copy is another POD: change the copy, store
-// it, then keep it.
+// The partitions of one POD. A partition takes its IPUs at once and is ACTIVE after the delay. The
+// state is that of the last advance_to. A copy is another POD: change the copy, store it, then keep
+// it.
 class Model {
  public:
   Model(Pod pod, Settings settings) : pod_(std::move(pod)), settings_(std::move(settings)) {}
 
-  // Does what was due up to NOW: operations end, auto-resets start. A NOW that has passed is fine.
+  // Does what is due by NOW: operations end, auto-resets start. NOW may be in the past.
   void advance_to(Time now);
 
-  // kInvalid for what no partition can be, or a cluster or allocation that is not there; kDenied
-  // for one that ACCESS does not cover; kExists; kBusy without room, with the reason.
+  // Returns kInvalid for an impossible partition, or an absent cluster or allocation, kDenied for
+  // one that ACCESS does not cover, kExists, or kBusy, with the reason, without room.
   base::Status create(PartitionRequest wanted, const Access& access, const Outcome& outcome = {});
-  // kNotFound if there is none, as in all that follow. kBusy if it failed, unless by force.
+  // Returns kNotFound if there is none, as do all that follow. Returns kBusy if it failed, unless
+  // by force.
   base::Status remove(const std::string& id, Force force);
-  // The partition is PENDING again, then ACTIVE, also if it had failed. If IPUs of it are tainted
-  // or gone and it, or this call, is relocatable, it gets others if there is room.
+  // Makes the partition, even a failed one, PENDING and then ACTIVE. If some of its IPUs are
+  // tainted or gone, and it or this call is relocatable, it gets others if there is room.
   base::Status reset(const std::string& id, Relocate relocate, const Outcome& outcome = {});
 
-  // Lets an ACTIVE or PENDING partition fail now, as a fault of the hardware does.
+  // Makes an ACTIVE or PENDING partition fail now, as a hardware fault does.
   base::Status set_error(const std::string& id, const std::vector<std::string>& errors);
-  // The partitions of an agent that goes down fail, and no new one gets its IPUs until it is up.
+  // While an agent is down, its partitions have failed, and no new one gets its IPUs.
   base::Status take_agent_down(std::string_view agent);
   base::Status bring_agent_up(std::string_view agent);
-  // An IPU that is tainted is given to no new partition; who has it keeps it.
+  // No new partition gets a tainted IPU; its present holder keeps it.
   base::Status taint(uint32_t ipu, const std::string& reason);
   base::Status untaint(uint32_t ipu);
 
   [[nodiscard]] const std::map<std::string, Record>& records() const { return records_; }
   base::Result<const Record*> find(const std::string& id) const;
-  // The devices of each GCD; kBusy while the partition is not ACTIVE.
+  // Returns the devices of each GCD, or kBusy while the partition is not ACTIVE.
   base::Result<std::vector<IpuofConfig>> config(const std::string& id) const;
-  // The partition that holds an IPU, also while it is PENDING; empty: none.
+  // Returns the partition, even a PENDING one, that holds an IPU; empty: none.
   [[nodiscard]] std::string holder_of(uint32_t ipu) const;
-  // Why an IPU cannot be given away, other than that it is held; empty: it can.
+  // Returns why an IPU, held or not, cannot be given away; empty: it can.
   [[nodiscard]] std::string ailment_of(uint32_t ipu) const;
   [[nodiscard]] Occupancy occupancy() const;
-  // All that contradicts the rules: an IPU that is held twice, a block that is none.
+  // Returns all violations of the rules: an IPU held twice, an invalid block.
   [[nodiscard]] std::vector<std::string> violations() const;
 
   [[nodiscard]] const Pod& pod() const { return pod_; }
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  // Goes up with each change that a state file keeps.
+  // Increases with each change that a state file keeps.
   [[nodiscard]] uint64_t revision() const { return revision_; }
-  // What happened to IPUs since the last call, in order.
+  // Returns what happened to IPUs since the last call, in order.
   std::vector<Event> take_events() { return std::exchange(events_, {}); }
 
-  // Partitions as JSON, and put back. What was PENDING is ACTIVE, having had its time, unless it
-  // was stuck; agents and IPUs are well. kInvalid with the reason if TEXT is not what to_state
-  // wrote for such a POD.
+  // Write the partitions as JSON, and restore them. A PENDING partition becomes ACTIVE, unless it
+  // was stuck; agents and IPUs are well. Returns kInvalid with the reason if to_state did not write
+  // TEXT for such a POD.
   [[nodiscard]] std::string to_state() const;
   base::Status load_state(std::string_view text);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware that is simulated: an IPU-POD of IPU-Machines with four IPUs each, in IPU-Link
-// domains of 64, how its machines are allotted, and how a host reaches them over the fabric.
+// The simulated hardware: an IPU-POD of IPU-Machines with four IPUs each, in IPU-Link domains of
+// 64, the allocation of its machines, and their addresses on the fabric.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 namespace vipu::simulator {
 
 // Graphcore's IPUoF server was seen on port 50052 of an IPU-Machine, for all of its IPUs; its RDMA
-// port is not public. Here each IPU has two ports of its own, so that an endpoint can tell which
-// IPU it is.
-inline constexpr uint32_t kServerPort = 50052;  // of IPU 0 of a machine; IPU n is n above
+// port is not public. Here each IPU has two ports of its own, so that an endpoint identifies its
+// IPU.
+inline constexpr uint32_t kServerPort = 50052;  // IPU 0 of a machine; IPU n adds n
 inline constexpr uint32_t kRdmaPort = 50152;
 
-// What a partition is made from: it never spans two of them.
+// A set of machines for partitions: no partition spans two allocations.
 struct Allocation {
   std::string name;
-  std::vector<bool> machines;  // whether it has a machine, by its number less one
+  std::vector<bool> machines;  // whether it has the machine with this index plus one
 
   [[nodiscard]] bool has_ipu(uint32_t ipu) const { return machines[ipu / kIpusPerMachine]; }
 };
@@ -40,7 +40,7 @@ struct Pod {
   [[nodiscard]] Topology topology() const { return Topology::of_pod(ipus()); }
 };
 
-// As a command line gives it.
+// A POD in the form of the command line.
 struct PodText {
   std::string name = "pod64";                 // pod4, pod16, pod64, pod128 or pod256
   std::string fabric = "10.5.1.0/24";         // an IPv4 network with room for the machines
@@ -48,23 +48,24 @@ struct PodText {
   std::vector<std::string> allocations = {};  // "NAME=ag1-ag4,ag7"; none: alloc-1, of all machines
 };
 
-// kInvalid with what is wrong. Allocations may share machines.
+// Returns kInvalid with what is wrong. Allocations may share machines.
 base::Result<Pod> parse_pod(const PodText& text);
 
-// One IPU by its number in the POD, from 0.
+// Describe one IPU by its number in the POD, from 0.
 [[nodiscard]] uint32_t machine_of(uint32_t ipu);         // from 1
 [[nodiscard]] uint32_t number_in_machine(uint32_t ipu);  // from 0
 [[nodiscard]] std::string agent_of(uint32_t machine);
-// The machine of the agent with that name.
+// Returns the machine of the agent with this name.
 base::Result<uint32_t> machine_of_agent(const Pod& pod, std::string_view agent);
 [[nodiscard]] std::string address_of(const Pod& pod, uint32_t machine);
 
-// IPU as an IPUoF device, with the number ROUTING_ID in the segment SEGMENT of its partition.
+// Returns IPU as an IPUoF device, with the number ROUTING_ID in the segment SEGMENT of its
+// partition.
 [[nodiscard]] IpuofDevice device_of(const Pod& pod, uint32_t ipu, uint32_t segment,
                                     uint32_t routing_id);
 
-// The attributes of IPU, with the keys of `vipu list ipu-attrs`. ERROR: what ails it; empty if
-// nothing does. Serial numbers and versions say that they are simulated.
+// Returns the attributes of IPU, with the keys of `vipu list ipu-attrs`. ERROR is its fault; empty:
+// none. Serial numbers and versions say that they are simulated.
 [[nodiscard]] IpuAttributes attributes_of(uint32_t ipu, const std::string& error);
 
 }  // namespace vipu::simulator

@@ -11,11 +11,11 @@
 
 namespace vipu::simulator {
 
-// Milliseconds since 1970 that never go back; whoever calls has the clock.
+// Milliseconds since 1970 that never go back; the caller owns the clock.
 using Time = std::chrono::milliseconds;
 inline constexpr Time kNever = Time::max();
 
-// What a create or a reset ends in: ACTIVE, if nothing is set.
+// The result of a create or a reset: ACTIVE, if nothing is set.
 struct Outcome {
   std::vector<std::string> errors = {};  // PS_ERROR with these texts
   bool lasting = false;                  // an auto-reset ends in the same errors
@@ -25,16 +25,16 @@ struct Outcome {
 enum class Cause { kNone, kFault, kAgent };
 
 struct Record {
-  PartitionRequest wanted;      // complete: nothing is left open; ipus only if they were named
-  std::vector<ChosenIpu> ipus;  // by routing id, which is the place here
+  PartitionRequest wanted;      // complete, without open choices; ipus only if named
+  std::vector<ChosenIpu> ipus;  // by routing id, the index here
 
   ReadyState ready = ReadyState::kPending;
   OperationState operation = OperationState::kCreating;
   std::vector<std::string> errors = {};  // while ready is kError
-  Cause cause = Cause::kNone;            // of these errors
-  Outcome outcome = {};                  // of the operation that goes on
-  Time due = kNever;                     // when that ends, or when an auto-reset starts
-  uint32_t auto_resets = 0;              // since it was made, or reset by a client
+  Cause cause = Cause::kNone;            // cause of these errors
+  Outcome outcome = {};                  // outcome of the operation in progress
+  Time due = kNever;                     // when it ends, or when an auto-reset starts
+  uint32_t auto_resets = 0;              // since its creation or a client's reset
   Time last_auto_reset{0};               // 0: never
 };
 

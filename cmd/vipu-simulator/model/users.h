@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may call a secure controller, and what of its POD they may use.
+// The users of a secure controller, and the parts of its POD that they may use.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace vipu::simulator {
 
-// What a caller may use.
+// The allocations that a caller may use.
 class Access {
  public:
   static Access to_all() { return {}; }
@@ -31,17 +31,17 @@ class Access {
  private:
   Access() = default;
   bool is_limited_ = false;
-  std::set<std::string> allocations_;  // if it is limited
+  std::set<std::string> allocations_;  // if limited
 };
 
 class Users {
  public:
-  // {"alice":{"key":"...","allocations":["alloc-1"]}}; all allocations if the list is left out.
-  // kInvalid with what is wrong, and never with a key.
+  // Parses {"alice":{"key":"...","allocations":["alloc-1"]}}; without a list, all allocations.
+  // Returns kInvalid with what is wrong, never with a key.
   static base::Result<Users> parse(std::string_view text, const Pod& pod);
 
-  // What the user with that name and key may use. kDenied, with the same words for a wrong name and
-  // a wrong key. The time that it takes does not depend on how much of the key is right.
+  // Returns the access of the user with this name and key. Returns kDenied, with the same words for
+  // a wrong name and a wrong key. The time does not depend on how much of the key is right.
   base::Result<Access> authenticate(std::string_view name, std::string_view key) const;
 
  private:

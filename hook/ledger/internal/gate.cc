@@ -21,11 +21,11 @@ using base::Fd;
 using base::Result;
 using base::str;
 
-constexpr std::chrono::milliseconds kPatience{5000};  // as for another writer
+constexpr std::chrono::milliseconds kPatience{5000};  // the same as for another writer
 constexpr std::chrono::milliseconds kRetry{2};
 
-// Byte 120 of the file that processes share is the lock of who writes: see "WAL-Index File
-// Locking" of SQLite's file format.
+// The writer's lock: byte 120 of the shared-memory file. See "WAL-Index File Locking" in SQLite's
+// file format.
 constexpr off_t kWriteLock = 120;
 
 }  // namespace
@@ -52,8 +52,8 @@ Result<WritersFence> WritersFence::raise(const std::string& ledger) {
   Result<Fd> shared = base::open_at(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
   if (!shared.ok() && shared.error().sys_errno() == ENOENT) return WritersFence(Fd());
   Fd fd = TRY(std::move(shared));
-  // Of the open file, not of the process: SQLite's own locks of this process end with any of its
-  // descriptors.
+  // A lock of the open file, not of the process: closing any descriptor ends SQLite's own locks of
+  // the process.
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

@@ -13,7 +13,7 @@ using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;
 
-// Who does it, after what the change itself says.
+// Adds the actor to the details of a change.
 std::string with_actor(Json details) {
   const Actor& self = current_actor();
   details["uid"] = self.uid;
@@ -67,10 +67,10 @@ Status commit(Store& store, Transaction& transaction) {
 }
 
 Status forget_history(Store& store, int64_t before_ms) {
-  // As long as the oldest event is younger there is nothing to forget.
+  // If even the oldest event is younger, there is nothing to forget.
   Statement oldest = TRY(store.database.prepare("SELECT at_ms FROM event ORDER BY rowid LIMIT 1"));
   if (TRY(oldest.step()) == Step::kDone || oldest.integer(0) >= before_ms) return {};
-  // Events of partitions are looked at from the oldest on, and no further than the bound.
+  // Events of partitions are examined from the oldest on, up to the limit.
   for (const char* sql :
        {"DELETE FROM event WHERE rowid IN (SELECT rowid FROM event WHERE lease IN (SELECT id FROM"
         " lease WHERE state IN ('FREE', 'FAILED') AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"

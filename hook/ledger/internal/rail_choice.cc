@@ -25,7 +25,7 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-// The first address of RAIL's range that has a row, by REST, which is SQL.
+// Returns the first address of RAIL's range that has a row, in the order of REST, which is SQL.
 Result<std::optional<Address>> first_row(Database& database, const config::RailConfig& rail,
                                          std::string_view rest) {
   Statement row =
@@ -35,7 +35,7 @@ Result<std::optional<Address>> first_row(Database& database, const config::RailC
   return std::optional<Address>(address);
 }
 
-// An address that nobody had, beside those that somebody had: rows are never deleted.
+// Returns an address that no lease ever had, next to those with rows; rows are never deleted.
 Result<std::optional<Address>> find_unused(Database& database, const config::RailConfig& rail) {
   const std::optional<Address> newest = TRY(first_row(database, rail, " ORDER BY address DESC"));
   if (!newest) return std::optional<Address>(rail.first);
@@ -45,7 +45,7 @@ Result<std::optional<Address>> find_unused(Database& database, const config::Rai
   return std::optional<Address>();
 }
 
-// An address between two that have rows, where the range was once two, one after the other.
+// Returns an unused address between two that have rows. There is one if two ranges became one.
 Result<std::optional<Address>> find_gap(Database& database, const config::RailConfig& rail) {
   Statement row = TRY(
       database.prepare(str("SELECT address FROM address WHERE ", kInRange, " ORDER BY address")));
@@ -63,7 +63,7 @@ Result<MacAddress> choose_mac(Database& database, const Lease& lease, const Addr
   constexpr uint32_t kAttempts = 16;
   for (uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     const MacAddress mac = mac_of(lease.pool, address, attempt);
-    // Interfaces of one namespace are told apart, and removed, by their link group.
+    // Interfaces of one namespace are identified, and removed, by their link group.
     const auto same_group = [&](const RailLease& rail) {
       return netns::group_of(rail.mac) == netns::group_of(mac);
     };
@@ -83,7 +83,7 @@ Result<HostFunction> choose_function(Database& database, const RailRequest& requ
   return no_function_left(database, request);
 }
 
-// NAME, or, if another interface of LEASE has it, the first of roce0, roce1, ... that none has.
+// Returns NAME or, if another interface of LEASE has it, the first free one of roce0, roce1, ...
 std::string free_name(const Lease& lease, std::string name) {
   const auto is_taken = [&](const RailLease& rail) { return rail.interface == name; };
   for (size_t i = 0; std::any_of(lease.rails.begin(), lease.rails.end(), is_taken); ++i) {
@@ -123,7 +123,7 @@ Result<RailLease> choose_rail(Database& database, const Lease& lease, const Rail
 
 }  // namespace
 
-// Never-used addresses first, then the one that has been free for longest: reuse is rare.
+// Prefers addresses that were never used, then the one that has been free longest: reuse is rare.
 Result<Address> choose_address(Database& database, const config::RailConfig& rail, int64_t now) {
   const std::optional<Address> unused = TRY(find_unused(database, rail));
   if (unused) return *unused;

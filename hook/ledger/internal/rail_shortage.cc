@@ -19,12 +19,12 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-// SQL: the container whose interface a row of `address` is, the first of those that share it.
+// SQL: the first container that has the interface in a row of `address`.
 constexpr std::string_view kHolder =
     "COALESCE((SELECT substr(container, 1, 12) FROM lease WHERE attachment = address.lease"
     " AND state NOT IN ('FREE', 'FAILED') ORDER BY created_ms, id LIMIT 1), '?')";
 
-// The first three of NAMES, and how many more there are.
+// Returns the first three of NAMES and the number of the others.
 std::string first_of(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
   if (names.size() <= kShown) return base::join(names, ", ");
@@ -33,10 +33,10 @@ std::string first_of(std::vector<std::string> names) {
   return str(base::join(names, ", "), " and ", more, " more");
 }
 
-// What of a rail's range cannot be given now.
+// The part of a rail's range that cannot be given now.
 struct Taken {
   std::vector<std::string> holders;     // containers
-  uint32_t quarantined = 0;             // for the usual time
+  uint32_t quarantined = 0;             // addresses, for the usual time
   std::vector<std::string> duplicates;  // addresses, with the other host's MAC
 };
 

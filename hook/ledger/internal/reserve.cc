@@ -24,8 +24,8 @@ bool is_kept(const struct stat& status) {
   return status.st_size >= kReserveBytes && status.st_blocks * kBlock >= kReserveBytes;
 }
 
-// What is in the database needs no place in the log any more. Where that has to grow for it there
-// may be no room; then nothing is lost.
+// Frees the log's space after copying it into the database. If the database has to grow and there
+// is no room, this fails and loses nothing.
 void shorten_log(Store& store) { (void)store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
 
 }  // namespace

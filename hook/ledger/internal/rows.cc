@@ -23,7 +23,7 @@ constexpr std::string_view kColumns =
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
     " host_netns_cookie, attachment, state_dir, cgroup, attempts, retry_ms, quarantine_until_ms,"
     " gcd, origin";
-// Of the two ways to be live.
+// Live, and not being released.
 constexpr std::string_view kHolding = "state IN ('INTENT', 'ALLOCATED', 'RUNNING')";
 
 Result<LeaseState> parse_state(const std::string& text) {
@@ -55,16 +55,16 @@ Result<std::vector<netns::Prefix>> parse_prefixes(const std::string& text) {
   return prefixes;
 }
 
-// SQLite's integers are signed; identities are not. The bits are kept.
+// SQLite's integers are signed, identities are not; the bits are kept.
 int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
 uint64_t as_unsigned(int64_t value) { return static_cast<uint64_t>(value); }
 
-// A quarantine ends by the clock alone, so it is no state of its own in the database.
+// The clock alone ends a quarantine, so the database has no state for it.
 std::string_view stored_name(LeaseState state) {
   return name_of(state == LeaseState::kQuarantine ? LeaseState::kFree : state);
 }
 
-// The columns from `state` on, in the order of kColumns: those that change.
+// Binds the columns that change: those from `state` on, in the order of kColumns.
 void bind_changing(Statement& statement, const Lease& lease) {
   statement.bind(stored_name(lease.state))
       .bind(lease.generation)
@@ -125,8 +125,8 @@ Result<Lease> read_lease(const Statement& row) {
 }
 
 Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
-  // The index refuses two that do not share. This refuses one that shares beside one that does not,
-  // and two that share different partitions.
+  // The index refuses two leases that do not share. This statement refuses a sharing lease beside
+  // one that does not share, and two that share different partitions.
   Statement insert = TRY(database.prepare(
       "INSERT INTO ipu(pool, address, device, server_port, rdma_port, lease, shared)"
       " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM ipu JOIN lease ON"
@@ -193,7 +193,7 @@ Status delete_ipus(Database& database, const std::string& lease_id) {
 }
 
 Status pass_partition(Database& database, const Lease& from, const Lease& to) {
-  // In this order: two that hold the partition at a time are refused.
+  // This order matters: the database refuses two holders of a partition at a time.
   const struct {
     const char* sql;
     std::string_view value;
@@ -213,7 +213,7 @@ Status pass_partition(Database& database, const Lease& from, const Lease& to) {
 Status load_ipus(Database& database, Lease& lease) {
   lease.devices.clear();
   const bool joined = lease.origin == Origin::kJoined;
-  if (joined && lease.state == LeaseState::kReleasing) return {};  // it holds none any more
+  if (joined && lease.state == LeaseState::kReleasing) return {};  // it no longer holds any
   std::string holder = lease.id;
   if (joined) {
     Statement find = TRY(database.prepare(
@@ -239,7 +239,7 @@ Status load_ipus(Database& database, Lease& lease) {
 Result<std::vector<Lease>> select_leases(Database& database, std::string_view condition,
                                          std::initializer_list<std::string_view> parameters) {
   std::vector<Lease> leases;
-  // One read transaction: the parts belong to the lease as it was read.
+  // One read transaction, so that the parts match the lease.
   Statement begin = TRY(database.prepare("SAVEPOINT read_leases"));
   TRY(begin.run());
   const auto read = [&]() -> Status {

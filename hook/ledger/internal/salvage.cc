@@ -18,7 +18,7 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-// The first columns of the rows that can be read before the first that cannot.
+// Reads the first column of the rows before the first unreadable one.
 void read_names(Database& database, const char* sql, std::set<std::string>& names) {
   Result<Statement> row = database.prepare(sql);
   if (!row.ok()) return;
@@ -31,7 +31,7 @@ void read_names(Database& database, const char* sql, std::set<std::string>& name
 
 std::set<std::string> read_ids(Database& database) {
   std::set<std::string> ids;
-  // From both ends, and by another tree of pages: a hole in one hides nothing of the other.
+  // Reads from both ends, and by another tree of pages: a hole in one hides nothing in the other.
   for (const char* sql :
        {"SELECT id FROM lease ORDER BY id", "SELECT id FROM lease ORDER BY id DESC",
         "SELECT id FROM lease INDEXED BY lease_container"}) {
@@ -53,12 +53,12 @@ std::vector<Lease> read_leases(Database& database, const std::set<std::string>& 
 }  // namespace
 
 Salvaged read_damaged(const std::string& path) {
-  (void)Ledger::open(path);  // which migrates it, where that is still possible
+  (void)Ledger::open(path);  // migrates it, if that is still possible
   Salvaged salvaged;
   Result<Database> database = Database::open(path, 0);
   if (!database.ok()) return salvaged;
   const std::set<std::string> ids = read_ids(database.value());
-  // An index that lacks rows of its table hides them from whoever reads by it.
+  // An index that lacks rows of its table hides them from readers of the index.
   for (const char* table : {"lease", "address", "ipu", "partition", "event"}) {
     (void)database.value().execute(str("REINDEX ", table).c_str());
   }
@@ -80,7 +80,7 @@ Salvaged read_damaged(const std::string& path) {
 void copy_history(Database& into, const std::string& from) {
   Result<Statement> attach = into.prepare("ATTACH ? AS damaged");
   if (!attach.ok() || !attach.value().bind(from).run().ok()) return;
-  // Each by itself: what fails leaves nothing of its own.
+  // Each statement by itself: one that fails leaves nothing.
   for (const char* sql :
        {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
         " WHERE state IN ('FREE', 'FAILED')",

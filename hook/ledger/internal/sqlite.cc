@@ -18,8 +18,8 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// The disk, by SQLite's word or by the kernel's: that of the file that processes share is no
-// SQLITE_FULL.
+// Returns whether the disk was full, according to SQLite or to the kernel: a full disk under the
+// shared-memory file is no SQLITE_FULL.
 bool was_full(sqlite3* database, int primary) {
   if (primary == SQLITE_FULL) return true;
   if (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN) return false;
@@ -34,7 +34,8 @@ bool is_short_of_memory(sqlite3* database, int primary) {
   return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
-// Also where what we ask for is not in the schema: it was there when the version was written.
+// Returns whether the error means damage. So does a table or column that is missing: it existed
+// when the schema's version was written.
 bool is_damage(int primary, const std::string& path, std::string_view text) {
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT)
     return true;
@@ -46,7 +47,7 @@ bool is_damage(int primary, const std::string& path, std::string_view text) {
          !S_ISREG(status.st_mode);
 }
 
-// The one place where SQLite's codes become ours.
+// The one place that translates SQLite's codes into ours.
 Error sqlite_error(sqlite3* database, std::string_view what, std::string path = "") {
   const int primary = sqlite3_extended_errcode(database) & 0xff;
   const char* const name = sqlite3_db_filename(database, "main");
@@ -68,10 +69,10 @@ Error sqlite_error(sqlite3* database, std::string_view what, std::string path = 
   return Error(code, str("ledger: ", what, ": ", text));
 }
 
-// SQLite's own handler waits ever longer, up to 100 ms between two looks: where many processes
-// write, those that came last are served first, and some wait until they give up. Each wait in vain
-// makes the next half as long: a writer that does not end, be it this process, whose own lock could
-// not be undone, costs a process twice the first wait and no more.
+// SQLite's own handler waits ever longer, up to 100 ms between two attempts. Among many writers it
+// favours those that came last, and some wait until they give up. Here each failed wait halves the
+// next: a writer that never ends (perhaps this process, whose own lock could not be undone) costs
+// at most twice the first wait.
 int wait_for_writer(void* argument, int looks) {
   constexpr int kPauseMs = 1;
   constexpr int kMostHalves = 30;
@@ -85,7 +86,7 @@ int wait_for_writer(void* argument, int looks) {
   return 1;
 }
 
-// PATH as a file that nobody changes: SQLite then makes nothing beside it.
+// Returns PATH as a file that nobody changes: SQLite then creates nothing beside it.
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char character : path) {
@@ -125,8 +126,8 @@ sqlite3_stmt* IdleStatements::take(std::string_view sql) {
 }
 
 void IdleStatements::put(sqlite3_stmt* statement) {
-  constexpr size_t kMost = 64;     // more than a process has
-  (void)sqlite3_reset(statement);  // tells the failure of the last step again
+  constexpr size_t kMost = 64;     // more than a process uses
+  (void)sqlite3_reset(statement);  // repeats the failure of the last step
   (void)sqlite3_clear_bindings(statement);
   statements_.emplace_back(statement);
   if (statements_.size() > kMost) statements_.erase(statements_.begin());
@@ -284,7 +285,7 @@ Result<Transaction> Transaction::begin(Database& database) {
   TRY(begin.run());
   database.patience_->in_vain = 0;
   Transaction transaction(&database);
-  // Only now, when nobody else can put another file in its place.
+  // The lock is needed first: now nobody else can put another file in its place.
   TRY(check_not_moved(database.handle()));
   return transaction;
 }

@@ -3,7 +3,7 @@
 
 namespace hook::ledger {
 
-// SQLite's integers are signed; identities are not. The bits are kept.
+// SQLite's integers are signed, identities are not; the bits are kept.
 void bind_process(sqlite::Statement& statement, const base::ProcessId& process) {
   statement.bind(int64_t{process.pid})
       .bind(static_cast<int64_t>(process.start_time))

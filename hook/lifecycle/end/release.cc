@@ -37,8 +37,7 @@ Status undo(Env& env, const Effect& effect, const ledger::Lease& lease, const De
   return undone;
 }
 
-// Undoes all that LEASE may have done. What stands in the way of one keeps those from being undone
-// that come after it, and no others.
+// Undoes all that LEASE may have done. A failed effect blocks only those that must come after it.
 std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Deadline& deadline,
                                 PartitionFate partition, Sources& silent) {
   std::vector<Error> obstacles;
@@ -55,7 +54,7 @@ std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Dead
   return obstacles;
 }
 
-// Why the container never ran, if it did not.
+// Returns why the container never ran; empty if it did.
 std::string reason_of(const Judged& orphan) {
   const ledger::LeaseState state = orphan.lease.state;
   const bool started =
@@ -65,8 +64,8 @@ std::string reason_of(const Judged& orphan) {
 
 enum class Owned { kYes, kNo };
 
-// Makes this process the one that releases LEASE; kNo if there is nothing to release or another
-// process that runs does it.
+// Makes this process the one that releases LEASE. Returns kNo if there is nothing to release or
+// another running process is doing it.
 Result<Owned> take_over(Env& env, ledger::Lease& lease, const std::string& reason) {
   if (!ledger::is_live(lease.state)) return Owned::kNo;
   const base::ProcessId self = TRY(base::current_process());
@@ -89,7 +88,7 @@ Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, Parti
                str("release of lease ", lease.id, " is not done yet: ", text));
 }
 
-// Another process that was faster decides what becomes of the lease; nothing is in the way then.
+// If another process was faster, it decides what becomes of the lease, and nothing blocks it.
 void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources& silent,
                     Reconciled& done) {
   ledger::Lease& lease = orphan.lease;
@@ -104,8 +103,9 @@ void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources&
   }
 }
 
-// The new first process is in the very namespace that the lease is attached in, so there is nothing
-// to attach. One that was restored into another came through the runtime, with a lease of its own.
+// Adopts a restored container. Its new first process is in the namespace in which the lease is
+// attached, so nothing needs attaching. A container that was restored into another namespace came
+// through the runtime and has a lease of its own.
 void adopt(Env& env, Judged& restored, Reconciled& done) {
   const Status adopted = env.ledger.adopt_process(restored.lease, *restored.judgement.successor);
   if (!adopted.ok()) {

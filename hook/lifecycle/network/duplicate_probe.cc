@@ -29,7 +29,7 @@ Status probe_lease(Env& env, const std::string& lease_id) {
         netns::probe_address(host, rail.parent, rail.address, deadline);
     if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
   }
-  // Not made anew where a release has removed the directory: nobody would remove it again.
+  // Does not recreate a directory that a release has removed: nobody would remove it again.
   return inject::add_lease_file(env.run_dir, lease_id, plan::kProbeFile, plan::to_text(report));
 }
 

@@ -28,7 +28,7 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kProbeGrace{50};  // beyond the probe's own time, for its process to start
+constexpr milliseconds kProbeGrace{50};  // extra time for the probe's process to start
 constexpr milliseconds kRetry{1};
 
 bool holds_functions(const ledger::Lease& lease) {
@@ -37,7 +37,7 @@ bool holds_functions(const ledger::Lease& lease) {
   });
 }
 
-// An address that another host answers for would take that host's traffic away, or ours.
+// Refuses an address that another host answers for: it would divert that host's traffic, or ours.
 Status refuse_duplicate(Env& env, ledger::Lease& lease, const plan::ProbeReport& report) {
   for (const ledger::RailLease& rail : lease.rails) {
     const auto found = report.find(rail.interface);
@@ -52,7 +52,7 @@ Status refuse_duplicate(Env& env, ledger::Lease& lease, const plan::ProbeReport&
   return {};
 }
 
-// Waits for what the probe found. One that does not answer in time is as silent as the fabric.
+// Waits for the probe's answer. A probe that does not answer in time counts as a silent fabric.
 Status await_probe(Env& env, ledger::Lease& lease, const plan::AttachOrders& orders,
                    const Deadline& deadline) {
   if (orders.probe.count() == 0) return {};
@@ -75,15 +75,15 @@ Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<ledger::Lease>& l
   return plan::network_plan(leases, guarded);
 }
 
-// A release that began before this process had the namespace's lock has not seen what is made now,
-// and will not look again.
+// Checks that no other process has changed LEASE. A release that began before this process had the
+// namespace's lock will not see what is made now, and will not look again.
 Status check_unchanged(Env& env, const ledger::Lease& lease) {
   const std::optional<ledger::Lease> stored = TRY(env.ledger.find(lease.id));
   if (stored && stored->generation == lease.generation) return {};
   return Error(Code::kBusy, str("lease ", lease.id, " was changed by another process"));
 }
 
-// "roce0 with 10.5.200.10 and 02:.. in network namespace 4026532301".
+// Returns "roce0 with 10.5.200.10 and MAC 02:.. in network namespace 4026532301".
 std::string interfaces_text(const ledger::Lease& lease, const netns::Namespace& target) {
   std::string text;
   for (const ledger::RailLease& rail : lease.rails) {
@@ -122,8 +122,9 @@ Error no_gid(const plan::AttachOrders::Port& port, const ledger::RailLease& rail
                       : "; see 'rdma link' and the kernel's log, or raise network.gid_wait")};
 }
 
-// The kernel puts an address into the RNIC's table some time after it was assigned, or, without a
-// word, never. A function's device may vanish and come back when it changes its namespace.
+// Waits for the GID of an address. The kernel puts the address into the RNIC's table some time
+// after it was assigned, or silently never. A function's device may vanish and come back when it
+// changes its namespace.
 Result<device::Gid> await_gid(const std::string& sysfs, const plan::AttachOrders::Port& port,
                               const ledger::RailLease& rail, const Deadline& deadline) {
   for (;;) {
@@ -138,7 +139,7 @@ Result<device::Gid> await_gid(const std::string& sysfs, const plan::AttachOrders
   }
 }
 
-// Where the RDMA devices of TARGET are shown: with those of the host, unless they were moved.
+// Returns the sysfs that shows the RDMA devices of TARGET: the host's, unless they were moved.
 Result<std::optional<netns::Sysfs>> own_sysfs(Env& env, const ledger::Lease& lease,
                                               const netns::Namespace& target) {
   if (!holds_functions(lease)) return std::optional<netns::Sysfs>();
@@ -167,8 +168,8 @@ Status publish_gids(Env& env, const ledger::Lease& lease, const plan::AttachOrde
   return inject::rewrite_lease_file(env.run_dir, lease.id, "lease.json", complete);
 }
 
-// The namespace that LEASE was attached in, by the process of a container that shares it and runs;
-// absent if none does. kBusy if one does and cannot be looked at.
+// Returns the namespace in which LEASE was attached, found through a process of a running container
+// that shares it; absent if none does. Fails with kBusy if one does but cannot be examined.
 Result<std::optional<netns::Namespace>> find_namespace(Env& env, const ledger::Lease& lease,
                                                        const std::vector<ledger::Lease>& sharers) {
   const std::string boot = TRY(base::boot_id());
@@ -201,13 +202,13 @@ Status remove_interfaces(Env& env, const ledger::Lease& lease, const netns::Name
       TRY(netns::detach(host, lease.netns_id, rail.interface, rail.mac));
     }
   }
-  // Also where none was found: keep() may have been cut short after it made the file.
+  // Needed even if none was found: keep() may have been interrupted after it made the file.
   if (holds_functions(lease)) TRY(netns::drop(kept_namespaces(env), lease.attachment));
   return {};
 }
 
-// The namespace of the host that LEASE was attached from, which is this one; none if it never was,
-// or before the last boot: namespaces do not outlive the kernel.
+// Returns the host's namespace from which LEASE was attached, which is this one. Absent if the
+// lease was never attached, or before the last boot: namespaces do not outlive the kernel.
 Result<std::optional<netns::Namespace>> attached_from(const ledger::Lease& lease) {
   const std::string boot = TRY(base::boot_id());
   const bool never_attached = lease.netns_id < 0;
@@ -221,7 +222,8 @@ Result<std::optional<netns::Namespace>> attached_from(const ledger::Lease& lease
                " 'ipuctl gc' in the host's");
 }
 
-// A function is with the container as long as it is not with the host.
+// Returns whether an interface exists. A function is in the container as long as it is not on the
+// host.
 Result<netns::Presence> find_interface(const netns::Namespace& host, const ledger::Lease& lease,
                                        const ledger::RailLease& rail) {
   if (rail.kind == netns::LinkKind::kMacvlan) {
@@ -236,7 +238,7 @@ bool same_ipus(const std::vector<ledger::LeasedIpu>& a, const std::vector<ledger
   return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
 }
 
-// An interface is not added to a container that runs.
+// Checks that the lease's interfaces reach IPUS, because a running container gets no new interface.
 Status check_reached(const ledger::Lease& lease, const std::vector<ledger::LeasedIpu>& ipus) {
   for (const ledger::LeasedIpu& ipu : ipus) {
     const auto reaches = [&](const ledger::RailLease& rail) {
@@ -260,8 +262,8 @@ Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
   const netns::Namespace host = TRY(netns::Namespace::current());
   const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
   const int32_t netns_id = TRY(netns::ensure_id(host, target));
-  // Recorded before the interface exists, so that whatever happens next it can be found and
-  // removed.
+  // Recorded before the interface exists, so that it can be found and removed whatever happens
+  // next.
   TRY(env.ledger.begin_attach(lease, self, {target.identity(), netns_id, host.identity().cookie}));
   const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile));
   const plan::AttachOrders orders = TRY(plan::parse_orders(text));
@@ -299,8 +301,8 @@ Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& de
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, lease.netns.cookie, deadline));
   const std::vector<ledger::Lease> sharers = TRY(env.ledger.sharers(lease));
   const std::optional<netns::Namespace> shared = TRY(find_namespace(env, lease, sharers));
-  // Without a way into the namespace the interfaces go: whoever shares them and is being started
-  // makes them anew.
+  // If no process leads into the namespace, the interfaces are removed. A lease that shares them
+  // and is starting makes them again.
   if (!shared) {
     return recorded(
         env.ledger, lease.id, ledger::EventKind::kKernel,
@@ -326,7 +328,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const std::string file = vipu::to_ipuof_file(grant.gcds.front());
   const std::string written = TRY(inject::read_lease_file(env.run_dir, lease.id, "ipuof.conf"));
   const bool is_recorded = same_ipus(ipus, lease.devices);
-  // The file is written last: where it lags behind, a refresh was cut short.
+  // The file is written last: if it is out of date, a refresh was interrupted.
   if (is_recorded && written == file) return Refreshed::kSame;
   TRY(check_reached(lease, ipus));
   const netns::Namespace host = TRY(netns::Namespace::current());

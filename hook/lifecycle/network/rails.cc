@@ -19,7 +19,8 @@ Error unusable(const config::RailConfig& rail, std::string_view why) {
   return {Code::kUnsupported, str("network.rail '", name_of(rail), "': ", why)};
 }
 
-// The kernel only warns in its log when the table is full, and the container could reach nothing.
+// Checks the room in the GID table. When the table is full, the kernel only logs a warning, and the
+// container could reach nothing.
 Status check_gids(Env& env, const config::RailConfig& rail, const device::RdmaDevice& device) {
   const device::GidTable table = TRY(device::read_gids(env.sysfs, device.name, device.port));
   const uint32_t each = device::gid_entries_per_address(table.used);
@@ -36,7 +37,7 @@ Status check_gids(Env& env, const config::RailConfig& rail, const device::RdmaDe
                    *rail.max_gids, " entries that max_gids gives them in ", where));
 }
 
-// Containers share the RNIC, so its RDMA device must be usable from all of their namespaces.
+// Checks that all containers' namespaces can use the RDMA device, because they share the RNIC.
 Status check_shared_rdma(Env& env, const config::NetworkConfig& network,
                          const config::RailConfig& rail) {
   if (network.rdma == config::RdmaMode::kOff) return {};
@@ -67,7 +68,8 @@ Status check_parent(Env& env, const config::NetworkConfig& network,
   return check_shared_rdma(env, network, rail);
 }
 
-// A function that is not there now is in a container, or the driver has not made it.
+// Returns the functions that are on the host. A missing one is in a container, or the driver has
+// not made it.
 Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
                                                          const config::NetworkConfig& network,
                                                          const config::RailConfig& rail) {

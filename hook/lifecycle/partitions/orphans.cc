@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that came into being after everybody had given them up.
+// Partitions that were created after everybody had given them up.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +13,7 @@ using base::Result;
 
 constexpr std::chrono::milliseconds kQueryTime{5000};  // for one question to a controller
 
-// Those of RECORDS, all of one pool and source, that the controller has.
+// Returns those of RECORDS, all of one pool and source, that the controller has.
 std::vector<ledger::PartitionRecord> that_are_there(
     vipu::Controller& controller, const Deadline& deadline,
     const std::vector<ledger::PartitionRecord>& records, std::set<std::string>& silent) {
@@ -52,7 +52,7 @@ Result<std::vector<ledger::PartitionRecord>> find_late_partitions(Env& env,
   return late;
 }
 
-// One that cannot be removed now is found again by the next.
+// The next call finds again what cannot be removed now.
 Result<std::vector<std::string>> remove_late_partitions(Env& env, const Deadline& deadline,
                                                         std::set<std::string>& silent) {
   std::vector<std::string> names;

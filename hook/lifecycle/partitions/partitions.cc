@@ -16,7 +16,7 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// "c-0123456789ab" and "w-0123456789ab" are names that we give ourselves.
+// Names such as "c-0123456789ab" and "w-0123456789ab" are for our own use.
 bool is_reserved(const std::string& name) {
   return name.starts_with("c-") || name.starts_with("w-");
 }
@@ -51,7 +51,7 @@ Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
   return {};
 }
 
-// The partition as its controller has it.
+// Returns the partition as its controller has it.
 Result<vipu::Partition> get_listed(vipu::Controller& controller, const config::PoolConfig& pool,
                                    const std::string& name, const Deadline& deadline) {
   for (vipu::Partition& partition : TRY(controller.list(deadline))) {
@@ -61,7 +61,8 @@ Result<vipu::Partition> get_listed(vipu::Controller& controller, const config::P
                                     "; see 'ipuctl partition list'"));
 }
 
-// A record that a dead process left says that what is called so is to be removed.
+// Checks that the controller has no partition of this name. The caller skips this if a dead process
+// left a record, because that record already lets reconcile() remove the partition.
 Status check_absent(vipu::Controller& controller, const config::PoolConfig& pool,
                     const std::string& name, const Deadline& deadline) {
   const Result<vipu::Partition> listed = get_listed(controller, pool, name, deadline);
@@ -75,7 +76,7 @@ Status check_absent(vipu::Controller& controller, const config::PoolConfig& pool
   return listed.error();
 }
 
-// Why there is no partition of ours with this name.
+// Returns why there is no partition of ours with this name.
 Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name,
                const Deadline& deadline) {
   const Result<vipu::Partition> listed = get_listed(*env.controller(pool), pool, name, deadline);
@@ -85,7 +86,7 @@ Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name
                              " what made it")};
 }
 
-// The IPUs of all GCDs, which have as many each.
+// Returns the IPUs of all GCDs, which have equally many.
 Result<std::vector<ledger::LeasedIpu>> ipus_of(const vipu::Grant& grant) {
   std::vector<ledger::LeasedIpu> ipus;
   const size_t each = grant.gcds.empty() ? 0 : grant.gcds.front().devices.size();
@@ -98,7 +99,7 @@ Result<std::vector<ledger::LeasedIpu>> ipus_of(const vipu::Grant& grant) {
   return ipus;
 }
 
-// The partition of the one live lease that made NAME for itself.
+// Returns the live lease that made NAME for itself, if there is one.
 Result<std::optional<ledger::Lease>> own_lease(Env& env, const config::PoolConfig& pool,
                                                const std::string& name) {
   for (ledger::Lease& lease : TRY(env.ledger.partitions().holders(pool.name, name))) {
@@ -122,7 +123,7 @@ Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& p
   return not_ours(env, pool, name, deadline);
 }
 
-// A record is held by its process while it is made or removed.
+// Returns whether a process holds RECORD: it does while it makes or removes the partition.
 bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {
   if (record.state == ledger::PartitionState::kReady) return false;
   return record.boot_id == boot && base::is_running(record.owner);
@@ -136,7 +137,7 @@ Status check_idle(const ledger::PartitionRecord& record) {
                    " by process ", record.owner.pid));
 }
 
-// Another process that was faster decides what becomes of it; nothing is in the way then.
+// If another process was faster, it decides what becomes of the partition, and nothing blocks it.
 Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
                        std::vector<std::string>& removed) {
   const base::ProcessId self = TRY(base::current_process());
@@ -182,8 +183,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(env.ledger.partitions().intend(record));
   const Status made = ask_controller(*controller, wanted, deadline);
   if (made.ok()) return env.ledger.partitions().mark_ready(record);
-  // The deadline may be what ended it; giving back has time of its own. What fails is left to
-  // reconcile(), which knows of it by its record.
+  // The deadline may have ended the attempt, so the removal has time of its own. If it fails, the
+  // record tells reconcile() to do it.
   constexpr std::chrono::milliseconds kUndoTime{5000};
   const bool undone =
       vipu::made_nothing(made.error()) ||
@@ -253,8 +254,8 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   const Result<base::Removed> removed =
       recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
-    // The controller decided against it. After any other error nobody knows, and reconcile() ends
-    // what was begun.
+    // The controller refused. After any other error the outcome is unknown, and reconcile()
+    // finishes the removal.
     TRY(env.ledger.partitions().cancel_removal(record));
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));

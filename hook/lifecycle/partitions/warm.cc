@@ -27,7 +27,7 @@ Result<std::vector<ledger::PartitionRecord>> warm_of(Env& env, const config::Poo
   return records;
 }
 
-// Out of the ledger's hands first, so that no container takes it meanwhile.
+// Removes the record first, so that no container takes the partition meanwhile.
 Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& deadline) {
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().begin_removal(record, self, vipu::Force::kNo));
@@ -38,7 +38,7 @@ Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& dea
   return gone.error();
 }
 
-// What is there and not wanted: too many of a size, of another source, or no longer ACTIVE.
+// Returns the surplus: too many of a size, from another source, or no longer ACTIVE.
 Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::PoolConfig& pool,
                                                       vipu::Controller& controller,
                                                       const Deadline& deadline) {
@@ -76,7 +76,7 @@ Result<ledger::PartitionRecord> new_record(const config::PoolConfig& pool, uint3
   return record;
 }
 
-// What is filled, from where.
+// The pool to fill, and its controller.
 struct Filling {
   Env& env;
   const config::PoolConfig& pool;
@@ -94,7 +94,7 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   const Result<vipu::Grant> grant = filling.controller.create(request, deadline);
   ledger::Partitions partitions = filling.env.ledger.partitions();
   if (grant.ok()) return partitions.mark_ready(record);
-  // Where it cannot be removed now, its record tells reconcile() to.
+  // If it cannot be removed now, its record tells reconcile() to do so.
   const bool undone =
       vipu::made_nothing(grant.error()) ||
       filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline).ok();
@@ -102,7 +102,8 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   return grant.error();
 }
 
-// One size, until it is full, somebody waits for IPUs, or one cannot be made. MADE gets the names.
+// Makes partitions of one size until there are enough, somebody waits for IPUs, or one cannot be
+// made. Adds the names to MADE.
 Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<std::string>& made) {
   for (uint32_t i = 0; i < limit && !filling.deadline.passed(); ++i) {
     const std::vector<ledger::Waiter> waiters = TRY(waiting(filling.env));
@@ -133,7 +134,7 @@ vipu::Survey without(vipu::Survey survey, const std::vector<ledger::PartitionRec
 
 Result<Refilled> refill(Env& env, const config::PoolConfig& pool, const Deadline& deadline) {
   Refilled done;
-  // What a refill that died left half made counts as there until it is removed.
+  // A half-made partition of a refill that died counts until it is removed.
   std::set<std::string> silent;
   done.removed = TRY(reconcile_partitions(env, deadline, {}, done.obstacles, silent));
   const auto controller = env.controller(pool);
@@ -163,7 +164,7 @@ Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint3
     return vipu::place(vipu::Occupancy::of(without(survey, removed)), wanted).has_value();
   };
   if (!makes_room(warm)) return GivenBack::kNone;
-  // As few as do: each one that is not needed is kept.
+  // Removes as few as possible: each one that need not go is kept.
   for (size_t i = warm.size(); i-- > 0;) {
     std::vector<ledger::PartitionRecord> fewer = warm;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));

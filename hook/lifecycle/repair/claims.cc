@@ -19,14 +19,15 @@ using base::str;
 
 using ById = std::map<std::string, ledger::Lease>;
 
-// The record of a container that is about to run is written before the row.
+// Returns whether RECORD is newer than ROW. The record of a container that is about to run is
+// written before the row.
 bool is_newer(const ledger::Lease& record, const ledger::Lease& row) {
   return record.generation > row.generation ||
          (record.generation == row.generation && record.state == ledger::LeaseState::kRunning &&
           row.state == ledger::LeaseState::kAllocated);
 }
 
-// The rails that RECORD has and LEASE lacks, because an index of the database was damaged.
+// Adds the rails that RECORD has and LEASE lacks because an index of the database was damaged.
 void add_rails(const ledger::Lease& record, ledger::Lease& lease) {
   for (const ledger::RailLease& rail : record.rails) {
     const auto same = [&](const ledger::RailLease& own) { return own.interface == rail.interface; };
@@ -34,7 +35,7 @@ void add_rails(const ledger::Lease& record, ledger::Lease& lease) {
   }
 }
 
-// The records of the leases' directories, where they are newer than what the database said.
+// Adds the records of the leases' directories that are newer than the database.
 Status add_records(const std::string& run_dir, ById& leases, std::vector<std::string>& notes) {
   for (const std::string& name : TRY(inject::list_lease_dirs(run_dir))) {
     Result<ledger::Lease> record = inject::read_lease_record(run_dir, name);
@@ -54,8 +55,8 @@ Status add_records(const std::string& run_dir, ById& leases, std::vector<std::st
   return {};
 }
 
-// What became of the container of LEASE. Where it runs, its owner is the first process, also a
-// later one.
+// Returns whether the container of LEASE runs. If so, sets the owner to its first process, also if
+// that is a later one.
 Result<Life> life_of(Env& env, ledger::Lease& lease) {
   if (lease.state != ledger::LeaseState::kRunning) return Life::kEnded;
   const Judgement judgement = TRY(judge_lease(env, lease)).judgement;
@@ -63,7 +64,8 @@ Result<Life> life_of(Env& env, ledger::Lease& lease) {
   return judgement.life;
 }
 
-// Where the record is of an earlier first process, the engine knows of the present one.
+// Returns whether the engine knows a running first process. If the record has an earlier one, the
+// engine knows the present one.
 bool engine_runs(ledger::Lease& lease, const std::string& boot,
                  const std::vector<EngineContainer>& engines) {
   if (lease.state == ledger::LeaseState::kReleasing || lease.boot_id != boot) return false;
@@ -80,7 +82,8 @@ bool engine_runs(ledger::Lease& lease, const std::string& boot,
   return false;
 }
 
-// A pid alone may be another process's by now: who says the start time as well is believed before.
+// Returns whether a container runs. Another process may have reused a pid, so an entry that also
+// has the start time takes precedence.
 bool is_running(const EngineContainer& container, const std::vector<EngineContainer>& engines) {
   if (container.start_time == 0 &&
       std::any_of(engines.begin(), engines.end(), [&](const EngineContainer& other) {
@@ -111,8 +114,8 @@ bool is_made_for_containers(const std::string& partition) {
   return partition.starts_with("c-") || partition.starts_with("w-");
 }
 
-// A partition whose holder has ended belongs to the oldest of those that joined it and run: it must
-// not be removed under them.
+// Passes a partition whose holder has ended to the oldest running lease that joined it, so that the
+// partition is not removed while in use.
 void find_heirs(Claims& claims) {
   for (ledger::Lease& heir : claims.running) {
     if (heir.origin != ledger::Origin::kJoined) continue;
@@ -121,7 +124,7 @@ void find_heirs(Claims& claims) {
     };
     if (std::any_of(claims.running.begin(), claims.running.end(), holds)) continue;
     const auto before = std::find_if(claims.ended.begin(), claims.ended.end(), holds);
-    // Who made any other is not known: it must not be reset or removed.
+    // The maker of any other partition is unknown, so it must not be reset or removed.
     heir.origin =
         is_made_for_containers(heir.partition) ? ledger::Origin::kOwn : ledger::Origin::kForeign;
     if (before == claims.ended.end()) continue;
@@ -130,8 +133,8 @@ void find_heirs(Claims& claims) {
   }
 }
 
-// Who waits or starts now has the old file open, and fails with its next change. What it made by
-// then is released when its process has ended.
+// Adds LEASE to the ended ones. A process that waits or starts now has the old file open and fails
+// with its next change. What it made by then is released when it has ended.
 void add_ended(ledger::Lease lease, Claims& claims) {
   if (lease.state == ledger::LeaseState::kIntent || lease.state == ledger::LeaseState::kAllocated) {
     lease.error = "the ledger was rebuilt while the container was being started";

@@ -28,7 +28,7 @@ std::string named(const ledger::Lease& lease) {
   return str("lease ", lease.id, " of container ", base::short_id(lease.container));
 }
 
-// What LEASE, whose container runs, has to have outside.
+// Compares what LEASE, whose container runs, must have outside the ledger.
 void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
                      const Deadline& deadline, Flaws& flaws) {
   const std::string advice = str("stop container ", base::short_id(lease.container));
@@ -52,7 +52,7 @@ void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
   }
 }
 
-// Whether LEASE still is as it was read.
+// Returns whether LEASE still is as it was read.
 bool is_unchanged(Env& env, const ledger::Lease& lease) {
   const Result<std::optional<ledger::Lease>> now = env.ledger.find(lease.id);
   return now.ok() && now.value() && now.value()->generation == lease.generation;
@@ -111,7 +111,8 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// DIRECTORIES were listed before LEASES: one that is gone by now was released in between.
+// Compares the leases' directories. They were listed before the leases: one that is gone by now was
+// released in between.
 void compare_files(Env& env, const std::vector<std::string>& directories,
                    const std::set<std::string>& live, Flaws& flaws) {
   for (const std::string& name : directories) {

@@ -18,7 +18,7 @@ using base::Result;
 constexpr size_t kMaxFile = 16 << 20;
 constexpr std::string_view kLeaseKey = "graphcore.ai/ipu.lease";
 
-// The directories DEPTH levels below START.
+// Returns the directories DEPTH levels below START.
 std::vector<std::string> directories(const std::string& start, int depth) {
   std::vector<std::string> found = {start};
   for (; depth > 0; --depth) {
@@ -43,7 +43,7 @@ std::optional<Json> read_json(const std::string& path) {
   return std::move(json).take();
 }
 
-// The lease that the annotations of a config.json in DIRECTORY name.
+// Returns the lease that the annotations of a config.json in DIRECTORY name.
 std::optional<std::string> read_lease(const std::string& directory) {
   const std::optional<Json> config = read_json(directory + "/config.json");
   if (!config || !config->contains("annotations")) return std::nullopt;
@@ -62,7 +62,7 @@ uint64_t start_time(const Json& json, const char* key) {
   return time.ok() ? static_cast<uint64_t>(time.value()) : 0;
 }
 
-// A bundle of containerd: config.json, and the pid in a file of its own.
+// Reads a bundle of containerd: config.json, and the pid in a file of its own.
 std::optional<EngineContainer> read_bundle(const std::string& directory) {
   const std::optional<std::string> lease = read_lease(directory);
   const Result<std::string> text = base::read_file(directory + "/init.pid", 64);
@@ -72,7 +72,7 @@ std::optional<EngineContainer> read_bundle(const std::string& directory) {
   return EngineContainer{last_name(directory), *lease, pid.value(), 0};
 }
 
-// A state of crun: status, and a copy of config.json.
+// Reads a state of crun: status, and a copy of config.json.
 std::optional<EngineContainer> read_status(const std::string& directory) {
   const std::optional<std::string> lease = read_lease(directory);
   const std::optional<Json> status = read_json(directory + "/status");
@@ -83,7 +83,7 @@ std::optional<EngineContainer> read_status(const std::string& directory) {
                          start_time(*status, "process-start-time")};
 }
 
-// A state of runc: annotations are among the labels, as "KEY=VALUE".
+// Reads a state of runc: the annotations are among the labels, as "KEY=VALUE".
 std::optional<EngineContainer> read_state(const std::string& directory) {
   const std::optional<Json> state = read_json(directory + "/state.json");
   if (!state || !state->contains("config") || !state->at("config").is_object()) return std::nullopt;

@@ -34,7 +34,7 @@ Status check_needed(const Rebuild& rebuild) {
                                    " the same)"));
 }
 
-// With force a flaw is a note.
+// Checks the new ledger. With force, a flaw is only a note.
 Status check_new(const std::string& path, const Rebuild& rebuild, Rebuilt& done) {
   for (const ledger::Flaw& flaw : TRY(ledger::check_ledger(path))) {
     if (flaw.gravity == ledger::Gravity::kNote) continue;
@@ -48,7 +48,7 @@ Status check_new(const std::string& path, const Rebuild& rebuild, Rebuilt& done)
   return {};
 }
 
-// What such a container holds is in no ledger then, and others would get it.
+// Fails if the rebuilt ledger would lack what a running container holds: others would then get it.
 Status check_unknown(const Rebuild& rebuild, const Claims& claims) {
   if (rebuild.force || rebuild.dry_run == DryRun::kYes || claims.unknown.empty()) return {};
   const EngineContainer& one = claims.unknown.front();
@@ -111,7 +111,8 @@ Result<Rebuilt> rebuild_ledger(const Rebuild& rebuild, const Deadline& deadline)
   Rebuilt done = TRY(rebuild_alone(rebuild, deadline));
   if (rebuild.dry_run == DryRun::kYes) return done;
   Result<ledger::Ledger> ledger = ledger::Ledger::open(rebuild.ledger);
-  if (ledger.ok()) (void)ledger.value().events().write_audit_log();  // or the next commit does
+  if (ledger.ok())
+    (void)ledger.value().events().write_audit_log();  // if this fails, the next commit does it
   return done;
 }
 

@@ -12,7 +12,8 @@ using base::str;
 
 constexpr std::chrono::milliseconds kQueryTime{5000};  // for one question to a controller
 
-// What the controller SOURCE of POOL said; null if it did not, or is not the pool's any more.
+// Returns what the controller SOURCE of POOL has; null if it did not answer or is no longer the
+// pool's.
 const std::vector<vipu::Partition>* answer(const Survey& survey, const std::string& pool,
                                            const std::string& source) {
   const auto listed = survey.partitions.find(pool);
@@ -63,7 +64,7 @@ void drop_lost(const Survey& survey, Rebuilt& rebuilt) {
   });
 }
 
-// A partition that was made ahead, by what its leases and its controller say of it.
+// Returns the record of a partition that was made in advance, from its lease and its controller.
 ledger::PartitionRecord record_of(const ledger::Lease& lease, const vipu::Partition* partition) {
   ledger::PartitionRecord record;
   record.pool = lease.pool;
@@ -107,7 +108,7 @@ void add_unclaimed(const config::PoolConfig& pool, const vipu::Partition& partit
   record.name = partition.id;
   record.source = config::source_of(pool);
   record.kind = ledger::PartitionKind::kWarm;
-  record.state = ledger::PartitionState::kRemoving;  // by nobody: of no boot
+  record.state = ledger::PartitionState::kRemoving;  // held by no process, since it has no boot id
   record.ipus = std::max<uint32_t>(1, static_cast<uint32_t>(partition.ipus.size()));
   rebuilt.partitions.push_back(std::move(record));
 }

@@ -32,7 +32,7 @@ Result<ProcessId> identify_init(const oci::ContainerState& state) {
                                    "; the process has ended"));
 }
 
-// Its record first: a ledger that is rebuilt must know each container that runs.
+// Writes the record first, because a rebuilt ledger must know each container that runs.
 Status begin_to_run(Env& env, ledger::Lease& lease, const ProcessId& init,
                     const std::string& cgroup) {
   ledger::Lease running = lease;
@@ -43,7 +43,8 @@ Status begin_to_run(Env& env, ledger::Lease& lease, const ProcessId& init,
   return env.ledger.mark_running(lease, init, cgroup);
 }
 
-// A container that ends takes the interfaces away that it shares with one that does not run yet.
+// Attaches the rails, and retries if they vanish: a container that ends removes the interfaces that
+// it shares with one that does not run yet.
 Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
                     const Deadline& deadline) {
   const std::string cgroup = device::find_cgroup(init.pid, str(env.sysfs, "/fs/cgroup"));
@@ -51,7 +52,7 @@ Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
   if (lease.rails.empty()) return begin();  // cards: no network
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     TRY(network::connect_lease(env, lease, init, deadline));
-    // The pid may have been taken over between the look at /proc and here; a start time is not.
+    // The pid may have been reused since /proc was read, but a start time is not.
     if (!base::is_running(init)) {
       return Error(Code::kNotFound, str("process ", init.pid,
                                         " of the container ended while it was being attached"));
@@ -90,7 +91,7 @@ Status attach_container(Env& env, const std::string& lease_id,
   const std::string reason = attached.error().message();
   env.ledger.note(lease_id, ledger::EventKind::kError, reason);
   (void)end::release(env, std::move(*lease), reason,
-                     deadline);  // what it cannot do, reconcile() does
+                     deadline);  // reconcile() does what it cannot
   return attached;
 }
 

@@ -19,8 +19,8 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// Whether the low-level runtime's container is the one that LEASE runs for. Its id alone does not
-// tell: another root may have a container of that name, and so may a lease whose release is late.
+// Returns whether LEASE runs for the low-level runtime's container. The id alone does not tell:
+// another root may have a container of that name, and so may a lease whose release is late.
 bool is_lease_of(const ledger::Lease& lease, const std::string& container,
                  const std::string& state_dir) {
   if (lease.container != container || lease.state != ledger::LeaseState::kRunning) return false;
@@ -44,7 +44,7 @@ std::optional<ledger::Lease> find_lease(const std::string& run_dir, const std::s
   return std::nullopt;
 }
 
-// Their names; none if that cannot be read.
+// Returns the names of the lease's RDMA devices; none if they cannot be read.
 std::vector<std::string> rdma_devices(const std::string& run_dir, const std::string& lease_id) {
   std::vector<std::string> names;
   const Result<std::string> text = inject::read_lease_file(run_dir, lease_id, plan::kOrdersFile);

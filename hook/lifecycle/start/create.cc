@@ -27,21 +27,21 @@ using base::str;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReleaseTime{5000};  // to undo a start, and for releases under way
-constexpr milliseconds kRetryTime{1000};    // between two looks at what a lease needs
+constexpr milliseconds kRetryTime{1000};    // between two attempts to get what a lease needs
 
-// One start: what is asked of whom, and what was seen of the host.
+// One start: the request, and what was found on the host.
 struct Start {
   const config::Config& config;
   const config::PoolConfig& pool;
   const request::Request& request;
   const Newcomer& newcomer;
-  std::string sandbox = {};  // whose lease it joins; empty: none
-  HostLook host = {};        // nothing for cards
+  std::string sandbox = {};  // the container whose lease it joins; empty: none
+  HostLook host = {};        // empty for cards
 };
 
-// A controller gives IPUs away as soon as their partition is removed, a moment before the ledger
-// has them back from the lease that is being released: that one began before this grant was made.
-// Who was to release it may have been killed in that moment.
+// Allocates LEASE, and waits for IPUs that the ledger still holds. A controller gives IPUs away as
+// soon as their partition is removed, a moment before the ledger records the release. That release
+// began before this grant was made, but its process may have been killed in that moment.
 Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Lease& lease) {
   const auto grace = Deadline::after(kReleaseTime);
   LedgerWatch watch = TRY(LedgerWatch::start(env));
@@ -69,16 +69,16 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   return apply(plan);
 }
 
-// What a failed create leaves. A name that was taken belongs to a partition that is not ours; a
-// warm partition was there before.
+// Returns what a failed create leaves. A name that was taken belongs to a partition that is not
+// ours; a warm partition existed before.
 end::PartitionFate fate_after(const ledger::Lease& lease, const Error& error) {
   return vipu::made_nothing(error) && lease.partition == ledger::partition_name(lease.id)
              ? end::PartitionFate::kNeverMade
              : end::PartitionFate::kMayExist;
 }
 
-// Gives back what the lease holds and returns the error that ended it. What cannot be given back
-// now is noted in the ledger.
+// Releases what the lease holds and returns the error that ended it. Records in the ledger what
+// cannot be released now.
 Error abandon(Env& env, ledger::Lease lease, const Error& error, end::PartitionFate partition) {
   env.ledger.note(lease.id, ledger::EventKind::kError, error.message());
   (void)end::release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime),
@@ -90,7 +90,8 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   const Newcomer& newcomer = start.newcomer;
   ledger::Intent intent{
       newcomer.container, newcomer.bundle, start.request.tenant, start.pool, {}, 0, owner};
-  // Of several rails it is not known yet which will be needed; of a shared namespace, whether any.
+  // It is not known yet which of several rails will be needed, or whether a shared namespace needs
+  // any.
   if (!start.host.shared && start.host.rails.size() == 1) {
     intent.rails = {start.host.rails.front().request.rail};
   }
@@ -104,7 +105,7 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   return intent;
 }
 
-// A lease; while its partition or all addresses are taken, again until PATIENCE.
+// Acquires a lease. Tries again until PATIENCE while its partition or all addresses are taken.
 Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& patience) {
   const base::ProcessId self = TRY(base::current_process());
   const ledger::Intent intent = intent_of(start, self);
@@ -115,7 +116,7 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const De
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
     if (patience.passed()) {
       if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
-      // What is being given back is as good as free.
+      // What is being released is as good as free.
       if (grace.passed() || TRY(end::releases_of(env, start.pool.name)) == end::Releases::kNone)
         return lease;
       TRY(watch.wait(kRetryTime, grace));
@@ -127,7 +128,7 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const De
   }
 }
 
-// A container of a pod has the IPUs of the pod, not some of its own.
+// Checks that the container asks for the IPUs of its pod, not for some of its own.
 Status check_joined(const request::Request& request, const ledger::Lease& lease) {
   if (lease.origin != ledger::Origin::kJoined || request.ipus == 0 || request.ipus == lease.ipus)
     return {};
@@ -136,9 +137,9 @@ Status check_joined(const request::Request& request, const ledger::Lease& lease)
                                    request.ipus, "; ask for as many, or only in the containers"));
 }
 
-// The sandbox whose lease the container joins: of the pod that its annotations name, in whose
-// network it is. That nobody else's IPUs are had by an annotation, the network sees to: who may be
-// in it has them anyway.
+// Returns the sandbox whose lease the container joins: that of the pod that its annotations name,
+// if the container is in the pod's network. An annotation alone gives nobody another pod's IPUs,
+// because whoever may be in that network can reach them anyway.
 Result<std::string> find_sandbox(Env& env, const Start& start, const std::string& named) {
   if (named.empty() || !start.host.shared) return std::string();
   for (const ledger::Lease& lease : TRY(env.ledger.live())) {
@@ -150,7 +151,8 @@ Result<std::string> find_sandbox(Env& env, const Start& start, const std::string
   return std::string();
 }
 
-// A container that joins its pod's lease takes nothing from anybody, so it waits for nobody.
+// Returns the resource to queue for. A container that joins its pod's lease takes nothing from
+// others, so it waits for none.
 std::string resource_of(const Start& start) {
   const std::string& partition = start.request.partition;
   if (!start.sandbox.empty()) return str(start.pool.name, "/pod ", start.sandbox);

@@ -20,9 +20,9 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSurveyTime{2000};  // to say what stands in the way
+constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request
 constexpr milliseconds kGraceTime{5000};   // for releases under way
-constexpr milliseconds kRetryTime{1000};   // other hosts free IPUs without a word to this ledger
+constexpr milliseconds kRetryTime{1000};   // other hosts free IPUs without changing this ledger
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what,
@@ -45,7 +45,7 @@ Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
   return partition;
 }
 
-// The pool as it is held, with containers' names where they are known.
+// Returns the occupancy of the pool, with the names of containers where they are known.
 vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>& leases,
                           const std::string& pool) {
   for (vipu::Partition& partition : survey.partitions) {
@@ -58,7 +58,7 @@ vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>&
   return vipu::Occupancy::of(survey);
 }
 
-// The line that a user sees when a pool is full.
+// Returns the error that a user sees when a pool is full.
 Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controller,
                   const Error& cause) {
   Result<vipu::Survey> survey = controller.survey(Deadline::after(kSurveyTime));
@@ -80,8 +80,8 @@ Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controll
                            "; wait with IPU_WAIT=60s or see 'ipuctl ps'")};
 }
 
-// A warm partition is clean and ACTIVE. One that is not any more makes room for a new one of its
-// name.
+// Takes a warm partition, which is clean and ACTIVE. One that is no longer ACTIVE is replaced by a
+// new one of the same name.
 Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& what,
                              const ledger::Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
@@ -98,8 +98,9 @@ bool may_be_warm(const GrantRequest& what) {
   return kept != what.pool.warm.end() && !what.request.reconfigurable;
 }
 
-// A request that waits leaves its turn to the next one before its partition becomes ACTIVE, which
-// may take minutes. One that does not wait holds nobody up and asks in one call.
+// Asks the controller for a partition. A request that waits ends its turn before its partition
+// becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
+// one call.
 Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& what,
                             const vipu::PartitionRequest& partition, const Deadline& deadline) {
   if (what.request.wait.count() == 0) return controller.create(partition, deadline);
@@ -107,7 +108,7 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
   what.turn.end();
   Result<vipu::Grant> grant = controller.wait(partition.id, deadline);
   if (grant.ok()) return grant;
-  // It was made: no code may say that it was not, or that there was no room.
+  // The partition was made: the code must not mean that it was not, or that there was no room.
   return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
                grant.error().message());
 }
@@ -130,8 +131,8 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::L
     if (given == partitions::GivenBack::kSome) continue;
     if (patience.passed()) {
       if (TRY(end::make_room(env, what.pool.name)) == end::Room::kMore) continue;
-      // What is being given back is as good as free; what another process gave back since the
-      // controller answered is free. On a busy host something changes always: one more try.
+      // What is being released is as good as free, and what another process has released since the
+      // controller answered is free. A busy host changes all the time, so this allows one more try.
       const bool under_way = TRY(end::releases_of(env, what.pool.name)) == end::Releases::kUnderWay;
       const News news = under_way || looked_again ? News::kNone : TRY(watch.look());
       if (grace.passed() || (!under_way && news == News::kNone)) {
@@ -159,7 +160,7 @@ Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease&
   return grant;
 }
 
-// A partition that others had is reset before a container gets it, unless it is reconfigurable.
+// Resets a partition that others had before a container gets it, unless it is reconfigurable.
 Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
                      const Deadline& deadline) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
@@ -175,11 +176,11 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
                                        " is still being reset for another container"));
     }
     TRY(watch.wait(kRetryTime, deadline));
-    (void)end::make_room(env, lease.pool);  // who resets it may have died
+    (void)end::make_room(env, lease.pool);  // the lease that resets it may have died
   }
 }
 
-// Who made a partition that was adopted may have made it anew since.
+// Checks that an adopted partition still has its IPUs: its maker may have made it again since.
 Status check_unchanged(const ledger::Lease& lease, const vipu::IpuofConfig& gcd) {
   if (lease.origin != ledger::Origin::kForeign || gcd.devices.size() == lease.ipus) return {};
   return Error(Code::kInvalid,

@@ -8,8 +8,8 @@ using base::Code;
 using base::Error;
 using base::Result;
 
-// The host's namespace under any name. Out of sight where this host is a container itself is that
-// of process 1; then ours is the host's.
+// Recognizes the host's namespace under any name. If this host is itself a container, the namespace
+// of process 1 is hidden; then ours is the host's.
 enum class Whose { kHosts, kOther };
 Result<Whose> whose(const netns::Namespace& given) {
   const netns::Namespace ours = TRY(netns::Namespace::current());

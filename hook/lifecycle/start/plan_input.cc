@@ -13,8 +13,8 @@ namespace {
 
 using base::Result;
 
-// The RDMA device of each of the lease's interfaces. A function that is in the container already is
-// found by the device's name.
+// Returns the RDMA device of each of the lease's interfaces. The device of a function that is in
+// the container already is found by name.
 Result<std::vector<std::optional<device::RdmaDevice>>> rdma_devices(const Env& env,
                                                                     config::RdmaMode mode,
                                                                     const ledger::Lease& lease) {
@@ -31,7 +31,8 @@ Result<std::vector<std::optional<device::RdmaDevice>>> rdma_devices(const Env& e
   return devices;
 }
 
-// Interfaces that the lease shares were asked for by who made them; a function is nobody else's.
+// Returns whether the lease's addresses need a probe. The lease that made shared interfaces has
+// probed them already, and a function belongs to nobody else.
 bool needs_probe(const config::Config& config, const ledger::Lease& lease) {
   const auto is_macvlan = [](const ledger::RailLease& rail) {
     return rail.kind == netns::LinkKind::kMacvlan;

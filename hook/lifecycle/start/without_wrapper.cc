@@ -26,8 +26,8 @@ using base::Status;
 using base::str;
 
 constexpr std::chrono::seconds kAttachTime{10};
-constexpr std::chrono::seconds kOtherTime{10};  // of a start, beside waiting and the controller
-// crun calls poststop when it has sent SIGKILL to a container, which takes a moment to end.
+constexpr std::chrono::seconds kOtherTime{10};  // of a start, besides waiting and the controller
+// crun calls poststop after it has sent SIGKILL to a container, which takes a moment to end.
 constexpr std::chrono::milliseconds kDying{5000};
 constexpr std::string_view kUseWrapper = "; use the runtime wrapper instead of the hook alone";
 
@@ -36,7 +36,7 @@ Result<oci::SpecView> read_spec(const oci::ContainerState& state) {
   return oci::parse_spec(TRY(base::read_file(path, oci::kMaxSpecBytes)));
 }
 
-// Whether the wrapper made a lease for this very container: its hook does the rest.
+// Whether the wrapper made a lease for this container. If so, its hook does the rest.
 enum class Wrapped { kYes, kNo };
 Result<Wrapped> is_wrapped(Env& env, const oci::ContainerState& state) {
   const auto id = state.annotations.find("graphcore.ai/ipu.lease");
@@ -55,7 +55,7 @@ bool matches(std::string_view name, std::string_view pattern) {
   return name == pattern;
 }
 
-// What the wrapper would change and the hook cannot must be so already.
+// Checks that a variable needs no change, which the wrapper would make and the hook cannot.
 Status check_variable(const std::string& variable, const oci::SpecEdit& edit) {
   const std::string_view name = name_of_variable(variable);
   const auto wanted = edit.environment.find(std::string(name));
@@ -77,7 +77,7 @@ Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, 
                                     ": drop it with --cap-drop ", capability.substr(4), ", or",
                                     kUseWrapper.substr(1)));
   }
-  // runc sets the limits of config.json after this hook.
+  // runc sets the limits of config.json only after this hook.
   if (view.memlock && *view.memlock < memlock) {
     return Error(Code::kInvalid, str("the container may lock ", *view.memlock,
                                      " bytes of memory, and RDMA needs"
@@ -88,7 +88,7 @@ Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, 
   return {};
 }
 
-// The edit of a lease of POOL, as far as it is known before there is one.
+// Returns the edit of a lease of POOL, as far as it is known before there is a lease.
 oci::SpecEdit edit_before(const config::PoolConfig& pool) {
   plan::PlanInput input;
   if (!config::uses_network(pool.provider)) input.cards.emplace_back();
@@ -112,7 +112,8 @@ Status check_time(const request::Request& request, const config::PoolConfig& poo
           "s: its engine waits no longer; give graphcore.ai/ipu.wait=", left.count(), "s"));
 }
 
-// A namespace of its own is made before any hook runs: it can only be refused the host's.
+// Returns CONFIG without isolation. An own namespace would have to be made before any hook runs, so
+// the hook can only refuse the host's.
 config::Config without_isolation(config::Config config) {
   config.network.host_network = config::HostNetwork::kRefuse;
   return config;
@@ -123,13 +124,15 @@ std::string root_of(const oci::ContainerState& state, const oci::SpecView& view)
   return root.is_absolute() ? view.root : (std::filesystem::path(state.bundle) / root).string();
 }
 
-// The container's first process, which may end at any time; its pid is then another's soon.
+// Checks that the container's first process still runs. It may end at any time, and another process
+// may soon have its pid.
 Status check_runs(const base::ProcessId& init) {
   if (base::is_running(init)) return {};
   return Error(Code::kNotFound, str("process ", init.pid, " of the container has ended"));
 }
 
-// What belongs to the process is opened first, and is the process's if that runs afterwards.
+// Applies EDIT to the process. What belongs to it is opened first; if the process still runs then,
+// the right one was opened.
 Status apply_to_process(const Env& env, const oci::SpecEdit& edit, const std::string& root,
                         const base::ProcessId& init) {
   inject::Rootfs rootfs = TRY(inject::Rootfs::open(init.pid, root));
@@ -143,7 +146,8 @@ Status apply_to_process(const Env& env, const oci::SpecEdit& edit, const std::st
   return cgroups.allow(edit.devices);
 }
 
-// As prestart and as createRuntime the hook may be called twice for one start.
+// Whether the container is started already: the hook may be called twice for one start, as prestart
+// and as createRuntime.
 enum class Started { kYes, kNo };
 Result<Started> is_started(Env& env, const oci::ContainerState& state,
                            const base::ProcessId& init) {
@@ -174,7 +178,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   }
   const base::ProcessId init = TRY(base::identify_process(state.pid));
   if (TRY(is_started(env, state, init)) == Started::kYes) return {};
-  // The runtime may be killed while its hook waits; then nobody wants the container any more.
+  // The runtime may be killed while its hook waits; nobody wants the container then.
   env.still_wanted = [init] { return check_runs(init); };
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
   TRY(check_time(*request, pool));

@@ -11,14 +11,15 @@
 #include "hook/lifecycle/repair/compare.h"
 #include "tests/kernel/hook/attached.h"
 
-namespace hook {
+namespace hook::lifecycle::repair {
 namespace {
 
 using base::Code;
 using base::Result;
+using ledger::Lease;
+using ledger::LeaseState;
+using ledger::Ledger;
 using ledger::sqlite::Database;
-using lifecycle::repair::rebuild_ledger;
-using lifecycle::repair::Rebuilt;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -29,18 +30,13 @@ class RebuildTest : public test::AttachedTest {
     ASSERT_TRUE(test::succeeds(Database::open(path(), 1000).take().execute(sql)));
   }
   lifecycle::Env env_of(ledger::Ledger& ledger) {
-    return {ledger,
-            host_.env.controller,
-            host_.env.security,
-            host_.env.start_refill,
-            host_.env.start_probe,
-            host_.env.start_reconcile,
-            host_.env.host,
-            host_.env.run_dir,
-            host_.env.hook_program};
+    const lifecycle::Env& env = host_.env;
+    return {ledger,           env.controller,  env.security,
+            env.start_refill, env.start_probe, env.start_reconcile,
+            env.host,         env.run_dir,     env.hook_program};
   }
-  lifecycle::repair::Rebuild rebuild() {
-    lifecycle::repair::Rebuild wanted;
+  Rebuild rebuild() {
+    Rebuild wanted;
     wanted.ledger = path();
     wanted.run_dir = host_.env.run_dir;
     wanted.engines_dir = host_.dir / "engines";
@@ -48,14 +44,14 @@ class RebuildTest : public test::AttachedTest {
     wanted.env = [this](ledger::Ledger& ledger) { return env_of(ledger); };
     return wanted;
   }
-  Rebuilt rebuilt(const lifecycle::repair::Rebuild& wanted) {
+  Rebuilt rebuilt(const Rebuild& wanted) {
     Result<Rebuilt> done = rebuild_ledger(wanted, test::HookHost::soon());
     EXPECT_TRUE(test::succeeds(done));
     return done.ok() ? std::move(done).take() : Rebuilt();
   }
   Rebuilt rebuilt() { return rebuilt(rebuild()); }
-  lifecycle::repair::Rebuild by_force() {
-    lifecycle::repair::Rebuild wanted = rebuild();
+  Rebuild by_force() {
+    Rebuild wanted = rebuild();
     wanted.force = true;
     return wanted;
   }
@@ -67,7 +63,7 @@ class RebuildTest : public test::AttachedTest {
   }
   // What the audit log has, which must be without a fault.
   ledger::AuditReport audit() {
-    ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+    Ledger ledger = Ledger::open(path()).take();
     ledger::AuditReport report =
         ledger::verify_audit(ledger::audit_files(ledger::audit_log_of(path())),
                              ledger.events().audit_mark().take())
@@ -76,8 +72,8 @@ class RebuildTest : public test::AttachedTest {
     return report;
   }
   // A lease whose container runs as INIT.
-  ledger::Lease run(const std::string& name, const test::Init& init, uint32_t ipus = 4) {
-    const ledger::Lease lease = host_.start(name, ipus);
+  Lease run(const std::string& name, const test::Init& init, uint32_t ipus = 4) {
+    const Lease lease = host_.start(name, ipus);
     EXPECT_TRUE(test::succeeds(attach(lease, init)));
     return host_.stored(lease);
   }
@@ -97,16 +93,16 @@ TEST_F(RebuildTest, RefusesALedgerThatIsWhole) {
 }
 
 TEST_F(RebuildTest, FindsContainersThatRunByTheirRecords) {
-  const ledger::Lease web = run("web", init_);
-  const ledger::Lease job = run("job", other_, 2);
+  const Lease web = run("web", init_);
+  const Lease job = run("job", other_, 2);
   destroy();
   const Rebuilt done = rebuilt();
   EXPECT_EQ(done.running.size(), 2U);
   EXPECT_THAT(done.ended, IsEmpty());
   EXPECT_THAT(done.set_aside, HasSubstr("ledger.db.damaged-"));
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
-  const ledger::Lease found = ledger.find(web.id).take().value();
-  EXPECT_EQ(found.state, ledger::LeaseState::kRunning);
+  Ledger ledger = Ledger::open(path()).take();
+  const Lease found = ledger.find(web.id).take().value();
+  EXPECT_EQ(found.state, LeaseState::kRunning);
   EXPECT_EQ(found.rails, web.rails);
   EXPECT_EQ(found.devices, web.devices);
   EXPECT_EQ(found.owner, web.owner);
@@ -124,14 +120,14 @@ TEST_F(RebuildTest, FindsContainersThatRunByTheirRecords) {
 }
 
 TEST_F(RebuildTest, GoesOnWithTheAuditLog) {
-  const ledger::Lease web = run("web", init_);
+  const Lease web = run("web", init_);
   const ledger::AuditReport before = audit();
   destroy();
   rebuilt();
   const ledger::AuditReport after = audit();
   EXPECT_EQ(after.lines, before.lines + 1) << "no line twice, and one that says so";
   EXPECT_GT(after.last.number, before.last.number);
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   lifecycle::Env env = env_of(ledger);
   EXPECT_TRUE(test::succeeds(lifecycle::end::release_by_id(env, web.id, test::HookHost::soon())));
   EXPECT_GT(audit().lines, after.lines);
@@ -142,7 +138,7 @@ TEST_F(RebuildTest, KeepsTheHistoryThatCanBeRead) {
   const std::vector<ledger::Event> before = host_.env.ledger.events().after(0, 100).take();
   const ledger::AuditReport lines = audit();
   rebuilt(by_force());
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   const std::vector<ledger::Event> after = ledger.events().after(0, 100).take();
   ASSERT_EQ(after.size(), before.size() + 1);
   for (size_t i = 0; i < before.size(); ++i) {
@@ -155,7 +151,7 @@ TEST_F(RebuildTest, KeepsTheHistoryThatCanBeRead) {
 }
 
 TEST_F(RebuildTest, LeavesAContainerAloneWhoseFirstProcessAloneEnded) {
-  ledger::Lease web = run("web", init_);
+  Lease web = run("web", init_);
   web.owner = test::dead_process();
   web.state_dir = host_.dir / "runc/web";
   ASSERT_TRUE(test::succeeds(inject::write_lease_record(host_.env.run_dir, web)));
@@ -171,7 +167,7 @@ TEST_F(RebuildTest, LeavesAContainerAloneWhoseFirstProcessAloneEnded) {
 }
 
 TEST_F(RebuildTest, FinishesOneThatWasKilledBeforeItsLastStep) {
-  const ledger::Lease web = run("web", init_);
+  const Lease web = run("web", init_);
   const std::string scratch = host_.dir / "state/rebuild";
   rebuilt(by_force());
   ASSERT_TRUE(test::succeeds(base::ensure_dir(scratch, 0700)));
@@ -179,8 +175,8 @@ TEST_F(RebuildTest, FinishesOneThatWasKilledBeforeItsLastStep) {
   ASSERT_TRUE(test::succeeds(base::write_atomic(path() + "-wal", "of the old one", {})));
   EXPECT_THAT(rebuilt().notes, testing::ElementsAre("a rebuild that was cut short is finished"));
   EXPECT_NE(::access(scratch.c_str(), F_OK), 0);
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
-  EXPECT_EQ(ledger.find(web.id).take().value().state, ledger::LeaseState::kRunning);
+  Ledger ledger = Ledger::open(path()).take();
+  EXPECT_EQ(ledger.find(web.id).take().value().state, LeaseState::kRunning);
   expect_clean(ledger);
 }
 
@@ -194,7 +190,7 @@ TEST_F(RebuildTest, LeavesNothingWhereItWasKilled) {
 }
 
 TEST_F(RebuildTest, BelievesTheEngineOfAnotherFirstProcess) {
-  ledger::Lease web = run("web", init_);
+  Lease web = run("web", init_);
   web.owner = test::dead_process();
   ASSERT_TRUE(test::succeeds(inject::write_lease_record(host_.env.run_dir, web)));
   const std::string bundle =
@@ -208,7 +204,7 @@ TEST_F(RebuildTest, BelievesTheEngineOfAnotherFirstProcess) {
   const Rebuilt done = rebuilt();
   ASSERT_EQ(done.running.size(), 1U);
   EXPECT_EQ(done.running[0].owner.pid, init_.pid());
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   expect_clean(ledger);
 }
 
@@ -238,7 +234,7 @@ TEST_F(RebuildTest, NamesContainersOfWhichNothingIsKnown) {
 
 // The partition of one that only its engine knows is not taken for a leftover.
 TEST_F(RebuildTest, ClaimsNoPartitionOfAContainerThatRuns) {
-  const ledger::Lease web = run("web", init_);
+  const Lease web = run("web", init_);
   ASSERT_TRUE(test::succeeds(inject::remove_lease_files(host_.env.run_dir, web.id)));
   const std::string crun = host_.dir / "engines/crun/web";
   ASSERT_TRUE(test::succeeds(base::ensure_dir(crun, 0700)));
@@ -248,7 +244,7 @@ TEST_F(RebuildTest, ClaimsNoPartitionOfAContainerThatRuns) {
   const std::string status = base::str(R"({"pid":)", init_.pid(), "}");
   ASSERT_TRUE(test::succeeds(base::write_atomic(crun + "/status", status, {})));
   destroy();
-  lifecycle::repair::Rebuild claiming = by_force();
+  Rebuild claiming = by_force();
   claiming.unclaimed = lifecycle::repair::Unclaimed::kClaim;
   EXPECT_THAT(rebuilt(claiming).partitions, IsEmpty());
 }
@@ -276,7 +272,7 @@ TEST_F(RebuildTest, IsNotHeldUpByAContainerThatEndedLongAgo) {
 TEST_F(RebuildTest, TakesAnIntentOverThatCanBeRead) {
   run("web", init_);
   const ledger::Intent intent{"job", "/b", "", host_.config.pools[0], {}, 2, test::dead_process()};
-  const ledger::Lease job = host_.env.ledger.acquire(intent).take();
+  const Lease job = host_.env.ledger.acquire(intent).take();
   const Rebuilt done = rebuilt(by_force());
   ASSERT_EQ(done.ended.size(), 1U);
   EXPECT_EQ(done.ended[0].id, job.id);
@@ -286,10 +282,10 @@ TEST_F(RebuildTest, TakesAnIntentOverThatCanBeRead) {
 
 // An index of the database does not lead to the address any more.
 TEST_F(RebuildTest, KeepsTheAddressesThatOnlyTheRecordHas) {
-  const ledger::Lease web = run("web", init_);
+  const Lease web = run("web", init_);
   change("DELETE FROM address");
   rebuilt(by_force());
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   EXPECT_EQ(ledger.find(web.id).take().value().rails, web.rails);
 }
 
@@ -300,7 +296,7 @@ TEST_F(RebuildTest, RefusesALedgerOfANewerVersion) {
 }
 
 TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
-  ledger::PartitionRecord old;
+  PartitionRecord old;
   old.pool = host_.config.pools[0].name;
   old.name = "p0";
   old.source = "10.9.9.9:8090";
@@ -313,15 +309,15 @@ TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
 }
 
 TEST_F(RebuildTest, LeavesWhatEndedToReconcile) {
-  const ledger::Lease web = run("web", init_);
+  const Lease web = run("web", init_);
   host_.start("cut short", 2);
   destroy();
   init_.end();
   EXPECT_EQ(rebuilt().ended.size(), 2U);
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   lifecycle::Env env = env_of(ledger);
-  const ledger::Lease held = ledger.get("cut short").take();
-  EXPECT_EQ(held.state, ledger::LeaseState::kReleasing) << "by this process, which runs";
+  const Lease held = ledger.get("cut short").take();
+  EXPECT_EQ(held.state, LeaseState::kReleasing) << "by this process, which runs";
   ASSERT_TRUE(test::succeeds(lifecycle::end::reconcile(env, test::HookHost::soon())));
   EXPECT_THAT(ledger.live().take(), IsEmpty());
   EXPECT_THAT(host_.partitions(), IsEmpty());
@@ -330,7 +326,7 @@ TEST_F(RebuildTest, LeavesWhatEndedToReconcile) {
 
 TEST_F(RebuildTest, RefusesWhoHasTheOldOneOpen) {
   run("web", init_);
-  ledger::Lease waiting = host_.start("waiting", 2);
+  Lease waiting = host_.start("waiting", 2);
   destroy();
   rebuilt();
   EXPECT_FALSE(host_.ledger.begin_release(waiting, {1, 1}, "").ok());
@@ -338,8 +334,8 @@ TEST_F(RebuildTest, RefusesWhoHasTheOldOneOpen) {
 }
 
 TEST_F(RebuildTest, ReadsWhatIsLeftOfTheOldOne) {
-  const ledger::Lease web = run("web", init_);
-  ledger::PartitionRecord warm;
+  const Lease web = run("web", init_);
+  PartitionRecord warm;
   warm.pool = "pod16";
   warm.name = "w-0123456789ab";
   warm.kind = ledger::PartitionKind::kWarm;
@@ -348,13 +344,13 @@ TEST_F(RebuildTest, ReadsWhatIsLeftOfTheOldOne) {
   ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(warm)));
   ASSERT_TRUE(test::succeeds(
       host_.controller.create({.id = warm.name, .size = 2}, test::HookHost::soon())));
-  lifecycle::repair::Rebuild wanted = rebuild();
+  Rebuild wanted = rebuild();
   wanted.force = true;
   const Rebuilt done = rebuilt(wanted);
   ASSERT_EQ(done.partitions.size(), 1U);
   EXPECT_EQ(done.partitions[0].name, warm.name);
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
-  EXPECT_EQ(ledger.find(web.id).take().value().state, ledger::LeaseState::kRunning);
+  Ledger ledger = Ledger::open(path()).take();
+  EXPECT_EQ(ledger.find(web.id).take().value().state, LeaseState::kRunning);
   expect_clean(ledger);
 }
 
@@ -363,7 +359,7 @@ TEST_F(RebuildTest, ReportsOrClaimsWhatNobodyClaims) {
   ASSERT_TRUE(test::succeeds(
       host_.controller.create({.id = "c-0123456789ab", .size = 2}, test::HookHost::soon())));
   destroy();
-  lifecycle::repair::Rebuild wanted = rebuild();
+  Rebuild wanted = rebuild();
   wanted.dry_run = lifecycle::repair::DryRun::kYes;
   const Rebuilt reported = rebuilt(wanted);
   ASSERT_EQ(reported.notes.size(), 1U);
@@ -373,7 +369,7 @@ TEST_F(RebuildTest, ReportsOrClaimsWhatNobodyClaims) {
   wanted.dry_run = lifecycle::repair::DryRun::kNo;
   wanted.unclaimed = lifecycle::repair::Unclaimed::kClaim;
   EXPECT_THAT(rebuilt(wanted).notes, IsEmpty());
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   lifecycle::Env env = env_of(ledger);
   ASSERT_TRUE(test::succeeds(lifecycle::end::reconcile(env, test::HookHost::soon())));
   EXPECT_EQ(host_.partitions().size(), 1U);
@@ -382,7 +378,7 @@ TEST_F(RebuildTest, ReportsOrClaimsWhatNobodyClaims) {
 
 TEST_F(RebuildTest, GivesAPartitionToWhoJoinedItAndRuns) {
   const test::Init member("member", &init_);
-  ledger::Lease sandbox = run("web", init_);
+  Lease sandbox = run("web", init_);
   ASSERT_TRUE(test::succeeds(prepare_in("member", init_, 4,
                                         R"({"io.kubernetes.cri.container-type":"container",)"
                                         R"("io.kubernetes.cri.sandbox-id":"web"})")));
@@ -390,7 +386,7 @@ TEST_F(RebuildTest, GivesAPartitionToWhoJoinedItAndRuns) {
   destroy();
   init_.end();
   rebuilt();
-  ledger::Ledger ledger = ledger::Ledger::open(path()).take();
+  Ledger ledger = Ledger::open(path()).take();
   EXPECT_EQ(ledger.get("member").take().origin, ledger::Origin::kOwn);
   lifecycle::Env env = env_of(ledger);
   ASSERT_TRUE(test::succeeds(lifecycle::end::reconcile(env, test::HookHost::soon())));
@@ -400,4 +396,4 @@ TEST_F(RebuildTest, GivesAPartitionToWhoJoinedItAndRuns) {
 }
 
 }  // namespace
-}  // namespace hook
+}  // namespace hook::lifecycle::repair
