@@ -9,7 +9,7 @@
 namespace base {
 
 bool clear_bounding_set() {
-  // The kernel numbers capabilities without gaps, and ends with an error.
+  // The kernel numbers capabilities without gaps, and returns an error after the last.
   constexpr int kMax = 64;
   for (int capability = 0; capability < kMax; ++capability) {
     const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
@@ -22,7 +22,7 @@ bool clear_bounding_set() {
 bool clear_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
-  // The ambient set follows: it is never more than the permitted and inheritable ones.
+  // This also reduces the ambient set, which never exceeds the permitted and inheritable ones.
   return ::syscall(SYS_capset, &header, none) == 0;
 }
 

@@ -15,7 +15,7 @@
 namespace base {
 namespace {
 
-// Capabilities, dumpable and the like belong to a thread: another one would keep its own.
+// Capabilities, dumpable and the like belong to a thread: any other thread would keep its own.
 Status require_one_thread() {
   constexpr const char* kTasks = "/proc/self/task";
   struct stat status {};
@@ -79,6 +79,6 @@ Status confine(const Limits& limits) {
 }  // namespace base
 
 #ifdef __SANITIZE_ADDRESS__
-// The search for leaks at the end traces the process from a child, which is what confine forbids.
+// The leak search at exit traces the process from a child, which confine forbids.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 #endif

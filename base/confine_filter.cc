@@ -21,7 +21,7 @@
 namespace base {
 namespace {
 
-// SCMP_SYS is negative for a call that the architecture does not have: its rule has no effect.
+// SCMP_SYS is negative for a call that the architecture lacks; its rule then has no effect.
 constexpr int kAllowed[] = {
     // memory
     SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(mremap), SCMP_SYS(munmap),
@@ -41,11 +41,11 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getdents64), SCMP_SYS(lseek), SCMP_SYS(lstat), SCMP_SYS(newfstatat), SCMP_SYS(pread64),
     SCMP_SYS(read), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(readv), SCMP_SYS(stat),
     SCMP_SYS(statx), SCMP_SYS(write), SCMP_SYS(writev),
-    // sockets; bind because gRPC learns with it whether there is IPv6
+    // sockets; gRPC uses bind to find out whether IPv6 exists
     SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(getpeername), SCMP_SYS(getsockname),
     SCMP_SYS(getsockopt), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(sendmmsg),
     SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(setsockopt), SCMP_SYS(shutdown),
-    // waiting; pipe2 because a sanitizer learns with it what memory it can read
+    // waiting; a sanitizer uses pipe2 to find out what memory it can read
     SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait),
     SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
     // facts
@@ -53,7 +53,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getrlimit), SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname)};
 
 constexpr int kKilled[] = {
-    // programs and processes; clone without a thread is in add_thread_rules
+    // programs and processes; add_thread_rules handles clone without a thread
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork),
     // other processes
     SCMP_SYS(kill), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_send_signal),
@@ -78,18 +78,18 @@ using Argument = scmp_arg_cmp;
 
 Argument equals(unsigned index, uint64_t value) { return {index, SCMP_CMP_EQ, value, 0}; }
 
-// The bits of MASK are as in VALUE.
+// Returns a condition: the bits of MASK are as in VALUE.
 Argument has_bits(unsigned index, uint64_t mask, uint64_t value) {
   return {index, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-// Adds rules until one fails, and keeps that failure.
+// Adds rules until one fails, and keeps that error.
 class Filter {
  public:
   Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), &seccomp_release) {
     if (context_ == nullptr) error_ = ENOMEM;
     set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    constexpr uint32_t kBinaryTree = 2;  // fewer comparisons a call than one after the other
+    constexpr uint32_t kBinaryTree = 2;  // fewer comparisons per call than a list
     set(SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
   }
 
@@ -100,7 +100,7 @@ class Filter {
     add(SCMP_ACT_KILL_PROCESS, call, where);
   }
 
-  // CALL with one of VALUES as its argument INDEX.
+  // Allows CALL with one of VALUES as its argument INDEX.
   void allow_values(int call, unsigned index, std::initializer_list<uint64_t> values) {
     for (const uint64_t value : values) allow(call, {equals(index, value)});
   }
@@ -134,7 +134,7 @@ void add_thread_rules(Filter& filter) {
   filter.kill(SCMP_SYS(clone), {has_bits(0, CLONE_THREAD, 0)});
   filter.allow(SCMP_SYS(tgkill), {equals(0, static_cast<uint64_t>(::getpid()))});
   filter.allow_values(SCMP_SYS(prctl), 0, {PR_SET_NAME, PR_GET_NAME});
-  // Reading a limit of its own, not setting one.
+  // Allows the process to read its limits, not to set them.
   filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});
 }
 
@@ -144,11 +144,11 @@ void add_memory_rules(Filter& filter) {
 }
 
 void add_file_rules(Filter& filter) {
-  // With O_TMPFILE a file is made as well; it cannot be opened for reading alone.
+  // O_TMPFILE, which also makes a file, is covered: it requires write access.
   constexpr uint64_t kWriting = O_ACCMODE | O_CREAT | O_TRUNC;
   filter.allow(SCMP_SYS(open), {has_bits(1, kWriting, O_RDONLY)});
   filter.allow(SCMP_SYS(openat), {has_bits(2, kWriting, O_RDONLY)});
-  // Not F_SETOWN and FIOSETOWN, which send signals to others.
+  // F_SETOWN and FIOSETOWN stay forbidden, because they send signals to others.
   filter.allow_values(SCMP_SYS(fcntl), 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
   filter.allow_values(SCMP_SYS(ioctl), 1, {FIONBIO, FIONREAD});
 }

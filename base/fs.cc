@@ -30,8 +30,7 @@ std::optional<std::string> selinux_label(int fd) {
 namespace {
 
 Status sync_fd(int fd, std::string_view what) {
-  // Some file systems (a read-only or special one) cannot sync; what they hold is not durable
-  // anyway.
+  // Some file systems (read-only or special ones) cannot sync; their content is not durable anyway.
   if (::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) {
     return Error::from_errno(errno, str("sync ", quote(what)));
   }
@@ -47,7 +46,7 @@ Status fill(int fd, std::string_view data, const std::string& name,
   if (::fchmod(fd, attributes.mode) != 0) {
     return Error::from_errno(errno, str("set the mode of ", quote(name)));
   }
-  // Where the directory gave it already, nobody need be allowed to relabel.
+  // If the directory has already set the label, no permission to relabel is necessary.
   const std::string label = attributes.selinux.value_or("");
   const bool is_other = !label.empty() && selinux_label(fd) != label;
   if (is_other && ::fsetxattr(fd, kSelinuxLabel, label.data(), label.size(), 0) != 0) {
@@ -117,7 +116,7 @@ Status write_atomic(int dir_fd, const std::string& name, std::string_view data,
   const Fd fd = TRY(open_at(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   ScopeExit remove_temporary([&] { (void)::unlinkat(dir_fd, temporary.c_str(), 0); });
   TRY(fill(fd.get(), data, name, attributes));
-  // Opened before the rename: after it, nothing but the sync can fail.
+  // Opened before the rename, so that only the sync can fail after it.
   const Fd directory = TRY(open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY));
   if (::renameat(dir_fd, temporary.c_str(), dir_fd, name.c_str()) != 0) {
     return Error::from_errno(errno, str("replace ", quote(name)));
@@ -145,7 +144,7 @@ Status ensure_dir(const std::string& path, mode_t mode) {
     }
     if (slash == std::string::npos) break;
   }
-  // By descriptor, so that the mode is set on a directory and not through a link.
+  // The descriptor makes sure that the mode is set on a directory, not through a link.
   const Fd directory = TRY(open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   if (::fchmod(directory.get(), mode) != 0) {
     return Error::from_errno(errno, str("set the mode of ", quote(path)));
@@ -177,7 +176,7 @@ Result<Removed> try_remove_flat_dir(const std::string& path) {
 }  // namespace
 
 Result<Removed> remove_flat_dir(const std::string& path) {
-  constexpr int kAttempts = 5;  // somebody may write a last file into it meanwhile
+  constexpr int kAttempts = 5;  // another process may meanwhile write a last file into it
   for (int attempt = 1;; ++attempt) {
     Result<Removed> done = try_remove_flat_dir(path);
     if (done.ok() || done.error().sys_errno() != ENOTEMPTY || attempt == kAttempts) return done;

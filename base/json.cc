@@ -15,10 +15,9 @@ namespace {
 constexpr size_t kMaxDepth = 128;
 constexpr size_t kMaxKeys = 4096;
 
-// Refuses what would take too long or too much stack to parse. Nothing recurses before this is
-// known.
+// Refuses texts that would take too long or too much stack to parse. Runs before any recursion.
 Status check_shape(std::string_view text, std::string_view what) {
-  std::vector<size_t> keys;  // of each object or list that is open here
+  std::vector<size_t> keys;  // of each open object or list
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -41,7 +40,7 @@ Status check_shape(std::string_view text, std::string_view what) {
   return {};
 }
 
-// Watches a parse for an object that has the same key twice.
+// Watches a parse for an object with a duplicate key.
 class DuplicateKeys {
  public:
   bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
@@ -79,7 +78,7 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     if (!duplicates.found()) return json;
     return Error(Code::kInvalid, str(what, ": key ", quote(*duplicates.found()),
                                      " stands twice in one object; give it once"));
-  } catch (const Json::exception& e) {  // the non-throwing parse tells no position
+  } catch (const Json::exception& e) {  // the non-throwing parse reports no position
     std::string_view reason = e.what();
     if (const size_t end = reason.find("] "); end != std::string_view::npos) {
       reason.remove_prefix(end +
@@ -108,7 +107,7 @@ Result<int64_t> get_int(const Json& object, const char* key, std::string_view wh
   if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer()) {
     return missing(key, "a whole number", what);
   }
-  // The library would wrap it around.
+  // The library would wrap larger numbers around.
   constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (object[key].is_number_unsigned() && object[key].get<uint64_t>() > kLargest) {
     return missing(key, "a whole number of 64 bits with sign", what);

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-// A value of the text: [begin, end). Its members stand in the order of the parsed ones, each from
-// its key on.
+// A value in the text: [begin, end). Its members are in the order of the parsed ones; each starts
+// at its key.
 struct Piece {
   size_t begin = 0;
   size_t end = 0;
-  size_t value = 0;  // where the value of a member begins; of others as begin
+  size_t value = 0;  // start of a member's value; otherwise same as begin
   std::vector<Piece> members = {};
 };
 
-// Finds the pieces of a text that is known to be JSON.
+// Finds the pieces of a text that is known to be valid JSON.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -77,10 +77,10 @@ class Scanner {
   size_t at_ = 0;
 };
 
-// How new members of a value are set apart.
+// The white space around new members of a value.
 struct Layout {
-  std::string before;  // space in front of each
-  std::string after;   // space behind the last
+  std::string before;  // before each member
+  std::string after;   // after the last member
 };
 
 struct Member {
@@ -92,7 +92,8 @@ class Rewriter {
  public:
   explicit Rewriter(std::string_view text) : text_(text) {}
 
-  // EDITED as it stands where PIECE is, or as it would in a place with this LAYOUT around it.
+  // Returns EDITED as it is written at PIECE, or as it would be in a place with this LAYOUT around
+  // it.
   std::string value(const Piece& piece, const Json& original, const Json& edited,
                     const Layout& around) {
     if (original == edited) return std::string(text_.substr(piece.value, piece.end - piece.value));
@@ -110,7 +111,7 @@ class Rewriter {
     return text_.substr(last + 1, position - last - 1);
   }
 
-  // That of an empty one is what its surroundings suggest.
+  // Returns the layout of a value. For an empty value it comes from its surroundings.
   [[nodiscard]] Layout layout_of(const Piece& piece, const Layout& around) const {
     if (!piece.members.empty()) {
       return {std::string(space_before(piece.members.back().begin)),
@@ -120,14 +121,14 @@ class Rewriter {
     return {around.before + step_of(around), around.before};
   }
 
-  // By how much the members of a value stand further in than the value does.
+  // Returns how much further a value's members are indented than the value.
   static std::string step_of(const Layout& around) {
     const bool starts = around.before.starts_with(around.after);
     const std::string step = starts ? around.before.substr(around.after.size()) : std::string();
     return step.empty() ? "  " : step;
   }
 
-  // A value that was not there, as text.
+  // Returns the text of a new value.
   [[nodiscard]] static std::string fresh(const Json& value, const Layout& around) {
     if (around.before.find('\n') == std::string::npos) return to_text(value);
     const std::string step = step_of(around);
@@ -160,8 +161,8 @@ class Rewriter {
     return joined('{', members, layout, '}');
   }
 
-  // The elements that stay keep their order: each one of EDITED is the next one of the original
-  // that is equal to it, or new.
+  // Remaining elements keep their order: each element of EDITED is either the next equal one of the
+  // original, or new.
   std::string list(const Piece& piece, const Json& original, const Json& edited,
                    const Layout& layout) {
     std::vector<Member> members;

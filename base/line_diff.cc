@@ -11,7 +11,7 @@ namespace base {
 namespace {
 
 constexpr size_t kAround = 3;
-constexpr size_t kMaxCells = 1 << 22;  // of the table of compare()
+constexpr size_t kMaxCells = 1 << 22;  // of the table in compare()
 
 using Lines = std::vector<std::string_view>;
 
@@ -30,7 +30,7 @@ void add(char mark, const Lines& lines, size_t from, size_t to, std::vector<Line
   for (size_t i = from; i < to; ++i) diff.push_back({mark, lines[i]});
 }
 
-// By the longest common subsequence of OLD and NOW.
+// Compares by the longest common subsequence of OLD and NOW.
 std::vector<Line> compare(const Lines& old, const Lines& now) {
   std::vector<Line> diff;
   const size_t width = now.size() + 1;
@@ -39,7 +39,7 @@ std::vector<Line> compare(const Lines& old, const Lines& now) {
     add('+', now, 0, now.size(), diff);
     return diff;
   }
-  // Of each pair of ends, how many lines they have in common.
+  // The number of common lines after each pair of positions.
   std::vector<uint32_t> common((old.size() + 1) * width);
   for (size_t i = old.size(); i-- > 0;) {
     for (size_t j = now.size(); j-- > 0;) {
@@ -66,7 +66,7 @@ std::vector<Line> compare(const Lines& old, const Lines& now) {
   return diff;
 }
 
-// Equal lines stay where a line that differs is near.
+// Keeps only the equal lines that are near a differing one.
 std::string with_gaps(const std::vector<Line>& diff) {
   std::vector<bool> is_shown(diff.size());
   for (size_t i = 0; i < diff.size(); ++i) {
@@ -93,7 +93,7 @@ std::string line_diff(std::string_view before, std::string_view after) {
   if (before == after) return "";
   Lines old = lines_of(before);
   Lines now = lines_of(after);
-  // What is equal at both ends costs no comparison.
+  // Equal lines at both ends need no comparison.
   const size_t shorter = std::min(old.size(), now.size());
   size_t head = 0;
   while (head < shorter && old[head] == now[head]) ++head;

@@ -34,7 +34,8 @@ struct Stat {
   ProcessId id;
 };
 
-// The name of a process (field 2) may hold spaces and parentheses, so count from the last ')'.
+// Reads /proc/PID/stat. The name (field 2) may hold spaces and parentheses, so count from the last
+// ')'.
 Result<Stat> read_stat(pid_t pid) {
   const std::string path = str("/proc/", pid, "/stat");
   const std::string text = TRY(read_file(path, 4096));
@@ -60,7 +61,7 @@ Result<uint64_t> own_pid_namespace() {
   return status.st_ino;
 }
 
-// Everything that the child needs, laid out before fork: no allocation happens after it.
+// Everything that the child needs, prepared before fork: the child allocates nothing.
 struct Prepared {
   const char* path;
   std::vector<char*> argv;
@@ -77,15 +78,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
-// The bounding set first, while that is still allowed. The other sets explicitly: a change of user
-// keeps the inheritable one, and with the securebits of some callers all of them.
+// Drops the bounding set first, while that is still allowed. Drops the other sets explicitly: a
+// change of user keeps the inheritable set, and with some callers' securebits all of them.
 bool drop_to(const Credentials& who) {
   return clear_bounding_set() && ::setgroups(0, nullptr) == 0 &&
          ::setresgid(who.gid, who.gid, who.gid) == 0 &&
          ::setresuid(who.uid, who.uid, who.uid) == 0 && clear_capabilities();
 }
 
-// Raw system calls only: this runs in the child of a fork.
+// Starts the program in the child of a fork. Uses raw system calls only.
 [[noreturn]] void exec_child(const Prepared& prepared, int socket, int exec_error) {
   const auto fail = [&] {
     const int err = errno;
@@ -95,11 +96,12 @@ bool drop_to(const Credentials& who) {
   sigset_t none;
   sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // No controlling terminal, and no directory of the caller's that it would keep in use.
+  // The child must not have a controlling terminal, nor keep a directory of the caller's in use.
   if (::setsid() < 0 || ::chdir("/") != 0) fail();
   const rlimit no_core{0, 0};
   (void)::setrlimit(RLIMIT_CORE, &no_core);
-  // Out of the way first: they are 0, 1 or 2 themselves where the caller has closed its own.
+  // Moved away first: if the caller has closed its own 0, 1 or 2, the descriptors have these
+  // numbers.
   constexpr int kFree = 4;
   exec_error = ::fcntl(exec_error, F_DUPFD_CLOEXEC, kFree);
   socket = ::fcntl(socket, F_DUPFD_CLOEXEC, kFree);
@@ -107,13 +109,13 @@ bool drop_to(const Credentials& who) {
                                             : ::open("/dev/null", O_WRONLY);
   if (exec_error < 0 || socket < 0 || errors < 0) fail();
   if (::dup2(errors, 2) < 0 || ::dup2(socket, 0) < 0 || ::dup2(socket, 1) < 0) fail();
-  // Moved to 3 so that one close_range can close all the rest.
+  // Moved to 3, so that one close_range can close all others.
   if (::dup3(exec_error, 3, O_CLOEXEC) < 0) fail();
   exec_error = 3;
   if (::syscall(SYS_close_range, 4U, static_cast<unsigned>(kLastFd), 0U) != 0) fail();
   if (prepared.credentials != nullptr && !drop_to(*prepared.credentials)) fail();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail();
-  // After the change of user, which clears it.
+  // Set after the change of user, which clears it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   if (::getppid() != prepared.parent) ::_exit(127);
   (void)::execve(prepared.path, prepared.argv.data(), prepared.envp.data());
@@ -121,12 +123,12 @@ bool drop_to(const Credentials& who) {
   ::_exit(127);
 }
 
-// Sends all of INPUT, then collects the output until end of file.
+// Sends all of INPUT, then reads the output until end of file.
 Result<std::string> exchange(int socket, std::string_view input, size_t max_output,
                              const Deadline& deadline) {
   std::string out;
   char chunk[65536];
-  // A program that never sees the end of its input would be waited for until the deadline.
+  // Without this, a program that never sees the end of its input would run until the deadline.
   const auto end_input = [&]() -> Status {
     if (::shutdown(socket, SHUT_WR) == 0) return {};
     return Error::from_errno(errno, "end its input");
@@ -139,7 +141,7 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
     if (ready == 0) return Error(Code::kTimeout, "deadline passed");
     if ((waiter.revents & POLLOUT) != 0 && !input.empty()) {
       const ssize_t put = ::send(socket, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      // A program that ends without reading its input still may have written its answer.
+      // A program that ends without reading its input may still have written its answer.
       input.remove_prefix(put > 0 ? static_cast<size_t>(put) : errno == EPIPE ? input.size() : 0);
       if (input.empty()) TRY(end_input());
     }
@@ -159,7 +161,7 @@ int reap(pid_t pid) {
   do {
     got = ::waitpid(pid, &status, 0);
   } while (got < 0 && errno == EINTR);
-  if (got != pid) return -1;  // SIGCHLD is ignored by whoever started us: the kernel reaped it
+  if (got != pid) return -1;  // our starter ignores SIGCHLD: the kernel reaped it
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -167,7 +169,7 @@ int reap(pid_t pid) {
 
 Result<ProcessId> identify_process(pid_t pid) {
   Stat stat = TRY(read_stat(pid));
-  // A process whose first thread alone has ended looks like a zombie, and runs.
+  // If only the first thread has ended, a process looks like a zombie but runs.
   if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1) {
     return Error(Code::kNotFound, str("process ", pid, " has ended"));
   }
@@ -226,7 +228,7 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   std::string out =
       TRY_CTX(what, exchange(ours.get(), command.input, command.max_output, deadline));
   end_child.dismiss();
-  // It closed its output, so it is about to end; one that does not is ended.
+  // A program that closed its output is about to end; if it does not, it is killed.
   const auto give_up = Deadline::after(std::chrono::milliseconds(200));
   for (;;) {
     siginfo_t info{};

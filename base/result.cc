@@ -43,9 +43,8 @@ Code code_of(int err) {
   }
 }
 
-// The kernel's texts, but for those that engines search for in a runtime's error to pick an exit
-// code
-// ("no such file or directory" makes docker say 127, "permission denied" 126).
+// Returns the kernel's texts, except those that engines search for in a runtime's error to choose
+// an exit code ("no such file or directory" makes docker return 127, "permission denied" 126).
 std::string text_of(int err) {
   switch (err) {
     case ENOENT:

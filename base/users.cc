@@ -10,17 +10,17 @@
 namespace base {
 namespace {
 
-// A few ten thousand users; larger sites have a name service.
+// Enough for tens of thousands of users; larger sites have a name service.
 constexpr size_t kMaxFile = size_t{4} << 20;
 
-// The line is known to start with the name and a colon.
+// Parses a line that is known to start with the name and a colon.
 Result<Credentials> parse_line(std::string_view line) {
   constexpr size_t kFields = 7;
   const std::vector<std::string_view> fields = split(line, ':');
   if (fields.size() != kFields) {
     return Error(Code::kInvalid, str("it has ", fields.size(), " fields and not ", kFields));
   }
-  // The largest number means "unchanged" to the kernel.
+  // To the kernel, the largest number means "unchanged".
   constexpr uint32_t kLargest = UINT32_MAX - 1;
   const uid_t uid = TRY_CTX("uid", parse_int<uint32_t>(fields[2], 1, kLargest));
   const gid_t gid = TRY_CTX("gid", parse_int<uint32_t>(fields[3], 1, kLargest));

@@ -18,7 +18,7 @@ using base::quote;
 using base::Result;
 using base::str;
 
-// A leading zero is refused because the C library reads it as octal.
+// Refuses a leading zero, which the C library reads as octal.
 bool is_octet(std::string_view text) {
   if (text.size() > 1 && text.front() == '0') return false;
   return base::parse_int<uint32_t>(text, 0, 255).ok();
@@ -56,7 +56,7 @@ Result<Address> parse_ipv6(std::string_view text) {
   return address;
 }
 
-// ADDRESS with all bits after the first LENGTH zero.
+// Returns ADDRESS with all bits after the first LENGTH cleared.
 Address masked(Address address, uint8_t length) {
   for (size_t i = 0; i < address.bytes.size(); ++i) {
     const int kept = std::clamp(length - static_cast<int>(8 * i), 0, 8);
@@ -111,7 +111,7 @@ uint32_t count_between(const Address& first, const Address& last, uint32_t most)
   if (first.family != last.family || last < first) return 0;
   uint64_t distance = 0;
   for (size_t i = 0; i < first.raw().size(); ++i) {
-    // The difference so far is not negative, and once it is large it stays so.
+    // The difference so far is never negative, and stays large once it is large.
     distance = (distance << 8) + last.bytes[i] - first.bytes[i];
     if (distance > uint64_t{most} + 256) return most;
   }

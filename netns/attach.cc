@@ -25,7 +25,7 @@ namespace {
 
 Status check(const RailPlan& rail) {
   const size_t length = rail.interface.size();
-  // The kernel reads '%' as a pattern, and the filter would stand for another name.
+  // The kernel reads '%' as a pattern, and the filter would name another interface.
   if (length == 0 || length >= IFNAMSIZ || rail.interface.find('%') != std::string::npos) {
     return Error(Code::kInvalid, str("interface name ", quote(rail.interface), " has not 1 to ",
                                      IFNAMSIZ - 1, " characters, or a '%'"));
@@ -56,16 +56,16 @@ Status check(const NetworkPlan& plan, const Namespace& host, const Namespace& ta
   return {};
 }
 
-// A plan on its way into the target, and what to take back should it fail.
+// A plan on its way into the target, and what to undo if it fails.
 class Attaching {
  public:
   Attaching(const NetworkPlan& plan, Ends& ends) : plan_(plan), ends_(ends) {}
 
-  // Looks, and changes nothing.
+  // Inspects the target without changes.
   Status look();
-  // The filter comes first, so that there is no moment at which a link is up without it, or has a
-  // route that it does not know. What is not in the plan goes before what is new: a peer may have
-  // moved from one interface to another.
+  // Makes the changes. The filter comes first, so that no link is ever up without it, or has a
+  // route that it does not know. Removals come before additions, because a peer may have moved from
+  // one interface to another.
   Status make();
   Status undo();
   [[nodiscard]] const std::vector<Attachment>& attachments() const { return attachments_; }
@@ -73,8 +73,8 @@ class Attaching {
  private:
   struct Rail {
     const RailPlan& plan;
-    std::optional<Link> ready;         // before
-    std::vector<Address> new_peers{};  // of one that was ready
+    std::optional<Link> ready;         // before this call
+    std::vector<Address> new_peers{};  // of an interface that was ready
     bool is_begun = false;
   };
   Status update_routes();
@@ -110,7 +110,7 @@ Status Attaching::make() {
   return {};
 }
 
-// Removes the routes of earlier plans that are not in this one.
+// Removes the routes of earlier plans that are absent from this one.
 Status Attaching::update_routes() {
   const std::vector<Route> routes = TRY(ends_.target.routes());
   std::vector<Prefix> no_longer_prohibited;
@@ -139,7 +139,7 @@ Status Attaching::take_over(Rail& rail, const std::vector<Route>& routes) {
   }
   rail.new_peers.assign(missing.begin(), missing.end());
   TRY(ends_.target.remove_host_routes(rail.ready->index, gone));
-  // RDMA needs no more than the MAC, which the filter only keeps from being asked for anew.
+  // RDMA needs only the MAC; the filter prevents only a new query for it.
   for (const Address& address : gone) {
     TRY(ends_.target.remove_neighbour(rail.ready->index, address));
   }
@@ -157,8 +157,9 @@ bool Attaching::was_attached() const {
                      [](const Rail& rail) { return rail.ready.has_value(); });
 }
 
-// An interface that was there before keeps the filter of the new plan: the old one is not known,
-// and none would be wider than either. So does one that cannot be removed.
+// Undoes the changes. An interface that existed before keeps the new plan's filter: the old filter
+// is unknown, and no filter would be wider than either. An interface that cannot be removed keeps
+// it too.
 Status Attaching::undo() {
   Status first_failure;
   const auto note = [&](Status status) {

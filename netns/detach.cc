@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The removal of an interface, and what the host's namespace tells.
+// The removal of an interface, and what is visible from the host's namespace.
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/internal/rail.h"
@@ -16,7 +16,7 @@ using base::str;
 
 namespace {
 
-// The attached link, or what an attach that was cut short left, in the namespace NETNS_ID.
+// Finds the attached link, or the leftover of an interrupted attach, in the namespace NETNS_ID.
 Result<std::optional<Link>> find_link_of(Session& host, int32_t netns_id,
                                          const std::string& interface, const MacAddress& mac) {
   for (const std::string& name : {interface, internal::temporary_name(mac)}) {

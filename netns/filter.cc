@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/filter.h"
 
-// First, so that the kernel's copy of it stands back.
+// First, so that the kernel's own definitions give way.
 #include <netinet/in.h>
 
 #include <linux/netfilter.h>
@@ -37,7 +37,7 @@ constexpr const char* kInput = "input";
 constexpr const char* kForward = "forward";
 constexpr uint16_t kRoceV2Port = 4791;
 
-// One interface, with its peers as the rules look them up.
+// One interface, with its peers as sets for the rules.
 struct Rail {
   const RailPlan& plan;
   nft::Set endpoints;
@@ -71,9 +71,9 @@ Rule neighbour_discovery(const char* chain) {
   return rule;
 }
 
-// What is sent by a RoCE interface. The connection tracker has no say here: it does not tell by
-// which interface a connection was made. The source is compared, because a socket may be bound to
-// another address of the container, and by IPV6_FREEBIND to any.
+// Adds the rules for what a RoCE interface sends. Connection tracking does not help here: it does
+// not know by which interface a connection was made. The source is compared, because a socket may
+// be bound to another address of the container, and with IPV6_FREEBIND to any address.
 void add_rail_output(Batch& batch, const Rail& rail) {
   const auto rule = [&] {
     Rule sent(kTable, kOutput);
@@ -90,7 +90,7 @@ void add_rail_output(Batch& batch, const Rail& rail) {
       std::move(from_own(IPPROTO_UDP).to_address_in(rail.addresses).to_port(kRoceV2Port)).accept());
   batch.add_rule(std::move(from_own(rail.icmp()).to_address_in(rail.addresses)).accept());
   if (rail.family() == Family::kIpv6) {
-    // As with ARP (see add_arp): only peers are asked for.
+    // As with ARP (see add_arp), only peers may be asked for.
     Rule solicit = from_own(IPPROTO_ICMPV6);
     solicit.has_icmp_type(ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_SOLICIT).solicits_in(rail.addresses);
     batch.add_rule(std::move(solicit).accept());
@@ -102,17 +102,17 @@ void add_rail_output(Batch& batch, const Rail& rail) {
   batch.add_rule(rule().reject());
 }
 
-// A routing header names another destination than the first header does, and needs no privilege.
-// (The source route of IPv4 needs CAP_NET_RAW.)
+// Refuses routing headers, which name a destination other than the first header's and need no
+// privilege. (An IPv4 source route needs CAP_NET_RAW.)
 void add_routing_headers(Batch& batch) {
   Rule sent(kTable, kOutput);
   sent.is_family(Family::kIpv6).has_header(IPPROTO_ROUTING);
   batch.add_rule(std::move(sent).drop());
 }
 
-// Refuses what is sent to PREFIXES: a set and two rules for each prefix length, however many there
-// are. TCP is answered with a reset, because the kernel tells a connect(2) that is under way of an
-// ICMP error only at the first retransmission, a second later.
+// Refuses packets to PREFIXES: a set and two rules for each prefix length, however many prefixes
+// there are. The answer to TCP is a reset, because the kernel reports an ICMP error to a pending
+// connect(2) only at the first retransmission, a second later.
 void add_refusals(Batch& batch, const std::string& name, const std::vector<Prefix>& prefixes) {
   std::map<std::pair<Family, uint8_t>, nft::Keys> by_length;
   for (const Prefix& prefix : prefixes) {
@@ -131,9 +131,10 @@ void add_refusals(Batch& batch, const std::string& name, const std::vector<Prefi
   }
 }
 
-// Peers come before the prohibited, which contain them; answers before the guarded, which may be
-// answered. The prohibited may not. Other interfaces keep their neighbour discovery, which reaches
-// no further than the link: a gateway of theirs may be guarded.
+// Accepts peers before it refuses the prohibited prefixes, which contain them, and accepts answers
+// before it refuses the guarded prefixes, which may be answered, unlike the prohibited. Other
+// interfaces keep their neighbour discovery, which reaches only the link: their gateway may be
+// guarded.
 void add_output(Batch& batch, const std::vector<Rail>& rails, const NetworkPlan& plan) {
   batch.add_chain(kTable, kOutput, NF_INET_LOCAL_OUT);
   Rule loopback(kTable, kOutput);
@@ -174,11 +175,11 @@ void add_rail_forward(Batch& batch, const Rail& rail) {
   batch.add_rule(std::move(to.leaves_by(rail.plan.interface)).drop());
 }
 
-// Who has an address of the fabric is asked for peers only. This is what holds RDMA back, which
-// does not pass the table above: without the MAC the kernel makes no connection, and rdma_cm lets a
-// program that names its own address pass by the routes (they count as on-link then, as for
-// SO_BINDTODEVICE). Announcements of the own address pass, and answers, also to hosts that look
-// for duplicates.
+// Allows ARP queries on the fabric only for peers. This is what confines RDMA, whose packets bypass
+// the table above: without the MAC the kernel makes no connection. The routes alone would not:
+// rdma_cm ignores them for a program that names its own address (they then count as on-link, as for
+// SO_BINDTODEVICE). Announcements of the interface's own address pass, as do answers, even to hosts
+// that look for duplicates.
 void add_arp(Batch& batch, const NetworkPlan& plan) {
   batch.add_chain(kArpTable, kOutput, NF_ARP_OUT);
   for (const RailPlan& rail : plan.rails) {
@@ -227,8 +228,8 @@ Status install(const NetworkPlan& plan, const Namespace& target, nft::IfExists i
 }  // namespace
 
 Status install_filter(const NetworkPlan& plan, const Namespace& target) {
-  // Replacing at once would do, but a transaction that removes anything, even what it made itself,
-  // costs an RCU grace period: 12 ms instead of 0.2 ms.
+  // Immediate replacement would work, but a transaction that removes anything, even its own, costs
+  // an RCU grace period: 12 ms instead of 0.2 ms.
   Status status = install(plan, target, nft::IfExists::kFail);
   if (!status.ok() && status.error().sys_errno() == EEXIST) {
     status = install(plan, target, nft::IfExists::kReplace);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a function back to the host.
+// The return of a function to the host.
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/internal/rail.h"
@@ -36,7 +36,7 @@ Result<Removed> return_link(const RailPlan& rail, const Namespace& host, const N
   return Removed::kNow;
 }
 
-// The function under its own name, or the only link that has its MAC.
+// Finds the function under its own name, or the only link with its MAC.
 Result<Link> find_in_host(Session& host, const RailPlan& rail) {
   std::optional<Link> found;
   for (const Link& link : TRY(host.links())) {

@@ -30,7 +30,7 @@ using base::str;
 
 namespace {
 
-// Others hold the lock for some mount calls only.
+// Other processes hold the lock only for a few mount calls.
 constexpr std::chrono::seconds kLockTimeout{5};
 constexpr std::chrono::milliseconds kRetry{2};
 
@@ -59,13 +59,13 @@ Result<Fd> lock(const std::string& directory) {
 Result<std::optional<Namespace>> open_kept(const std::string& path) {
   Result<Namespace> kept = Namespace::at(path);
   if (kept.ok()) return std::optional(std::move(kept).take());
-  // No such file, or the empty one of a keep() that was cut short.
+  // The file is absent, or it is the empty file of an interrupted keep().
   const Code code = kept.error().code();
   if (code == Code::kNotFound || code == Code::kInvalid) return std::optional<Namespace>();
   return kept.error();
 }
 
-// Both steps each time: an earlier call may have been cut short between them.
+// Does both steps each time: an earlier call may have been interrupted between them.
 Status make_private_mount(const std::string& directory) {
   struct statx status {};
   const std::string what = str("mount ", quote(directory));
@@ -113,12 +113,12 @@ Result<Removed> drop(const std::string& directory, const std::string& name) {
   const Result<Fd> held = lock(directory);
   if (!held.ok() && held.error().code() == Code::kNotFound) return Removed::kWasAbsent;
   if (!held.ok()) return held.error();
-  // Lazily: somebody may have it open. Not mounted, or not there, is fine.
+  // Unmounts lazily, because another process may have it open. Absent or unmounted is not an error.
   if (umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno != EINVAL &&
       errno != ENOENT) {
     return Error::from_errno(errno, str("unmount ", quote(path)));
   }
-  // Takes the copies in other mount namespaces with it.
+  // This also removes the copies in other mount namespaces.
   return base::remove_file(path);
 }
 

@@ -21,7 +21,7 @@ using internal::LinkAnswer;
 
 namespace {
 
-// The old and the new wireless interface of the kernel.
+// Checks the kernel's old and new wireless interface.
 bool is_wireless(const std::string& sysfs, const std::string& name) {
   const std::string directory = str(sysfs, "/class/net/", name);
   std::error_code err;
@@ -29,7 +29,7 @@ bool is_wireless(const std::string& sysfs, const std::string& name) {
          std::filesystem::exists(str(directory, "/wireless"), err);
 }
 
-// Why nothing can be done with LINK, shared or as a whole.
+// Returns why LINK cannot be used, either shared or as a whole.
 std::string why_unusable(const LinkFacts& link) {
   const std::string name = quote(link.name);
   if (link.is_loopback) {
@@ -43,7 +43,7 @@ std::string why_unusable(const LinkFacts& link) {
                " is not an Ethernet interface; name the RNIC's, with its port set to"
                " Ethernet");
   }
-  // A VRF only routes for its members; all other masters take what they receive.
+  // A VRF only routes for its members; every other master takes what they receive.
   if (!link.master.empty() && link.master_kind != "bond" && link.master_kind != "vrf") {
     const bool is_ovs = link.master_kind == "openvswitch";
     return str(name, " is a port of the ", link.master_kind, " ", quote(link.master),

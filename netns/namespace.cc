@@ -25,7 +25,7 @@ using base::Fd;
 using base::Result;
 using base::str;
 
-// The ioctl is asked of namespace files only: another file might understand its number differently.
+// Asks the ioctl only of namespace files: another file might give its number another meaning.
 bool is_network_namespace(int fd) {
   struct statfs filesystem {};
   if (fstatfs(fd, &filesystem) != 0 || filesystem.f_type != NSFS_MAGIC) return false;
@@ -63,7 +63,7 @@ Result<Namespace> Namespace::of_process(pid_t pid) {
 }
 
 Result<Namespace> Namespace::at(const std::string& path) {
-  // O_NONBLOCK: a path that names a FIFO must not hang us.
+  // O_NONBLOCK keeps a path that names a FIFO from blocking us.
   Fd fd = TRY(base::open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
   return from_fd(std::move(fd), base::quote(path));
 }

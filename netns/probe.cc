@@ -32,12 +32,12 @@ using base::str;
 
 namespace {
 
-// A packet socket on one interface, for the frames that tell who has an address.
+// A packet socket on one interface, for the frames that show which host has an address.
 class ProbeSocket {
  public:
   static Result<ProbeSocket> open(const Namespace& host, const LinkFacts& parent,
                                   const Address& address) {
-    // Protocol 0: nothing arrives before the filter is there.
+    // Protocol 0 prevents packets from arriving before the filter is in place.
     ProbeSocket socket(TRY(internal::open_socket(host.fd(), AF_PACKET, SOCK_RAW, 0)), parent);
     TRY(socket.listen(address));
     return socket;
@@ -48,7 +48,7 @@ class ProbeSocket {
     return {};
   }
 
-  // The next frame; empty at DEADLINE.
+  // Returns the next frame; empty at DEADLINE.
   Result<std::span<const uint8_t>> receive(const Deadline& deadline) {
     pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
     const int count = poll(&ready, 1, static_cast<int>(deadline.left().count()));
@@ -60,7 +60,7 @@ class ProbeSocket {
     const ssize_t size = recvfrom(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT,
                                   static_cast<sockaddr*>(generic), &from_size);
     if (size < 0 && errno != EAGAIN && errno != EINTR) return failed("receive answers to a probe");
-    // For another host, or of a VLAN, which is another network.
+    // Skips a frame for another host, or of a VLAN, which is another network.
     if (size < 0 || from.sll_pkttype == PACKET_OTHERHOST) return std::span<const uint8_t>();
     return std::span<const uint8_t>(buffer_).first(static_cast<size_t>(size));
   }
@@ -85,8 +85,8 @@ class ProbeSocket {
     return {};
   }
 
-  // Of all of the interface's IPv6 packets, which could overrun the socket, only solicitations and
-  // advertisements.
+  // Keeps only solicitations and advertisements: all IPv6 packets of the interface could overrun
+  // the socket.
   Status keep_neighbour_discovery() {
     constexpr uint32_t kProtocolAt = 20;
     constexpr uint32_t kTypeAt = 54;
@@ -107,7 +107,7 @@ class ProbeSocket {
     return {};
   }
 
-  // The interface passes up what is sent to these groups for as long as the socket is open.
+  // Makes the interface receive what is sent to these groups, as long as the socket is open.
   Status join(const Address& address) {
     for (const MacAddress& group : internal::groups_of(address)) {
       packet_mreq member{};

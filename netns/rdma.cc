@@ -23,7 +23,7 @@ using nl::Message;
 
 namespace {
 
-// Absent if the kernel has no RDMA. Where it can have it, this loads the module.
+// Returns nothing if the kernel has no RDMA. Loads the module if the kernel has one.
 Result<std::optional<nl::Socket>> open_socket(const Namespace& in) {
   Result<nl::Socket> socket = nl::Socket::open(in, NETLINK_RDMA);
   if (socket.ok()) return std::optional<nl::Socket>(std::move(socket).take());
@@ -49,7 +49,7 @@ Result<std::optional<RdmaMode>> rdma_mode(const Namespace& in) {
   Message request = internal::rdma_mode_request();
   TRY(socket->exchange(request,
                        [&](const nlmsghdr& reply) { mode = internal::parse_rdma_mode(reply); }));
-  // Kernels before the mode (5.2) have every device in the host's namespace, for all to use.
+  // Before this mode existed (5.2), every device was in the host's namespace, usable by all.
   return mode.has_value() ? mode : RdmaMode::kShared;
 }
 
@@ -62,7 +62,7 @@ Result<std::vector<RdmaPort>> rdma_ports(const Namespace& in) {
     Status listed = socket->exchange(request, [&](const nlmsghdr& reply) {
       if (auto port = internal::parse_rdma_port(reply)) ports.push_back(std::move(*port));
     });
-    // It was moved to another namespace meanwhile.
+    // The device was moved to another namespace meanwhile.
     if (!listed.ok() && listed.error().sys_errno() == ENODEV) continue;
     if (!listed.ok()) return std::move(listed).error();
   }

@@ -28,8 +28,8 @@ using nl::Message;
 
 namespace {
 
-// Requests in one datagram. Each may be answered with an error of some hundred bytes before the
-// first answer is read, and all of them must fit the socket's buffer.
+// Number of requests in one datagram. The kernel may answer each with an error of some hundred
+// bytes before the first answer is read, and all of them must fit the socket's buffer.
 constexpr size_t kBatch = 64;
 
 Message up_or_down(uint32_t index, unsigned flags) {
@@ -186,7 +186,8 @@ Status Session::bring_up(const Link& link, const Interface& interface) {
   std::vector<Message> batch;
   batch.push_back(settings_message(link, interface.name));
   batch.push_back(no_link_local_message(link.index));
-  // The address before "up": the kernel announces it (arp_notify) only when it is there by then.
+  // The address comes before "up": the kernel announces (arp_notify) only an address that is there
+  // then.
   batch.push_back(add_address_message(link.index, interface.address));
   batch.push_back(up_or_down(link.index, IFF_UP));
   for (const Address& peer : interface.peers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a Session that reaches other namespaces by the ids that its own gives them.
+// The part of Session that reaches other namespaces through the ids of its own.
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
@@ -31,8 +31,8 @@ Message id_message(int type, std::string what) {
   return message;
 }
 
-// The kernel answers a request about an unknown id with EINVAL, as it does a malformed one; only
-// here it has an errno of its own.
+// The kernel answers EINVAL to a request about an unknown id, and to a malformed one. Only this
+// request, RTM_GETNSID, has a distinct errno.
 bool is_unknown_id(nl::Socket& socket, int32_t netns_id) {
   Message message = id_message(RTM_GETNSID, "look up a namespace id");
   message.put_s32(NETNSA_NSID, netns_id);
@@ -60,7 +60,7 @@ Result<int32_t> Session::ensure_netns_id(const Namespace& other) {
   message.put_s32(NETNSA_NSID, NETNSA_NSID_NOT_ASSIGNED);
   message.put_s32(NETNSA_FD, other.fd());
   Status status = socket_->exchange(message);
-  // Another process may have been faster.
+  // Another process may have assigned one first.
   if (!status.ok() && status.error().sys_errno() != EEXIST) return std::move(status).error();
   const std::optional<int32_t> made = TRY(find_netns_id(other));
   if (!made.has_value()) return Error(Code::kInternal, "a network namespace got no id");

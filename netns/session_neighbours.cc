@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neighbours of a Session: which MAC an address has, as `ip neighbour` shows it.
+// The neighbours of a Session: the MAC of each address, as `ip neighbour` shows it.
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ Message neighbour_message(int type, int flags, uint32_t index, const Address& ad
   return message;
 }
 
-// Unset for one of another link, or of no IP address.
+// Returns nothing for a neighbour of another link, or without an IP address.
 std::optional<Neighbour> parse_neighbour(const nlmsghdr& reply, uint32_t index) {
   const auto& header = *static_cast<const ndmsg*>(nlmsg_data(&reply));
   const Attributes attributes(reply, sizeof header, NDA_MAX);

@@ -29,7 +29,7 @@ bool is_link_local(const Address& address) {
 
 std::optional<Address> parse_own_address(const nlmsghdr& reply) {
   const Attributes attributes(reply, sizeof(ifaddrmsg), IFA_MAX);
-  // IFA_ADDRESS is the other end of an IPv4 point-to-point link; IPv6 has no IFA_LOCAL otherwise.
+  // IFA_ADDRESS is the other end of an IPv4 point-to-point link; elsewhere, IPv6 has no IFA_LOCAL.
   std::optional<Address> address = read_address(attributes, IFA_LOCAL);
   if (!address.has_value()) address = read_address(attributes, IFA_ADDRESS);
   if (address.has_value() && is_link_local(*address)) return std::nullopt;
@@ -41,7 +41,7 @@ RouteKind kind_of(uint8_t type) {
   return type == RTN_PROHIBIT ? RouteKind::kProhibit : RouteKind::kOther;
 }
 
-// Unset for one of another table, or another family than IP.
+// Returns nothing for a route of another table, or of a family other than IP.
 std::optional<Route> parse_route(const nlmsghdr& reply) {
   const auto& header = *static_cast<const rtmsg*>(nlmsg_data(&reply));
   const Attributes attributes(reply, sizeof header, RTA_MAX);
@@ -93,7 +93,7 @@ Status prohibit_each(nl::Socket& socket, int type, int tolerated,
   for (const Prefix& prefix : prefixes) {
     batch.push_back(prohibit_route(type, prefix));
     batch.back().tolerate(tolerated);
-    // A kernel without IPv6 reaches nothing by it.
+    // A kernel without IPv6 reaches no IPv6 prefix anyway.
     if (!prefix.address.is_ipv4()) batch.back().tolerate(EOPNOTSUPP);
   }
   return exchange_all(socket, batch);
@@ -110,7 +110,8 @@ Message add_address_message(uint32_t index, const Address& address) {
   message.header(header);
   put_address(message, IFA_LOCAL, address);
   put_address(message, IFA_ADDRESS, address);
-  // Usable at once: the ledger and the probe keep addresses apart. And no route but ours.
+  // NODAD: usable at once, because the ledger and the probe prevent duplicates. NOPREFIXROUTE: only
+  // our routes.
   if (!address.is_ipv4()) message.put_u32(IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
   message.tolerate(EEXIST);
   return message;

@@ -25,7 +25,7 @@ struct Setting {
   uint32_t value;
 };
 
-// What `/proc/sys/net/ipv4/conf/IF/` would hold. With several rails on one fabric the defaults
+// The values of `/proc/sys/net/ipv4/conf/IF/`. With several rails on one fabric, the defaults
 // answer ARP on the wrong port. arp_ignore is 1, not 2: 2 answers only senders in the address's own
 // subnet, and a /32 has none. Without forwarding there is no proxy ARP either.
 constexpr std::array kSettings{
@@ -44,7 +44,7 @@ constexpr std::array kSettings{
 
 Message settings_message(const Link& link, const std::string& name) {
   Message message = link_message(RTM_SETLINK, link.index, str("set up link ", quote(name)));
-  // Before Linux 6.0 a link that is up cannot be renamed, not even to its own name.
+  // Before Linux 6.0, a link that is up cannot be renamed, not even to its own name.
   if (link.name != name) message.put_text(IFLA_IFNAME, name);
   message.nest(IFLA_AF_SPEC, [&] {
     message.nest(AF_INET, [&] {
@@ -56,14 +56,14 @@ Message settings_message(const Link& link, const std::string& name) {
   return message;
 }
 
-// A request of its own: it fails as a whole where the link has no IPv6.
+// Makes a separate request, because all of it fails if the link has no IPv6.
 Message no_link_local_message(uint32_t index) {
   Message message = link_message(RTM_SETLINK, index, str("set up IPv6 of link ", index));
   message.nest(IFLA_AF_SPEC, [&] {
     message.nest(AF_INET6,
                  [&] { message.put_u8(IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE); });
   });
-  // The kernel has no IPv6, or the link, as its MTU is below 1280.
+  // The kernel lacks IPv6, or the link does, because its MTU is below 1280.
   message.tolerate(EAFNOSUPPORT);
   return message;
 }

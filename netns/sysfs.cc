@@ -19,7 +19,7 @@ using base::Result;
 using internal::Scope;
 
 Result<Sysfs> Sysfs::of(const Namespace& ns) {
-  // Which namespace it shows is decided where it is opened.
+  // The namespace of the opener decides which namespace it shows.
   std::optional<Scope> inside = TRY(Scope::enter(ns.fd()));
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "sysfs", FSOPEN_CLOEXEC)));
   const int err = errno;

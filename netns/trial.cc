@@ -23,16 +23,17 @@ using base::str;
 
 namespace {
 
-// A new namespace, which ends with the handle.
+// Makes a namespace that ends with the handle.
 Result<Namespace> make_namespace() {
   const Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   if (unshare(CLONE_NEWNET) != 0) return Error::from_errno(errno, "make a network namespace");
   Result<Namespace> made = Namespace::current();
-  if (setns(home.get(), CLONE_NEWNET) != 0) std::abort();  // all else would be done in there
+  if (setns(home.get(), CLONE_NEWNET) != 0)
+    std::abort();  // all else would act on the trial namespace
   return made;
 }
 
-// Addresses for documentation (RFC 5737).
+// Uses addresses for documentation (RFC 5737).
 NetworkPlan example_plan() {
   RailPlan rail;
   rail.interface = "roce0";
@@ -60,7 +61,7 @@ Status try_macvlan(const Namespace& host, const std::string& parent) {
   Macvlan macvlan;
   macvlan.parent = link->index;
   macvlan.name = "ipu-trial";
-  macvlan.mac = {{0x02, 0, 0, 0, 0, 1}};  // counts only where a link is up
+  macvlan.mac = {{0x02, 0, 0, 0, 0, 1}};  // matters only while a link is up
   return session.create_macvlan(macvlan, trial);
 }
 

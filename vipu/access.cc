@@ -24,13 +24,13 @@ constexpr size_t kMaxNames = 32;
 constexpr mode_t kReadByOthers = 077;
 constexpr mode_t kWrittenByOthers = 022;
 
-// The regular file PATH of root or of the caller, without the permissions FORBIDDEN.
+// Reads the regular file PATH of root or of the caller, without the permissions FORBIDDEN.
 Result<std::string> read_guarded(const std::string& path, size_t max_bytes, mode_t forbidden) {
-  // A pipe in its place must not be waited for.
+  // O_NONBLOCK prevents waiting for a pipe in its place.
   const Result<base::Fd> opened = base::open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!opened.ok()) {
     const bool denied = opened.error().code() == Code::kDenied;
-    // Not kNotFound: that is about a partition.
+    // kNotFound would mean an absent partition.
     return Error(denied ? Code::kDenied : Code::kInvalid, opened.error().message());
   }
   const int fd = opened.value().get();
@@ -73,7 +73,7 @@ Result<Tls> read_tls(const TlsFiles& files) {
   return tls;
 }
 
-// One line of a file of credentials, into CREDENTIALS. Errors must not show what is in the line.
+// Parses one line of a credentials file into CREDENTIALS. Errors must not show the line's content.
 Status parse_line(std::string_view line, std::map<std::string, std::string>& credentials) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return Error(Code::kInvalid, "it is not 'name: value'");
@@ -144,7 +144,7 @@ bool is_pem(std::string_view text) {
 }
 
 std::string without_secrets(std::string text, const Access& access) {
-  constexpr size_t kShortest = 4;  // what is shorter stands in other words as well
+  constexpr size_t kShortest = 4;  // shorter texts also occur in other words
   std::vector<std::string_view> secrets;
   for (const auto& [name, value] : access.credentials) secrets.emplace_back(value);
   if (access.tls) {
@@ -152,7 +152,7 @@ std::string without_secrets(std::string text, const Access& access) {
       if (!line.starts_with("-----")) secrets.push_back(base::trim(line));
     }
   }
-  // A secret may be a part of another one.
+  // A secret may be part of another one.
   std::sort(secrets.begin(), secrets.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
   for (const std::string_view secret : secrets) {

@@ -23,7 +23,7 @@ uint32_t largest_domain(const Topology& topology) {
   return largest;
 }
 
-// The size of the smallest of COUNT domains.
+// Returns the size of the smallest of COUNT domains.
 uint32_t common_size(const Topology& topology, uint32_t first, uint32_t count) {
   uint32_t common = topology.size_of(first);
   for (uint32_t d = first + 1; d < first + count; ++d) {

@@ -21,7 +21,7 @@ constexpr const char* kHostVariable = "VIPU_CLI_API_HOST";
 constexpr const char* kPortVariable = "VIPU_CLI_API_PORT";
 constexpr size_t kMaxFile = 65536;
 
-// A value and where it is from, as messages name it.
+// A value and its source, as messages name it.
 struct Setting {
   std::string value;
   std::string where;

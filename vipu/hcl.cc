@@ -27,7 +27,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
 
-  // The next assignment of a string or number; nothing at the end.
+  // Returns the next assignment of a string or number; nothing at the end.
   Result<std::optional<HclAssignment>> next() {
     for (;;) {
       TRY(skip_space());
@@ -43,7 +43,7 @@ class Scanner {
     return {Code::kInvalid, str("line ", line_, ": ", what)};
   }
 
-  // Past COUNT bytes, at most to the end: npos is the end.
+  // Skips COUNT bytes, at most to the end: npos is the end.
   void advance(size_t count) {
     const std::string_view passed = rest_.substr(0, count);
     line_ += static_cast<size_t>(std::count(passed.begin(), passed.end(), '\n'));
@@ -51,7 +51,7 @@ class Scanner {
   }
   void skip_blanks() { advance(rest_.find_first_not_of(kBlanks)); }
 
-  // A comment of one line up to its newline, or one in /* */.
+  // Skips a comment of one line up to its newline, or one in /* */.
   Status skip_comment() {
     if (!at("/*")) {
       advance(rest_.find('\n'));
@@ -64,7 +64,7 @@ class Scanner {
   }
   [[nodiscard]] bool at_comment() const { return at("#") || at("//") || at("/*"); }
 
-  // White space with newlines, and comments.
+  // Skips white space with newlines, and comments.
   Status skip_space() {
     for (;;) {
       skip_blanks();
@@ -78,7 +78,7 @@ class Scanner {
     }
   }
 
-  // `key = value`, or a block: `key "label" {...}`.
+  // Reads `key = value`, or skips a block: `key "label" {...}`.
   Result<std::optional<HclAssignment>> statement() {
     HclAssignment found;
     found.line = line_;
@@ -99,7 +99,7 @@ class Scanner {
     return std::optional<HclAssignment>(std::move(found));
   }
 
-  // A string in quotes, or a word; else the error says what was EXPECTED.
+  // Reads a string in quotes, or a word; otherwise the error says what was EXPECTED.
   Result<std::string> quoted_or(std::string_view expected) {
     return at("\"") ? quoted() : word(expected);
   }
@@ -112,8 +112,8 @@ class Scanner {
     return text;
   }
 
-  // A string in quotes, on one line. Escapes other than of a quote and a backslash stay as they
-  // are.
+  // Reads a string in quotes, on one line. Keeps all escapes except those of a quote and a
+  // backslash.
   Result<std::string> quoted() {
     std::string text;
     for (size_t i = 1; i < rest_.size() && rest_[i] != '\n'; ++i) {
@@ -128,7 +128,7 @@ class Scanner {
     return wrong("a string has no end");
   }
 
-  // The labels and the body of a block.
+  // Skips the labels and the body of a block.
   Status skip_block() {
     while (at("\"") || (!rest_.empty() && is_word_character(rest_.front()))) {
       TRY(quoted_or("a label"));
@@ -138,7 +138,7 @@ class Scanner {
     return skip_nested();
   }
 
-  // From a bracket to the one that closes it.
+  // Skips from a bracket to the one that closes it.
   Status skip_nested() {
     size_t depth = 0;
     const size_t first_line = line_;

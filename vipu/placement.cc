@@ -9,14 +9,14 @@
 namespace vipu {
 namespace {
 
-// The free buddy blocks of a pool. Equal blocks side by side merge, first in each domain; the
+// The free buddy blocks of a pool. Equal neighbouring blocks merge, first in each domain. The
 // largest blocks of equally large domains then merge further, domain by domain.
 struct FreeBlocks {
-  std::vector<uint32_t> sizes;    // by IPU: of the block around it in its domain; 0: it is not free
-  std::vector<uint32_t> domains;  // by domain: over how many its largest block, if free, extends
+  std::vector<uint32_t> sizes;    // by IPU: size of the block around it in its domain; 0: not free
+  std::vector<uint32_t> domains;  // by domain: how many domains its largest block, if free, spans
 };
 
-// How many LEAVES have merged with each one: aligned powers of two that are equal and not 0.
+// Returns how many LEAVES have merged with each: aligned powers of two of equal, nonzero ones.
 std::vector<uint32_t> merge(const std::vector<uint32_t>& leaves) {
   const auto count = static_cast<uint32_t>(leaves.size());
   std::vector<uint32_t> merged(count, 1);
@@ -48,8 +48,8 @@ FreeBlocks free_blocks(const Occupancy& occupancy) {
   return blocks;
 }
 
-// How many IPUs the free blocks have, all together, that SHAPE is cut from at this place; nothing
-// if the place is not free.
+// Returns how many IPUs the free blocks have in all from which SHAPE would be cut here; nothing if
+// the place is not free.
 std::optional<uint32_t> cut_from(const Topology& topology, const FreeBlocks& blocks,
                                  const Shape& shape, const IpuPlace& place) {
   uint32_t total = 0;

@@ -21,7 +21,7 @@ using base::str;
 using std::chrono::milliseconds;
 
 // The client gets less time than there is, so that its own error, which says what it waited for,
-// comes before it is ended: this much less, or a quarter of a short time.
+// comes before it is killed. The margin is this much, or a quarter of a short time.
 constexpr milliseconds kMargin(250);
 
 milliseconds client_time(const Deadline& deadline) {
@@ -109,7 +109,7 @@ class ProcessController final : public Controller {
     return asked;
   }
 
-  // What was granted is what was asked for.
+  // Checks that the grant matches the request.
   static Status check(const Grant& grant, const PartitionRequest& request) {
     size_t devices = 0;
     for (const IpuofConfig& gcd : grant.gcds) devices += gcd.devices.size();
@@ -158,7 +158,7 @@ class ProcessController final : public Controller {
     command.credentials = options_.credentials;
     const Result<base::Output> output = base::run(command, deadline);
     if (!output.ok()) return not_run(output.error(), time);
-    // -1: it was reaped by another party, so only its reply can tell.
+    // -1 means that another process reaped it, so only its reply shows the result.
     const int status = output.value().exit_status;
     if (status != 0 && status != -1) {
       return Error(Code::kInternal, str("ipu-vipu-client failed with ", exit_text(status)));

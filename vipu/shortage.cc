@@ -18,7 +18,7 @@ constexpr size_t kMaxNameLength = 80;
 
 using Names = std::vector<std::string_view>;
 
-// How many IPUs each holder has.
+// Returns how many IPUs each holder has.
 std::map<std::string_view, uint32_t> holdings(const Occupancy& occupancy) {
   std::map<std::string_view, uint32_t> held;
   for (uint32_t number = 0; number < occupancy.topology().ipus(); ++number) {
@@ -36,7 +36,7 @@ uint32_t tainted_ipus(const Occupancy& occupancy) {
   return tainted;
 }
 
-// Who holds IPUs of these blocks, each once; nothing if one of the IPUs is tainted.
+// Returns the holders of IPUs of these blocks, each once; nothing if one of the IPUs is tainted.
 std::optional<Names> holders_in(const Occupancy& occupancy, const std::vector<Block>& blocks) {
   Names names;
   std::set<std::string_view> seen;
@@ -67,7 +67,7 @@ Names cheapest_blockers(const Occupancy& occupancy, const Shape& shape) {
   return best.value_or(Names());
 }
 
-// "a", "a and b", "a, b, c, d and 3 more".
+// Returns "a", "a and b", "a, b, c, d and 3 more".
 std::string list_of(const std::vector<std::string>& names) {
   const size_t named = std::min(names.size(), kMaxNamed);
   std::vector<std::string> items;

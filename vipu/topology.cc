@@ -6,7 +6,7 @@
 namespace vipu {
 namespace {
 
-// In the place of an empty name or reason, which would mean that the IPU is free.
+// Replaces an empty name or reason, which would mean that the IPU is free.
 constexpr const char* kUnnamed = "?";
 
 }  // namespace

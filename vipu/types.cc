@@ -9,7 +9,7 @@
 namespace vipu {
 namespace {
 
-// Each in the order of its enumeration.
+// The names of each enumeration, in its order.
 constexpr std::array kReadyStates = {"UNDEFINED", "PENDING", "ACTIVE", "REMOVED", "ERROR"};
 constexpr std::array kOperationStates = {"UNDEFINED", "IDLE",      "CREATING",
                                          "REMOVING",  "RESETTING", "FAILED"};

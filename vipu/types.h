@@ -146,8 +146,8 @@ struct CardNode {
 // An IPU in a PCIe slot of this host.
 struct Card {
   uint32_t number = 0;     // the N of /dev/ipuN
-  std::string pci;         // -1: unknown
-  int32_t numa_node = -1;  // -1: not told
+  std::string pci;         // "0000:35:00.0"
+  int32_t numa_node = -1;  // -1: unknown
   std::vector<CardNode> nodes;
   bool operator==(const Card&) const = default;
 };

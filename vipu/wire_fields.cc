@@ -109,7 +109,7 @@ bool is_host_address(const std::string& text) {
   }
   in6_addr wide{};
   if (::inet_pton(AF_INET6, text.c_str(), &wide) != 1) return false;
-  // 2000::/3 are the global ones, fc00::/7 the local ones.
+  // 2000::/3 is global, fc00::/7 unique local.
   return (wide.s6_addr[0] & 0xe0) == 0x20 || (wide.s6_addr[0] & 0xfe) == 0xfc;
 }
 

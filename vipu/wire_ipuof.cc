@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPUoF configurations as JSON. What is read here ends in routes and in a file that a root process
-// writes.
+// IPUoF configurations as JSON. What is read here ends up in routes, and in a file that a root
+// process writes.
 #include "vipu/wire_fields.h"
 #include "vipu/wire_values.h"
 
@@ -17,7 +17,7 @@ constexpr size_t kMaxDevices = 1024;  // of one GCD
 constexpr size_t kMaxText = 256;      // bytes of a version or an id
 constexpr size_t kMaxAttributes = 4096;
 constexpr size_t kMaxAttributeName = 1024;    // bytes
-constexpr size_t kMaxAttributeValue = 65536;  // bytes; routing and topology tables may be in there
+constexpr size_t kMaxAttributeValue = 65536;  // bytes; may hold routing and topology tables
 
 Json device_to_json(const IpuofDevice& device) {
   return {{"ip", device.ip},

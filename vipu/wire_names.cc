@@ -4,7 +4,7 @@
 namespace vipu::wire {
 namespace {
 
-// From the first value, which is 0, to LAST.
+// Returns the names from the first value, which is 0, to LAST.
 template <typename Value>
 std::vector<std::string> names_up_to(Value last) {
   std::vector<std::string> names;

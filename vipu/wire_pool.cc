@@ -15,7 +15,7 @@ using base::Result;
 constexpr size_t kMaxIpus = 65536;
 constexpr size_t kMaxDomains = 4096;
 constexpr size_t kMaxName = 256;        // bytes of an agent's name
-constexpr size_t kMaxAttributes = 256;  // of one IPU
+constexpr size_t kMaxAttributes = 256;  // per IPU
 constexpr size_t kMaxText = 1024;       // bytes of an attribute, or of a reason
 
 Result<std::vector<uint32_t>> parse_domains(const Fields& fields) {

@@ -34,7 +34,7 @@ Error malformed(const Error& why) {
   return Error(Code::kInternal, str("ipu-vipu-client gave a malformed reply: ", why.message()));
 }
 
-// What the error member of a reply says; it is an Error either way.
+// Returns the error in a reply's error member, or the error of parsing it.
 Error parse_error(const Json& json) {
   const auto parse = [&]() -> Result<Failure> {
     const Fields fields = TRY(Fields::open(json, "error"));
@@ -55,7 +55,7 @@ template <typename T>
 std::string reply_text(const Result<T>& result) {
   if (result.ok()) return base::to_text(Json{{"ok", to_json(result.value())}});
   const Error& error = result.error();
-  // Cut in good time: what is not UTF-8, or was cut within a character, grows when it is written.
+  // Cut early: invalid UTF-8, or a cut within a character, grows when written.
   return base::to_text(Json{{"error",
                              {{"code", code_names()[static_cast<size_t>(error.code())]},
                               {"message", base::one_line(error.message(), kMaxMessage / 4)}}}});

@@ -100,7 +100,7 @@ Result<PartitionRequest> parse_partition(const Json& json, Call call) {
   return request;
 }
 
-// What only some calls have.
+// Parses the members that only some calls have.
 Status parse_options(const Fields& fields, Request& request) {
   if (request.call == Call::kConfig && fields.has("gcd")) {
     request.gcd = TRY(fields.number("gcd", 0, UINT32_MAX));

@@ -26,7 +26,7 @@ struct Setting {
   const char* value;
 };
 
-// IPv6 itself is the last: until then nothing is heard.
+// IPv6 itself comes last: until then the interface hears nothing.
 constexpr std::array
     kSettings{
         Setting{"accept_ra", "0"},        Setting{"autoconf", "0"},

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kLongestAlternativeName = 127;  // ALTIFNAMSIZ - 1
 
-// The payload of the attribute at the end of PATH, which leads through nests; empty if absent.
+// Returns the payload of the attribute at the end of PATH, a way through nests; empty if absent.
 std::span<const uint8_t> find_nested(const Attributes& attributes, std::span<const int> path) {
   std::span<const uint8_t> data = attributes.bytes(path.front());
   for (const int type : path.subspan(1)) {
@@ -49,7 +49,7 @@ std::string kind_of(const Attributes& attributes) {
   return {kind.begin(), std::find(kind.begin(), kind.end(), uint8_t{0})};
 }
 
-// A dump that the kernel says changed meanwhile is begun anew, so often.
+// The number of attempts at a dump that the kernel reports as changed meanwhile.
 constexpr int kDumps = 5;
 
 Status dump(nl::Socket& socket, const std::function<Message()>& request,
@@ -84,7 +84,8 @@ Result<std::vector<int32_t>> known_namespaces(nl::Socket& socket) {
   return ids;
 }
 
-// The id by which OF knows itself. It has one once a link elsewhere was seen that leads to it.
+// Returns the id by which OF knows itself. It has one after a foreign link that leads to it was
+// seen.
 std::optional<int32_t> own_id(nl::Socket& socket, const Namespace& of) {
   Message message = id_request();
   message.put_s32(NETNSA_FD, of.fd());
@@ -94,14 +95,15 @@ std::optional<int32_t> own_id(nl::Socket& socket, const Namespace& of) {
   return status.ok() ? id : std::nullopt;
 }
 
-// A child's hold on a link, and the id of the namespace that the link is in, seen from the socket's
-// own; unset: in the child's.
+// A child's hold on a link, and the id of the link's namespace as seen from the socket's own;
+// unset: the child's namespace.
 struct Hold {
   std::string by;
   std::optional<uint32_t> parent_netns;
 };
 
-// Holds on a link INDEX by the links of one namespace: NETNS_ID, or the socket's own.
+// Returns the holds of one namespace's links on a link INDEX: those of NETNS_ID, or the socket's
+// own.
 Result<std::vector<Hold>> holds_in(nl::Socket& socket, std::optional<int32_t> netns_id,
                                    uint32_t index) {
   const auto request = [&] {
@@ -182,11 +184,11 @@ Result<std::string> find_taker(nl::Socket& socket, const Namespace& host, uint32
   }
   for (const int32_t id : TRY(known_namespaces(socket))) {
     const Result<std::vector<Hold>> holds = holds_in(socket, id, index);
-    if (!holds.ok()) continue;  // it has just ended, or belongs to somebody else
+    if (!holds.ok()) continue;  // it has just ended, or is another party's
     for (const Hold& hold : holds.value()) {
       if (!hold.parent_netns.has_value()) continue;
       const std::optional<int32_t> own = own_id(socket, host);
-      // All children hold a parent in the same way, so the first one tells.
+      // All children hold a parent in the same way, so the first one decides.
       if (own.has_value() && static_cast<uint32_t>(*own) == *hold.parent_netns) return hold.by;
     }
   }

@@ -58,7 +58,7 @@ MacAddress mac_at(Bytes frame, size_t at) {
   return mac;
 }
 
-// The multicast address at which a host with ADDRESS is asked: ff02::1:ff and its last three bytes.
+// Returns the multicast address for queries to ADDRESS: ff02::1:ff and its last three bytes.
 Address solicited_group(const Address& address) {
   Address group{Family::kIpv6, {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff}};
   std::copy_n(address.bytes.end() - 3, 3, group.bytes.end() - 3);
@@ -71,7 +71,7 @@ MacAddress mac_of_group(const Address& group) {
   return mac;
 }
 
-// RFC 1071, of the pseudo header and the ICMPv6 message at the end of FRAME.
+// Returns the RFC 1071 checksum of the pseudo header and the ICMPv6 message at the end of FRAME.
 uint32_t checksum(Bytes frame) {
   const size_t length = frame.size() - kIcmp;
   uint32_t sum = static_cast<uint32_t>(length) + IPPROTO_ICMPV6;
@@ -115,7 +115,7 @@ std::vector<uint8_t> solicitation(const MacAddress& own, const Address& address)
   return frame;
 }
 
-// Any ARP packet from ADDRESS, or another host's probe for it.
+// Accepts any ARP packet from ADDRESS, or another host's probe for it.
 std::optional<MacAddress> find_arp_claimant(Bytes frame, const Address& address) {
   if (frame.size() < kArpEnd || u16_at(frame, kType) != ETH_P_ARP) return std::nullopt;
   constexpr std::array<uint8_t, 6> kIpv4OverEthernet{0, ARPHRD_ETHER, 8, 0, ETH_ALEN, 4};
@@ -128,9 +128,9 @@ std::optional<MacAddress> find_arp_claimant(Bytes frame, const Address& address)
   return mac_at(frame, kArpSenderMac);
 }
 
-// The MAC that an advertisement names in an option; absent if it names none.
+// Returns the MAC in an option of an advertisement, or nothing.
 std::optional<MacAddress> find_target_mac(Bytes frame) {
-  constexpr size_t kUnit = 8;  // of the length of an option
+  constexpr size_t kUnit = 8;  // unit of an option's length
   for (size_t at = kIcmpOptions; at + kUnit <= frame.size();) {
     if (frame[at] == kTargetMacOption && frame[at + 1] == 1) return mac_at(frame, at + 2);
     if (frame[at + 1] == 0) break;
@@ -139,7 +139,7 @@ std::optional<MacAddress> find_target_mac(Bytes frame) {
   return std::nullopt;
 }
 
-// An advertisement of ADDRESS, or another host's detection of duplicates of it.
+// Accepts an advertisement of ADDRESS, or another host's duplicate address detection for it.
 std::optional<MacAddress> find_ipv6_claimant(Bytes frame, const Address& address) {
   if (frame.size() < kIcmpOptions || u16_at(frame, kType) != ETH_P_IPV6) return std::nullopt;
   if (frame[kIpv6Protocol] != IPPROTO_ICMPV6 || frame[kIpv6HopLimit] != kHopLimit ||

@@ -2,7 +2,7 @@
 // The requests of a Batch.
 #include "netns/internal/nft.h"
 
-// First, so that the kernel's copy of it stands back.
+// First, so that the kernel's own definitions give way.
 #include <netinet/in.h>
 
 #include <arpa/inet.h>
@@ -24,11 +24,11 @@ using nl::Message;
 
 namespace {
 
-// A key with its attributes takes 32 bytes at most, and all keys of one request 64 KiB.
+// A key with its attributes takes at most 32 bytes; the keys of one request must fit 64 KiB.
 constexpr size_t kKeyBytes = 32;
 constexpr size_t kKeysPerRequest = 1500;
 
-// nft(8)'s numbers for what it shows, one for each part of a key, six bits each.
+// nft(8)'s display types, one for each part of a key, six bits each.
 constexpr uint32_t kIpv4Type = 7;
 constexpr uint32_t kIpv6Type = 8;
 constexpr uint32_t kPortType = 13;
@@ -84,7 +84,7 @@ void Batch::make_table(const Table& table, int flags) {
 
 void Batch::add_table(const Table& table, IfExists if_exists) {
   if (if_exists == IfExists::kReplace) {
-    // Made first, which is nothing if it is there: removing what is absent would fail.
+    // Made first, which does nothing if it exists: removing an absent table would fail.
     make_table(table, 0);
     remove_table(table);
   }
@@ -140,7 +140,7 @@ void Batch::add_keys(const Table& table, const Set& set,
 }
 
 Status Batch::commit(const Namespace& in) {
-  // The kernel acknowledges what stands between the two ends of a transaction, not the ends.
+  // The kernel acknowledges the requests between the two ends of a transaction, not the ends.
   messages_.back().request_ack();
   messages_.push_back(control(NFNL_MSG_BATCH_END));
   nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_NETFILTER));

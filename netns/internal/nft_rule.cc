@@ -2,7 +2,7 @@
 // The expressions of a Rule.
 #include "netns/internal/nft.h"
 
-// First, so that the kernel's copy of it stands back.
+// First, so that the kernel's own definitions give way.
 #include <netinet/in.h>
 
 #include <arpa/inet.h>
@@ -26,8 +26,8 @@ using nl::Message;
 
 namespace {
 
-// Where the addresses are in the header of each family, the ports in that of TCP or UDP, and the
-// type in that of ICMP.
+// The offsets of addresses in each family's header, ports in that of TCP or UDP, and the type in
+// that of ICMP.
 struct AddressOffsets {
   uint32_t source;
   uint32_t destination;
@@ -45,13 +45,13 @@ constexpr uint32_t kArpOperationOffset = 6;
 constexpr uint32_t kArpSenderOffset = 14;
 constexpr uint32_t kArpTargetOffset = 24;
 
-// All conditions use the first 16-byte register; the port of an endpoint goes into the word after
-// the address.
+// All conditions use the first 16-byte register; an endpoint's port goes into the word after the
+// address.
 constexpr uint32_t kRegister = NFT_REG_1;
 constexpr uint32_t kWordAfterIpv4 = NFT_REG32_01;
 constexpr uint32_t kWordAfterIpv6 = NFT_REG32_04;
 
-// The bytes of a mask with LENGTH leading ones.
+// Returns the bytes of a mask with LENGTH leading ones.
 std::vector<uint8_t> mask_of(Family family, uint8_t length) {
   std::vector<uint8_t> bits(family == Family::kIpv4 ? 4 : 16);
   for (uint8_t i = 0; i < length; ++i) {
@@ -60,7 +60,7 @@ std::vector<uint8_t> mask_of(Family family, uint8_t length) {
   return bits;
 }
 
-// The register holds it in the machine's own byte order.
+// The register holds the value in the machine's own byte order.
 std::vector<uint8_t> bytes_of(uint32_t value) {
   std::vector<uint8_t> bytes(sizeof value);
   std::memcpy(bytes.data(), &value, sizeof value);

@@ -27,10 +27,10 @@ using base::str;
 
 namespace {
 
-// What the kernel fills at most in one datagram of a dump (NLMSG_GOODSIZE to 32 KiB).
+// The most that the kernel puts into one datagram of a dump (NLMSG_GOODSIZE to 32 KiB).
 constexpr size_t kReceiveBytes = 32768;
-// The kernel answers while it handles sendmsg. This only bounds the cases that it never does, and
-// that another process floods the socket.
+// The kernel answers during sendmsg. The timeout only matters if it never answers, or if another
+// process floods the socket.
 constexpr std::chrono::seconds kTimeout{5};
 
 Error error_of(const nlmsghdr& reply, int err, const std::string& what) {
@@ -65,14 +65,14 @@ class Answers {
  private:
   Status read_one(const nlmsghdr& reply) {
     const uint32_t index = reply.nlmsg_seq - batch_.front().raw()->nlmsg_seq;
-    if (index >= batch_.size()) return {};  // of an earlier batch that failed
+    if (index >= batch_.size()) return {};  // answers an earlier batch that failed
     const std::string& what = batch_[index].what();
     if ((reply.nlmsg_flags & NLM_F_DUMP_INTR) != 0) return nl_error(EINTR, what, "");
     if (reply.nlmsg_type != NLMSG_ERROR && reply.nlmsg_type != NLMSG_DONE) {
       on_reply_(reply);
       return {};
     }
-    // Both carry an errno first: an acknowledgement and the end of a dump have 0.
+    // Both start with an errno, which is 0 for an acknowledgement and for the end of a dump.
     int err = 0;
     if (nlmsg_datalen(&reply) < static_cast<int>(sizeof err)) return nl_error(EBADMSG, what, "");
     std::memcpy(&err, nlmsg_data(&reply), sizeof err);
@@ -114,7 +114,7 @@ void Message::close_nest(nlattr* start) {
 
 Attributes::Attributes(const nlmsghdr& reply, int header_size, int max_type)
     : table_(static_cast<size_t>(max_type) + 1) {
-  // A reply that does not parse has no attributes.
+  // A reply that cannot be parsed has no attributes.
   if (nlmsg_parse(const_cast<nlmsghdr*>(&reply), header_size, table_.data(), max_type, nullptr) <
       0) {
     std::fill(table_.begin(), table_.end(), nullptr);
@@ -150,7 +150,7 @@ Error nl_error(int err, std::string_view what, std::string_view kernel_text) {
 Result<Socket> Socket::open(const Namespace& in, int protocol) {
   Fd fd = TRY(internal::open_socket(in.fd(), AF_NETLINK, SOCK_RAW, protocol));
   const int on = 1;
-  // The kernel's explanation of an error, and not the failed request again.
+  // Requests the kernel's explanation of an error, without a copy of the failed request.
   for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK}) {
     if (setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0) {
       return Error::from_errno(errno, "set up a netlink socket");
@@ -201,7 +201,7 @@ Result<size_t> Socket::receive(std::span<char> buffer) {
   if ((datagram.msg_flags & MSG_TRUNC) != 0) {
     return Error(Code::kInternal, "receive the kernel's answer: it is too long");
   }
-  // Another process may send to this socket, too; only port 0 is the kernel.
+  // Other processes can send to this socket too; only port 0 is the kernel.
   return sender.nl_pid == 0 ? static_cast<size_t>(size) : 0;
 }
 

@@ -26,9 +26,9 @@ using base::str;
 
 namespace {
 
-// A link whose namespace died keeps its MAC until the kernel has taken the namespace apart: 33 to
-// 37 ms measured, and more when many die together. Nothing else holds a MAC for long, as no two
-// leases have the same, so that waiting longer delays no start that could succeed.
+// When a namespace dies, its links keep their MACs until the kernel has dismantled it: measured as
+// 33 to 37 ms, and more when many die together. Nothing else holds a MAC for long, because no two
+// leases share one. So a longer wait delays no start that could succeed.
 constexpr std::chrono::milliseconds kMacInUse{2000};
 constexpr std::chrono::milliseconds kRetry{5};
 
@@ -42,7 +42,7 @@ Result<Link> find_parent(Session& host, const std::string& name) {
   return *parent;
 }
 
-// The kernel has one number for several reasons, and rarely a text.
+// The kernel has one errno for several reasons, and rarely a text.
 Error explain_refusal(const Error& error, const RailPlan& rail, const Link& parent) {
   const int err = error.sys_errno();
   const std::string name = quote(rail.parent);
@@ -57,7 +57,7 @@ Error explain_refusal(const Error& error, const RailPlan& rail, const Link& pare
                      "network.rail (",
                      error.message(), ')'));
   }
-  const bool is_tiny = rail.mtu != 0 && rail.mtu < ETH_MIN_MTU;  // and the kernel says so
+  const bool is_tiny = rail.mtu != 0 && rail.mtu < ETH_MIN_MTU;  // and the kernel's text says so
   if (err != EINVAL || is_tiny) return error;
   if (rail.mtu > parent.mtu) {
     return Error(Code::kInvalid,
@@ -126,7 +126,7 @@ Status apply(const RailPlan& rail, const Link& link, const std::vector<Address>&
   return bring_up(ends.target, link, Interface{rail.interface, rail.address, peers});
 }
 
-// The MTU that RAIL is to have; 0: the one that it has.
+// Returns the MTU that RAIL needs; 0: its present one.
 Result<uint32_t> wanted_mtu(const RailPlan& rail, Session& host) {
   if (rail.mtu != 0 || rail.kind == LinkKind::kFunction) return rail.mtu;
   const std::optional<Link> parent = TRY(host.find_link(rail.parent));
@@ -197,7 +197,7 @@ Result<Link> refresh_rail(const RailPlan& rail, const Link& link, const std::vec
   const uint32_t mtu = TRY(wanted_mtu(rail, ends.host));
   if (mtu != 0 && mtu != link.mtu) {
     const Status status = ends.target.set_mtu(link.index, mtu);
-    // Above the parent's, which somebody lowered: the container keeps what it has.
+    // The parent's MTU has since been lowered below this one: the container keeps its own.
     if (!status.ok() && status.error().sys_errno() != EINVAL) return status.error();
     if (status.ok()) current.mtu = mtu;
   }

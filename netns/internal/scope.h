@@ -24,7 +24,7 @@ class Scope {
 
  private:
   explicit Scope(base::Fd home) : home_(std::move(home)) {}
-  base::Fd home_;  // not valid if there is nowhere to return to
+  base::Fd home_;  // not valid if the thread never left
 };
 
 // Opens a file of the namespace below /proc/sys/net. The file stays that namespace's after the

@@ -20,7 +20,7 @@ using base::quote;
 using base::Result;
 using base::str;
 
-constexpr size_t kMaxAttribute = 4096;  // bytes: sysfs gives a page at most
+constexpr size_t kMaxAttribute = 4096;  // bytes; sysfs returns at most a page
 constexpr const char* kVendor = "0x1d95";
 
 Result<std::vector<std::string>> list(const std::string& directory) {
@@ -58,7 +58,7 @@ std::vector<CardNode> nodes_of(const std::string& dev, uint32_t number) {
   return nodes;
 }
 
-// Nothing if the PCI device is no IPU that the driver has.
+// Returns nothing if the PCI device is not an IPU that the driver has bound.
 Result<std::optional<Card>> read_card(const std::string& device, const std::string& dev) {
   const std::optional<std::string> number = TRY(attribute(device, "file_name"));
   if (!number.has_value()) return std::optional<Card>();

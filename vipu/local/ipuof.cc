@@ -29,7 +29,7 @@ Result<IpuofConfig> read_ipuof_file(const std::string& path) {
   return Error(Code::kUnavailable, text.error().message());
 }
 
-// The number of each device.
+// Returns the number of each device.
 std::vector<uint32_t> numbers_of(const std::vector<IpuofDevice>& devices) {
   std::vector<std::string> machines;
   std::vector<uint32_t> numbers;

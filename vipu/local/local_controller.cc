@@ -132,7 +132,7 @@ class LocalController final : public Controller {
     Found ipus;
   };
 
-  // What CALL gives, if DEADLINE has not passed; errors with the pool and the call.
+  // Returns CALL's result, if DEADLINE has not passed. Errors name the pool and the call.
   template <typename Call>
   auto run(const char* name, const Deadline& deadline, const Call& call) -> decltype(call()) {
     const std::string context = str("pool ", quote(options_.name), ": ", name);

@@ -27,7 +27,7 @@ Groups groups_of(const PcieOptions& options, const std::vector<Card>& cards) {
   return {all};
 }
 
-// The position of each card in the pool, by N. kInvalid if a card has two.
+// Returns the position of each card in the pool, by N. Returns kInvalid if a card has two.
 Result<std::map<uint32_t, uint32_t>> positions_of(const Groups& groups) {
   std::map<uint32_t, uint32_t> positions;
   for (const std::vector<uint32_t>& group : groups) {
@@ -55,7 +55,7 @@ std::string why_gone(const Card* card, uint32_t number) {
   return str("card ", number, " has no character device /dev/ipu", number);
 }
 
-// The card with this N; null if there is none.
+// Returns the card with this N; null if there is none.
 const Card* find_card(const std::vector<Card>& cards, uint32_t number) {
   const auto at = std::find_if(cards.begin(), cards.end(),
                                [&](const Card& card) { return card.number == number; });

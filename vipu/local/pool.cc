@@ -32,7 +32,7 @@ Partition partition_of(const Topology& topology, const Pool& pool, const Record&
   return partition;
 }
 
-// Whether the NUMBERS of each domain are all of it.
+// Returns whether NUMBERS consists of whole domains.
 bool are_whole_domains(const Topology& topology, const std::set<uint32_t>& numbers) {
   std::map<uint32_t, uint32_t> counts;
   for (const uint32_t number : numbers) ++counts[topology.place_of(number).domain];

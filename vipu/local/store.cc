@@ -58,7 +58,7 @@ Result<Record> parse_record(const Json& json) {
   return record;
 }
 
-// What must be true of any content, read or to be written.
+// Checks what must be true of any content, read or to be written.
 Status check(const std::vector<Record>& records) {
   std::set<std::string> ids;
   std::set<std::string> ipus;
@@ -98,7 +98,7 @@ Result<std::vector<Record>> parse(std::string_view text) {
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// An existing directory keeps its mode: it may be somebody else's.
+// An existing directory keeps its mode: it may be another party's.
 Status ensure_directory_of(const std::string& path) {
   const Result<Fd> directory = base::open_at(AT_FDCWD, directory_of(path), O_PATH | O_DIRECTORY);
   if (directory.ok()) return {};
@@ -118,7 +118,7 @@ Result<Fd> lock(const std::string& path, const base::Deadline& deadline) {
   return fd;
 }
 
-// What write_atomic left behind where it was killed. Nobody else writes: the lock is ours.
+// Removes what a killed write_atomic left behind. The caller holds the lock, so nobody else writes.
 void remove_temporaries(const std::string& path) {
   constexpr size_t kRandom = 16;  // characters
   const std::string prefix = str(".", path.substr(path.rfind('/') + 1), ".");

@@ -62,7 +62,7 @@ struct HostState {
   base::Result<std::optional<netns::RdmaMode>> rdma_mode;
   base::Result<uint64_t> memlock;  // bytes that a container may be allowed to lock
   std::vector<RailState> rails;    // in the order of the configuration
-  // Of all devices for containers; unset: systemd does not manage this host's cgroups.
+  // The links of all devices for containers; unset: systemd does not manage this host's cgroups.
   std::optional<std::vector<DeviceLink>> device_links = {};
 };
 

@@ -33,7 +33,7 @@ struct Record {
   std::vector<std::string> errors = {};  // while ready is kError
   Cause cause = Cause::kNone;            // cause of these errors
   Outcome outcome = {};                  // outcome of the operation in progress
-  Time due = kNever;                     // when it ends, or when an auto-reset starts
+  Time due = kNever;                     // when the operation ends, or an auto-reset starts
   uint32_t auto_resets = 0;              // since its creation or a client's reset
   Time last_auto_reset{0};               // 0: never
 };

@@ -24,8 +24,8 @@ using base::str;
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxDirectories = 4096;
 
-// Below /sys/fs/cgroup, where systemd and engines mount hierarchies, and what /proc/PID/cgroup
-// calls them. The first of the list that does is taken: every engine uses it.
+// A directory below /sys/fs/cgroup where systemd and engines mount a hierarchy, and its name in
+// /proc/PID/cgroup. The first match of the list is used: every engine uses it.
 struct Hierarchy {
   std::string_view controllers;
   std::string_view directory;
@@ -37,7 +37,7 @@ constexpr std::array<Hierarchy, 6> kHierarchies = {{{"devices", "/devices"},
                                                     {"", "/unified"},
                                                     {"", ""}}};
 
-// The path of CONTROLLERS in TEXT, lines of "ID:CONTROLLERS:PATH".
+// Returns the path of CONTROLLERS in TEXT, lines of "ID:CONTROLLERS:PATH".
 std::optional<std::string_view> path_of(std::string_view text, std::string_view controllers) {
   for (const std::string_view line : base::split(text, '\n')) {
     const size_t first = line.find(':');
@@ -48,7 +48,7 @@ std::optional<std::string_view> path_of(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-// Not the root, and not outside of what this cgroup namespace shows.
+// Returns whether PATH is neither the root nor outside this cgroup namespace.
 bool is_usable(std::string_view path) {
   return path.size() > 1 && path[0] == '/' && !path.starts_with("/..");
 }
@@ -57,7 +57,7 @@ Status visit_one(const std::string& directory, const std::function<Visit(pid_t)>
                  Visit& last) {
   const Result<std::string> text = base::read_file(str(directory, "/cgroup.procs"), kMaxBytes);
   if (!text.ok()) {
-    // It has gone meanwhile; or it holds threads alone, whose processes a cgroup above has.
+    // It is gone; or it holds only threads, whose processes belong to a cgroup above.
     const int err = text.error().sys_errno();
     if (err == ENOENT || err == ENODEV || err == EOPNOTSUPP) return {};
     return text.error();
@@ -76,7 +76,7 @@ bool has_rdma_cgroup(const std::string& path) {
   const base::Result<std::string> text = base::read_file(path, kMaxBytes);
   if (!text.ok()) return false;
   for (const std::string_view line : base::split(text.value(), '\n')) {
-    // "rdma  HIERARCHY  CGROUPS  ENABLED"
+    // Format: "rdma  HIERARCHY  CGROUPS  ENABLED".
     if (line.starts_with("rdma\t")) return base::trim(line).ends_with("\t1");
   }
   return false;

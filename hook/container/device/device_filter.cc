@@ -24,7 +24,7 @@ using base::str;
 using Program = std::vector<bpf_insn>;
 
 constexpr uint32_t kMaxPrograms = 64;           // BPF_CGROUP_MAX_PROGS
-constexpr uint32_t kMaxInstructions = 1 << 16;  // many times what an engine's filter has
+constexpr uint32_t kMaxInstructions = 1 << 16;  // many times an engine's filter
 constexpr const char* kLicense = "Apache-2.0";
 
 Result<int> bpf(bpf_cmd command, bpf_attr& attr, const char* what) {
@@ -41,13 +41,14 @@ bpf_attr no_attr() {
 
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-// Programs that are attached to one cgroup, and how.
+// The programs that are attached to one cgroup, and the flags of their attachment.
 struct Attached {
   std::vector<uint32_t> ids;
   uint32_t flags = 0;
 };
 
-// Blinded (net.core.bpf_jit_harden = 2), with maps or helpers, or attached by a link.
+// The program is blinded (net.core.bpf_jit_harden = 2), has maps or helpers, or is attached by a
+// link.
 Error cannot_add(std::string_view why) {
   return {Code::kUnsupported, str("the device program of the container's cgroup cannot be added to",
                                   why, "; use the runtime wrapper instead of the hook alone")};
@@ -73,7 +74,7 @@ Result<Fd> open_program(uint32_t id) {
   return Fd(TRY(bpf(BPF_PROG_GET_FD_BY_ID, attr, "open a device program")));
 }
 
-// Device programs use no maps and no kernel addresses: their instructions can be loaded again.
+// Device programs use no maps and no kernel addresses, so their instructions can be loaded again.
 Result<Program> read_program(int program) {
   bpf_prog_info info;
   std::memset(&info, 0, sizeof info);
@@ -102,27 +103,27 @@ bpf_insn instruction(int code, int to, int from, int16_t offset, int32_t immedia
   return one;
 }
 
-// Registers: 1 is the context, struct bpf_cgroup_dev_ctx; 0 what is returned.
+// Registers: 1 is the context, struct bpf_cgroup_dev_ctx; 0 is the return value.
 constexpr int kType = 2;
 constexpr int kAccess = 3;
 constexpr int kMajor = 4;
 constexpr int kMinor = 5;
 
 constexpr int32_t kReadWrite = BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE;
-constexpr size_t kRuleLength = 4;  // instructions of each device
+constexpr size_t kRuleLength = 4;  // instructions per device
 
 void load(Program& program, int to, size_t offset) {
   program.push_back(
       instruction(BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, static_cast<int16_t>(offset), 0));
 }
 
-// Of a rule: over so many instructions where VALUE is not WANTED.
+// Within a rule, skips OVER instructions unless VALUE is WANTED.
 void skip_unless_equal(Program& program, int16_t over, int value, uint32_t wanted) {
   program.push_back(
       instruction(BPF_JMP32 | BPF_JNE | BPF_K, value, 0, over, static_cast<int32_t>(wanted)));
 }
 
-// Allows reading and writing DEVICES; what comes behind it decides the rest.
+// Allows reading and writing DEVICES; the code after it decides everything else.
 Program prelude(const std::vector<oci::DeviceNode>& devices) {
   Program program;
   load(program, kType, offsetof(bpf_cgroup_dev_ctx, access_type));
@@ -132,7 +133,7 @@ Program prelude(const std::vector<oci::DeviceNode>& devices) {
   program.push_back(instruction(BPF_ALU | BPF_AND | BPF_K, kAccess, 0, 0, ~kReadWrite));
   load(program, kMajor, offsetof(bpf_cgroup_dev_ctx, major));
   load(program, kMinor, offsetof(bpf_cgroup_dev_ctx, minor));
-  // Over all rules, where it is no character device or more than reading and writing.
+  // Skips all rules unless it is a character device and the access is only reading and writing.
   const auto rules = static_cast<int16_t>(devices.size() * kRuleLength);
   skip_unless_equal(program, static_cast<int16_t>(rules + 1), kType, BPF_DEVCG_DEV_CHAR);
   skip_unless_equal(program, rules, kAccess, 0);
@@ -156,7 +157,7 @@ Result<Fd> load_program(const Program& program) {
   return Fd(loaded.value());
 }
 
-// Where several may be attached the old one is named; else there is but one.
+// Names the old program if several may be attached; otherwise there is only one.
 Status replace(int cgroup, uint32_t flags, int old_program, int new_program) {
   bpf_attr attr = no_attr();
   attr.target_fd = static_cast<uint32_t>(cgroup);

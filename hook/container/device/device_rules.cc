@@ -20,8 +20,8 @@ constexpr size_t kMaxBytes = 1 << 20;
 
 bool exists(const std::string& path) { return base::open_at(AT_FDCWD, path, O_PATH).ok(); }
 
-// crun puts the processes of a systemd scope into a cgroup below it, and leaves the device program
-// to the scope (from 1.23 on).
+// Returns the systemd scope above CGROUP. crun (from 1.23 on) puts a scope's processes into a
+// cgroup below it, and leaves the device program to the scope.
 std::string scope_of(const std::string& cgroup, const std::string& ours) {
   const std::string parent = cgroup.substr(0, cgroup.rfind('/'));
   const bool is_ours = str(ours, "/").starts_with(str(parent, "/"));
@@ -41,7 +41,7 @@ Result<DeviceCgroups> DeviceCgroups::of(pid_t pid, const std::string& root) {
   }
   const std::string second = cgroup_of(theirs, ours, "");
   if (second.empty()) return cgroups;
-  // Beside hierarchies of the first version the second one is mounted below them.
+  // Next to hierarchies of version 1, version 2 is mounted below them.
   const std::string beside = str(root, "/unified");
   const std::string mount = exists(beside) ? beside : root;
   for (const std::string& path : {scope_of(second, cgroup_of(ours, theirs, "")), second}) {

@@ -15,9 +15,9 @@ using base::Error;
 using base::Result;
 using base::str;
 
-constexpr uint32_t kMaxNumber = (1U << 20) - 1;  // of a device's minor; majors are smaller
+constexpr uint32_t kMaxNumber = (1U << 20) - 1;  // for a minor; majors are smaller
 
-// Names in a directory, sorted; none if it cannot be read.
+// Returns the names in a directory, sorted; none if it cannot be read.
 std::vector<std::string> list(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code err;
@@ -29,18 +29,18 @@ std::vector<std::string> list(const std::string& directory) {
   return names;
 }
 
-// The one line of an attribute; empty if it is absent or, as for an unused GID, unreadable.
+// Returns the one line of an attribute; empty if it is absent or, like an unused GID's, unreadable.
 std::string attribute(const std::string& path) {
   const Result<std::string> text = base::read_file(path, 4096);
   return text.ok() ? std::string(base::trim(text.value())) : "";
 }
 
-// Whose GIDs are looked at. The first one of a port is of the interface that it drives itself. The
-// others may be of any interface on top of that: of a bond, which no PCI device lists, and of the
+// The GIDs to inspect. A port's first GID belongs to the interface that it drives itself. The
+// others may belong to any interface above that: a bond, which no PCI device lists, or those of
 // containers, whose names mean nothing here.
 enum class Entries { kFirst, kAll };
 
-// The port of DEVICE with such a GID of INTERFACE.
+// Returns the port of DEVICE with such a GID of INTERFACE.
 std::optional<uint32_t> port_with_gid_of(const std::string& device, const std::string& interface,
                                          Entries entries) {
   for (const std::string& name : list(str(device, "/ports"))) {
@@ -69,7 +69,7 @@ Result<oci::DeviceNode> read_node(const std::string& attribute_path, const std::
   return oci::DeviceNode{node, major, minor};
 }
 
-// "uverbs0", or empty.
+// Returns "uverbs0", or an empty name.
 std::string uverbs_of(const std::string& sysfs, const std::string& device) {
   const std::string verbs = str(sysfs, "/class/infiniband_verbs");
   for (const std::string& name : list(verbs)) {
@@ -79,8 +79,8 @@ std::string uverbs_of(const std::string& sysfs, const std::string& device) {
   return "";
 }
 
-// "fe80:0000:0000:0000:0202:c9ff:fe12:3456" as sysfs writes it; unset for an unused entry, which it
-// shows as zero or not at all.
+// Parses "fe80:0000:0000:0000:0202:c9ff:fe12:3456" as sysfs writes it. Returns nothing for an
+// unused entry, which sysfs shows as zero or not at all.
 std::optional<std::array<uint8_t, 16>> parse_gid(const std::string& text) {
   const Result<netns::Address> address = netns::parse_address(text);
   if (!address.ok() || address.value().is_ipv4()) return std::nullopt;

@@ -24,7 +24,7 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
   std::error_code err;
   bundle.path_ = std::filesystem::absolute(path, err).lexically_normal().string();
   bundle.config_name_ = config_name;
-  // O_NONBLOCK: what is there may be a FIFO.
+  // O_NONBLOCK, because it may be a FIFO.
   const base::Fd file =
       TRY(base::open_at(bundle.directory_.get(), config_name, O_RDONLY | O_NONBLOCK));
   struct stat status {};

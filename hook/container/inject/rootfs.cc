@@ -54,7 +54,7 @@ Result<Namespaces> compare_namespace(pid_t pid, const char* kind) {
   return theirs.st_ino == ours.st_ino ? Namespaces::kSame : Namespaces::kOther;
 }
 
-// Whether some mount of this process has the file system DEVICE: field 3 of proc(5), mountinfo.
+// Tells whether a mount of this process has the file system DEVICE: field 3 of proc(5), mountinfo.
 enum class Mounted { kYes, kNo };
 Result<Mounted> mounted_here(dev_t device) {
   const std::string text = TRY(base::read_file("/proc/self/mountinfo", kMaxMountInfo));
@@ -66,7 +66,7 @@ Result<Mounted> mounted_here(dev_t device) {
   return Mounted::kNo;
 }
 
-// A tmpfs that the host does not have: what is made there goes with the container.
+// Succeeds for a tmpfs that the host does not have: its content ends with the container.
 Status check_private(int directory, const std::string& path) {
   struct statfs file_system {};
   struct stat status {};
@@ -97,7 +97,7 @@ Error not_usable(const Error& error, const std::string& path) {
   return error;
 }
 
-// NAME in the directory AT, with PATH for errors; made if it is absent.
+// Opens NAME in the directory AT, with PATH for errors. Makes it if it is absent.
 Result<Fd> enter(int at, const std::string& name, const std::string& path) {
   if (::mkdirat(at, name.c_str(), 0755) != 0 && errno != EEXIST) {
     return Error::from_errno(errno, str("make directory ", base::quote(path), " in the container"));
@@ -112,7 +112,7 @@ Result<Fd> enter(int at, const std::string& name, const std::string& path) {
 
 std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The regular file NAME of DIRECTORY, for a mount on it; made if it is absent.
+// Opens the regular file NAME of DIRECTORY to mount on it. Makes it if it is absent.
 Result<Fd> mount_point(int directory, const std::string& name, const std::string& path) {
   const Result<Fd> made = base::open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0444);
   if (!made.ok() && made.error().code() != Code::kExists) return made.error();
@@ -125,7 +125,7 @@ Result<Fd> mount_point(int directory, const std::string& name, const std::string
   return file;
 }
 
-// SOURCE as a mount that is nowhere yet.
+// Returns SOURCE as a detached mount.
 Result<Fd> detached_mount(const std::string& source) {
   constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
   Fd tree(::open_tree(AT_FDCWD, source.c_str(), kFlags));
@@ -140,7 +140,7 @@ Result<Fd> detached_mount(const std::string& source) {
   return tree;
 }
 
-// Only who is in a mount namespace may mount there: a child process, which does nothing else.
+// Mounts from a child process that does nothing else, because a mount needs its mount namespace.
 Status mount_in(int mounts, int tree, int target, const std::string& path) {
   constexpr unsigned kBoth = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
   return base::in_child(
@@ -169,7 +169,7 @@ Result<Rootfs> Rootfs::open(pid_t pid, const std::string& path) {
   Rootfs rootfs;
   const std::string proc = str("/proc/", pid);
   rootfs.mounts_ = TRY(base::open_at(AT_FDCWD, proc + "/ns/mnt", O_RDONLY));
-  // The process still has the host's tree of directories as its root, with its own mounts in it.
+  // The root of the process is still the host's directory tree, with its own mounts in it.
   const Fd host = TRY(base::open_at(AT_FDCWD, proc + "/root", O_PATH | O_DIRECTORY));
   const size_t relative = path.find_first_not_of('/');
   if (!path.starts_with("/") || relative == std::string::npos) {

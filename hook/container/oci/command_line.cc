@@ -8,14 +8,14 @@
 namespace hook::oci {
 namespace {
 
-// Global options with a value in the next word: runc 1.x, crun 1.x, youki 0.x.
+// Global options with a value in the next word, of runc 1.x, crun 1.x, youki 0.x.
 constexpr std::array<std::string_view, 10> kGlobalsWithValue = {
     "log",       "log-format", "root", "criu",   "rootless", "cgroup-manager",
     "log-level", "l",          "r",    "systemd"};
 constexpr std::array<std::string_view, 13> kGlobalSwitches = {
     "debug", "systemd-cgroup", "help",        "h", "version", "v", "V",
     "?",     "usage",          "systemd-log", "s", "d",       "q"};
-// To tell an unknown switch from an unknown option with a value.
+// Known subcommands, to tell an unknown switch from an unknown option with a value.
 constexpr std::array<std::string_view, 23> kSubcommands = {
     "create", "start", "run",   "exec",   "kill",   "delete", "state",      "features",
     "list",   "ps",    "pause", "resume", "update", "events", "checkpoint", "restore",
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 14> kCreateWithValue = {"bundle",
                                                                "empty-ns",
                                                                "lsm-profile",
                                                                "lsm-mount-context"};
-// Of runc 1.x, crun 1.x and youki 0.x.
+// The same of the checkpoint command, of runc 1.x, crun 1.x and youki 0.x.
 constexpr std::array<std::string_view, 8> kSaveWithValue = {
     "image-path",  "work-path",           "parent-path", "status-fd",
     "page-server", "manage-cgroups-mode", "empty-ns",    "network-lock"};
@@ -46,7 +46,7 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
 
 struct Option {
   std::string_view name;
-  std::optional<std::string_view> value;  // only when given with '='
+  std::optional<std::string_view> value;  // only if given with '='
 };
 
 std::optional<Option> as_option(std::string_view word) {
@@ -63,7 +63,7 @@ void take_global(CommandLine& line, std::string_view name, std::string_view valu
   if (name == "root" || name == "r") line.root = value;
 }
 
-// Reads the global options and returns the position of the subcommand.
+// Parses the global options and returns the position of the subcommand.
 size_t parse_globals(CommandLine& line, const std::vector<std::string_view>& args) {
   size_t at = 0;
   for (; at < args.size(); ++at) {
@@ -88,7 +88,7 @@ void take_create(CommandLine& line, std::string_view name, std::string_view valu
   if (name == "config" || name == "f") line.config_name = value;
 }
 
-// crun's short options may have their value in the same word, whatever it holds: -bDIR, -fFILE.
+// Splits crun's short options with their value in the same word, whatever it holds: -bDIR, -fFILE.
 std::optional<Option> as_joined(std::string_view word, const Option& option) {
   const bool may_be = word.size() > 2 && (word.starts_with("-b") || word.starts_with("-f"));
   const bool spelled_out = option.name == "bundle" || option.name == "b" || option.name == "f" ||
@@ -97,7 +97,7 @@ std::optional<Option> as_joined(std::string_view word, const Option& option) {
   return Option{word.substr(1, 1), word.substr(2)};
 }
 
-// Options may stand on either side of the container's id (argp permutes).
+// Options may be on either side of the container's id (argp permutes).
 void parse_create(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
   for (; at < args.size(); ++at) {
     const std::optional<Option> option = as_option(args[at]);

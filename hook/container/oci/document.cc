@@ -28,7 +28,7 @@ struct Key {
 constexpr auto kObject = Json::value_t::object;
 constexpr auto kArray = Json::value_t::array;
 
-// Every key that the product reads or changes. Parents stand before their children.
+// Every key that the product reads or changes. Parents come before their children.
 constexpr std::array<Key, 16> kTouched = {{{"process", kObject},
                                            {"root", kObject},
                                            {"process.env", kArray},
@@ -52,7 +52,7 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The object that holds the last part of PATH, or null if a part before it is absent.
+// Returns the object with the last part of PATH, or null if an earlier part is absent.
 const Json* parent_of(const Json& root, std::string_view path) {
   const Json* at = &root;
   for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {

@@ -12,11 +12,11 @@ namespace {
 using base::Json;
 using base::Result;
 
-// Where an edit notes, as a JSON list, the paths of the devices that it added. Anybody who may set
-// annotations may write it as well: what is taken back by it is only ever less.
+// The annotation in which an edit notes, as a JSON list, the paths of the devices that it added.
+// Whoever may set annotations can write it too, but it only ever removes something.
 constexpr const char* kAddedAnnotation = "graphcore.ai/ipu.added";
 
-// A member of an object, made if it is absent or null.
+// Returns a member of an object, made if it is absent or null.
 Json& object_in(Json& parent, const char* name) {
   Json& member = parent[name];
   if (member.is_null()) member = Json::object();
@@ -59,7 +59,7 @@ void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
                    {"fileMode", 0666},
                    {"uid", 0},
                    {"gid", 0}});
-  // Appended: the order counts, and the rule that denies everything stands first.
+  // Appended, because order counts, and the rule that denies everything comes first.
   const Json rule = allow_rule(device.major, device.minor);
   Json& rules = list_in(object_in(linux_section, "resources"), "devices");
   erase_if(rules, [&](const Json& item) { return item == rule; });
@@ -110,7 +110,7 @@ void forget_capabilities(Json& process, const std::vector<std::string>& names) {
 }
 
 Json to_json(const HookEntry& entry) {
-  // Without an environment of its own a hook inherits the runtime's, or even the image's
+  // Without an environment of its own, a hook inherits the runtime's, or even the image's
   // (CVE-2025-23266).
   return {{"path", entry.path},
           {"args", entry.args},
@@ -118,7 +118,7 @@ Json to_json(const HookEntry& entry) {
           {"timeout", entry.timeout_seconds}};
 }
 
-// Our entries of an earlier edit are those with our program.
+// Removes our entries of an earlier edit, which have our program.
 void forget_hooks(Json& list, const std::vector<HookEntry>& entries) {
   erase_if(list, [&](const Json& item) {
     return std::any_of(entries.begin(), entries.end(),
@@ -166,7 +166,7 @@ void take_back_device(Json& linux_section, const std::string& path) {
   erase_if(nodes, [&](const Json& item) { return has(item, "path", path); });
 }
 
-// The paths in the note of an earlier edit, which is gone then.
+// Takes the note of an earlier edit out of SPEC and returns its paths.
 std::vector<std::string> take_note(Json& spec) {
   std::vector<std::string> paths;
   const auto annotations = spec.find("annotations");
@@ -196,8 +196,8 @@ void forget_mounts(Json& mounts, const std::string& path) {
   });
 }
 
-// What an earlier edit of the same bundle added goes: its devices may be another container's now,
-// and its files are gone.
+// Removes what an earlier edit of the same bundle added: its devices may be another container's
+// now, and its files are gone.
 void take_back(Json& spec, const SpecEdit& edit) {
   for (const std::string& path : take_note(spec)) {
     take_back_device(object_in(spec, "linux"), path);

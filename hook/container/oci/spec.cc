@@ -13,11 +13,10 @@ using base::Json;
 using base::Result;
 using base::str;
 
-// A quarter of the usual 8 MiB stack is what the kernel gives to a program's arguments and
-// environment.
+// The kernel gives a program's arguments and environment a quarter of the usual 8 MiB stack.
 constexpr size_t kMaxEnvironment = 2 << 20;
 
-// The member NAME of OBJECT, or null if it is absent or null.
+// Returns the member NAME of OBJECT, or null if it is absent or null.
 const Json& member(const Json& object, const char* name) {
   static const Json kNull;
   if (!object.is_object()) return kNull;

@@ -22,21 +22,20 @@ constexpr const char* kIpuofDirectory = "/etc/ipuof.conf.d";
 constexpr const char* kIpuofFile = "/etc/ipuof.conf.d/ipuof.conf";
 constexpr const char* kLeaseFile = "/run/ipu/lease.json";
 constexpr int kHookTimeoutSeconds =
-    15;  // the hook's own deadline is 10 s, so that it says the reason
+    15;  // above the hook's own 10 s deadline, so that the hook reports the reason
 
 Json rdma_json(const std::optional<device::RdmaDevice>& device) {
   if (!device) return nullptr;
   Json json = {{"device", device->name},
                {"port", device->port},
-               {"gid_index", nullptr},  // known when the interface is up: see with_gids()
+               {"gid_index", nullptr},  // known once the interface is up: see with_gids()
                {"gid_type", nullptr},
                {"nodes", Json::array()}};
   for (const oci::DeviceNode& node : device->nodes) json["nodes"].push_back(node.path);
   return json;
 }
 
-// RDMA needs as much locked memory as it can get. Less than "unlimited" is worth a look by the
-// user.
+// RDMA needs as much locked memory as possible. The user should notice less than "unlimited".
 Json memlock_json(uint64_t bytes) {
   if (bytes == RLIM_INFINITY) return "unlimited";
   return bytes;
@@ -51,7 +50,7 @@ Json card_json(const vipu::Card& card) {
   return json;
 }
 
-// What the container may know of its lease. Nothing in it is a secret.
+// Returns what the container may know of its lease. It contains no secret.
 std::string lease_json(const PlanInput& input) {
   Json json = {{"version", 1},
                {"lease", input.lease.id},
@@ -82,7 +81,7 @@ oci::HookEntry hook_entry(const PlanInput& input, const char* stage) {
           kHookTimeoutSeconds};
 }
 
-// What the hook has to do, on the host alone.
+// Returns the hook's orders, which stay on the host.
 std::string orders_text(const PlanInput& input) {
   AttachOrders orders = input.orders;
   for (size_t i = 0; i < input.rdma.size(); ++i) {
@@ -93,7 +92,7 @@ std::string orders_text(const PlanInput& input) {
   return to_text(orders);
 }
 
-// Rails may share a device, and all share rdma_cm.
+// Adds devices once: rails may share a device, and all share rdma_cm.
 void add_rdma(const PlanInput& input, oci::SpecEdit& edit) {
   for (const std::optional<device::RdmaDevice>& device : input.rdma) {
     if (!device) continue;
@@ -115,11 +114,11 @@ void add_fabric(const PlanInput& input, Plan& plan) {
   plan.edit.mounts.insert(plan.edit.mounts.begin(),
                           {str(input.lease_dir, "/ipuof.conf"), kIpuofFile});
   plan.edit.environment = {{"IPUOF_CONFIG_PATH", kIpuofFile}};
-  // A directory of the host there, as recipes for gc-docker have it, is of other IPUs, and would
-  // get an empty file under our mount.
+  // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs,
+  // and would get an empty file under our mount.
   plan.edit.forget_mounts = kIpuofDirectory;
-  // With these a tenant would change its own address, leave its macvlan's private mode, or send raw
-  // packets by RDMA.
+  // With these, a tenant could change its own address, leave its macvlan's private mode, or send
+  // raw packets by RDMA.
   plan.edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};
 }
 

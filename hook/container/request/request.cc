@@ -32,12 +32,12 @@ enum class Key {
 
 struct KeyName {
   Key key;
-  std::string_view variable;  // empty: only as an annotation
+  std::string_view variable;  // empty: annotation only
   std::string_view annotation;
 };
 
 constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
-// Ours, from an earlier edit.
+// The product's own annotations, from an earlier edit.
 constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
                                                              "graphcore.ai/ipu.added"};
 
@@ -55,7 +55,7 @@ constexpr std::array<KeyName, 9> kKeys = {{
 
 enum class Source { kVariable, kAnnotation };
 
-// One key as it was given. NAME is how the user wrote it.
+// One key as it was given. NAME is the user's spelling.
 struct Given {
   std::string_view name;
   std::string value;
@@ -125,18 +125,18 @@ Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
   return {};
 }
 
-// Keys that say what the container gets: one of them.
+// The keys that say what the container gets. Exactly one applies.
 constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kDevices};
 
-// Forgets the variable KEY if the selector that it belongs to was overruled.
+// Drops the variable KEY if the selector that it belongs to was overruled.
 void forget_variable(Givens& givens, Key key, Key selector) {
   const auto given = givens.find(key);
   if (given == givens.end() || givens.contains(selector)) return;
   if (given->second.source == Source::kVariable) givens.erase(given);
 }
 
-// Leaves one selector in GIVENS. An annotation wins over a variable here as well: what an image
-// asks for in its own way does not contradict what an orchestrator says.
+// Leaves one selector in GIVENS. An annotation overrides a variable here too: an image's request by
+// other means does not contradict the orchestrator's.
 Status choose_selector(Givens& givens) {
   std::vector<Key> annotated;
   std::vector<Key> all;
@@ -163,7 +163,7 @@ Status choose_selector(Givens& givens) {
                                    " contradict each other: give only one of them"));
 }
 
-// Keys that mean something only beside a certain selector.
+// Checks the keys that are valid only with a certain selector.
 Status check_companions(const Givens& givens) {
   const auto gcd = givens.find(Key::kGcd);
   if (gcd != givens.end() && !givens.contains(Key::kPartition)) {
@@ -178,7 +178,7 @@ Status check_companions(const Givens& givens) {
 
 constexpr uint32_t kMaxCard = 4095;
 
-// "0,2-3" as 0, 2, 3. Each card once.
+// Parses "0,2-3" as 0, 2, 3. Each card may occur once.
 Result<std::vector<uint32_t>> parse_cards(const Given& given) {
   const Error wrong =
       refused(given, "give card numbers such as 0,2-3 (each once), 'all' or 'none'");
@@ -252,8 +252,8 @@ Status read_options(const Givens& givens, Request& request) {
 
 bool is_none(const Given& given) { return given.value == "none"; }
 
-// `none` is how a user says that an image's request is not wanted. A variable cannot decline what
-// an annotation asks for.
+// With `none`, a user declines an image's request. A variable cannot decline an annotation's
+// request.
 bool declines(const Givens& givens) {
   const auto devices = givens.find(Key::kDevices);
   if (devices == givens.end() || !is_none(devices->second)) return false;
