@@ -116,7 +116,7 @@ include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
 
 # Each step of a build prints "[n/N] WHAT FILE". How many there are is asked of make itself, when the first one
 # is done; a make below another one that counts already does not count.
-STEPS = $(eval STEPS := $(shell $(MAKE) --no-print-directory -n STEPS=1 V=0 $(MAKECMDGOALS) 2>/dev/null | grep -c '^printf .* \[%d/%d\]'))$(STEPS)
+STEPS = $(eval STEPS := $(shell $(MAKE) --no-print-directory -n STEPS=1 V=0 PKG_CONFIG=: $(MAKECMDGOALS) 2>/dev/null | grep -c '^printf .* \[%d/%d\]'))$(STEPS)
 step = $(eval DONE += x)$(words $(DONE))
 DONE :=
 ifeq ($(V),1)
@@ -125,10 +125,12 @@ else
 say = @printf '  [%d/%d] %-7s %s\n' $(step) $(STEPS) $(1) '$(2)';
 endif
 
-# The package flags are asked for when a recipe runs, so that `make deps` can install pkg-config first.
-# Headers of others are system headers: our warnings are not for them.
-pkg_cflags = $(if $(strip $(1)),$$($(PKG_CONFIG) --cflags $(1) | sed 's/-I/-isystem /g'))
-pkg_libs = $(if $(strip $(2)),$$($(PKG_CONFIG) $(1) --libs $(2)))
+# The package flags are asked for when a recipe runs, so that `make deps` can install pkg-config first; once for each
+# package, because that takes up to a second. Headers of others are system headers: our warnings are not for them.
+# NAME,OPTIONS,PACKAGE
+ask_pkg = $(if $(filter undefined,$(origin $(1)~$(3))),$(eval $(1)~$(3) := $$(shell $(PKG_CONFIG) $(2) $(3))))$($(1)~$(3))
+pkg_cflags = $(patsubst -I%,-isystem%,$(foreach p,$(1),$(call ask_pkg,cflags,--cflags,$(p))))
+pkg_libs = $(foreach p,$(2),$(call ask_pkg,libs$(1),$(1) --libs,$(p)))
 
 # ---- libraries and programs --------------------------------------------------------------------
 # LIB_x_SRCS, LIB_x_DEPS (our libraries), LIB_x_PKGS (pkg-config), LIB_x_PROTOS (generated first).

@@ -296,7 +296,7 @@ TEST_F(RebuildTest, RefusesALedgerOfANewerVersion) {
 }
 
 TEST_F(RebuildTest, ForgetsNoPartitionOfAControllerThatItsPoolHadBefore) {
-  PartitionRecord old;
+  ledger::PartitionRecord old;
   old.pool = host_.config.pools[0].name;
   old.name = "p0";
   old.source = "10.9.9.9:8090";
@@ -335,7 +335,7 @@ TEST_F(RebuildTest, RefusesWhoHasTheOldOneOpen) {
 
 TEST_F(RebuildTest, ReadsWhatIsLeftOfTheOldOne) {
   const Lease web = run("web", init_);
-  PartitionRecord warm;
+  ledger::PartitionRecord warm;
   warm.pool = "pod16";
   warm.name = "w-0123456789ab";
   warm.kind = ledger::PartitionKind::kWarm;

@@ -97,7 +97,8 @@ TEST_F(EngineTest, ATemplateThatWasNotThereIsGoneAgain) {
 
 TEST_F(EngineTest, ADisabledPluginIsAHindrance) {
   write(file_, "version = 2\ndisabled_plugins = [\"cri\"]\n");
-  EXPECT_NE(find_hindrance(Engine::kContainerd, file_).take().find("remove 'cri'"), std::string::npos);
+  EXPECT_NE(find_hindrance(Engine::kContainerd, file_).take().find("remove 'cri'"),
+            std::string::npos);
   write(file_, "version = 2\n");
   EXPECT_EQ(find_hindrance(Engine::kContainerd, file_).take(), "");
   EXPECT_EQ(find_hindrance(Engine::kDocker, file_).take(), "");
