@@ -21,8 +21,9 @@ CHECK_SECONDS=${CHECK_SECONDS:-}
 source tests/e2e/host.bash
 # shellcheck source=tests/e2e/conformance.bash
 source tests/e2e/conformance.bash
-# These start first, so that none of them is what all wait for at the end; the others in any order.
-FIRST=(fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_runtimes e2e/reconcile e2e/named
+# These start first, so that none of them is what all wait for at the end; the others in any order. The client's tests
+# have deadlines of a second: beside them are those that need little.
+FIRST=(unit/vipu unit/hook-model unit/hook-ledger unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_runtimes e2e/reconcile e2e/named
   e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
 # In order of worth.
 LONG=(storm model sanitizers all-faults)

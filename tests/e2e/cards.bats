@@ -207,7 +207,7 @@ PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem
     wait_until 10 has_leases 0
   done
   run -125 in_host gc-docker --device-id 6 -- --rm busybox true
-  assert_contains "$output" 'give one from 0 to 5'
+  assert_contains "$output" 'give a number from 0 to 5'
 }
 
 @test "gc-docker --host-network: the nodes of the cards, and no lease" {

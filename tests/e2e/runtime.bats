@@ -46,7 +46,7 @@ teardown() {
 @test "explain --bundle shows what a start makes of a bundle, and takes nothing" {
   make_bundle '.process.env += ["IPU_COUNT=4"]'
   run -0 ipuctl explain --bundle "$BUNDLE"
-  assert_contains "$output" 'asks pool "pod64" for 4 IPUs'
+  assert_contains "$output" 'asks for 4 IPUs of pool "pod64"'
   assert_contains "$output" '+      "destination": "/run/ipu/lease.json"'
   assert_contains "$output" '@@'
   assert_equal "$(ipuctl ps -o json)" '[]'

@@ -20,7 +20,8 @@ setup_file() {
 
 setup() {
   export ROOT=$BATS_TEST_TMPDIR/root
-  export DPKG_ROOT=$ROOT APT_CONFIG=$BATS_TEST_TMPDIR/apt.conf LOG=$BATS_TEST_TMPDIR/log PATH=$WORK/bin:$PATH TMPDIR=$BATS_TEST_TMPDIR
+  export DPKG_ROOT=$ROOT APT_CONFIG=$BATS_TEST_TMPDIR/apt.conf LOG=$BATS_TEST_TMPDIR/log
+  export PATH=$WORK/bin:$PATH TMPDIR=$BATS_TEST_TMPDIR
   mkdir -p "$ROOT"/var/lib/dpkg/{info,updates,triggers} "$ROOT"/var/lib/apt/lists/partial \
     "$ROOT"/var/cache/apt/archives/partial "$ROOT"/var/log/apt "$ROOT"/etc/apt/{apt.conf,preferences}.d "$ROOT"/usr/sbin
   touch "$LOG"

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "base/clock.h"
 #include "tests/kernel/netns/wire.h"
 #include "tests/support/outcome.h"
 
@@ -24,6 +27,12 @@ class TrialTest : public Wire {
 TEST_F(TrialTest, InstallsAFilter) { EXPECT_TRUE(test::succeeds(try_filter())); }
 
 TEST_F(TrialTest, MakesAMacvlanAndLeavesTheHostAsItWas) {
+  // The carrier of a new pair comes a moment after the pair.
+  const auto patience = base::Deadline::after(std::chrono::milliseconds(10'000));
+  while (!patience.passed() &&
+         run(here(), "-o link show nic").find("state UP") == std::string::npos) {
+    base::sleep_for(std::chrono::milliseconds(10), patience);
+  }
   const std::string before = run(here(), "-o link show");
   EXPECT_TRUE(test::succeeds(try_macvlan(here(), "nic")));
   EXPECT_TRUE(test::succeeds(try_macvlan(here(), "nic")));

@@ -111,7 +111,7 @@ TEST(GoOnDetached, HoldsNoneOfItsCallersDescriptors) {
 TEST(GoOnDetached, FailsWhenTheWorkFailsBeforeItBegan) {
   EXPECT_TRUE(test::fails(
       go_on_detached([](const std::function<void()>&) { return Work::kFailed; }, soon()),
-      Code::kInternal, "did not begin"));
+      Code::kInternal, "ended without a report"));
   reap();
 }
 

@@ -37,8 +37,8 @@ TEST_F(ClientCreateTest, SubmitDoesNotWait) {
 
 TEST_F(ClientCreateTest, ANameThatIsTakenIsNobodysButItsOwners) {
   server().add(partition("p0", 4));
-  EXPECT_TRUE(
-      test::fails(controller().create(four(), soon()), Code::kExists, "create 'p0': exists"));
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists,
+                          "create 'p0': it already exists"));
   EXPECT_EQ(server().calls("CreatePartition"), 0);
 }
 

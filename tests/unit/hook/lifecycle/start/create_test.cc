@@ -288,14 +288,6 @@ TEST_F(PrepareTest, RefusesARailWithoutRdmaWhereThatIsRequired) {
   expect_untouched();
 }
 
-TEST_F(PrepareTest, RefusesABrokenBundleBeforeItTakesAnything) {
-  inject::Bundle bundle = host_.make_bundle("web", R"({"process":{"env":["IPU_COUNT=4")");
-  EXPECT_TRUE(test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
-                                            oci::parse_spec(bundle.config()).take(), bundle),
-                          Code::kInvalid, "config.json"));
-  expect_untouched();
-}
-
 TEST_F(PrepareTest, SaysThatNoAddressIsLeft) {
   host_.config.network.rails[0].last = host_.config.network.rails[0].first;
   host_.start("a", 4);
