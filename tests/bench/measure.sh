@@ -30,6 +30,8 @@ row() { # TEXT VARIANT BASE
 bundle() { # DIRECTORY [ENVIRONMENT]: a bundle that runs `true` in a network namespace of its own
   mkdir -p "$1/rootfs/bin"
   cp "$(command -v busybox)" "$1/rootfs/bin/busybox"
+  # Its libraries, where it is not linked statically.
+  ldd "$(command -v busybox)" 2>/dev/null | grep -o '/[^ ]*' | xargs -r cp --parents -t "$1/rootfs" || true
   (cd "$1" && runc spec && jq --arg cgroup "$cgroup/bench" --arg env "${2:-}" '
     .process.terminal = false | .process.args = ["/bin/busybox", "true"]
     | .linux.cgroupsPath = $cgroup | .root.readonly = false

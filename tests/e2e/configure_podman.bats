@@ -8,9 +8,8 @@ load support
 FILE=/etc/containers/containers.conf.d/ipu-container-toolkit.conf
 
 setup() {
-  in_host mkdir -p /etc/containers /run/podman-e2e/bin
-  # shellcheck disable=SC2016
-  in_host sh -c 'cp "$(command -v busybox)" /run/podman-e2e/bin/busybox'
+  in_host mkdir -p /etc/containers /run/podman-e2e
+  in_host cp -a /run/busybox/bin /run/busybox/lib /run/busybox/lib64 /run/podman-e2e
   in_host tee /etc/containers/storage.conf >/dev/null <<END
 [storage]
 driver = "vfs"

@@ -59,7 +59,7 @@ cri_up() {
   cni_config | host_run tee /etc/cni/net.d/10-pods.conflist >/dev/null
   ipuctl runtime configure containerd >/dev/null
   containerd_start
-  host_run tar -C /run/busybox -c bin tmp |
+  host_run tar -C /run/busybox -c bin lib lib64 tmp |
     docker import -c 'ENTRYPOINT ["/bin/sleep", "3600"]' - pause >/dev/null
   docker save busybox pause | host_run ctr --namespace k8s.io images import - >/dev/null
   # Its plugin hears of new images a moment later.

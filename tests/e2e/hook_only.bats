@@ -32,7 +32,7 @@ make_root() {
   in_host rm -rf "$ROOT"
   # Without what runc has made there for other bundles.
   in_host mkdir "$ROOT"
-  in_host cp -a /run/busybox/bin /run/busybox/tmp "$ROOT"
+  in_host cp -a /run/busybox/bin /run/busybox/lib /run/busybox/lib64 /run/busybox/tmp "$ROOT"
 }
 
 make_alone() { # FILTER

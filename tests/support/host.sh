@@ -196,16 +196,18 @@ docker_stop() { host_stop docker; }
 
 docker_answers() { host_run timeout 5 docker version >/dev/null 2>&1; }
 
-# An image that holds /bin/busybox and a link to it for each of its commands; not what low-level runtimes
-# have made below it since for bundles with this root.
+# An image of busybox, a link to it for each of its commands and, where it is not linked statically, its
+# libraries; not what low-level runtimes have made below it since for bundles with this root.
 import_busybox() {
   # shellcheck disable=SC2016
   host_run sh -c '
     set -e
-    mkdir -p /run/busybox/bin /run/busybox/tmp
-    cp "$(command -v busybox)" /run/busybox/bin/busybox
+    busybox=$(command -v busybox)
+    mkdir -p /run/busybox/bin /run/busybox/lib /run/busybox/lib64 /run/busybox/tmp
+    cp "$busybox" /run/busybox/bin/busybox
     for command in $(busybox --list | grep -vx busybox); do
       ln -sf busybox "/run/busybox/bin/$command"
     done
-    tar -C /run/busybox -c bin tmp | docker import -c "ENV PATH=/bin" - busybox >/dev/null'
+    ldd "$busybox" 2>/dev/null | grep -o "/[^ ]*" | xargs -r cp --parents -t /run/busybox
+    tar -C /run/busybox -c bin lib lib64 tmp | docker import -c "ENV PATH=/bin" - busybox >/dev/null'
 }
