@@ -178,17 +178,14 @@ $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
 # Every object depends on the flags, which change only when the command line does. The plus signs are for the count
-# of steps: `make -n` would take a file that it does not look at for a new one.
+# of steps: `make -n` would take a file that it does not look at for a new one. The count runs
+# beside the build, so each has a temporary file of its own.
 $(O)/flags: FORCE
-	+@mkdir -p $(@D)
-	+@echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.new
-	+@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	+@mkdir -p $(@D); echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 # One object alone depends on where things are installed: hook/config/paths.cc.
 $(O)/paths: FORCE
-	+@mkdir -p $(@D)
-	+@echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.new
-	+@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	+@mkdir -p $(@D); echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
 # -fpch-preprocess is for compiler caches.
