@@ -175,11 +175,11 @@ void add_rail_forward(Batch& batch, const Rail& rail) {
   batch.add_rule(std::move(to.leaves_by(rail.plan.interface)).drop());
 }
 
-// Allows ARP queries on the fabric only for peers. This is what confines RDMA, whose packets bypass
-// the table above: without the MAC the kernel makes no connection. The routes alone would not:
-// rdma_cm ignores them for a program that names its own address (they then count as on-link, as for
-// SO_BINDTODEVICE). Announcements of the interface's own address pass, as do answers, even to hosts
-// that look for duplicates.
+// Allows ARP requests on the fabric only for peers. This confines RDMA, whose packets bypass the
+// table above: without the MAC of its peer, the kernel makes no connection. The routes alone do not
+// confine it: if a program binds rdma_cm to the interface's address, every destination counts as
+// on-link, as with SO_BINDTODEVICE. The interface may also announce its own address, and answer any
+// host that asks for it, even one that looks for duplicates.
 void add_arp(Batch& batch, const NetworkPlan& plan) {
   batch.add_chain(kArpTable, kOutput, NF_ARP_OUT);
   for (const RailPlan& rail : plan.rails) {

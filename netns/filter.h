@@ -17,13 +17,14 @@ namespace netns {
 // long as TARGET, whichever process ends. They have these effects:
 // - An interface of the plan reaches only its rail's peers (TCP to their ports, RoCE v2, ICMP, and
 //   IPv6 neighbour discovery), with its rail's address as the source. It receives only from these
-//   peers, and forwards nothing.
-// - An interface of the plan asks only its peers for their MAC, which RDMA needs, and announces or
-//   answers for only its rail's own address.
-// - No interface reaches a prohibited prefix. A guarded prefix is reached only if it contacted the
-//   container first.
-// A refused packet is answered with ICMP "administratively prohibited", a TCP packet with a reset.
-// Loopback is not touched. Packet sockets (CAP_NET_RAW) and RDMA's own packets bypass the filter;
+//   peers, apart from IPv6 neighbour discovery, and forwards nothing.
+// - An interface of the plan asks only for the MACs of its peers, which RDMA needs. It announces
+//   only its rail's own address, and answers only for that.
+// - Other interfaces reach no prohibited prefix. They may answer a guarded prefix, but not contact
+//   it first. Their IPv6 neighbour discovery is not filtered.
+// The sender of a refused packet gets ICMP "administratively prohibited", or for TCP a reset. The
+// filter drops without an answer what arrives or is forwarded, ARP, and IPv6 routing headers. It
+// does not touch loopback. Packet sockets (CAP_NET_RAW) and RDMA's own packets bypass it, and
 // CAP_NET_ADMIN in TARGET can remove it. kUnsupported names missing kernel modules.
 base::Status install_filter(const NetworkPlan& plan, const Namespace& target);
 

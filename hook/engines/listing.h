@@ -17,11 +17,16 @@ struct Listing {
   std::string why = {};  // why it is unknown
 };
 
-// Returns whether ENGINE, with DAEMONS that read the file PATH, knows the runtime NAME. Asks
-// dockerd on its own socket, whatever the caller's environment and contexts say, and podman with a
-// separate storage, so that the user's stays untouched. containerd reads its file at start: the
-// answer is yes if it started after PATH was written. CRI-O may have reread its files since it
-// started, which cannot be seen.
+// Returns whether ENGINE, with DAEMONS that read the file PATH, knows the runtime NAME.
+// - docker: asks each dockerd on its own socket, whatever the caller's environment and contexts
+//   say.
+// - podman, which has no daemon: asks it with a separate storage, so that the user's stays
+//   untouched.
+// - containerd: looks in PATH, because containerd reads its file only when it starts. The answer is
+//   unknown if PATH was written after that.
+// - CRI-O: the answer is unknown, because CRI-O does not report what it has read.
+// With several daemons, the answer is yes only if all know the runtime. Without a daemon, it is
+// unknown, except for podman.
 [[nodiscard]] Listing find_listing(Engine engine, const std::vector<Daemon>& daemons,
                                    const std::string& path, const std::string& name,
                                    const base::Deadline& deadline);

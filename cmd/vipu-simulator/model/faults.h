@@ -16,10 +16,10 @@ namespace vipu::simulator {
 
 // The effect on a call. "No answer" lasts until the client gives up or the server ends.
 enum class Action {
-  kDelay,         // carried out, and answered later
+  kDelay,         // carried out and answered, after the fault's delay
   kStatus,        // not carried out; answered with a status
   kHang,          // not carried out; no answer
-  kDropBefore,    // as kHang, to stand for a lost request
+  kDropBefore,    // same as kHang; named after a request that is lost
   kLoseReply,     // carried out; no answer, or the fault's status
   kDisconnect,    // carried out; the call ends as if the connection were closed
   kGarbage,       // carried out; answered with bytes that are no message

@@ -21,9 +21,10 @@ struct RdmaDevice {
   std::vector<oci::DeviceNode> nodes;
 };
 
-// Finds the RDMA device whose port drives INTERFACE (or which a bond INTERFACE drives), below SYSFS
-// ("/sys"), or returns nothing. Node numbers come from sysfs: majors are not fixed. Returns
-// kUnsupported if the device's uverbs or rdma_cm node is missing.
+// Returns the RDMA device of INTERFACE, found below SYSFS ("/sys"); nothing if there is none. Takes
+// the device with a port whose first GID belongs to INTERFACE, else one with any GID that does: for
+// a bond, the device of an interface below it. Node numbers come from sysfs: majors are not fixed.
+// Returns kUnsupported if the device's uverbs or rdma_cm node is missing.
 base::Result<std::optional<RdmaDevice>> find_rdma_device(const std::string& sysfs,
                                                          const std::string& interface);
 
