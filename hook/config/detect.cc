@@ -15,7 +15,7 @@ using base::Error;
 using base::Result;
 using base::str;
 
-// The names in DIR; none if it cannot be read.
+// Returns the names in DIR; none if DIR cannot be read.
 std::vector<std::string> names_in(const std::string& dir) {
   std::vector<std::string> names;
   std::error_code err;

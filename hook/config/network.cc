@@ -42,7 +42,7 @@ Status read_modes(const Section& section, NetworkConfig& network) {
 }
 
 Status read_waits(const Section& section, NetworkConfig& network) {
-  constexpr milliseconds kLongestGidWait{8000};  // the hook has 10 s for all that it does
+  constexpr milliseconds kLongestGidWait{8000};  // the hook has 10 s in all
   constexpr milliseconds kLongestProbe{1000};    // for each rail
   network.gid_wait = TRY(section.find_duration("gid_wait")).value_or(network.gid_wait);
   if (network.gid_wait.count() == 0 || network.gid_wait > kLongestGidWait) {

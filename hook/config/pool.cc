@@ -90,7 +90,6 @@ Status read_controller(const Section& section, const HostFacts& host, PoolConfig
   return {};
 }
 
-// Keys that only some providers have.
 Status refuse_foreign_keys(const Section& section, Provider provider) {
   struct Key {
     std::string_view name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One [[network.rail]].
+// Reads one [[network.rail]].
 #include <algorithm>
 #include <array>
 #include <set>
@@ -17,7 +17,7 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// What the kernel takes as the name of an interface.
+// Accepts the names that the kernel accepts for an interface.
 Result<std::string> parse_interface(const std::string& text) {
   constexpr size_t kMaxLength = 15;  // IFNAMSIZ - 1
   if (text.size() > kMaxLength) {
@@ -50,7 +50,7 @@ Status read_interfaces(const Section& section, RailConfig& rail) {
   return section.wrong("functions", "left out where there is a parent");
 }
 
-// Networks that no fabric is in: loopback, multicast and beyond, link-local.
+// Refuses networks that no fabric can use: loopback, multicast and beyond, link-local of IPv6.
 Result<netns::Prefix> parse_subnet(const std::string& text) {
   const netns::Prefix subnet = TRY(netns::parse_prefix(text));
   for (const char* reserved : {"127.0.0.0/8", "224.0.0.0/3", "::1/128", "fe80::/10", "ff00::/8"}) {
@@ -116,7 +116,8 @@ Result<netns::MacvlanMode> parse_mode(const std::string& text) {
   return Error(Code::kInvalid, str(quote(text), " is neither \"private\" nor \"bridge\""));
 }
 
-// "10.5.0.9", "10.5.0.9:2049", "fd00:5::9", "[fd00:5::9]:2049" as the two parts; no port is empty.
+// The two parts of "10.5.0.9", "10.5.0.9:2049", "fd00:5::9" or "[fd00:5::9]:2049". A missing port
+// is empty.
 struct PeerText {
   std::string_view address;
   std::string_view port;
@@ -135,7 +136,7 @@ PeerText split_peer(std::string_view text) {
 }
 
 Result<netns::Peer> parse_peer(const std::string& text) {
-  // The V-IPU agents and controllers, and the metrics of IPU-Machines.
+  // The ports of V-IPU agents and controllers, and of the metrics of IPU-Machines.
   constexpr std::array<uint16_t, 3> kManagement{8080, 8090, 2112};
   const PeerText parts = split_peer(text);
   netns::Peer peer;
@@ -181,7 +182,7 @@ Status read_link(const Section& section, RailConfig& rail) {
       TRY(section.find_number("max_gids", 1, UINT16_MAX, "a number from 1 to 65535"));
   if (gids) rail.max_gids = static_cast<uint32_t>(*gids);
   if (rail.functions.empty()) return {};
-  for (const std::string_view key : {"mode", "max_gids"}) {  // of an RNIC that is shared
+  for (const std::string_view key : {"mode", "max_gids"}) {  // only a shared RNIC has these
     if (section.has(key)) return section.wrong(key, "left out where there are functions");
   }
   return {};

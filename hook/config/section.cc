@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-// Some malformed texts (such as "[[[") run into an assertion of toml++ 3.3 instead of an error. It
-// must not end the program: it throws, and parse_toml catches it as it does toml++'s own
-// exceptions.
+// Some malformed texts (such as "[[[") fail an assertion of toml++ 3.3 instead of giving an error.
+// The assertion must not end the program. Here it throws, and parse_toml catches the exception like
+// toml++'s own.
 #include <stdexcept>
 namespace {
 [[noreturn]] void fail_assertion() { throw std::logic_error("assertion of toml++"); }
@@ -31,14 +31,14 @@ struct Section::Table {
 
 namespace {
 
-// The line at which a text that runs into the assertion does so first.
+// Returns the first line at which TEXT fails the assertion.
 size_t line_of_assertion(std::string_view text) {
   size_t line = 1;
   for (size_t end = text.find('\n'); end != std::string_view::npos;
        end = text.find('\n', end + 1)) {
     try {
       (void)toml::parse(text.substr(0, end));
-    } catch (const toml::parse_error&) {  // only cut short
+    } catch (const toml::parse_error&) {  // the text is only cut short
     } catch (const std::logic_error&) {
       return line;
     }

@@ -30,20 +30,20 @@ Result<Tables> go_down(Tables at, std::initializer_list<std::string_view> names)
   return at;
 }
 
-// What is read of a configuration.
+// The part of a configuration that this file reads.
 struct Cri {
   std::string plugin;  // "io.containerd.grpc.v1.cri"
-  Tables runtimes;     // its handlers
+  Tables runtimes;     // the handlers of the plugin
   std::vector<std::string> disabled = {};
 };
 
-// The number after "version =" that counts.
+// Returns the version of the configuration in FILE, also if the text names none.
 Result<int64_t> version_of(const config::Section& root, const std::string& file) {
   const std::optional<int64_t> version = TRY(root.find_number("version", 1, 3, "1 to 3"));
   return version.value_or(is_template(file) ? template_version(file) : 1);
 }
 
-// Packages of docker's bring such a file, with the plugin turned off.
+// Refuses a file of version 1. Docker's packages bring such a file, with the CRI plugin disabled.
 Error version_one(const Cri& cri, const std::string& file) {
   const bool is_off =
       std::find(cri.disabled.begin(), cri.disabled.end(), "cri") != cri.disabled.end();
@@ -59,7 +59,7 @@ Result<Cri> read_cri(std::string_view text, const std::string& file) {
   const config::Section root = TRY(config::Section::parse(plain, file));
   const int64_t version = TRY(version_of(root, file));
   Cri cri;
-  // An empty list is none; what is no list containerd itself refuses.
+  // An empty list counts as no list. containerd itself refuses a value that is not a list.
   const auto disabled = root.find_texts("disabled_plugins", "a list of names");
   if (disabled.ok()) cri.disabled = disabled.value();
   if (version == 1) return version_one(cri, file);
@@ -69,7 +69,8 @@ Result<Cri> read_cri(std::string_view text, const std::string& file) {
   return cri;
 }
 
-// The program of the handler NAME; empty if there is none, "?" if it names none.
+// Returns the program of the handler NAME: empty if there is no such handler, "?" if the handler
+// names no program.
 Result<std::string> path_of(const Cri& cri, const std::string& name) {
   const Tables handler = TRY(go_down(cri.runtimes, {name}));
   if (!handler) return std::string();
@@ -79,7 +80,8 @@ Result<std::string> path_of(const Cri& cri, const std::string& name) {
   return path.value_or("?");
 }
 
-// The option that the handler "runc" has for systemd cgroups, as a line; empty if it has none.
+// Returns the line that gives our handler the SystemdCgroup setting of the handler "runc"; empty if
+// that is false or absent.
 Result<std::string> cgroup_line(const Cri& cri, const std::string& file) {
   if (is_template(file)) return std::string("    SystemdCgroup = {{ .SystemdCgroup }}\n");
   const Tables options = TRY(go_down(cri.runtimes, {"runc", "options"}));
@@ -97,7 +99,7 @@ std::string block_of(const Cri& cri, const RuntimeEntry& entry, const std::strin
              "    BinaryName = ", toml_string(entry.path), "\n", cgroup_line, kEnd);
 }
 
-// TEXT without the block, if it has one, and without the line that was put in front of it.
+// Returns TEXT without our block, if it has one, and without the empty line before the block.
 std::string without_block(std::string text) {
   const size_t begin = text.find(kBegin);
   if (begin == std::string::npos) return text;

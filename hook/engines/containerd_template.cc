@@ -19,7 +19,8 @@ bool is_of_microk8s(const std::string& file, std::string_view end) {
   return file.ends_with(end) && file.find("/microk8s/") != std::string::npos;
 }
 
-// The template of k3s or RKE2 that makes a file with TEXT: from containerd 2.0 another one.
+// Returns the template from which k3s or RKE2 makes FILE, whose content is TEXT. A file of version
+// 3, for containerd 2.0 and later, has a template of its own.
 std::string template_of(const std::string& file, const std::string& text) {
   const bool is_third = text.find("version = 3") != std::string::npos;
   const std::string folder = file.substr(0, file.rfind('/'));
@@ -40,7 +41,7 @@ std::string without_actions(std::string_view text) {
     if (line.find("{{") == std::string_view::npos) out += line;
     out += '\n';
   }
-  out.pop_back();  // the last piece has no end of line
+  out.pop_back();  // the last piece ends without a newline
   return out;
 }
 

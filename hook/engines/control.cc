@@ -21,7 +21,7 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// Holds back the signals by which people end a program, so that it cleans up first.
+// Blocks the signals by which people end a program, so that the program cleans up first.
 class SignalsLater {
  public:
   SignalsLater() {
@@ -38,7 +38,7 @@ class SignalsLater {
   sigset_t before_{};
 };
 
-// FILE's directory, or the nearest one above it that is there.
+// Returns FILE's directory or, if that does not exist, the nearest one above it that does.
 std::string directory_of(const std::string& file) {
   std::filesystem::path directory = std::filesystem::path(file).parent_path();
   std::error_code err;
@@ -48,7 +48,7 @@ std::string directory_of(const std::string& file) {
   return directory.string();
 }
 
-// A text beside the file that it may replace, gone with the object.
+// A temporary file beside the file that its text may replace. It is removed with the object.
 class Candidate {
  public:
   static Result<Candidate> make(const std::string& file, const std::string& text) {
@@ -76,7 +76,8 @@ Result<Has> has_validate(const std::string& dockerd, const Deadline& deadline) {
   return help.out.find("--validate") != std::string::npos ? Has::kYes : Has::kNo;
 }
 
-// What PROGRAM says of a file that it takes.
+// Lets PROGRAM check a configuration, and returns its output; kInvalid if it rejects the
+// configuration.
 Result<std::string> check_with(const std::string& program, const std::vector<std::string>& args,
                                const Deadline& deadline) {
   Answer said = TRY(ask(program, args, deadline));
@@ -92,7 +93,9 @@ Status check_docker(const std::string& dockerd, const std::string& path, const D
   return {};
 }
 
-// The files that the text imports count too; a disabled plugin has no part in what containerd says.
+// Lets containerd check the file at PATH together with the files that it imports. Then checks that
+// containerd sees the handler WANTED, unless the CRI plugin is disabled: containerd reports no
+// handlers then.
 Status check_containerd(const std::string& containerd, const std::string& path,
                         const FileEdit& edit, const std::optional<RuntimeEntry>& wanted,
                         const Deadline& deadline) {
@@ -126,7 +129,7 @@ Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
   if (engine == Engine::kContainerd) return Reload::kRestart;
   for (const Daemon& daemon : daemons) {
     const Status told = signal_daemon(daemon, SIGHUP);
-    // One that has ended reads its file when it starts.
+    // A daemon that has ended reads its file when it starts again.
     if (!told.ok() && told.error().code() != Code::kNotFound) return told.error();
   }
   return Reload::kDone;

@@ -30,7 +30,7 @@ bool has_our_root(const std::string& directory) {
          theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-// The texts of a file of /proc that end with a zero byte each.
+// Returns the texts of a file in /proc, each of which ends with a zero byte.
 std::vector<std::string> read_texts(const std::string& path) {
   const Result<std::string> text = base::read_file(path, kMaxTexts);
   std::vector<std::string> texts;
@@ -48,7 +48,8 @@ std::string variable(const std::vector<std::string>& environment, std::string_vi
   return "";
 }
 
-// dockerd itself takes this variable as the sign.
+// Finds the directories of a rootless daemon. dockerd too takes ROOTLESSKIT_STATE_DIR as the sign
+// that it is rootless.
 void find_places(const std::vector<std::string>& environment, Daemon& daemon) {
   if (variable(environment, "ROOTLESSKIT_STATE_DIR").empty()) return;
   daemon.runtime_dir = variable(environment, "XDG_RUNTIME_DIR");
@@ -58,13 +59,14 @@ void find_places(const std::vector<std::string>& environment, Daemon& daemon) {
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Whether the process is this user's, and really that program: anybody may call himself dockerd.
+// Returns whether the process with DIRECTORY in /proc is this user's and runs the program NAME.
+// Its command line is no proof: any process may call itself dockerd.
 bool is_program_of_ours(const std::string& directory, std::string_view name) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;
   std::error_code err;
   const std::string program = std::filesystem::read_symlink(directory + "/exe", err).string();
-  constexpr std::string_view kGone = " (deleted)";  // replaced by an upgrade
+  constexpr std::string_view kGone = " (deleted)";  // if an upgrade replaced the program
   std::string_view path = program;
   if (path.ends_with(kGone)) path.remove_suffix(kGone.size());
   return !err && last_name(path) == name;

@@ -20,7 +20,7 @@ using base::str;
 constexpr const char* kRuntimes = "runtimes";
 constexpr const char* kDefault = "default-runtime";
 
-// An empty file is to dockerd what an absent one is.
+// Parses daemon.json. An empty file counts as an absent one, as for dockerd.
 Result<Json> parse(const FileText& text, const std::string& file) {
   if (!text || base::trim(*text).empty()) return Json(Json::object());
   Json json = TRY(base::parse_json(*text, file));
@@ -32,7 +32,7 @@ Result<Json> parse(const FileText& text, const std::string& file) {
   return json;
 }
 
-// The program of a runtime; empty if it has none of its own, but a containerd shim.
+// Returns the program of RUNTIME; empty if RUNTIME names a containerd shim instead.
 std::string path_of(const Json& runtime) {
   const auto path = runtime.find("path");
   return path != runtime.end() && path->is_string() ? path->get<std::string>() : "";
@@ -46,8 +46,8 @@ std::string text_of(const FileText& text, const Json& original, const Json& edit
   return base::rewrite_json(*text, original, edited);
 }
 
-// What BEFORE has as its default runtime, if dockerd knows it with EDITED: one of its own, or one
-// that is still named there.
+// Returns the default runtime of BEFORE, if dockerd still knows that runtime with EDITED; nullptr
+// otherwise. dockerd knows the runtimes that EDITED names, and its own, which BEFORE need not name.
 const Json* former_default(const Json& before, const Json& edited) {
   const auto former = before.find(kDefault);
   if (former == before.end() || !former->is_string()) return nullptr;
@@ -57,8 +57,8 @@ const Json* former_default(const Json& before, const Json& edited) {
   return is_named != edited.end() && is_named->contains(*former) ? &*former : nullptr;
 }
 
-// The first of HOSTS that is a socket of this host; empty: none is. The socket that systemd made
-// for dockerd is the usual one.
+// Returns the first of HOSTS that is a Unix socket; empty if none is. "fd://" means the socket that
+// systemd made for dockerd, which is USUAL.
 std::string unix_host(const std::vector<std::string>& hosts, const std::string& usual) {
   for (const std::string& host : hosts) {
     if (host.starts_with("unix://")) return host;

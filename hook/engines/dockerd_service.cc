@@ -18,7 +18,7 @@ using base::str;
 
 constexpr size_t kMaxFile = 1 << 20;
 
-// The lines of TEXT, those that end with a backslash as one with the next; no comments.
+// Returns the lines of TEXT without comments. Joins a line that ends with a backslash to the next.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::string line;
@@ -35,7 +35,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The words of LINE; quotes hold one together, and are not part of it.
+// Returns the words of LINE. Quotes hold a word together, and are not part of it.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   std::optional<std::string> word;
@@ -89,7 +89,7 @@ std::string name_in(std::string_view word) {
   return word.starts_with("$") ? std::string(word.substr(1)) : "";
 }
 
-// The texts of those of PATHS that are there.
+// Returns the texts of those files in PATHS that can be read.
 std::vector<std::string> texts_of(const std::vector<std::string>& paths) {
   std::vector<std::string> texts;
   for (const std::string& path : paths) {
@@ -99,11 +99,12 @@ std::vector<std::string> texts_of(const std::vector<std::string>& paths) {
   return texts;
 }
 
-// Where systemd looks for units: what comes first hides a later file of the same name.
+// The folders in which systemd looks for units. A file in one hides the files of the same name in
+// later ones.
 constexpr std::string_view kUnitFolders[] = {"/etc/systemd/system", "/run/systemd/system",
                                              "/usr/lib/systemd/system", "/lib/systemd/system"};
 
-// The unit's own file, and its drop-ins by their names.
+// Returns the unit's own file, then its drop-ins in the order of their names.
 std::vector<std::string> unit_files(const std::string& root) {
   std::map<std::string, std::string> drop_ins;
   std::vector<std::string> files;

@@ -14,8 +14,8 @@ using base::str;
 constexpr std::string_view kMark =
     "# Written by 'ipuctl runtime configure'; 'ipuctl runtime unconfigure' removes it.\n";
 
-// What podman has as runtime_supports_json where no file names any, in all of its versions: a list
-// in a file replaces it.
+// All that any version of podman has in its default runtime_supports_json. A list in a file
+// replaces the default, so that ours must repeat it.
 constexpr std::string_view kPodmanJson[] = {"crun", "crun-vm", "crun-wasm", "kata",  "krun",
                                             "runc", "ocijail", "runj",      "runsc", "youki"};
 

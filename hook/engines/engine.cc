@@ -21,15 +21,15 @@ using base::str;
 
 constexpr size_t kMaxFile = 4 << 20;
 
-// One engine. Its file is PATH, that of a user who is not root HOME_PATH below ~/.config; both are
-// those of the engine's documentation.
+// One engine. Root's file is PATH, any other user's is HOME_PATH below ~/.config. Both paths are
+// from the engine's documentation.
 struct Kind {
   std::string_view name;
   std::string_view daemon;
   std::string_view path;
   std::string_view home_path;
-  std::string_view snap_path;  // empty: there is no snap of it
-  std::string_view empty;      // what a file of ours holds without the entry; empty: a drop-in
+  std::string_view snap_path;  // empty: the engine has no snap
+  std::string_view empty;      // the text of a file of ours without an entry; empty: a drop-in
   Result<FileText> (*add)(const FileText&, const RuntimeEntry&, const std::string&);
   Result<FileText> (*remove)(const FileText&, const FileText&, const std::string&,
                              const std::string&);
@@ -43,7 +43,7 @@ Status check_ours(const FileText& text, const std::string& file) {
                                   " and try again"));
 }
 
-// ENTRY as the default also where it is that already.
+// Returns ENTRY, made the default also if it is the default already.
 RuntimeEntry as_it_is(RuntimeEntry entry, const Registered& there) {
   entry.make_default = entry.make_default || there.is_default;
   return entry;
@@ -118,13 +118,13 @@ const Kind& kind_of(Engine engine) {
 
 bool is_drop_in_kind(const Kind& kind) { return kind.empty.empty(); }
 
-// docker starts a containerd of its own, with a file that it writes itself.
+// Returns whether DAEMON is docker's own containerd, whose file docker writes itself.
 bool is_of_docker(const Daemon& daemon) {
   const auto file = option_value(daemon.args, {"--config"});
   return file && file->ends_with("/containerd/containerd.toml");
 }
 
-// The text from before NAME was added, if TEXT is what adding it made of that.
+// Returns the backup, if adding NAME to the backup gives the present text; nothing otherwise.
 Result<FileText> text_before(const Kind& kind, const FileEdit& edit, const std::string& name) {
   if (!edit.backup_before || !edit.before) return FileText();
   const Registered there = TRY(kind.find(edit.before, name, edit.path));
@@ -136,18 +136,19 @@ Result<FileText> text_before(const Kind& kind, const FileEdit& edit, const std::
   return FileText();
 }
 
-// Whether TEXT is what a file of ours holds without an entry.
+// Returns whether TEXT is that of a file of ours without an entry.
 bool is_nothing(const Kind& kind, const FileText& text, const std::string& file) {
   if (!text || is_drop_in_kind(kind)) return false;
   return *text == kind.empty || (is_template(file) && *text == new_containerd_file(file));
 }
 
-// The file that a daemon that is told none has; empty: the usual one.
+// Returns the file that DAEMON reads if no option names one; empty if it reads the usual file.
 std::string own_file(const Kind& kind, const Daemon& daemon) {
   return daemon.config_home.empty() ? "" : str(daemon.config_home, kind.home_path);
 }
 
-// The file that one of DAEMONS was told, or has as a user's; empty: none.
+// Returns the file that DAEMONS read instead of the usual one: an option names it, or they are a
+// user's. Empty if they read the usual file; kInvalid if they read different ones.
 Result<std::string> told_file(const Kind& kind, const std::vector<Daemon>& daemons,
                               const std::string& root) {
   std::string told;
@@ -226,7 +227,7 @@ Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path, const 
   edit.after = TRY(text_before(kind, edit, name));
   if (edit.after) return edit;
   edit.after = TRY(kind.remove(edit.before, edit.backup_before, name, edit.path));
-  // By another name it is still there, and so is what it was added to.
+  // While the runtime is still there under another name, the backup stays.
   const bool stays = engine == Engine::kDocker && has_docker_runtime(edit.after);
   if (stays) edit.backup_after = edit.backup_before;
   const bool is_ours = !edit.backup_before && edit.before != edit.after;

@@ -27,7 +27,7 @@ constexpr int kMaxLinks = 40;
 
 std::string backup_of(const std::string& file) { return file + ".before-ipu"; }
 
-// Whether nobody but root can put something else in the place of ENTRY of DIRECTORY.
+// Returns whether only root can replace ENTRY in DIRECTORY.
 bool is_roots_alone(const path& directory, const path& entry) {
   struct stat folder {};
   struct stat inside {};
@@ -38,7 +38,7 @@ bool is_roots_alone(const path& directory, const path& entry) {
   return keeps_owners && ::lstat((directory / entry).c_str(), &inside) == 0 && inside.st_uid == 0;
 }
 
-// Where a path leads, and through what.
+// The end of a path after all links, and what stands on the way.
 struct Target {
   path file = "/";
   path foreign = {};  // a directory on the way that others can write; empty: none
@@ -77,7 +77,7 @@ Result<Target> follow(const std::string& file) {
 
 Result<std::string> target_of(const std::string& file) {
   const Target target = TRY(follow(file));
-  // Whoever can write there could put another file in its place while it is changed.
+  // Whoever can write such a directory could replace the file while root changes it.
   if (::geteuid() == 0 && !target.foreign.empty()) {
     return Error(
         Code::kDenied,
@@ -103,7 +103,8 @@ base::FileAttributes attributes_of(const std::string& file) {
   return {status.st_mode & 07777, status.st_uid, status.st_gid};
 }
 
-// A file that is mounted by itself cannot be replaced, only written in place, and not at once.
+// Explains why a file that is itself a mount point cannot be replaced. It could only be written in
+// place, which is not atomic.
 Status explain(Status done, const std::string& file) {
   if (done.ok() || done.error().sys_errno() != EBUSY) return done;
   return Error(Code::kUnsupported,

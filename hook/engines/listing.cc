@@ -50,7 +50,7 @@ Result<Listed> ask_docker(const Daemon& daemon, const std::string& path, const s
   return runtimes.value().contains(name) ? Listed::kYes : Listed::kNo;
 }
 
-// A directory of its own, gone with the object.
+// A temporary directory. It is removed with the object.
 class Scratch {
  public:
   static Result<Scratch> make() {
@@ -71,7 +71,7 @@ class Scratch {
   std::string path_;
 };
 
-// What podman says of itself, with OPTIONS in front.
+// Runs 'podman OPTIONS info' in a storage of its own.
 Result<Answer> podman_info(const std::vector<std::string>& options, const Deadline& deadline) {
   const std::string podman = TRY(find_program("podman"));
   const Scratch scratch = TRY(Scratch::make());
@@ -83,7 +83,8 @@ Result<Answer> podman_info(const std::vector<std::string>& options, const Deadli
   return ask(podman, args, deadline);
 }
 
-// podman refuses a runtime that it does not know, and asks one that it knows for its version.
+// podman refuses a runtime that it does not know. It runs a runtime that it knows, to ask for the
+// version.
 Result<Listed> ask_podman(const std::string& name, const Deadline& deadline) {
   const Answer said = TRY(podman_info({"--runtime", name}, deadline));
   if (said.exit_status == 0 && base::trim(said.out) == name) return Listed::kYes;
@@ -95,7 +96,8 @@ constexpr int64_t kBillion = 1'000'000'000;
 
 int64_t nanoseconds(const timespec& time) { return time.tv_sec * kBillion + time.tv_nsec; }
 
-// When DAEMON started, as the clock of files has it: the end of the tick that is known.
+// Returns when DAEMON started, in nanoseconds, comparable with the times of files. The kernel
+// reports the start in ticks; this is the end of that tick.
 int64_t started_at(const Daemon& daemon) {
   timespec now{};
   timespec up{};

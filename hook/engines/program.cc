@@ -21,7 +21,7 @@ using base::Result;
 using base::str;
 
 constexpr size_t kMaxOutput = 1 << 20;
-constexpr size_t kMaxError = 2000;  // what of its errors is shown
+constexpr size_t kMaxError = 2000;  // how much of a program's errors is shown
 
 std::vector<std::string> environment() {
   std::vector<std::string> env = {
