@@ -24,7 +24,7 @@ using base::Result;
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxEnvFile = size_t{1} << 20;
-constexpr size_t kMaxFiles = 1000;  // of one directory
+constexpr size_t kMaxFiles = 1000;  // in one directory
 
 front::Variables environment() {
   front::Variables variables;
@@ -40,7 +40,7 @@ front::Variables environment() {
 std::vector<std::string> env_files(const front::DockerArguments& docker) {
   std::vector<std::string> texts;
   for (const front::DockerOption& option : docker.options) {
-    // A pipe can be read once, which is docker's.
+    // A pipe can be read only once, and docker must read it.
     std::error_code err;
     if (option.name != "env-file" || !fs::is_regular_file(option.value, err)) continue;
     Result<std::string> text = base::read_file(option.value, kMaxEnvFile);
@@ -49,7 +49,7 @@ std::vector<std::string> env_files(const front::DockerArguments& docker) {
   return texts;
 }
 
-// PATH without links; as it is, if it is not there.
+// Returns PATH with all links resolved; unchanged if it does not exist.
 std::string real_path(const std::string& path) {
   std::error_code err;
   const fs::path real = fs::canonical(path, err);
@@ -102,7 +102,7 @@ void look_at_places(const front::DockerArguments& docker, front::Caller& caller)
   }
 }
 
-// A configuration that is broken or private is the runtime's to complain of.
+// Ignores a configuration that is broken or unreadable: the runtime will report it.
 void look_at_config(front::Caller& caller) {
   Result<hook::config::Config> config = hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc-docker, gc-podman: Graphcore's command line for containers with IPUs, which get a lease. By
-// its name the program is for the one engine or the other.
+// gc-docker, gc-podman: Graphcore's command line for containers with IPUs, which get a lease. The
+// name of the program selects the engine.
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,16 +23,16 @@ using base::str;
 constexpr int kOwnError = 125;  // docker's status for errors of its own, not of the container's
 constexpr size_t kLongest = 2000;
 
-// What differs between the two.
+// The differences between gc-docker and gc-podman.
 struct FrontEnd {
   std::string name;     // "gc-docker"
-  std::string engine;   // found by PATH
+  std::string engine;   // searched in PATH
   std::string runtime;  // as the engine knows the product
 };
 
 FrontEnd front_end_of(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);
-  // podman takes a path, and needs no configuration then.
+  // podman also takes a path as the runtime, and then needs no configuration.
   if (name == "gc-podman") return {"gc-podman", "podman", hook::config::runtime_program()};
   return {"gc-docker", "docker", "ipu"};
 }
@@ -74,9 +74,9 @@ std::string help(const FrontEnd& self) {
              self.name, " --count 4 -- --rm busybox cat /run/ipu/lease.json\n");
 }
 
-// Becomes the engine, whose exit status is then this program's. It is found as the caller's shell
-// finds it, by PATH: this program has no rights that the caller lacks, and a docker that the
-// caller put before another one is the one that is meant.
+// Becomes the engine, so that its exit status is this program's. Searches PATH, as the caller's
+// shell does: this program has no rights that the caller lacks, and a docker that comes first there
+// is the one that the caller means.
 Error become(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;

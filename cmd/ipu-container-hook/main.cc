@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipu-container-hook: called by the low-level runtime, with the container's state on standard
-// input.
+// ipu-container-hook. The low-level runtime calls it with the container's state on standard input.
+// For a container that the wrapper prepared:
 //   ipu-container-hook createRuntime|prestart|poststop --lease ID
-// by engines' hooks.d, where there is no wrapper:
+// For a container without the wrapper, by the engine's hooks.d:
 //   ipu-container-hook createRuntime|prestart|poststop
-// and by the product itself:
+// The product itself calls:
 //   ipu-container-hook probe --lease ID
 //   ipu-container-hook reconcile
 #include <syslog.h>
@@ -38,19 +38,18 @@ using base::Error;
 using base::Result;
 using base::Status;
 
-// Shorter than the timeout in config.json, so that the reason comes from here and not from a
-// SIGKILL.
+// Shorter than the timeout in config.json, so that the hook can report the reason before it is
+// killed.
 constexpr std::chrono::milliseconds kTime{10'000};
 
-constexpr std::chrono::milliseconds kReleaseTime{30'000};  // when nobody waits
+constexpr std::chrono::milliseconds kReleaseTime{30'000};  // of a release for which nobody waits
 constexpr std::chrono::minutes kReconcileTime{5};
 
 constexpr size_t kLongestLine = 1000;
 
-// What the command line says.
 struct Call {
   std::string stage;     // "createRuntime", ...
-  std::string lease_id;  // empty: the wrapper was not there
+  std::string lease_id;  // empty: there was no wrapper
 };
 
 Result<Call> parse_call(const std::vector<std::string_view>& args) {
@@ -70,7 +69,8 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
 
 using State = Result<hook::oci::ContainerState>;
 
-// Read to its end whatever comes of it: the runtime must not be left writing into a closed pipe.
+// Reads standard input to its end, even if the state is not needed: otherwise the runtime would
+// write into a closed pipe.
 State read_state() {
   return hook::oci::parse_state(TRY(base::read_all(STDIN_FILENO, hook::oci::kMaxStateBytes,
                                                    "container state on standard input")));
@@ -86,9 +86,9 @@ Status release(const Call& call, const State& state, const base::Deadline& deadl
   return hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken);
 }
 
-// The engine waits until the ledger says that the lease is being released. The release itself takes
-// the kernel 20 ms and the controller as long as it likes; another process does it. If that cannot
-// be had, this one does.
+// Lets the engine wait only until the ledger has the lease as being released. A detached process
+// does the rest, which takes the kernel 20 ms and the controller any time. If no such process can
+// be started, this one does it.
 Status poststop(const Call& call, const State& state, const base::Deadline& deadline) {
   const auto work = [&](const std::function<void()>& started) {
     const Status done = release(call, state, base::Deadline::after(kReleaseTime), started);
@@ -98,7 +98,7 @@ Status poststop(const Call& call, const State& state, const base::Deadline& dead
   return release(call, state, deadline, [] {});
 }
 
-// crun shows nothing of what a hook says.
+// Reports to syslog, because crun does not show the output of a hook.
 void log_to_system(const std::string& container, const Error& error) {
   ::openlog("ipu-container-hook", LOG_PID, LOG_DAEMON);
   const std::string line = base::one_line(error.message(), kLongestLine);
@@ -114,7 +114,7 @@ Status start_alone(const hook::oci::ContainerState& state) {
   return hook::lifecycle::start::start_by_hook(env, config, state);
 }
 
-// Where there is no wrapper. A container without IPUs costs no look at any file.
+// Starts a container without the wrapper. Reads no file for a container without IPUs.
 Status create_alone(const State& state) {
   if (!state.ok()) return state.error();
   if (!hook::lifecycle::start::asks_hook(state.value())) return {};
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   if (done.ok()) return 0;
   (void)std::fprintf(stderr, "ipu: %s\n",
                      base::one_line(done.error().message(), kLongestLine).c_str());
-  // What poststop could not do is in the ledger, for reconcile. A failure here would only keep the
-  // engine from deleting the container, and keep other hooks from running.
+  // The ledger has what poststop could not do, and reconcile does it. A failure here would only
+  // keep the engine from deleting the container, and other hooks from running.
   return !args.empty() && args[0] == "poststop" ? 0 : 1;
 }

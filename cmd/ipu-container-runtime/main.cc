@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipu-container-runtime: in front of runc or crun. A container that asks for IPUs gets a lease and
-// an edited bundle; a checkpoint of one that has RDMA is refused; everything else is one execve.
+// ipu-container-runtime stands before runc or crun. A container that asks for IPUs gets a lease and
+// an edited bundle. It refuses a checkpoint of a container with RDMA. All else is one execve.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -29,8 +29,8 @@ using base::Result;
 using base::Status;
 using hook::config::Config;
 
-// The bundle, if it is one that may be ours: it names one of the product's keys. The low-level
-// runtime has its own words for one that is not there or cannot be read.
+// Returns the bundle if it names one of the product's keys. Returns nothing for a bundle that is
+// absent or cannot be read: the low-level runtime reports that in its own words.
 Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::CommandLine& line) {
   Result<hook::inject::Bundle> bundle = hook::inject::Bundle::open(line.bundle, line.config_name);
   if (bundle.ok()) {
@@ -62,8 +62,8 @@ Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
       hook::lifecycle::state_dir_of(runtime, line.root, line.container));
 }
 
-// The low-level runtime, by the configuration; by memory while that is broken, because a container
-// without IPUs starts also then.
+// Returns the low-level runtime that the configuration chooses. While the configuration is broken,
+// returns the remembered one, because a container without IPUs starts nevertheless.
 Result<std::string> configured_runtime(const Result<Config>& config) {
   if (!config.ok())
     return hook::lifecycle::choose_runtime(
@@ -73,7 +73,7 @@ Result<std::string> configured_runtime(const Result<Config>& config) {
   return runtime;
 }
 
-// Everything that comes before the low-level runtime is called; its path.
+// Does everything that comes before the low-level runtime, and returns the runtime's path.
 Result<std::string> before_create(const hook::oci::CommandLine& line) {
   const Result<Config> config = hook::config::load_config(hook::config::config_file());
   std::string runtime = TRY(configured_runtime(config));
@@ -94,8 +94,8 @@ Result<std::string> find_runtime(const hook::oci::CommandLine& line) {
   return runtime;
 }
 
-// A standard stream that is closed stays so for the low-level runtime; what is opened here must not
-// take its place.
+// Opens /dev/null on closed standard streams, so that no other file takes their numbers. They are
+// closed again for the low-level runtime.
 void fill_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     runtime::report(line, runtime.error());
     return 1;
   }
-  // The path of the runtime itself, as if it had been called: it may look itself up by this name.
+  // argv[0] is the path of the runtime, as if it had been called: it may find itself by this name.
   std::string name = runtime.value();
   char* no_args[] = {name.data(), nullptr};
   char** new_argv = argc > 0 ? argv : no_args;

@@ -21,11 +21,12 @@ std::string log_line(const hook::oci::CommandLine& line, const std::string& mess
   if (line.log_json) {
     return base::to_text({{"level", "error"}, {"msg", message}, {"time", time}}) + "\n";
   }
-  // Go quotes a logrus text message by rules that agree with JSON's for printable text.
+  // For printable text, Go's quoting of a logrus message agrees with JSON's.
   return base::str("time=\"", time, "\" level=error msg=", base::to_text(message), "\n");
 }
 
-// Standard error has the message anyway; the other two are crun's, and no files.
+// Returns whether LOG is a file. Standard error has the message anyway; "syslog:" and "journald:"
+// are crun's names of other destinations.
 bool is_file(std::string_view log) {
   return !log.empty() && log != "/dev/stderr" && !log.starts_with("syslog:") &&
          !log.starts_with("journald:");

@@ -16,10 +16,10 @@ using base::str;
 using grpc::StatusCode;
 using std::chrono::milliseconds;
 
-// An attempt that is cut off earlier finds no controller but an idle one.
+// The shortest time of an attempt: in less, only an idle controller would answer.
 constexpr milliseconds kShortestAttempt(500);
-// Between two attempts to connect, in ms: gRPC's own second is longer than callers wait for a
-// controller that is down.
+// The pauses between attempts to connect, in ms. gRPC's default of a second is longer than callers
+// wait for a controller that is down.
 constexpr int kFirstReconnect = 50;
 constexpr int kLongestReconnect = 500;
 
@@ -35,19 +35,20 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const vipu::Access& acc
 std::shared_ptr<grpc::Channel> open_channel(const vipu::Access& access) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(vipu::wire::kMaxReply));
-  // Only the controller that was named: no proxy, no service configuration from DNS.
+  // Connects only to the named controller: no proxy, no service configuration from DNS.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // What is tried again, and how often, is said in retry.h.
+  // retry.h decides what is tried again, and how often.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnect);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnect);
-  // A lost controller is looked up again before it is connected to again, by default after 30 s.
+  // gRPC looks up the name of a lost controller before it connects again, by default only after
+  // 30 s.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kFirstReconnect);
   if (access.tls && !access.tls->server_name.empty()) {
     arguments.SetSslTargetNameOverride(access.tls->server_name);
   }
-  // "dns:///" so that nothing in the name is taken for another scheme, such as unix:.
+  // With "dns:///", gRPC takes no part of the name for another scheme, such as unix:.
   return grpc::CreateCustomChannel("dns:///" + access.address, credentials_of(access), arguments);
 }
 
@@ -75,8 +76,8 @@ void Connection::prepare(grpc::ClientContext& context, const Deadline& deadline)
   for (const auto& [name, value] : metadata_) context.AddMetadata(name, value);
 }
 
-// gRPC gives a message that it cannot parse the status of a call that the server does not have, and
-// one that is too long the status of a server without capacity.
+// Corrects two of gRPC's statuses. gRPC reports an answer that it cannot parse like a call that the
+// server does not have, and an answer that is too long like a server without capacity.
 grpc::Status Connection::status_of(const grpc::Status& status) {
   const std::string& text = status.error_message();
   const bool garbage = status.error_code() == StatusCode::UNIMPLEMENTED &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a partition, also where answers are lost: the name says whether it is there, and a name is
-// made only once.
+// Creates a partition, even if answers are lost. The name shows whether the partition exists,
+// because the controller creates a name only once.
 #include <algorithm>
 #include <optional>
 
@@ -28,8 +28,8 @@ Result<std::optional<Partition>> find_partition(Connection& connection, const st
   return std::optional<Partition>(*at);
 }
 
-// The controller is reached by a call that makes nothing, because kUnavailable promises that
-// nothing was made. That nobody has the name now is why a partition of that name is ours later.
+// Reaches the controller by a call that creates nothing, because kUnavailable promises that nothing
+// was created. As nobody has the name now, a later partition of that name is ours.
 Status check_name_is_free(Connection& connection, const std::string& id) {
   const Result<vipu::PartitionStatus> there = status(connection, id);
   if (!there.ok() && there.error().code() == Code::kNotFound) return {};
@@ -39,7 +39,7 @@ Status check_name_is_free(Connection& connection, const std::string& id) {
                str("it already exists, and is ", vipu::name_of(there.value().ready)));
 }
 
-// Whether PARTITION is what REQUEST asks for; what was left to the controller may be anything.
+// Returns whether PARTITION is what REQUEST asks for. What REQUEST leaves open may have any value.
 bool fits(const Partition& partition, const PartitionRequest& request) {
   return partition.ipus.size() == request.size &&
          partition.reconfigurable == request.reconfigurable &&
@@ -47,7 +47,7 @@ bool fits(const Partition& partition, const PartitionRequest& request) {
          (request.allocation.empty() || partition.allocation == request.allocation);
 }
 
-// What became of a request whose answer was lost.
+// Looks for the partition of a request whose answer was lost.
 Result<std::optional<Partition>> look_up(Connection& connection, const PartitionRequest& request) {
   const std::optional<Partition> found =
       TRY_CTX("look for it after its answer was lost", find_partition(connection, request.id));
@@ -56,7 +56,7 @@ Result<std::optional<Partition>> look_up(Connection& connection, const Partition
                                   found->gcds, " GCDs, and was created by others"));
 }
 
-// A partition that nobody asked for is not left behind.
+// Removes a partition that nobody asked for, and returns the error to report.
 Error give_back(Connection& connection, const std::string& id) {
   const Result<base::Removed> removed = remove(connection, id, vipu::Force::kYes);
   return {Code::kInternal, str("the controller created ", base::quote(id), " instead",
@@ -64,8 +64,8 @@ Error give_back(Connection& connection, const std::string& id) {
                                removed.ok() ? "" : removed.error().message())};
 }
 
-// An error after the request may have been carried out: no code may say that nothing was made,
-// unless the name turned out to be somebody else's.
+// Returns the error to report if the request may have been carried out. Its code must not promise
+// that nothing was created, unless somebody else turned out to have the name.
 Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
   if (!vipu::made_nothing(error) || error.code() == Code::kExists) return error;
   return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
@@ -73,7 +73,7 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
 
 Status request_partition(Connection& connection, const PartitionRequest& request) {
   const virmgrpc::CreatePartitionRequest message = to_message(request);
-  bool in_doubt = false;  // an earlier attempt may have been carried out, or may be yet
+  bool in_doubt = false;  // an earlier attempt may have succeeded, or may yet succeed
   for (Retry retry(connection.deadline());;) {
     virmgrpc::CreatePartitionReply reply;
     const grpc::Status status =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipu-vipu-client: one request on standard input, one reply on standard output. The only program of
-// the container path that links gRPC; it is run without privileges, confines itself, and knows
-// nothing of containers.
+// ipu-vipu-client reads one request from standard input and writes one reply to standard output. It
+// is the only program on the path of a container that links gRPC. It runs without privileges,
+// confines itself, and knows nothing of containers.
 #include <grpc/support/log.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ std::string answer(const Request& request) {
   return reply_text(version(connection));
 }
 
-// Confined before the first byte is read; what cannot be confined reads nothing.
+// Confines the program before it reads the first byte. If that fails, it reads nothing.
 Result<Request> read_request() {
   TRY(base::confine());
   const std::string text =
@@ -66,7 +66,7 @@ Result<Request> read_request() {
 }
 
 int run() {
-  gpr_set_log_function([](gpr_log_func_args*) {});  // what matters is in the reply
+  gpr_set_log_function([](gpr_log_func_args*) {});  // the reply reports what matters
   const Result<Request> request = read_request();
   const std::string reply =
       request.ok() ? answer(request.value()) : reply_text(Result<std::string>(request.error()));

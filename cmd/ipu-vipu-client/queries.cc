@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that change nothing.
+// The calls that do not change anything.
 #include <algorithm>
 
 #include "base/text.h"
@@ -15,8 +15,8 @@ using base::Error;
 using base::Result;
 using base::str;
 
-// A configuration that is not there: of a partition that is not ACTIVE yet, or of a GCD that it
-// does not have.
+// Returns kNotFound if a configuration does not exist: the partition is not ACTIVE yet, or it has
+// no such GCD. Returns other errors unchanged.
 Error absent(const Error& error, std::optional<uint32_t> gcd) {
   const bool no_such_gcd = gcd.has_value() && error.code() == Code::kInvalid;
   if (error.code() != Code::kBusy && !no_such_gcd) return error;
@@ -77,7 +77,7 @@ Result<std::vector<vipu::IpuAttributes>> attributes(Connection& connection,
 Result<vipu::Survey> survey(Connection& connection) {
   const std::vector<vipu::IpuAttributes> ipus = TRY(attributes(connection, {}));
   vipu::Survey survey;
-  // The controller tells how many IPUs there are, and not how they are linked: as in every POD.
+  // The controller reports the number of IPUs, but not their links. Domains are as in every POD.
   for (size_t left = ipus.size(); left > 0;) {
     const size_t domain = std::min<size_t>(left, vipu::kIpusPerDomain);
     survey.domains.push_back(static_cast<uint32_t>(domain));

@@ -17,7 +17,7 @@ using base::str;
 using grpc::StatusCode;
 using vipu::Force;
 
-// Whether another try, by force, may do what the ones before did not.
+// Returns whether an attempt by force may succeed after this failure.
 bool may_be_forced(const grpc::Status& status) {
   return status.error_code() != StatusCode::UNAVAILABLE &&
          status.error_code() != StatusCode::DEADLINE_EXCEEDED &&
@@ -35,8 +35,8 @@ Result<Listed> look_up(Connection& connection, const std::string& id) {
   return there ? Listed::kYes : Listed::kNo;
 }
 
-// Whether an attempt whose answer was lost did it nevertheless. A controller that was never there
-// did nothing.
+// Returns whether an attempt whose answer was lost removed the partition nevertheless. A controller
+// that was never reached removed nothing.
 bool was_carried_out(Connection& connection, const std::string& id, const grpc::Status& status) {
   if (fate_of(status) != Fate::kUnknown) return false;
   if (status.error_code() == StatusCode::UNAVAILABLE && connection.reached() == Reached::kNo) {
@@ -49,7 +49,7 @@ bool was_carried_out(Connection& connection, const std::string& id, const grpc::
 Result<Removed> request_removal(Connection& connection, const std::string& id, Force force) {
   virmgrpc::RemovePartitionRequest message;
   message.set_partition_id(id);
-  bool in_doubt = false;  // an earlier attempt may have been carried out
+  bool in_doubt = false;  // an earlier attempt may have succeeded
   for (Retry retry(connection.deadline());;) {
     virmgrpc::RemovePartitionReply reply;
     const grpc::Status status =

@@ -12,13 +12,13 @@ Result<vipu::OperationState> find_operation(Connection& connection, const std::s
   return now.operation;
 }
 
-// Where the answer is lost and no reset is to be seen, it is asked for again: a reset that had been
-// done already is done twice, which harms nobody, because the partition is not in use.
+// If the answer is lost and the partition shows no reset, asks again. The partition may then be
+// reset twice, which is harmless, because nobody uses it.
 Status request_reset(Connection& connection, const std::string& id, vipu::Relocate relocate) {
   virmgrpc::ResetPartitionRequest message;
   message.set_partition_id(id);
   message.set_relocatable(relocate == vipu::Relocate::kYes);
-  bool in_doubt = false;  // an earlier attempt may have been carried out
+  bool in_doubt = false;  // an earlier attempt may have succeeded
   for (Retry retry(connection.deadline());;) {
     virmgrpc::ResetPartitionReply reply;
     const grpc::Status status =

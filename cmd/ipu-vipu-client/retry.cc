@@ -6,7 +6,8 @@ namespace {
 
 // Three calls on a dead controller must end within 5 s, each after several attempts.
 constexpr std::chrono::milliseconds kReachable(1000);
-// Attempts that end in an error of the controller's own, or in garbage. They rarely get better.
+// The most attempts that may end in an error of the controller's own or in garbage. More of them
+// rarely help.
 constexpr int kMaxFailures = 5;
 
 }  // namespace

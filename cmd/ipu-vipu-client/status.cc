@@ -57,7 +57,7 @@ Meaning meaning_of(StatusCode code) {
   }
 }
 
-// gRPC tells a failed handshake from a dead host in its text alone.
+// Only gRPC's text distinguishes a failed handshake from a dead host.
 struct TlsFailure {
   const char* text;
   const char* words;
@@ -94,7 +94,7 @@ base::Error to_error(const grpc::Status& status, const Circumstances& circumstan
   const Meaning meaning = meaning_of(status.error_code());
   const std::string& text = status.error_message();
   const auto waited = circumstances.waited.count();
-  // gRPC's own text for a passed deadline says no more than that.
+  // gRPC's own text for a passed deadline adds nothing.
   if (status.error_code() == StatusCode::DEADLINE_EXCEEDED) {
     return {meaning.code, str(meaning.words, " within ", waited, " ms (", meaning.name, ")")};
   }

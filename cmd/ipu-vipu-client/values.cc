@@ -12,8 +12,8 @@ constexpr int kMaxErrors = 64;
 constexpr size_t kMaxErrorText = 1024;
 constexpr size_t kMaxAttribute = 1024;
 
-// Our enumerations count as those of the protocol do, up to LAST. What a later protocol adds is
-// undefined to us.
+// Our enumerations have the protocol's numbers, up to LAST. Numbers that a later protocol adds are
+// undefined.
 template <typename Value, typename Number>
 Value same_value(Number number, Value last) {
   const bool known = number >= 0 && static_cast<int>(number) <= static_cast<int>(last);

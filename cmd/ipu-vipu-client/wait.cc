@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for a partition to become ACTIVE.
+// Waits for a partition to become ACTIVE.
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/backoff.h"
 #include "cmd/ipu-vipu-client/calls.h"
@@ -16,7 +16,7 @@ using vipu::OperationState;
 using vipu::PartitionStatus;
 using vipu::ReadyState;
 
-// Whether the controller itself still tries to mend a partition that is in error.
+// Returns whether the controller itself is still trying to repair a partition in state ERROR.
 bool is_being_mended(const PartitionStatus& status) {
   return status.operation == OperationState::kResetting ||
          (status.operation != OperationState::kFailed &&

@@ -56,7 +56,7 @@ Result<Outcome> run_doctor(Output output) {
   const std::vector<Finding> findings = ipuctl::doctor::examine(config, state);
 
   Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};
-  // A configuration that is absent is one that is wrong, for the exit status.
+  // For the exit status, an absent configuration is a wrong one.
   if (!config.ok()) outcome.obstacles.emplace_back(Code::kInvalid, config.error().message());
   const auto failed = static_cast<size_t>(
       std::count_if(findings.begin(), findings.end(),

@@ -18,7 +18,8 @@ using base::Json;
 using base::Result;
 using base::str;
 
-// Where POOL has the IPU that a request calls ASKED: a card is asked for by its number.
+// Returns the place in POOL of the IPU that a request calls ASKED. A request names a PCIe card by
+// its number.
 vipu::IpuPlace place_in(const hook::config::PoolConfig& pool, const vipu::IpuPlace& asked) {
   if (pool.provider != hook::config::Provider::kPcie) return asked;
   for (uint32_t group = 0; group < pool.groups.size(); ++group) {
@@ -29,7 +30,7 @@ vipu::IpuPlace place_in(const hook::config::PoolConfig& pool, const vipu::IpuPla
   return {pool.groups.empty() ? 0 : UINT32_MAX, asked.ipu};
 }
 
-// Why the IPUs that are asked for by name cannot be had now; empty if they can.
+// Returns why the named IPUs are not available now; empty if they are.
 Result<std::string> find_obstacle(const vipu::Occupancy& occupancy,
                                   const hook::config::PoolConfig& pool,
                                   const std::vector<vipu::ChosenIpu>& ipus) {
@@ -46,7 +47,7 @@ Result<std::string> find_obstacle(const vipu::Occupancy& occupancy,
   return std::string();
 }
 
-// Why there is no room for WANTED now; empty if there is.
+// Returns why there is no room for WANTED now; empty if there is room.
 Result<std::string> find_shortage(const vipu::Survey& survey,
                                   const hook::lifecycle::partitions::NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
@@ -63,7 +64,7 @@ Result<std::string> find_shortage(const vipu::Survey& survey,
   return vipu::to_text(vipu::why_not(occupancy, block), block);
 }
 
-// Only what is asked for; the rest is left to the controller.
+// Returns what REQUEST asks for, without what it leaves to the controller.
 Json to_json(const vipu::PartitionRequest& request) {
   Json json = {{"partition", request.id}, {"size", request.size}};
   const auto add_number = [&](const char* key, uint32_t value) {

@@ -20,8 +20,8 @@ bool is_ours(std::string_view variable) {
   return variable.starts_with("IPU_") || variable.starts_with("IPUOF_");
 }
 
-// Over several lines, so that a difference shows what is new and not the whole; without the values
-// of variables that are none of ours, which may be secrets.
+// Returns TEXT over several lines, so that a diff shows only the changes. Hides the values of
+// variables that are not ours, because they may be secrets.
 Result<std::string> laid_out(const std::string& text) {
   Json spec = TRY(base::parse_json(text, "config.json"));
   for (Json& variable : spec["process"]["env"]) {

@@ -24,7 +24,7 @@ using base::Status;
 using base::str;
 using std::chrono::milliseconds;
 
-constexpr uint32_t kBatch = 256;       // events that are read at a time
+constexpr uint32_t kBatch = 256;       // events per read
 constexpr milliseconds kLookTime{50};  // between two looks for new events
 constexpr milliseconds kLongestAge = std::chrono::hours(365 * 24);
 
@@ -106,7 +106,7 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
 
 // ---- events
 
-// The number after which the events are wanted.
+// Returns the number after which the events begin.
 Result<int64_t> first_number(hook::ledger::Ledger& ledger, const EventsOptions& options) {
   if (options.since.empty()) return options.follow ? ledger.events().last() : Result<int64_t>(0);
   const Result<int64_t> number = base::parse_int<int64_t>(options.since, 0, INT64_MAX);
@@ -123,7 +123,7 @@ bool is_wanted(const hook::ledger::Event& event, const EventsOptions& options) {
   return event.lease.starts_with(options.lease) || event.container.starts_with(options.lease);
 }
 
-// Writes what came after NUMBER, which is the last one then.
+// Writes the events after NUMBER, and sets NUMBER to that of the last one.
 Result<Stream::Goes> write_events(hook::ledger::Ledger& ledger, Stream& stream, int64_t& number,
                                   const EventsOptions& options) {
   for (;;) {
@@ -170,7 +170,7 @@ Result<Outcome> run_audit_verify(const AuditOptions& options) {
       hook::ledger::audit_files(hook::config::audit_file()), remembered));
   Outcome outcome{audit_text(report, options.output)};
   if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
-  // After the look at it: what is missing may be the very trace that was looked for.
+  // Written only after the check: the entries that are missing may be the trace to find.
   Status written = ledger.events().write_audit_log();
   if (!written.ok()) outcome.obstacles.push_back(std::move(written).error());
   return outcome;

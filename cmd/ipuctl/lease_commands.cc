@@ -63,7 +63,7 @@ Result<Outcome> run_lease_show(const LeaseOptions& options) {
   return Outcome{lease_text(lease, options.output)};
 }
 
-// Each lease by itself: one whose controller does not answer keeps the others from nothing.
+// Refreshes each lease by itself, so that an obstacle to one does not stop the others.
 Result<Outcome> run_lease_refresh(const Output& output) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -81,7 +81,7 @@ Result<Outcome> run_lease_refresh(const Output& output) {
   return Outcome{leases_text(moved, output), std::move(obstacles)};
 }
 
-// A resource is a pool, or "POOL/PARTITION"; the name of a pool has no '/'.
+// A resource is "POOL" or "POOL/PARTITION". The name of a pool has no '/'.
 bool is_of_pool(const hook::ledger::Waiter& waiter, const std::string& pool) {
   return waiter.resource.substr(0, waiter.resource.find('/')) == pool;
 }
@@ -107,8 +107,7 @@ Result<Outcome> run_dry_gc(const GcOptions& options) {
   return Outcome{remains_text(remains, options.output)};
 }
 
-// What was given back by hand is for the audit log too, and what keeps that from being written is
-// an obstacle.
+// Records what gc released, also in the audit log. A failure to write that is an obstacle.
 void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& done) {
   if (!done.released.empty() || !done.partitions.empty()) {
     base::Status recorded =
@@ -120,7 +119,8 @@ void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& d
   if (!written.ok()) done.obstacles.push_back(std::move(written).error());
 }
 
-// A host that starts nothing forgets as well. Without a configuration nobody knows what.
+// Removes old history, also on a host that starts nothing. Only the configuration says how old, so
+// nothing is removed without it.
 void forget_history(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& done) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The group `ledger`: the database itself.
+// The group `ledger`: commands on the database itself.
 #include <memory>
 
 #include "base/json.h"

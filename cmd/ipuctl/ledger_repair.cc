@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kTime{60'000};
 
 struct CheckOptions {
   Output output = Output::kTable;
-  std::string file;  // empty: that of this host
+  std::string file;  // empty: this host's ledger
   bool offline = false;
 };
 
@@ -38,7 +38,8 @@ struct RebuildOptions {
   bool claim_unclaimed = false;
 };
 
-// Those of the configuration; none where that is broken, which keeps nothing from being repaired.
+// Returns the configured pools; none if the configuration is broken, because a repair must still be
+// possible then.
 std::vector<hook::config::PoolConfig> pools() {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
@@ -86,7 +87,7 @@ Result<Outcome> run_check(const CheckOptions& options) {
   }
   const std::string file = options.file.empty() ? hook::config::ledger_file() : options.file;
   std::vector<Flaw> flaws = TRY(hook::ledger::check_ledger(file));
-  // With a flaw of its own it tells nothing of the world; and it is not migrated by the way.
+  // A ledger with flaws says nothing about the world outside; and opening it would migrate it.
   if (!options.offline && flaws.empty()) TRY(add_outside(flaws));
   Outcome outcome{flaws_text(flaws, options.output)};
   if (has_error(flaws)) {

@@ -21,7 +21,8 @@ using ipuctl::Outcome;
 
 constexpr int kUsage = 2;
 
-// The codes of ipuctl(8): 0 done, 1 failed, 2 usage or configuration, 3 try again later.
+// Returns the exit status of ipuctl(8): 0 done, 1 failed, 2 usage or configuration, 3 try again
+// later.
 int exit_code(Code code) {
   switch (code) {
     case Code::kInvalid:
@@ -40,7 +41,7 @@ void complain(const std::string& message) {
   (void)std::fprintf(stderr, "ipuctl: %s\n", base::one_line(message, kLongest).c_str());
 }
 
-// "ipuctl partition create": as far as the command line was understood.
+// Returns the command as far as it was understood, such as "ipuctl partition create".
 std::string command_of(const CLI::App& app) {
   std::string text = app.get_name();
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
@@ -68,7 +69,7 @@ int run(const Command& command) {
   (void)std::fputs(outcome.value().text.c_str(), stdout);
   const bool written = std::fflush(stdout) == 0;
   const int err = errno;
-  std::set<std::string> said;  // one that stands in several ways is said once
+  std::set<std::string> said;  // each obstacle is reported once
   for (const Error& obstacle : outcome.value().obstacles) {
     if (said.insert(obstacle.message()).second) complain(obstacle.message());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// partition adopt, list, show, wait, reset, remove, config, ipu-attrs.
+// ipuctl partition adopt, list, show, wait, reset, remove, config, ipu-attrs.
 #include <chrono>
 #include <memory>
 
@@ -18,7 +18,7 @@ using base::Error;
 using base::Result;
 using base::str;
 
-// What the commands of this file take; each declares what it uses.
+// The options of all commands in this file. Each command declares those that it uses.
 struct PartitionOptions {
   Output output = Output::kTable;
   std::string pool;
@@ -36,7 +36,7 @@ Deadline deadline_of(const PartitionOptions& options, const hook::config::PoolCo
   return Deadline::after(options.timeout.value_or(pool.timeout));
 }
 
-// How a command that changed NAME, or waited for it, ends.
+// Returns the output of a command that changed a partition or waited for it.
 Result<Outcome> done(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                      const std::string& verb, const PartitionOptions& options) {
   if (options.output == Output::kTable) return Outcome{success_text(verb, options.name)};
@@ -79,14 +79,14 @@ Result<Outcome> run_adopt(const PartitionOptions& options) {
   return done(env, pool, "adopt", options);
 }
 
-// What 'reset' would do; refused as that would be.
+// Returns what 'reset' would do; fails as 'reset' would.
 Result<Outcome> run_dry_reset(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                               const PartitionOptions& options) {
   TRY(hook::lifecycle::partitions::check_reset(env, pool, options.name, query_deadline()));
   return Outcome{would_text("reset", options.name, {}, options.output)};
 }
 
-// The same for 'remove'.
+// Returns what 'remove' would do; fails as 'remove' would.
 Result<Outcome> run_dry_remove(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                                const PartitionOptions& options) {
   const vipu::Force force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
@@ -159,7 +159,7 @@ Result<Outcome> run_ipu_attrs(const PartitionOptions& options) {
 
 using Run = Result<Outcome> (*)(const PartitionOptions&);
 
-// A command with the options that all have; DECLARE adds those of its own.
+// Adds a command with the options that all commands have. DECLARE adds its own.
 void add_with(CLI::App& group, Command& chosen, const About& about, Run run,
               void (*declare)(Options&, PartitionOptions&)) {
   const auto options = std::make_shared<PartitionOptions>();

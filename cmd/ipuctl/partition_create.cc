@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// partition create.
+// ipuctl partition create.
 #include <chrono>
 #include <memory>
 #include <set>
@@ -39,7 +39,7 @@ Result<Value> get_named(const std::optional<Value>& value, const std::string& te
 }
 
 Result<vipu::SyncType> parse_sync_type(const std::string& text) {
-  // What Graphcore's vipu calls it.
+  // The name that Graphcore's vipu uses.
   if (text == "c2-compatible") return vipu::SyncType::kGs2Default;
   return get_named(vipu::parse_sync_type(text), text,
                    "c2-compatible, ST_GS2_DEFAULT, ST_GS2_INDEPENDENT_RAILS, ST_POD_NATIVE_DEFAULT"
@@ -58,7 +58,7 @@ Result<vipu::IpuPlace> parse_place(std::string_view text) {
   return place;
 }
 
-// The order in which they are given is that in which the partition counts them.
+// Keeps the order of TEXT, because the partition counts its IPUs in that order.
 Result<std::vector<vipu::ChosenIpu>> parse_ipus(const std::string& text) {
   std::vector<vipu::ChosenIpu> ipus;
   std::vector<uint32_t> domains;
@@ -105,7 +105,7 @@ Result<Outcome> run_create(const CreateOptions& options) {
   return Outcome{partition_json(view)};
 }
 
-// Sets TARGET to what PARSE makes of the option's text.
+// Declares an option that sets TARGET to what PARSE makes of its text.
 template <typename Value, typename Parse>
 void add_parsed(Options& declared, const Option& option, Value& target, Parse parse) {
   declared.parsed(option, [&target, parse](const std::string& text) -> Status {

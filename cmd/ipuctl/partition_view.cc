@@ -14,8 +14,8 @@ using base::Error;
 using base::Result;
 using base::str;
 
-// Several pools may have one V-IPU controller, whose names are unique; a local pool has names of
-// its own.
+// Returns whether a partition of the pool NAME, which is from SOURCE, is one of POOL's. Pools may
+// share one V-IPU controller, whose partition names are unique. A local pool has names of its own.
 bool is_from(const hook::config::PoolConfig& pool, const std::string& name,
              const std::string& source) {
   const bool same_names = pool.provider == hook::config::Provider::kVipu || name == pool.name;

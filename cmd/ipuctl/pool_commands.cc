@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool list, pool refill.
+// ipuctl pool list, refill.
 #include <chrono>
 #include <memory>
 
@@ -20,7 +20,7 @@ using base::Error;
 using base::Result;
 using base::str;
 
-// For one pool: a controller that is slow takes minutes for a partition.
+// The time for one pool. A slow controller needs minutes for a partition.
 constexpr std::chrono::minutes kRefillTime{10};
 
 struct PoolOptions {
@@ -79,7 +79,7 @@ Result<Outcome> run_list(const PoolOptions& options) {
   return Outcome{pools_text(views, options.output), std::move(obstacles)};
 }
 
-// A pool that cannot be refilled does not keep the others from it.
+// Returns a failure as part of the result, so that other pools are refilled nevertheless.
 hook::lifecycle::partitions::Refilled refill_one(hook::lifecycle::Env& env,
                                                  const hook::config::PoolConfig& pool) {
   Result<hook::lifecycle::partitions::Refilled> refilled =
@@ -95,7 +95,7 @@ Result<Outcome> run_refill(const PoolOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<Error> obstacles;
-  // A refill that was killed left one half made, which counts as one that is there.
+  // A killed refill may have left a half-made partition, which would count as a ready one.
   std::set<std::string> silent;
   (void)TRY(hook::lifecycle::partitions::reconcile_partitions(env, query_deadline(), {}, obstacles,
                                                               silent));

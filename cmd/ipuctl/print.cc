@@ -20,7 +20,7 @@ std::vector<size_t> widths_of(const Rows& rows) {
   return widths;
 }
 
-// Each cell after START and as wide as its column, with BETWEEN in between.
+// Returns START and the cells, each as wide as its column, with BETWEEN in between.
 std::string line_of(const std::vector<std::string>& row, const std::vector<size_t>& widths,
                     std::string_view start, std::string_view between) {
   std::string line(start);
@@ -43,7 +43,7 @@ std::string table(const Rows& rows) {
 std::string vipu_table(const Rows& rows) {
   const std::vector<size_t> widths = widths_of(rows);
   size_t width = 0;
-  for (const size_t column : widths) width += column + 3;  // a blank at either side, and a bar
+  for (const size_t column : widths) width += column + 3;  // a blank on either side, and a bar
   std::string text = line_of(rows.front(), widths, " ", " | ") + std::string(width - 1, '-') + "\n";
   for (size_t i = 1; i < rows.size(); ++i) text += line_of(rows[i], widths, " ", " | ");
   return text;

@@ -34,7 +34,7 @@ std::string padded(std::string_view text, size_t width) {
   return cell;
 }
 
-// "+12.034s" after START.
+// Returns the time since START, such as "+12.034s".
 std::string since_start(int64_t at_ms, int64_t start_ms) {
   std::array<char, 40> text{};
   (void)std::snprintf(text.data(), text.size(), "%+.3fs",

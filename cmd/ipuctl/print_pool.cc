@@ -25,7 +25,7 @@ std::vector<Warm> warm_of(const PoolView& pool) {
   return list;
 }
 
-// "4:1/2,8:0/1": of 4 IPUs one is there and two are wanted.
+// Returns the warm partitions, such as "4:1/2,8:0/1": of 4 IPUs, one is ready and two are wanted.
 std::string warm_text(const PoolView& pool) {
   std::string text;
   for (const Warm& warm : warm_of(pool)) {

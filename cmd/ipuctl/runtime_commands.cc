@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime configure, unconfigure, status.
+// ipuctl runtime configure, unconfigure, status.
 #include <unistd.h>
 
 #include <memory>
@@ -28,9 +28,9 @@ using hook::engines::Engine;
 using hook::engines::Listed;
 
 constexpr std::chrono::milliseconds kCheckTime{30'000};   // for the engine's own checker
-constexpr std::chrono::milliseconds kAnswerTime{10'000};  // for an engine to say what it has
+constexpr std::chrono::milliseconds kAnswerTime{10'000};  // for an engine to list its runtimes
 constexpr std::chrono::milliseconds kReloadTime{3'000};   // for docker to read its file again
-constexpr std::chrono::milliseconds kLookTime{100};       // between two questions
+constexpr std::chrono::milliseconds kLookTime{100};       // between two looks at the list
 
 struct RuntimeOptions {
   std::vector<std::string> engines;
@@ -50,7 +50,7 @@ Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
   return engines;
 }
 
-// containerd's file may have the passwords of registries, which are nobody's business in a log.
+// containerd's file may hold passwords of registries, which must not get into a log.
 std::string diff_text(Engine engine, const hook::engines::FileEdit& edit) {
   std::string text = str("--- ", edit.before ? edit.path : "/dev/null", "\n+++ ",
                          edit.after ? edit.path : "/dev/null", "\n");
@@ -62,7 +62,7 @@ std::string diff_text(Engine engine, const hook::engines::FileEdit& edit) {
   return text;
 }
 
-// TEXT is what has been done, also if what comes after it fails.
+// Returns TEXT, which says what has been done, even if the next step, THEN, failed.
 Outcome done_so_far(std::string text, Result<std::string> then) {
   Outcome outcome{std::move(text)};
   if (then.ok()) {
@@ -78,7 +78,7 @@ hook::engines::Listing look(const Site& site, const std::string& name) {
                                      Deadline::after(kAnswerTime));
 }
 
-// Waits until the engine knows the runtime, or does not know it any more.
+// Waits until the engine knows the runtime or, if WANTED is kNo, no longer knows it.
 hook::engines::Listing wait_until(const Site& site, const std::string& name, Listed wanted) {
   const auto deadline = Deadline::after(kReloadTime);
   for (;;) {
@@ -90,7 +90,7 @@ hook::engines::Listing wait_until(const Site& site, const std::string& name, Lis
   }
 }
 
-// What is to be done where nothing can be: the engine reads its file when it starts.
+// Returns what the user has to do if the engine reads its file only when it starts.
 std::string start_advice(const Site& site, hook::engines::Reload done) {
   const std::string_view daemon = daemon_of(site.engine);
   const std::string restart = hook::engines::restart_of_template(site.file);
@@ -104,7 +104,8 @@ std::string start_advice(const Site& site, hook::engines::Reload done) {
              "' to apply the change; running containers are not affected\n");
 }
 
-// What the engine says of the runtime, as a line; kInternal if it does not have it although told.
+// Returns a line on what the engine says of the runtime; kInternal if the engine does not know the
+// runtime although it was told to read its file.
 Result<std::string> said(const Site& site, const std::string& name, Listed wanted) {
   const hook::engines::Listing listing = wait_until(site, name, wanted);
   const std::string_view daemon = daemon_of(site.engine);
@@ -116,7 +117,7 @@ Result<std::string> said(const Site& site, const std::string& name, Listed wante
     return str(wanted == Listed::kYes ? "lists " : "no longer lists ", runtime, "\n");
   }
   if (wanted == Listed::kNo) {
-    // dockerd keeps its runtimes where its file does not name any (20.10 to 24).
+    // dockerd 20.10 to 24 keeps its runtimes if its file names none.
     return str("lists ", runtime, " until you restart ", daemon,
                "; running containers are not affected\n");
   }
@@ -127,7 +128,7 @@ Result<std::string> said(const Site& site, const std::string& name, Listed wante
                                     site.file, " after a reload; see ", advice));
 }
 
-// Makes the engine read its file, and asks it; the line that says how that went.
+// Makes the engine read its file, asks it, and returns a line with the result.
 Result<std::string> take_effect(const Site& site, const std::string& name, Listed wanted) {
   const hook::engines::Reload done = TRY(hook::engines::reload(site.engine, site.daemons));
   const std::string start = str(name_of(site.engine), ": ");
@@ -137,7 +138,7 @@ Result<std::string> take_effect(const Site& site, const std::string& name, Liste
   return start + TRY(said(site, name, wanted));
 }
 
-// The same where the file is right already, and the engine may not have read it.
+// Does the same if the file was right already, but the engine may not have read it.
 Result<std::string> catch_up(const Site& site, const std::string& name, Listed wanted) {
   const Listed listed = look(site, name).listed;
   const bool may_restart = site.engine == Engine::kContainerd && !site.daemons.empty();
@@ -145,8 +146,9 @@ Result<std::string> catch_up(const Site& site, const std::string& name, Listed w
   return take_effect(site, name, wanted);
 }
 
-// The engine of a user runs in a user namespace, from which the host's network and the ledger are
-// out of reach, and in which the low-level runtime is not root's. Who names a file knows for whom.
+// Refuses a rootless engine. It runs in a user namespace, which cannot reach the host's network and
+// the ledger, and in which the low-level runtime does not run as root. A caller who names a file
+// with --config knows whose file it is.
 Status check_user(Engine engine, const RuntimeOptions& options) {
   if (::geteuid() == 0 || !options.config.empty()) return {};
   return Error(Code::kUnsupported,
@@ -196,13 +198,13 @@ Result<Outcome> unconfigure_engine(const Site& site, const RuntimeOptions& optio
   return done_so_far(text, take_effect(site, options.name, Listed::kNo));
 }
 
-// Of several engines it is no wrong use of the command that one cannot be done.
+// Makes an obstacle to one of several engines a failure, not a wrong use of the command.
 Error obstacle_of(Error error, size_t engines) {
   if (engines == 1) return error;
   return {Code::kInternal, error.message()};
 }
 
-// What stands in the way of one engine keeps no other from being done.
+// Changes each engine even if another one fails.
 using Change = Result<Outcome> (*)(const Site&, const RuntimeOptions&);
 Result<Outcome> run_change(const RuntimeOptions& options, Change change) {
   TRY(hook::engines::check_runtime_name(options.name));

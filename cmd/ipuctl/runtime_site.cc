@@ -29,7 +29,8 @@ hook::engines::Surroundings surroundings() {
   return {"", false, home != nullptr && *home == '/' ? str(home, "/.config") : ""};
 }
 
-// The daemons that run; else, of root's docker, one with the options of its service.
+// Returns the daemons in RUNNING. If there are none, returns for root's docker a daemon with the
+// options of its service.
 std::vector<hook::engines::Daemon> started_daemons(
     Engine engine, const std::vector<hook::engines::Daemon>& running) {
   if (!running.empty() || engine != Engine::kDocker || ::geteuid() != 0) return running;
@@ -50,7 +51,8 @@ std::vector<hook::engines::Daemon> readers_of(const std::string& path, Engine en
   return readers;
 }
 
-// docker starts a containerd of its own; the handlers of CRI are for Kubernetes.
+// Leaves out containerd if docker is installed and Kubernetes is not: docker starts a containerd of
+// its own, and only Kubernetes uses CRI handlers.
 std::vector<Engine> installed_engines() {
   std::vector<Engine> found;
   const bool has_docker = hook::engines::find_program("dockerd").ok();
@@ -100,7 +102,7 @@ Status check_options(const Site& site, const hook::engines::RuntimeEntry& entry)
   return {};
 }
 
-// CRI-O's packages bring their conmon where its PATH does not lead.
+// Prefers the conmon of CRI-O's packages, which they install outside of CRI-O's PATH.
 std::string monitor_program() {
   constexpr const char* kOfCrio = "/usr/libexec/crio/conmon";
   if (::access(kOfCrio, X_OK) == 0) return kOfCrio;

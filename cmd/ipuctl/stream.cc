@@ -28,7 +28,7 @@ Result<Stream> Stream::open() {
   return Stream(std::move(signals));
 }
 
-// A reader that has gone shows as an error of the pipe.
+// poll() reports a reader that has gone as an error of the pipe.
 Result<Stream::Goes> Stream::wait(Until until, int time_ms) {
   const short wanted = until == Until::kWritable ? POLLOUT : 0;
   pollfd polled[] = {{signals_.get(), POLLIN, 0}, {STDOUT_FILENO, wanted, 0}};
@@ -40,7 +40,7 @@ Result<Stream::Goes> Stream::wait(Until until, int time_ms) {
 
 Result<Stream::Goes> Stream::write(std::string_view text) {
   while (!text.empty()) {
-    // As much as a pipe takes without blocking once it is writable, so that a signal is seen.
+    // A writable pipe takes PIPE_BUF bytes without blocking, so that no signal is missed.
     if (TRY(wait(Until::kWritable, -1)) == Goes::kEnd) return Goes::kEnd;
     const ssize_t written =
         ::write(STDOUT_FILENO, text.data(), std::min<size_t>(text.size(), PIPE_BUF));

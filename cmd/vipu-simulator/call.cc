@@ -32,7 +32,7 @@ grpc::ByteBuffer to_buffer(const std::string& text) {
   return {&slice, 1};
 }
 
-// Random bytes that no message starts with: their first field has a type that is none.
+// Returns random bytes that are no message: the type of their first field does not exist.
 std::string garbage() {
   constexpr size_t kLength = 32;
   const Result<std::string> random = base::random_hex(kLength);
@@ -41,7 +41,7 @@ std::string garbage() {
 
 std::string metadata(const grpc::GenericCallbackServerContext& context, const std::string& key) {
   const auto& all = context.client_metadata();
-  // Given twice it is nobody's.
+  // A key that is given twice counts as absent.
   if (all.count(key) != 1) return "";
   const grpc::string_ref value = all.find(key)->second;
   return {value.data(), value.size()};
@@ -144,7 +144,7 @@ void Call::wait(std::optional<milliseconds> delay, Step next) {
                                                 gpr_time_from_millis(delay->count(), GPR_TIMESPAN))
                                  : gpr_inf_future(GPR_CLOCK_MONOTONIC);
   alarm_.emplace();
-  // The call goes on in this callback alone, so that it ends once.
+  // Only this callback continues the call, so that the call ends only once.
   alarm_->Set(until, [this, next](bool in_time) {
     if (in_time && next != nullptr) {
       (this->*next)();

@@ -16,7 +16,7 @@ using base::Result;
 using vipu::simulator::Event;
 
 namespace {
-constexpr size_t kMaxName = 100;  // of what a client sent
+constexpr size_t kMaxName = 100;  // for each text from a client
 }
 
 Result<std::unique_ptr<CallLog>> CallLog::open(const std::string& path) {
@@ -39,7 +39,7 @@ void CallLog::add(const EndedCall& call) {
   if (!call.fault.empty()) line["fault"] = call.fault;
   if (!call.user.empty()) line["user"] = base::one_line(call.user, kMaxName);
   const std::lock_guard lock(mutex_);
-  // Clients must not make us remember any number of names.
+  // Clients must not be able to fill the memory with names.
   const std::string counted = vipu::simulator::is_call(method) ? method : "unknown";
   ++counts_[counted][call.status];
   write(base::to_text(line));

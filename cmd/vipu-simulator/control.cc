@@ -27,7 +27,7 @@ namespace {
 
 constexpr milliseconds kMaxDown(60'000);
 
-// What commands act on.
+// The objects that commands act on.
 struct Rig {
   Store& store;
   CallLog& log;

@@ -29,7 +29,8 @@ struct Arguments {
   std::string argument;
 };
 
-// JSON as it is; any other text as a JSON string, so that `agent-down ag3` needs no quotes.
+// Returns JSON as it is, and any other text as a JSON string, so that `agent-down ag3` needs no
+// quotes.
 Json to_json(const std::string& argument) {
   const Result<Json> json = base::parse_json(argument, "argument");
   return json.ok() ? json.value() : Json(argument);

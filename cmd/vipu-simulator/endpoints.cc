@@ -27,7 +27,7 @@ using base::Status;
 using base::str;
 using vipu::simulator::Pod;
 
-// Events of epoll carry the place of the endpoint, or this.
+// An event of epoll carries the index of its endpoint, or kStop.
 constexpr uint32_t kStop = UINT32_MAX;
 
 Result<Fd> listen_on(const std::string& address, uint32_t port) {
@@ -35,7 +35,7 @@ Result<Fd> listen_on(const std::string& address, uint32_t port) {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return Error::from_errno(errno, what);
   const int on = 1;
-  // A restart must not wait for connections of the last run; and the address may come later.
+  // A restart must not wait for the last run's connections, and the address may be added later.
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::setsockopt(socket.get(), IPPROTO_IP, IP_FREEBIND, &on, sizeof on) != 0) {
     return Error::from_errno(errno, what);
@@ -99,7 +99,7 @@ Result<EndpointServer> EndpointServer::open(const Pod& pod, const std::string& n
   const Fd target = TRY(base::open_at(AT_FDCWD, netns, O_RDONLY));
   TRY(enter(target, netns));
   const base::ScopeExit go_home([&] {
-    // In the wrong namespace nothing that follows would be right.
+    // The program must not continue in the wrong namespace.
     if (::setns(home.get(), CLONE_NEWNET) != 0) std::abort();
   });
   TRY(server.add_all(pod));
@@ -133,14 +133,15 @@ void EndpointServer::answer(const Endpoint& endpoint, const HolderOf& holder_of)
   using std::chrono::milliseconds;
   const Fd peer(::accept4(endpoint.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!peer.valid()) {
-    // Without a free descriptor the connection stays in the queue: not at full speed, then.
+    // Without a free descriptor, the connection stays in the queue. The pause keeps the loop from
+    // spinning.
     const bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     if (full) base::sleep_for(milliseconds(10), base::Deadline::after(milliseconds(10)));
     return;
   }
   const std::string holder = holder_of(endpoint.ipu);
   const std::string line = str(endpoint.prefix, holder.empty() ? "none" : holder, "\n");
-  // A new connection takes a line at once; one that does not gets none.
+  // A new connection has room for the line. A connection without room gets no line.
   (void)::send(peer.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

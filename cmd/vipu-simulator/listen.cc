@@ -46,7 +46,7 @@ Result<Fd> unix_socket(int flags) {
 // Removes the socket of a program that has ended.
 Status remove_stale(const std::string& path) {
   struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return {};  // nothing there, or bind says why not
+  if (::lstat(path.c_str(), &info) != 0) return {};  // nothing there, or bind reports the error
   if (!S_ISSOCK(info.st_mode)) {
     return Error(Code::kExists,
                  str("listen on ", base::quote(path),
@@ -98,7 +98,7 @@ Result<Fd> listen_unix(const std::string& path) {
   TRY(remove_stale(path));
   Fd socket = TRY(unix_socket(SOCK_NONBLOCK));
   const std::string what = str("listen on ", base::quote(path));
-  // Nobody can connect before listen: the mode is right by then.
+  // Nobody can connect before listen, and by then the mode is set.
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
       ::chmod(path.c_str(), 0600) != 0 || ::listen(socket.get(), kBacklog) != 0) {
     return Error::from_errno(errno, what);

@@ -37,7 +37,8 @@ using vipu::simulator::Users;
 
 constexpr size_t kMaxFile = size_t{1} << 20;
 
-// Before any thread is made, so that all inherit it.
+// Blocks the signals that end the program. Called before any thread starts, so that all threads
+// inherit the mask.
 sigset_t block_end_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -47,7 +48,7 @@ sigset_t block_end_signals() {
   return signals;
 }
 
-// A POD256 has 512 endpoints, and each client is a descriptor as well.
+// Each of the 512 endpoints of a POD256 needs a descriptor, as does each client.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -73,7 +74,7 @@ Result<std::optional<EndpointServer>> open_endpoints(const Options& options) {
   return std::optional<EndpointServer>(TRY(EndpointServer::open(options.pod, options.netns)));
 }
 
-// The sockets beside gRPC's; not valid where there is none.
+// The sockets besides gRPC's. A socket that is not wanted is not valid.
 struct Listeners {
   Fd control;
   Fd metrics;

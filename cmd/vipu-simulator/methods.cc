@@ -98,7 +98,7 @@ grpc::Status run(const Caller& caller, const virmgrpc::CreatePartitionRequest& r
   if (!wanted.ok()) return to_grpc(wanted.error());
   const Status done = caller.store.change(
       [&](Model& model) { return model.create(wanted.value(), caller.access, caller.outcome); });
-  // Without room for one, and not about one that is there.
+  // Here kBusy means that there is no room, not that a partition is busy.
   if (!done.ok() && done.error().code() == Code::kBusy) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, done.error().message()};
   }
@@ -164,7 +164,7 @@ grpc::Status run(const Caller&, const virmgrpc::VersionRequest&, virmgrpc::Versi
   return grpc::Status::OK;
 }
 
-// The partition that a request names, if its type does.
+// Returns the partition that REQUEST names; empty if its type has no such field.
 template <typename Request>
 std::string name_in(const Request& request) {
   if constexpr (requires { request.partition_id(); }) {

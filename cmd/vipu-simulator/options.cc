@@ -18,7 +18,7 @@ using base::Status;
 using base::str;
 using vipu::simulator::Settings;
 
-// As typed, with the defaults.
+// The options as typed, with their defaults.
 struct Arguments {
   std::string listen = "127.0.0.1:8090";
   vipu::simulator::PodText pod;
@@ -28,7 +28,7 @@ struct Arguments {
   std::string metrics;
   std::string netns;
   bool endpoints = false;
-  Options options;  // what is taken as it is typed
+  Options options;  // options that need no parsing
 };
 
 void declare_pod(CLI::App& app, Arguments& arguments) {
@@ -164,7 +164,7 @@ Result<Settings> settings_of(const Arguments& arguments) {
   return settings;
 }
 
-// gRPC takes no other; "-bin" at the end would mean base64.
+// Refuses a key that gRPC would refuse, and "-bin" at the end, which would mean base64.
 Status check_metadata(std::string_view option, const std::string& key) {
   const bool is_plain = std::all_of(key.begin(), key.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';

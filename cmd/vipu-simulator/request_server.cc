@@ -48,13 +48,14 @@ void RequestServer::serve() const {
     if (peer.valid()) {
       serve_one(peer);
     } else if (errno != EAGAIN && errno != ECONNABORTED) {
-      // Without a free descriptor the connection stays in the queue: not at full speed, then.
+      // Without a free descriptor, the connection stays in the queue. The pause keeps the loop from
+      // spinning.
       base::sleep_for(milliseconds(10), Deadline::after(milliseconds(10)));
     }
   }
 }
 
-// Empty if it does not come.
+// Returns the request of PEER; empty if it does not arrive in time, or is too long.
 std::string RequestServer::read(const Fd& peer, const Deadline& deadline) const {
   std::string request;
   while (wait(peer.get(), POLLIN, &deadline) == Ready::kYes) {

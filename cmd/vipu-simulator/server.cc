@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr int kMaxMessage = 1 << 20;
-constexpr milliseconds kShutdownTime(200);  // that open calls have left when the program ends
+constexpr milliseconds kShutdownTime(200);  // for open calls when the program ends
 
 Result<std::shared_ptr<grpc::ServerCredentials>> open_credentials(const Tls& tls) {
   constexpr size_t kMaxFile = size_t{1} << 20;
@@ -54,7 +54,7 @@ Status Server::start() {
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
     server_.reset();
-    // gRPC does not give the reason.
+    // gRPC does not report the reason.
     return Error(Code::kBusy,
                  str("listen on ", host_, ":", port_, ": the port is in use, or the address is not",
                      " of this host", is_tls_ ? ", or certificate and key do not match" : "",

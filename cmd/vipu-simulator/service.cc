@@ -20,7 +20,7 @@ std::optional<Fault> Faults::hit(std::string_view call, std::string_view partiti
 
 grpc::ServerGenericBidiReactor* Service::CreateReactor(
     grpc::GenericCallbackServerContext* context) {
-  return new Call(shared_, context);  // which deletes itself
+  return new Call(shared_, context);  // a Call deletes itself
 }
 
 }  // namespace simulator

@@ -25,7 +25,7 @@ Result<std::unique_ptr<Store>> Store::open(Model empty, std::string file, Listen
   return store;
 }
 
-// The wall clock of the start, moved on by a clock that does not jump.
+// Returns the wall clock's time at the start, plus the time since then by a clock that never jumps.
 Time Store::now() const {
   const auto elapsed = std::chrono::steady_clock::now() - start_;
   return std::chrono::duration_cast<Time>(wall_start_.time_since_epoch()) +
@@ -59,7 +59,7 @@ Status Store::store(const Model& model) const {
   const base::FileAttributes private_file{0600, std::nullopt, std::nullopt};
   const Status stored = base::write_atomic(file_, model.to_state(), private_file);
   if (stored.ok()) return {};
-  // The code of the file's error would say something about the partition.
+  // With the code of the file's error, the client would think that the partition is the cause.
   return base::Error(base::Code::kInternal,
                      base::str("the change cannot be stored: ", stored.error().message()));
 }

@@ -32,7 +32,7 @@ class Words {
     if (is_there) ++at_;
     return is_there;
   }
-  // "OPTION=VALUE" or "OPTION VALUE"; absent: another word is next.
+  // Takes "OPTION=VALUE" or "OPTION VALUE". Returns nothing if another word is next.
   Result<std::optional<std::string>> take_value(std::string_view option) {
     if (at_ == words_.size() || !words_[at_].starts_with(option)) return absent();
     const std::string& word = words_[at_];
@@ -121,7 +121,7 @@ Status check_together(const FrontEndArguments& parsed) {
 Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) {
   FrontEndArguments parsed;
   Words words(args);
-  bool run = false;  // once: an image may be called so
+  bool run = false;  // only the first one: an image may have this name
   for (;;) {
     const Took took = TRY(take_option(words, parsed));
     if (took == Took::kYes) continue;

@@ -20,11 +20,12 @@ constexpr std::string_view kAnnotations[] = {"graphcore.ai/ipu.count", "graphcor
                                              "graphcore.ai/ipu.devices"};
 constexpr std::string_view kDefaultPort = "8090";  // of a V-IPU controller
 
-// What the options for docker ask for in the product's own words; empty: nothing.
+// Returns the variable or annotation by which the options for docker ask for IPUs; empty if none
+// do.
 std::string own_request(const DockerArguments& docker, const Variables& explicit_ones) {
   for (const std::string_view name : kSelectors) {
     const auto given = explicit_ones.find(std::string(name));
-    // docker leaves out a variable that is named and not set.
+    // docker ignores "-e NAME" if the variable is not set.
     if (given != explicit_ones.end() && given->second) return given->first;
   }
   for (const DockerOption& option : docker.options) {
@@ -37,7 +38,7 @@ std::string own_request(const DockerArguments& docker, const Variables& explicit
   return "";
 }
 
-// The value that the container would get: by the options for docker, else the caller's.
+// Returns the value that the container would get: the one in docker's options, else the caller's.
 std::string variable(const Caller& caller, const Variables& explicit_ones, const char* name) {
   const auto given = explicit_ones.find(name);
   if (given != explicit_ones.end()) return given->second.value_or("");
@@ -45,7 +46,7 @@ std::string variable(const Caller& caller, const Variables& explicit_ones, const
   return set == caller.environment.end() ? "" : set->second.value_or("");
 }
 
-// The first pool of PROVIDER that FITS.
+// Returns the first pool of PROVIDER for which FITS is true.
 template <typename Fits>
 const hook::config::PoolConfig* find_pool_of(const Caller& caller, hook::config::Provider provider,
                                              const Fits& fits) {
@@ -55,7 +56,7 @@ const hook::config::PoolConfig* find_pool_of(const Caller& caller, hook::config:
   return nullptr;
 }
 
-// Asks POOL, if it is not the one that is asked anyway.
+// Asks for POOL by name, unless it is the default, or the command line names a pool.
 void ask_pool(const Caller& caller, const hook::config::PoolConfig* pool,
               const Variables& explicit_ones, Asked& asked) {
   if (pool == nullptr || pool == &caller.pools.front() || explicit_ones.contains("IPU_POOL")) {
@@ -79,7 +80,8 @@ void ask_controller(const Caller& caller, const Variables& explicit_ones, Asked&
                             "\", is used instead; see ipu-container-toolkit(5)"));
 }
 
-// What the runtime, which has the ledger, refuses otherwise.
+// Returns a note to the user. The runtime, which has the ledger, refuses a partition that it does
+// not know.
 std::string must_be_known(const std::string& partition, const std::string& from) {
   return str("partition ", base::quote(partition), " (", from,
              ") must have been created with 'ipuctl partition create'; if Graphcore's vipu created"
@@ -105,7 +107,7 @@ Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones
   return asked;
 }
 
-// The whole of a file that a pool shares out.
+// Asks for all IPUs of FILE, which POOL shares out.
 Result<Asked> ask_slices(const Caller& caller, const Variables& explicit_ones,
                          const IpuofFile& file, const hook::config::PoolConfig& pool) {
   if (file.ipus == 0) {

@@ -13,7 +13,6 @@ using base::str;
 using Kind = IpuofSource::Kind;
 using From = IpuofSource::From;
 
-// The value of a variable; empty where it is not set.
 std::string value_of(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
   return found == variables.end() ? "" : found->second.value_or("");
@@ -23,10 +22,10 @@ bool is_below(const std::string& path, const std::string& directory) {
   return path == directory || path.starts_with(str(directory, "/"));
 }
 
-// A name without a slash is that of a volume of docker's.
+// A source without a slash is the name of a docker volume.
 bool is_host_path(const std::string& source) { return source.find('/') != std::string::npos; }
 
-// The host's path of what is PATH in the container; empty: it is of the image.
+// Returns the host's path of PATH in the container; empty if PATH is not mounted from the host.
 std::string host_path(const DockerArguments& arguments, const std::string& path) {
   for (const DockerMount& mount : mounts_of(arguments)) {
     if (mount.target.empty() || !is_host_path(mount.source)) continue;
@@ -70,7 +69,7 @@ std::vector<IpuofSource> ipuof_sources(const DockerArguments& arguments,
   add_given(arguments, explicit_ones, sources);
   const auto add = [&](Kind kind, const std::string& variable) {
     const std::string value = value_of(caller, variable);
-    // Who says with -e that it is empty does not want the caller's.
+    // A user who passes the variable with -e, even empty, does not want the caller's value.
     if (value.empty() || explicit_ones.contains(variable)) return;
     sources.push_back({kind, From::kEnvironment, variable, value});
   };

@@ -12,7 +12,7 @@ namespace {
 
 using base::str;
 
-// Long options without a value of docker run (to 28) and podman run (to 5), in order.
+// The long options of docker run (up to 28) and podman run (up to 5) that take no value. Sorted.
 constexpr std::array<std::string_view, 26> kFlags = {"detach",
                                                      "disable-content-trust",
                                                      "env-host",
@@ -43,7 +43,7 @@ static_assert(std::is_sorted(kFlags.begin(), kFlags.end()));
 
 constexpr std::string_view kShortFlags = "Pdiqt";
 
-// Short options with a value, and other names of the same.
+// Other names of long options: short options that take a value, and synonyms.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kLongNames = {{
     {"e", "env"},
     {"h", "hostname"},
@@ -65,7 +65,7 @@ bool is_flag(std::string_view name) {
   return std::binary_search(kFlags.begin(), kFlags.end(), name);
 }
 
-// The value of an option that has it in the next word.
+// Takes the next word as the option's value.
 void take_next(const std::vector<std::string>& words, DockerOption& option) {
   if (option.at + 1 == words.size()) return;
   option.value = words[option.at + 1];
@@ -84,7 +84,8 @@ DockerOption long_option(const std::vector<std::string>& words, size_t at) {
   return option;
 }
 
-// A word such as -it, -e, -eX=Y or -itv: the one option in it that has a value, or else the last.
+// Reads a word such as -it, -e, -eX=Y or -itv. Returns the one option in it that takes a value,
+// else the last.
 DockerOption short_options(const std::vector<std::string>& words, size_t at) {
   const std::string& word = words[at];
   size_t letter = 1;
@@ -116,14 +117,14 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-// "SOURCE:TARGET[:OPTIONS]" of --volume.
+// Parses the "SOURCE:TARGET[:OPTIONS]" of --volume.
 DockerMount volume(const DockerOption& option) {
   const std::vector<std::string_view> parts = base::split(option.value, ':');
   if (parts.size() == 1) return {"", without_slash(option.value), option};
   return {std::string(parts[0]), without_slash(std::string(parts[1])), option};
 }
 
-// "type=bind,source=SOURCE,target=TARGET" of --mount.
+// Parses the "type=bind,source=SOURCE,target=TARGET" of --mount.
 DockerMount mount(const DockerOption& option) {
   DockerMount mount{"", "", option};
   for (const std::string_view field : base::split(option.value, ',')) {
@@ -182,7 +183,7 @@ Variables explicit_variables(const DockerArguments& arguments,
   for (const std::string& text : env_files) {
     std::string_view lines = text;
     constexpr std::string_view kMark =
-        "\xEF\xBB\xBF";  // of byte order, which docker leaves out too
+        "\xEF\xBB\xBF";  // the byte order mark, which docker removes too
     if (lines.starts_with(kMark)) lines.remove_prefix(kMark.size());
     for (std::string_view line : base::split(lines, '\n')) {
       if (line.ends_with('\r')) line.remove_suffix(1);

@@ -14,7 +14,7 @@ using base::Status;
 using base::str;
 using Options = std::vector<std::string>;
 
-// What IPUoF reads of the environment, beside IPUOF_CONFIG_PATH.
+// The variables that IPUoF reads besides IPUOF_CONFIG_PATH.
 constexpr const char* kForwarded[] = {"IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT",
                                       "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_VIPU_API_GCD_ID",
                                       "IPUOF_VIPU_API_TIMEOUT"};
@@ -40,7 +40,7 @@ void mount_place(const IpuofPlace& place, Options& options) {
   add_variable("IPUOF_CONFIG_PATH", target, options);
 }
 
-// A file and the variables of the controller are never passed both: they may be of different
+// Passes a file or the variables of the controller, never both: they might belong to different
 // partitions.
 void add_source(const Caller& caller, const IpuofSource& source, const Variables& explicit_ones,
                 Options& options) {
@@ -70,7 +70,7 @@ Result<Options> host_network_options(const Caller& caller, const FrontEndArgumen
   const std::optional<IpuofSource> source =
       TRY(choose_source(ipuof_sources(docker, explicit_ones, caller.environment), caller));
   Options options = {"--ulimit", "memlock=-1:-1"};
-  // docker refuses a second network.
+  // docker refuses a second --network.
   if (!has_option(docker, "network")) options.emplace_back("--net=host");
   options.emplace_back("--cap-add=IPC_LOCK");
   if (!has_option(docker, "ipc")) options.emplace_back("--ipc=host");

@@ -36,14 +36,15 @@ const DockerOption* find_option(const DockerArguments& docker, bool (*is_it)(con
   return found == docker.options.end() ? nullptr : &*found;
 }
 
-// Cards are not reached by a network: containers with them may have any.
+// Returns whether PCIe cards are asked for. No network leads to them, so that such a container may
+// keep the host's.
 bool is_of_cards(const std::vector<std::pair<std::string, std::string>>& asked) {
   return std::any_of(asked.begin(), asked.end(),
                      [](const auto& variable) { return variable.first == "IPU_VISIBLE_DEVICES"; });
 }
 
-// Options of recipes for Graphcore's tool that an isolated container is not to have: the host's
-// network, and what would lie where its own IPUoF file is.
+// Returns the options from recipes for Graphcore's tool that an isolated container must not get:
+// the host's network, and mounts in the place of its own IPUoF file.
 std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool cards,
                                           std::vector<std::string>& notes) {
   std::vector<DockerOption> dropped;
@@ -63,7 +64,7 @@ std::vector<DockerOption> dropped_options(const DockerArguments& docker, bool ca
   return dropped;
 }
 
-// What is passed on, and weakens what the lease gives.
+// Warns of options that are passed on although they weaken the isolation of the lease.
 void note_weakening(const DockerArguments& docker, std::vector<std::string>& notes) {
   if (const DockerOption* device = find_option(docker, is_ipu_device)) {
     notes.push_back(str("--device=", device->value,
@@ -81,14 +82,16 @@ void append_variable(const std::string& name, const std::string& value,
   append({"-e", str(name, "=", value)}, words);
 }
 
-// As a variable, or, where these may not ask, as the annotation that means the same.
+// Adds a request as a variable or, if the policy allows no variables, as the annotation with the
+// same meaning.
 void append_request(const Caller& caller, const std::string& name, const std::string& value,
                     std::vector<std::string>& words) {
   if (caller.allows_variables) return append_variable(name, value, words);
   append({"--annotation", str(hook::request::annotation_of(name), "=", value)}, words);
 }
 
-// Poplar's log is wanted by who calls, however the container reaches its IPUs.
+// Passes the caller's log level for Poplar, which does not depend on how the container reaches its
+// IPUs.
 void append_log_level(const Caller& caller, const Variables& explicit_ones,
                       std::vector<std::string>& words) {
   const std::string name = "IPUOF_LOG_LEVEL";
@@ -103,7 +106,7 @@ Result<Translation> isolated(const Caller& caller, const FrontEndArguments& argu
   Translation to{{caller.engine}, std::move(asked.notes)};
   const bool names_runtime = has_option(docker, "runtime");
   const std::string runtime = str("--runtime=", caller.runtime);
-  // To podman it is an option of all commands, which has its place before them.
+  // For podman, --runtime is a global option and stands before the command.
   if (caller.engine == "podman" && !names_runtime) to.command.push_back(runtime);
   to.command.emplace_back("run");
   if (caller.engine != "podman" && !names_runtime) to.command.push_back(runtime);
@@ -111,12 +114,13 @@ Result<Translation> isolated(const Caller& caller, const FrontEndArguments& argu
     append_request(caller, name, value, to.command);
   }
   append_log_level(caller, explicit_ones, to.command);
-  // Data loaders use it, and with the host's IPC they had the host's.
+  // Data loaders use shared memory. With --ipc=host, as Graphcore's tool gave it, they had the
+  // host's.
   const bool has_memory = has_option(docker, "shm-size") || has_option(docker, "ipc");
   if (!has_memory && caller.shared_memory > 0) {
     to.command.push_back(str("--shm-size=", caller.shared_memory));
   }
-  // Another runtime isolates nothing.
+  // Another runtime would not replace what is dropped here.
   std::vector<DockerOption> dropped;
   if (!names_runtime) dropped = dropped_options(docker, is_of_cards(asked.variables), to.notes);
   note_weakening(docker, to.notes);

@@ -23,7 +23,7 @@ bool is_there(const std::string& dev, const hook::oci::DeviceNode& node) {
          S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(node.major, node.minor);
 }
 
-// As udev makes it. It replaces one that leads elsewhere.
+// Returns the command that makes the link as udev would. It replaces a link that leads elsewhere.
 std::string command_for(const hook::oci::DeviceNode& node) {
   const std::string below_dev = node.path.substr(std::string_view("/dev/").size());
   return str("ln -sf ../", below_dev, " /dev/char/", number_of(node));

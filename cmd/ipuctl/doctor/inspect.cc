@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What look_at_host() looks at.
+// Looks at the host for ipuctl doctor.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -21,7 +21,7 @@ using base::Result;
 using base::Status;
 using base::str;
 
-// The functions that live leases have.
+// Returns the functions that live leases hold.
 std::set<std::string> held_functions(Result<hook::ledger::Ledger>& ledger) {
   std::set<std::string> held;
   if (!ledger.ok()) return held;
@@ -42,7 +42,8 @@ std::optional<hook::device::GidTable> find_gids(const std::string& sysfs,
   return table.ok() ? std::optional(table.value()) : std::nullopt;
 }
 
-// It is there once somebody has made the device's folder in configfs.
+// Returns the port's default RoCE mode; empty unless somebody has made the device's folder in
+// configfs.
 std::string find_default_roce_mode(const std::string& sysfs,
                                    const hook::device::RdmaDevice& device) {
   const std::string path = str(sysfs, "/kernel/config/rdma_cm/", device.name, "/ports/",

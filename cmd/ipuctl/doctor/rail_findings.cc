@@ -27,7 +27,7 @@ class RailExam {
     if (host.ledger.ok()) examine_addresses(state);
     if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
     for (const InterfaceState& interface : state.interfaces) {
-      if (interface.is_held) continue;  // the container has it
+      if (interface.is_held) continue;  // a container has it
       const bool is_usable = examine_link(interface);
       if (is_usable && rail_.functions.empty()) examine_macvlan(state);
       if (interface.link.ok() && network_.rdma != hook::config::RdmaMode::kOff)
@@ -77,7 +77,7 @@ class RailExam {
         "run 'ipuctl ps' to see which containers hold them, or add functions");
   }
 
-  // Whether containers can have it.
+  // Returns whether containers can use INTERFACE.
   bool examine_link(const InterfaceState& interface) {
     const bool is_function = !rail_.functions.empty();
     if (is_function) subject_ = str("function ", interface.name);
@@ -129,8 +129,8 @@ class RailExam {
     examine_roce_mode(*device, interface.default_roce_mode);
   }
 
-  // How many more containers have room in the port's table, by the entries that are free and by
-  // those that containers may have.
+  // Returns how many more containers the port's table has room for. Both its free entries and
+  // max_gids limit the number.
   uint32_t room_in(const hook::device::GidTable& gids, const RailState& state) const {
     const auto used = static_cast<uint32_t>(gids.used.size());
     const uint32_t each = hook::device::gid_entries_per_address(gids.used);

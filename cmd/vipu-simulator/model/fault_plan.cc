@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault plans as text.
+// Parses fault plans.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ constexpr size_t kMaxFaults = 1000;
 constexpr size_t kMaxErrors = 20;
 constexpr size_t kMaxText = 1000;
 
-// In the order of Action.
+// The names of the actions, in the order of Action.
 const std::vector<std::string> kActions = {"delay",       "status",      "hang",
                                            "drop_before", "lose_reply",  "disconnect",
                                            "garbage",     "error_state", "stuck_pending"};
@@ -56,7 +56,7 @@ Status read_numbers(const Json& object, const Fields& fields, Fault& fault) {
   if (!fields.has("probability")) return {};
   const Json& probability = object["probability"];
   fault.probability = probability.is_number() ? probability.get<double>() : -1;
-  // Written so that it also refuses what is not a number.
+  // Written so that NaN is refused too.
   if (fault.probability > 0 && fault.probability <= 1) return {};
   return fields.wrong("probability", "a number above 0, up to 1");
 }

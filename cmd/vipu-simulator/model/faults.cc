@@ -13,7 +13,7 @@ constexpr std::array kStatusNames = {
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
     "DATA_LOSS", "UNAUTHENTICATED"};
 
-// Whether a fault is about partitions that are made or made anew.
+// Returns whether ACTION decides how the creation or reset of a partition ends.
 bool is_outcome(Action action) {
   return action == Action::kErrorState || action == Action::kStuckPending;
 }
@@ -51,7 +51,7 @@ std::optional<Fault> FaultPlan::hit(std::string_view call, std::string_view part
       ++counted.skipped;
       continue;
     }
-    // 53 random bits: a number from 0 up to, and without, 1.
+    // 53 random bits give a number from 0 to 1, without 1.
     if (static_cast<double>(random_() >> 11) * 0x1p-53 >= fault.probability) continue;
     ++counted.hits;
     return fault;

@@ -73,7 +73,7 @@ Status Model::take_agent_down(std::string_view agent) {
   down_[machine] = str("agent ", agent, " is down");
   for (auto& [id, record] : records_) {
     const std::optional<std::string> down = down_agent_of(record);
-    // What is PENDING finds out when its operation ends.
+    // A PENDING partition fails when its operation ends.
     if (down.has_value() && record.ready == ReadyState::kActive)
       fail(record, Cause::kAgent, {*down});
   }
@@ -127,7 +127,7 @@ Result<std::vector<IpuofConfig>> Model::config(const std::string& id) const {
     gcds[i / per_gcd].devices.push_back(
         device_of(pod_, numbers[i], ipu.domain_routing_id, ipu.routing_id));
   }
-  // The two attributes that are known by name.
+  // Only these two attributes of a GCD are known by name.
   for (size_t gcd = 0; gcd < gcds.size(); ++gcd) {
     gcds[gcd].attributes["GCD Id"] = std::to_string(gcd);
     gcds[gcd].attributes["Fabric Reconfigurable"] =

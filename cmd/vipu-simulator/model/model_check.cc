@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a partition may be, what it is where the client left it open, and whether all is well.
+// Checks requests, completes what they leave open, and finds violations in the model.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -145,7 +145,8 @@ std::vector<std::string> Model::violations() const {
       if (own.empty() || !own.front()->has_ipu(numbers[i])) {
         found.push_back(str(id, " has IPU ", numbers[i], " from outside of its allocation"));
       }
-      // A POD's domains start at multiples of a block, so numbers in the POD do as well.
+      // Domains start at multiples of every block's size, so an aligned block has aligned numbers
+      // in the POD.
       const bool is_named = !record.wanted.ipus.empty();
       if (!is_named && numbers[i] % block != i % block) {
         found.push_back(str(id, " has IPU ", numbers[i], " out of place in its block"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where partitions go.
+// Chooses the IPUs of partitions.
 #include <algorithm>
 #include <set>
 
@@ -29,16 +29,16 @@ std::vector<ChosenIpu> ipus_of(const Topology& topology, const std::vector<Block
   return ipus;
 }
 
-// Whether these are 0, 1, 2, ... in any order.
+// Returns whether IDS are 0, 1, 2, ... up to COUNT - 1.
 bool is_numbering(const std::set<uint32_t>& ids, size_t count) {
   return ids.size() == count && (ids.empty() || *ids.rbegin() == count - 1);
 }
 
-// The routing ids of named IPUs: those that were given, or, if all were left 0, their order.
+// Sorts named IPUs by their routing ids. If all given ids are 0, numbers them in the given order.
 Status number_ipus(std::vector<ChosenIpu>& ipus) {
   std::set<uint32_t> routing;
   std::map<uint32_t, std::set<uint32_t>> ids_of_domain;
-  std::vector<uint32_t> order;  // domains as they come
+  std::vector<uint32_t> order;  // of the domains
   for (const ChosenIpu& ipu : ipus) {
     routing.insert(ipu.routing_id);
     if (!ids_of_domain.contains(ipu.place.domain)) order.push_back(ipu.place.domain);
@@ -96,7 +96,7 @@ Occupancy Model::within(const Allocation& allocation) const {
   return pod;
 }
 
-// Those that a partition may be made from; NAME empty: any.
+// Returns the allocations that a partition may be created from. An empty NAME means any.
 std::vector<const Allocation*> Model::candidates(const std::string& name,
                                                  const Access& access) const {
   std::vector<const Allocation*> found;
@@ -116,7 +116,7 @@ Result<Model::Placed> Model::find_room(const PartitionRequest& request,
     for (uint32_t ipu = 0; ipu < pod_.ipus(); ++ipu) {
       if (!allocation->has_ipu(ipu)) empty.taint(ipu, kOutside);
     }
-    if (!place(empty, wanted).has_value()) continue;  // it never could
+    if (!place(empty, wanted).has_value()) continue;  // never has room
     const Occupancy pod = within(*allocation);
     if (const auto blocks = place(pod, wanted)) {
       return Placed{allocation->name, ipus_of(pod_.topology(), *blocks)};

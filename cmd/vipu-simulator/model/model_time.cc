@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time does to partitions: operations end, and errors are reset.
+// Lets time pass for partitions: operations end, and errors are reset.
 #include <algorithm>
 
 #include "cmd/vipu-simulator/model/model.h"
@@ -8,8 +8,8 @@ namespace vipu::simulator {
 
 void Model::advance_to(Time now) {
   const Time end = std::max(now, now_);
-  // Each step takes a partition one state further; each of its auto-resets is counted, so this
-  // ends.
+  // Each step takes a partition one state further. The number of auto-resets is limited, so the
+  // loop ends.
   for (;;) {
     const auto next =
         std::min_element(records_.begin(), records_.end(),

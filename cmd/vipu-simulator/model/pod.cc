@@ -42,7 +42,7 @@ Result<uint32_t> machines_of(std::string_view pod) {
                str(base::quote(pod), " is no POD: use pod4, pod16, pod64, pod128 or pod256"));
 }
 
-// Adds "ag3" or "ag1-ag4".
+// Adds the agents in TEXT, "ag3" or "ag1-ag4", to ALLOCATION.
 Status add_agents(const Pod& pod, std::string_view text, Allocation& allocation) {
   const std::vector<std::string_view> ends = base::split(text, '-');
   if (ends.size() > 2) {
@@ -142,7 +142,8 @@ IpuofDevice device_of(const Pod& pod, uint32_t ipu, uint32_t segment, uint32_t r
   return device;
 }
 
-// Keys and the M2000's figures as Graphcore's documentation of gc-info and of the C600 has them.
+// Returns the keys, and the figures of an M2000, from Graphcore's documentation of gc-info and of
+// the C600.
 IpuAttributes attributes_of(uint32_t ipu, const std::string& error) {
   const uint32_t number = number_in_machine(ipu);
   const std::string serial = str("simulated-", machine_of(ipu), "-", number / 2);

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxKey = 256;
 constexpr size_t kMaxUsers = 1000;
 
-// Compares as many bytes whatever is in them.
+// Compares the same number of bytes whatever their content, so that the time reveals nothing.
 bool is_equal(std::string_view secret, std::string_view given) {
   volatile unsigned difference = secret.size() == given.size() ? 0 : 1;
   for (size_t i = 0; i < kMaxKey; ++i) {
@@ -81,7 +81,7 @@ Result<Users> Users::parse(std::string_view text, const Pod& pod) {
 Result<Access> Users::authenticate(std::string_view name, std::string_view key) const {
   const auto user = users_.find(name);
   const bool known = user != users_.end();
-  // Also compared for nobody, so that names cannot be guessed by the time it takes.
+  // An unknown user's key is compared too, so that the time does not reveal which names exist.
   const bool right = is_equal(known ? user->second.key : std::string_view(), key);
   if (!known || !right) return Error(Code::kDenied, "unknown user or wrong access key");
   return user->second.access;
