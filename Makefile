@@ -7,8 +7,8 @@ MAKEFLAGS += --no-builtin-rules --warn-undefined-variables
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
-# As many jobs as there are processors, where the caller names no number. MAKEFLAGS does not have the
-# caller's -j yet while this file is read.
+# Runs one job for each processor, unless the caller gives -j. While make reads this file, MAKEFLAGS does not have the
+# caller's -j yet.
 JOBS := $(shell nproc)
 ifeq ($(filter -j% --jobs%,$(shell tr '\0' ' ' </proc/$$PPID/cmdline; echo " $$MAKEFLAGS")),)
 MAKEFLAGS += -j$(JOBS)
@@ -28,14 +28,14 @@ SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
-# Engines read no hook here: who wants them names this folder (podman --hooks-dir) or copies them.
+# No engine reads this folder. To use the hooks, name it (podman --hooks-dir) or copy them.
 HOOKSDIR ?= $(PREFIX)/share/ipu-container-toolkit/hooks.d
-# Of logrotate, which reads no other folder.
+# logrotate reads no other folder.
 LOGROTATEDIR ?= /etc/logrotate.d
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
-# A compiler cache is used where there is one. The sloppiness is what it asks for with precompiled headers.
+# Uses ccache if it is installed. ccache needs this sloppiness for precompiled headers.
 ifneq ($(filter default undefined,$(origin CXX)),)
 CXX := $(if $(shell command -v ccache),ccache )g++
 endif
@@ -48,27 +48,27 @@ LDFLAGS ?=
 PKG_CONFIG ?= pkg-config
 PROTOC ?= protoc
 V ?= 0
-# 0: every unit reads its headers itself, and so must include all that it uses.
+# 0: builds without precompiled headers, so that every unit must include all that it uses.
 PCH ?= 1
 TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
 CI ?= false
-# Which tests, by name, and which folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
+# Select tests by name, and a folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
 TEST ?=
 ROOM ?=
-# So long may check-long take, at most; and check, which then goes on with what check-long has.
+# The most seconds that check-long may take. With it, check too goes on with the tests of check-long.
 CHECK_SECONDS ?=
 export TESTS_MUST_RUN TEST ROOM FLAVOR CHECK_SECONDS
 
 O := build/$(FLAVOR)
 GEN := $(O)/gen
 
-# Flavours: the same rules, another folder.
+# All flavours have the same rules, and each a folder of its own.
 # Release programs have line tables, enough for a backtrace; for a debugger there is FLAVOR=debug.
 FLAVOR_CXX_release := -O2 -g1 -D_FORTIFY_SOURCE=2
 FLAVOR_CXX_debug := -O0 -g3 -Werror
 FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-pointer
 FLAVOR_CXX_tsan := -O1 -g -Werror -fsanitize=thread -fno-omit-frame-pointer
-# Added to these for the tests' own objects. -O1 compiles fastest; the models explore for seconds.
+# Additional flags for the tests' own objects. -O1 compiles fastest, and the models take seconds with it.
 TEST_CXX_release := -O1
 TEST_CXX_debug :=
 TEST_CXX_asan :=
@@ -90,8 +90,8 @@ ALL_CXXFLAGS = -std=c++20 -fPIE -fstack-protector-strong -ffile-prefix-map=$(CUR
 ALL_CPPFLAGS = -I. $(CPPFLAGS)
 ALL_LDFLAGS = -Wl,-z,relro,-z,now $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
 
-# A room is a library, named by its folder with dashes (hook-ledger), or, directly below cmd, a program. rooms.conf
-# says what it may use. What else there is to say of it stands in the module.mk of its top folder.
+# A room directly below cmd is a program. Every other room is a library, named after its folder with dashes
+# (hook-ledger). rooms.conf says what a room may use. The module.mk of its top folder says all else.
 LIBS :=
 BINS :=
 TESTS :=
@@ -107,15 +107,15 @@ BINS += $(notdir $(1))
 BIN_$(notdir $(1))_SRCS := $(wildcard $(1)/*.cc)
 BIN_$(notdir $(1))_DEPS := $(call dashed,$(2))
 endef
-# "KIND:FOLDER:ROOM:...", each line of the table a word.
+# The lines of the table as words "KIND:FOLDER:ROOM:...".
 room_lines := $(shell awk '$$1 == "room" { line = ($$2 ~ /^cmd\/[^\/]*$$/ ? "program:" : "library:") $$2; \
   for (i = 4; i <= NF; ++i) line = line ":" $$i; print line }' rooms.conf)
 declare_room = $(eval $(call $(word 1,$(1))_room,$(word 2,$(1)),$(wordlist 3,$(words $(1)),$(1))))
 $(foreach line,$(room_lines),$(call declare_room,$(subst :, ,$(line))))
 include $(wildcard $(addsuffix /module.mk,base netns vipu hook cmd tests))
 
-# Each step of a build prints "[n/N] WHAT FILE". How many there are is asked of make itself, when the first one
-# is done; a make below another one that counts already does not count.
+# Each step of a build prints "[n/N] WHAT FILE". The first step learns N from `make -n`. That make gets STEPS=1, so that
+# neither it nor a make below it counts again.
 STEPS = $(eval STEPS := $(shell $(MAKE) --no-print-directory -n STEPS=1 V=0 PKG_CONFIG=: $(MAKECMDGOALS) 2>/dev/null | grep -c '^printf .* \[%d/%d\]'))$(STEPS)
 step = $(eval DONE += x)$(words $(DONE))
 DONE :=
@@ -125,8 +125,8 @@ else
 say = @printf '  [%d/%d] %-7s %s\n' $(step) $(STEPS) $(1) '$(2)';
 endif
 
-# The package flags are asked for when a recipe runs, so that `make deps` can install pkg-config first; once for each
-# package, because that takes up to a second. Headers of others are system headers: our warnings are not for them.
+# Recipes ask pkg-config when they run, so that `make deps` can install it first. They ask once for each package,
+# because that takes up to a second. Other projects' headers are system headers, so that they cause no warnings.
 # NAME,OPTIONS,PACKAGE
 ask_pkg = $(if $(filter undefined,$(origin $(1)~$(3))),$(eval $(1)~$(3) := $$(shell $(PKG_CONFIG) $(2) $(3))))$($(1)~$(3))
 pkg_cflags = $(patsubst -I%,-isystem%,$(foreach p,$(1),$(call ask_pkg,cflags,--cflags,$(p))))
@@ -135,16 +135,16 @@ pkg_libs = $(foreach p,$(2),$(call ask_pkg,libs$(1),$(1) --libs,$(p)))
 # ---- libraries and programs --------------------------------------------------------------------
 # LIB_x_SRCS, LIB_x_DEPS (our libraries), LIB_x_PKGS (pkg-config), LIB_x_PROTOS (generated first).
 objs = $(patsubst $(GEN)/%.cc,$(GEN)/%.o,$(patsubst %.cc,$(O)/%.o,$(filter-out $(GEN)/%,$(1))) $(filter $(GEN)/%,$(1)))
-# These libraries, and all that they need.
+# The given libraries, and all that they need.
 all_libs = $(sort $(foreach d,$(1),$(LIB_$(d)_ALL)))
 archives = $(foreach d,$(call all_libs,$(1)),$(O)/lib$(d).a)
 packages = $(sort $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PKGS)))
 protos = $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PROTOS))
-# What gcc reads instead of the headers that most units include. One with JSON, for those that include it.
+# The precompiled headers hold what most units include. Units that include JSON have one of their own.
 JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' base netns vipu hook cmd)
 pch_of = $(if $(filter $(1),$(JSON_UNITS)),json,std)
 
-# LIB_x_ALL needs those of its LIB_x_DEPS: LIBS has the libraries in an order in which they can be linked.
+# LIB_x_ALL needs the LIB_y_ALL of each y in LIB_x_DEPS. So LIBS names each library after those that it needs.
 define library
 LIB_$(1)_PKGS ?=
 LIB_$(1)_PROTOS ?=
@@ -177,18 +177,18 @@ $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
-# Every object depends on the flags, which change only when the command line does. The plus signs are for the count
-# of steps: `make -n` would take a file that it does not look at for a new one. The count runs
-# beside the build, so each has a temporary file of its own.
+# Every object depends on the flags, which change only when the command line does. With the plus signs, `make -n` runs
+# these recipes too: else the count of steps would take the files for new ones. The count runs beside the build, so each
+# make has a temporary file of its own.
 $(O)/flags: FORCE
 	+@mkdir -p $(@D); echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
-# One object alone depends on where things are installed: hook/config/paths.cc.
+# Only the object of hook/config/paths.cc depends on where things are installed.
 $(O)/paths: FORCE
 	+@mkdir -p $(@D); echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
-# -fpch-preprocess is for compiler caches.
+# ccache needs -fpch-preprocess.
 use_pch = $(if $(filter 1,$(PCH)),-Winvalid-pch -fpch-preprocess -include $(O)/pch/$(1).h)
 
 PCHS := $(if $(filter 1,$(PCH)),$(patsubst packaging/pch/%.hpp,$(O)/pch/%.h.gch,$(wildcard packaging/pch/*.hpp)))
@@ -213,7 +213,7 @@ $(O)/%.o: %.cc $(O)/flags $(PCHS) | $(O)/deps.ok
 $(GEN)/%.o: $(GEN)/%.cc $(O)/flags | $(O)/deps.ok
 	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) -std=c++20 -fPIE $(FLAVOR_CXX_$(FLAVOR)) -w $(CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
-# Thin: they name the objects, and hold none.
+# Thin archives: they name the objects, and hold none.
 $(O)/lib%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcsDT $@ $(filter %.o,$^)
@@ -228,7 +228,7 @@ $(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto |
 	@mkdir -p $(GEN)
 	$(call say,PROTOC,$<)$(PROTOC) --cpp_out=$(GEN) --grpc_out=$(GEN) --plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) $<
 
-# The packages that a build needs, looked for once a build folder.
+# Looks for the packages that a build needs, once for each build folder.
 $(O)/deps.ok: packaging/deps.sh
 	@mkdir -p $(@D)
 	@packaging/deps.sh build
@@ -249,7 +249,7 @@ all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, d
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
 	@tests/run.sh unit packaging kernel e2e fault $(if $(CHECK_SECONDS),long)
-# Without the packages of e2e, and without the programs, but for tests that run them.
+# check-unit and check-kernel do not install the packages of e2e. They build only those programs that their tests run.
 check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)

@@ -2,7 +2,7 @@
 LIB_base_SRCS := $(filter-out $(wildcard base/confine*.cc),$(LIB_base_SRCS))
 LIB_base_PKGS := nlohmann_json libcap
 
-# Apart from base, so that the static programs do not link libseccomp.
+# A library apart from base, so that the static programs do not link libseccomp.
 LIBS += confine
 LIB_confine_SRCS := $(wildcard base/confine*.cc)
 LIB_confine_DEPS := base

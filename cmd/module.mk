@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What runs as root in front of a container is static: it starts in half the time and ignores LD_PRELOAD.
+# The programs that run as root before a container are static: they start in half the time and ignore LD_PRELOAD.
 BIN_ipu-container-runtime_STATIC := yes
 BIN_ipu-container-runtime_DIR = $(BINDIR)
 
@@ -10,7 +10,7 @@ BIN_ipuctl_PKGS := CLI11
 BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)
 
-# It is installed as gc-podman, too.
+# gc-docker is installed as gc-podman, too.
 BIN_gc-docker_STATIC := yes
 BIN_gc-docker_DIR = $(BINDIR)
 

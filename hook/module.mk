@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# toml++ is used as headers: its library has no static form.
+# toml++ is not in this list: hook uses its headers only, because its library has no static form.
 LIB_hook-ledger_PKGS := sqlite3 nettle
 
 # The one object that knows where things are installed.

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing for: build, e2e (tests on a real engine), rdma (tests in a
 # virtual machine), lint.
-# It never removes or downgrades a package: where apt would have to, it installs nothing and names what is in
-# the way. It starts no service. If nothing is missing, it does nothing. As a user it prints the command to run.
+# It never removes or downgrades a package: if apt would have to, it installs nothing and names what is in the
+# way. It starts no service. If nothing is missing, it does nothing. Run by a user who is not root, it prints the
+# command to run.
 set -euo pipefail
 
-# PACKAGE:PROGRAM,... is not needed where other packages have brought these programs. Some of those conflict
-# with the packages of this list: docker-ce, containerd.io, make-guile, busybox.
+# The package of PACKAGE:PROGRAM,... is not necessary if other packages have brought these programs. Some other
+# packages conflict with those of this list: docker-ce, containerd.io, make-guile, busybox.
 declare -A packages=(
   [build]='g++ make:make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
@@ -19,7 +20,7 @@ declare -A packages=(
     openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'
 )
-# dpkg's own variable. It is empty, except in tests.
+# DPKG_ROOT is dpkg's own variable. It is empty, except in tests.
 root=${DPKG_ROOT:-}
 
 die() { # MESSAGE
@@ -27,10 +28,10 @@ die() { # MESSAGE
   exit 1
 }
 
-# Joins lines by ", ".
+# Joins lines with ", ".
 join_lines() { paste -sd, | sed 's/,/, /g'; }
 
-# Whether the system has all these programs. /usr/local does not count: the tests' throw-away host hides it.
+# Succeeds if the system has all these programs. /usr/local does not count: the tests' throw-away host hides it.
 has_programs() { # PROGRAM,...
   local names PATH=$root/usr/sbin:$root/usr/bin:$root/sbin:$root/bin
   IFS=, read -ra names <<<"$1"
@@ -40,7 +41,7 @@ has_programs() { # PROGRAM,...
 # Prints the items whose packages have to be installed.
 find_missing() { # PACKAGE[:PROGRAM,...]...
   local item installed
-  # dpkg-query fails where it does not know one of the packages.
+  # dpkg-query fails if it does not know one of the packages.
   installed=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' "${@%%:*}" 2>/dev/null) || true
   for item in "$@"; do
     [[ $installed == *" ${item%%:*}:installed "* ]] ||
@@ -48,7 +49,7 @@ find_missing() { # PACKAGE[:PROGRAM,...]...
   done
 }
 
-# Configuration files stay as the administrator has them.
+# Keeps configuration files as the administrator has them.
 apt_install() { # OPTION|PACKAGE...
   apt-get --no-install-recommends --no-auto-remove -o DPkg::Lock::Timeout=300 \
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold install "$@"
@@ -59,13 +60,13 @@ simulate() { # PACKAGE...
   apt_install -qq --simulate --allow-downgrades "$@"
 }
 
-# Prints "remove NAME" or "downgrade NAME" for each package that apt would treat so, by its simulation.
+# Prints "remove NAME" or "downgrade NAME" for each package that apt's simulation removes or downgrades.
 find_harm() { # < SIMULATION
   local verb package old new
   while read -r verb package old new _; do
     case "$verb $old" in
       Remv* | Purg*) echo "remove $package" ;;
-      # Inst NAME [OLD] (NEW ...; a new package has no OLD.
+      # A line is "Inst NAME [OLD] (NEW ...". A new package has no OLD.
       'Inst ['*)
         old=${old#[}
         ! dpkg --compare-versions "${new#(}" lt "${old%]}" || echo "downgrade $package"
@@ -82,20 +83,20 @@ refuse() { # HARM ITEM...
     culprits+=("${item%%:*}")
     [[ $item != *:* ]] || programs+=("${item#*:}")
   done
-  # It may take several packages together.
+  # If no package alone causes the harm, all together do.
   [ ${#culprits[@]} -gt 0 ] || culprits=("${@%%:*}")
   elsewhere="install other packages that have the programs '${programs[*]}' (docker-ce goes with containerd.io), or"
   die "nothing was installed: to install '${culprits[*]}', apt would $harm. Next: ${programs[*]:+$elsewhere }use another \
 machine, and run this again. If you can do without what is in the way: apt-get install ${culprits[*]}"
 }
 
-# Keeps packages from starting services: docker.io would change the host's network. The file forbids it while
-# this run, or the apt-get that it has started, holds a lock on it. If this run is killed, the file stays
-# behind: when it is asked and nobody holds the lock, it removes itself.
+# Keeps packages from starting services: docker.io would change the host's network. A policy-rc.d forbids
+# services while this run, or an apt-get that it started, holds a lock on the file. If this run is killed, the
+# file stays behind. It removes itself when somebody calls it and nobody holds the lock.
 forbid_services() {
   local lock policy=$root/usr/sbin/policy-rc.d mark='Made by packaging/deps.sh of ipu-container-toolkit'
   if [ -e "$policy" ]; then
-    # A file of the administrator decides instead. If it is another run's, that run has to end first.
+    # The administrator's own file stays in force. If the file is another run's, waits until that run ends.
     grep -qs "$mark" "$policy" || return 0
     flock "$policy" rm -f "$policy"
   fi
@@ -132,7 +133,7 @@ harm=$(find_harm <<<"$simulation" | sort | join_lines)
 [ -z "$harm" ] || refuse "$harm" "${items[@]}"
 [ -z "$stale" ] || echo "deps.sh: 'apt-get update' failed: it goes on with the package lists from before" >&2
 
-# With --print-uris apt-get says the sizes and installs nothing.
+# With --print-uris, apt-get prints the sizes and installs nothing.
 sizes=$(apt_install --print-uris "${missing[@]}" | sed -n 's/^Need to get \(.*\) of archives\.$/\1 to download/p
   s/^After this operation, \(.*\) of additional disk space will be used\.$/\1 on disk/p' | join_lines) || true
 echo "deps.sh: installing $(grep -c '^Inst ' <<<"$simulation") packages${sizes:+ ($sizes)}: ${missing[*]} and what they need"
@@ -148,7 +149,7 @@ if [ -t 1 ]; then
 else
   apt_install -qq --yes --no-remove "${missing[@]}" >"${temporary[0]}" 2>&1 || tail -n 30 "${temporary[0]}" >&2
 fi
-# Not apt-get's exit status: it fails because of other broken packages, and may succeed when interrupted.
+# apt-get's exit status does not matter: it fails because of other broken packages, and may succeed when interrupted.
 mapfile -t items < <(find_missing "${items[@]}")
 [ ${#items[@]} -eq 0 ] || die "could not install '${items[*]%%:*}': $advice"
 [[ " ${missing[*]} " != *' docker.io '* ]] ||

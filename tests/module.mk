@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# One test program for each folder that has tests: tests/unit/hook/ledger is unit-hook-ledger. It is linked
-# with the library of that folder, here hook-ledger, alone, where nothing else is said: one that needs more than it
-# declares does not link.
+# Each folder with tests is one test program: tests/unit/hook/ledger is unit-hook-ledger. Unless a line below says more,
+# it is linked only with the library of its room, here hook-ledger. So a library that needs more than it declares does
+# not link.
 test_folders := $(patsubst tests/%,%,$(shell find tests/unit tests/kernel -name '*_test.cc' -printf '%h\n' | sort -u))
 UNIT_TESTS := $(call dashed,$(filter unit/%,$(test_folders)))
 KERNEL_TESTS := $(call dashed,$(filter kernel/%,$(test_folders)))
@@ -14,24 +14,24 @@ BIN_$(call dashed,$(1))_PKGS := gtest_main gtest gmock
 BIN_$(call dashed,$(1))_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
 endef
 $(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
-# Those that `make check-unit` builds: of the folder ROOM, or with a suite that TEST names, or all.
+# The programs that `make check-unit` builds: those of the folder ROOM, those with a suite that TEST names, or all.
 chosen_unit_tests := $(if $(ROOM),$(filter unit-$(call dashed,$(ROOM)) unit-$(call dashed,$(ROOM))-%,$(UNIT_TESTS)),$\
   $(if $(TEST),$(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(TEST)'))),$(UNIT_TESTS)))
 
-# The messages of V-IPU against bytes; the client and the simulator as processes.
+# unit-vipu checks the messages of V-IPU against bytes, and runs the client and the simulator as processes.
 BIN_unit-vipu_DEPS := vipu-local vipu-proto
 BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
-# Their tests start whole containers, with fakes around them: see tests/support/hook_host.h.
+# The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
 $(foreach t,$(filter unit-hook-lifecycle unit-hook-lifecycle-%,$(UNIT_TESTS)),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
 BIN_unit-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
-# Tests of what several rooms do together.
+# These programs test what several rooms do together.
 BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
 BIN_kernel-hook_DEPS := hook-lifecycle-repair hook-lifecycle-start
 BIN_kernel-ledger_DEPS := hook-ledger
-# Starts of whole containers against a simulated POD, by many processes.
+# In kernel-storm, many processes start whole containers against a simulated POD.
 BIN_kernel-storm_DEPS := hook-lifecycle-start
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
-# They run these programs.
+# Two test programs run these programs.
 $(O)/bin/unit-vipu $(O)/bin/kernel-storm: | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 
 # Programs that `make bench` runs; they are not installed.
@@ -41,7 +41,7 @@ BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook-lifecycle
 
-# Crash enumeration: a program that runs on a throw-away host, not installed.
+# The crash enumeration runs on a throw-away host; not installed.
 TESTS += fault
 BIN_fault_SRCS := $(wildcard tests/fault/*.cc)
 BIN_fault_DEPS := hook-lifecycle-start hook-lifecycle-repair
@@ -57,7 +57,7 @@ TESTS += cri-client
 BIN_cri-client_SRCS := tests/cri/main.cc
 BIN_cri-client_DEPS := cri_proto
 
-# What end-to-end tests run in containers, and in place of engines and low-level runtimes; not installed.
+# Programs that end-to-end tests run in containers, or in place of engines and low-level runtimes; not installed.
 E2E_PROGRAMS := dial spy odd_caller
 TESTS += $(E2E_PROGRAMS)
 define e2e_program
