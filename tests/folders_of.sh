@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The folders of unit tests that have a suite which a --gtest_filter may select: tests/folders_of.sh FILTER.
-# All that have tests where the filter does not start with a name.
+# Prints the folders of unit tests with a suite that a --gtest_filter may select: tests/folders_of.sh FILTER. Prints
+# all folders with tests if the filter does not start with a name.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

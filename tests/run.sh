@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, fault; what takes
-# longer: storm, model, sanitizers, all-faults; or long, which is all of these.
-# Without --built it first installs what is missing and builds. What can run side by side does: TEST_JOBS=N
-# programs and files of tests at a time, one a processor if not said. TEST=PATTERN selects tests: a --gtest_filter for unit
-# and kernel, a regular expression on the name for e2e and fault. STORM=SECONDS, 120, is how long storm rages.
-# CHECK_SECONDS=N: from the group long, only what can end within N seconds of the start; what was left out is
-# printed. The slowest tests and those that failed are repeated at the end. The last line is "N passed, N failed". It
-# fails if a test failed, if none ran, and under TESTS_MUST_RUN=1 if one was skipped.
+# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e or fault. The
+# groups storm, model, sanitizers and all-faults take longer, and the group long is these four. Without --built, the
+# script first installs what is missing and builds.
+#   TEST_JOBS=N        runs N programs and files of tests at a time; one for each processor by default
+#   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
+#   STORM=SECONDS      sets how long the storm rages; 120 by default
+#   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
+# Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
+# none ran, and under TESTS_MUST_RUN=1 if one was skipped.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -21,11 +22,11 @@ CHECK_SECONDS=${CHECK_SECONDS:-}
 source tests/e2e/host.bash
 # shellcheck source=tests/e2e/conformance.bash
 source tests/e2e/conformance.bash
-# These start first, so that none of them is what all wait for at the end; the others in any order. The client's tests
-# have deadlines of a second: beside them are those that need little.
+# These start first, so that no long one is left for the end. The others start in any order. The client's tests
+# (unit/vipu) have deadlines of a second, so those that start beside them need little of the machine.
 FIRST=(unit/vipu unit/hook-model unit/hook-ledger unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_runtimes e2e/reconcile e2e/named
   e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
-# In order of worth.
+# The most useful groups come first.
 LONG=(storm model sanitizers all-faults)
 
 usage() {
@@ -35,7 +36,7 @@ usage() {
 
 # ---- jobs: a job GROUP/NAME is one program, or one file of tests -----------------------------------
 
-# All jobs of a group, one a line.
+# Prints all jobs of a group, one on each line.
 jobs_of() { # GROUP
   case $1 in
     # unit/base is the program unit-base.
@@ -47,7 +48,7 @@ jobs_of() { # GROUP
   esac
 }
 
-# Those on standard input, the FIRST first.
+# Sorts the jobs on standard input: those of FIRST, then the others.
 in_order() {
   awk -v first="${FIRST[*]}" '
     { job[$0] = 1 }
@@ -58,7 +59,7 @@ in_order() {
     }'
 }
 
-# Seconds without which a long group is not begun; 0 for one that is run in any case.
+# Prints how many seconds must be left to begin a group; 0 if it runs in any case.
 needed() { # GROUP
   case $1 in
     storm) echo $((STORM + 120)) ;;
@@ -78,9 +79,9 @@ run_job() { # GROUP NAME
     model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
     packaging) BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
     e2e) run_bats "tests/e2e/$2.bats" ;;
-    # Beside others; alone it has a host for each processor.
+    # One host, because other jobs run beside it. By default there is a host for each processor.
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
-    # What it has begun takes a while.
+    # The units that have begun need up to 180 s to end.
     all-faults) FAULT=${FAULT:-all} FAULT_UNTIL=${until:+$((until - 180))} tests/fault/check.sh ;;
     storm) tests/storm/check.sh "$STORM" ;;
     sanitizers) tests/storm/sanitizers.sh ;;
@@ -92,24 +93,24 @@ run_program() { # PROGRAM OPTION...
   timeout --foreground --kill-after=10 1200 "$@" --gtest_color=no
 }
 
-# On the host of this worker, which the first of its files makes.
+# Runs FILE on the host of this worker. The worker's first file makes the host.
 run_bats() { # FILE
   [ -z "$TEST" ] || [ "$(bats --count --filter "$TEST" "$1")" -gt 0 ] || return 0
   [ -n "${HOST_PID:-}" ] || e2e_host_up || { host_down; return 1; }
-  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
+  # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
   BATS_TEST_TIMEOUT=120 CONFORMANCE=$work/conformance timeout --foreground --kill-after=10 1200 bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
 }
 
 # ---- what became of a job ------------------------------------------------------------------------------
 
-# The number of tests in the line of gtest's summary that starts with this mark.
+# Prints the number of tests in the line of gtest's summary that starts with this mark.
 gtest_count() { # MARK < OUTPUT
   sed -n "s/^\[  $1 *\] \([0-9]*\) tests\{0,1\}[.,].*/\1/p" | tail -n 1 | grep . || echo 0
 }
 
 is_gtest() { [[ $1 == unit/* || $1 == kernel/* || $1 == model/* ]]; } # JOB
 
-# "PASSED FAILED SKIPPED" of a job that has ended.
+# Prints "PASSED FAILED SKIPPED" for a job that has ended.
 count() { # JOB STATUS < OUTPUT
   local output passed failed skipped
   output=$(cat)
@@ -126,14 +127,14 @@ count() { # JOB STATUS < OUTPUT
   echo "$passed $failed $skipped"
 }
 
-# Lines "SECONDS JOB: NAME" of an output with times, in both formats.
+# Prints lines "SECONDS JOB: NAME" for an output with times, of gtest or TAP.
 times() { # JOB < OUTPUT
   sed -En -e 's/^(not )?ok [0-9]+ (.*) in ([0-9]+)ms.*/\3\t\2/p' \
     -e 's/^\[ +(OK|FAILED) +\] ([^ ,]+).* \(([0-9]+) ms\)$/\3\t\2/p' |
     awk -F '\t' -v job="$1" '{ printf "%7.1f  %s: %s\n", $1 / 1000, job, $2 }'
 }
 
-# Lines "JOB: NAME".
+# Prints a line "JOB: NAME" for each test that failed.
 failures() { # JOB < OUTPUT
   sed -En -e '/^not ok /s/ in [0-9]+ms( #.*)?$/\1/' -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
 }
@@ -146,7 +147,7 @@ may_start() { # JOB
   [ "$needed" -eq 0 ] || [ -z "$until" ] || [ $((EPOCHSECONDS + needed)) -le "$until" ]
 }
 
-# Does what nobody else has begun.
+# Does the jobs that no other worker has begun.
 worker() { # JOB...
   local job place
   trap host_down EXIT
@@ -163,7 +164,7 @@ worker() { # JOB...
   done
 }
 
-# What a job prints stays together.
+# Runs a job, and prints its output in one piece.
 do_job() { # JOB PLACE
   local job=$1 place=$2 begin=$EPOCHSECONDS status
   run_job "${job%/*}" "${job#*/}" >"$place/output" 2>&1 </dev/null
@@ -231,7 +232,7 @@ if [ ${#beside[@]} -gt 0 ]; then
   mapfile -t jobs < <(for group in "${beside[@]}"; do jobs_of "$group"; done | in_order)
   run_jobs "${jobs[@]}"
 fi
-# Where something is broken already, hours of more tests are not worth their time.
+# If a test has failed, the long groups are not worth their hours.
 for group in "${after[@]}"; do
   if cat "$work"/*/failures 2>/dev/null | grep -q .; then
     echo "$group" >>"$work/left_out"

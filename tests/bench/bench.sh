@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Simulates the placement policies, and times a start's look at the leases that are there. Then measures
-# the start path side by side in one run, on a throw-away host: medians, and ratios to what runc alone takes. Absolute figures are this machine's;
-# the ratios are what to compare.
+# Simulates the placement policies, and times how long a start looks at the existing leases. Then measures the start
+# paths side by side in one run, on a throw-away host. Prints medians, and ratios to runc alone. Compare the ratios:
+# absolute figures depend on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PREFIX=${PREFIX:-/usr/local}

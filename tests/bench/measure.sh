@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Runs inside the throw-away host: measure.sh WRAPPER CGROUP ROUNDS. Every round runs each variant once,
-# so that a busy moment of the machine hits all of them, and in another order, because the kernel still
-# takes the last one's namespace apart while the next one starts.
+# Runs inside the throw-away host: measure.sh WRAPPER CGROUP ROUNDS. Every round runs each variant once, so that a
+# busy moment of the machine hits all of them. Each round has another order, because the kernel still removes the
+# namespace of one variant while the next one starts.
 set -euo pipefail
 wrapper=$1 cgroup=$2 rounds=$3
 cd /run/bench
@@ -30,7 +30,7 @@ row() { # TEXT VARIANT BASE
 bundle() { # DIRECTORY [ENVIRONMENT]: a bundle that runs `true` in a network namespace of its own
   mkdir -p "$1/rootfs/bin"
   cp "$(command -v busybox)" "$1/rootfs/bin/busybox"
-  # Its libraries, where it is not linked statically.
+  # busybox's libraries, if it is not linked statically.
   ldd "$(command -v busybox)" 2>/dev/null | grep -o '/[^ ]*' | xargs -r cp --parents -t "$1/rootfs" || true
   (cd "$1" && runc spec && jq --arg cgroup "$cgroup/bench" --arg env "${2:-}" '
     .process.terminal = false | .process.args = ["/bin/busybox", "true"]

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows the main job on a throw-away host, and checks each thing that it says: containers with their own
-# IPUs (simulated), apart from each other, from the controller and from the host. `make demo` builds and
-# calls it.
+# Shows the main job on a throw-away host: containers with their own (simulated) IPUs, apart from each other, from
+# the controller and from the host. Checks each thing that it says. `make demo` builds and calls this script.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/support/host.sh
@@ -19,7 +18,7 @@ say() { # LINE...
   printf '# %s\n' "$@"
 }
 
-# Runs a command in the host as a user would type it. What it prints is also in OUTPUT, its status in STATUS.
+# Runs a command in the host as a user would type it. OUTPUT also gets what it prints, and STATUS its exit status.
 OUTPUT=''
 STATUS=0
 show() { # COMMAND...
@@ -34,7 +33,7 @@ show() { # COMMAND...
   [ -z "$OUTPUT" ] || printf '%s\n' "$OUTPUT"
 }
 
-# Says whether a claim holds.
+# Prints whether a claim holds.
 claim() { # TEXT COMMAND...
   local text=$1
   shift

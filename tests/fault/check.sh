@@ -1,10 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Crash enumeration: each scenario is cut short in each way at each system call that has an effect, and
-# what is left is looked at. FAULT=all (the default) takes all points; FAULT=quick those of three
-# scenarios in two ways, and of the others one in seven, killed before it. TEST=PATTERN selects, by a regular expression on
-# "SCENARIO WAY"; FAULT_POINT=P.N is one point: the Nth call of process P ('fault points' prints them).
-# FAULT_HOSTS=N hosts work side by side; FAULT_UNTIL=SECONDS since 1970: none of them begins anything later.
+# Crash enumeration: cuts each scenario short, in each way, at each system call that has an effect, and checks what
+# is left.
+#   FAULT=all          (the default) takes all points
+#   FAULT=quick        takes all points of three scenarios, in two ways. Of the other scenarios, it takes one point in
+#                      seven, and kills the process before the call
+#   TEST=PATTERN       selects by a regular expression on "SCENARIO WAY"
+#   FAULT_POINT=P.N    takes one point: the Nth call of process P ('fault points' prints them)
+#   FAULT_HOSTS=N      uses N hosts side by side
+#   FAULT_UNTIL=TIME   begins nothing after TIME, in seconds since 1970
 # Prints a line "ok ..." or "not ok ..." for each scenario and way, and a table. Fails if one is not ok.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,8 +25,7 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046
 trap 'kill $(jobs -p); wait; exit 130' INT TERM
 
-# Lines "SCENARIO WAY /STRIDE", each to be done by whichever host is free; and "self", the harness's own
-# tests.
+# Prints lines "SCENARIO WAY /STRIDE", each for the next free host; and "self" for the harness's own tests.
 units() {
   local scenario variant scenarios variants stride=1
   mapfile -t scenarios < <("$O/bin/fault" list | sed -n 's/^scenario //p')
@@ -49,7 +52,7 @@ prepare_host() {
     host_run chmod 0755 /run/fault/fault
 }
 
-# Does what nobody else has begun. The lines of each unit are printed together.
+# Does the units that no other worker has begun. Prints the lines of a unit together.
 worker() { # NUMBER
   local unit words status place
   trap host_down EXIT
@@ -74,7 +77,7 @@ worker() { # NUMBER
   done <"$work/units"
 }
 
-# A line a scenario: the points of each way, and what all its runs came to.
+# Prints a line for each scenario: its points for each way, and the results of all its runs.
 table() {
   awk -v variants="$(awk 'NF > 1 { print $2 }' "$work/units" | uniq | xargs)" '
     BEGIN { n = split(variants, variant) }

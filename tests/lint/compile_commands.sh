@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Prints a compilation database of all C++ files: tests/lint/compile_commands.sh FOLDER COMPILER FLAG...
-# Every file has the headers of all packages, and so each is compiled as it is built, or with more.
+# Every file gets the include folders of all packages: those with which it is built, and more.
 set -euo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"

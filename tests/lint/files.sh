@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# For sourcing by the checks of this folder: which files there are, and how a finding is reported.
+# The checks of this folder source this file. It lists the project's files and reports findings.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 findings=0
 
-# The project's files that match these patterns: tracked, or new and not ignored.
+# Prints the project's files that match these patterns, whether tracked or new, but not ignored ones.
 files() { # PATTERN...
   git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while IFS= read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file"
@@ -34,7 +34,7 @@ generated_folder() {
   echo build/lint/gen
 }
 
-# Where the headers of the libraries are; they are not ours to check.
+# Prints the flags for the headers of other projects' libraries, as system headers, which cause no findings.
 package_flags() {
   pkg-config --cflags nlohmann_json tomlplusplus sqlite3 libnl-route-3.0 grpc++ protobuf CLI11 gtest |
     sed 's/-I/-isystem /g'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The format of C++ is clang-format's.
+# C++ is formatted as clang-format would do it.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# layering.pl finds nothing in a clean tree, and of each planted violation exactly that.
+# layering.pl finds nothing in a clean tree. In a tree with a planted violation, it finds exactly that.
 set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
@@ -38,13 +38,13 @@ make_clean() {
   write tests/mid_test.cc '#include "mid/internal/secret.h"' '#include "mid/passes_on.h"'
 }
 
-# A copy of the clean tree, to plant a violation in.
+# Makes a copy of the clean tree, to plant a violation in.
 start() {
   cp -r "$tree/clean" "$tree/case"
   cd "$tree/case"
 }
 
-# The checker must print these lines alone, and fail if there are any. The next case starts after it.
+# The checker must print exactly these lines, and must fail if there are any. The next case starts afterwards.
 expect() { # WHAT [FINDING]...
   local found status=0 wanted
   wanted=$(printf '%s\n' "${@:2}")

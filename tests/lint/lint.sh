@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every check of this folder but tidy.sh, or the ones that it is given: tests/lint/lint.sh [CHECK]...
-# Checks run side by side. Each prints its findings when it ends, then whether it passed and how long it took.
+# Runs the given checks, or every check of this folder but tidy.sh: tests/lint/lint.sh [CHECK]... Checks run side by
+# side. When a check ends, the script prints its findings, whether it passed, and how long it took.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 

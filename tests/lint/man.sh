@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages format without a warning.
+# man formats all manual pages without a warning.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All text files: the licence line, line ends, white space, and nothing of one developer's machine.
+# All text files have the licence line, clean line ends and white space, and no path or host of one developer's machine.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"
@@ -13,7 +13,7 @@ finding_each 'has no SPDX-License-Identifier in its first two lines' < <(
     grep -vxFf <(awk 'FNR <= 2 && /SPDX-License-Identifier: Apache-2.0$/ { print FILENAME ":1" }' "${licensed[@]}")
 )
 
-# Files under tests/data are input as it comes.
+# Files under tests/data may have any form, because they are input.
 mapfile -t all < <(files | grep -v '^tests/data/')
 finding_each 'white space at the end of the line' < <(grep -HInE '[[:blank:]]+$' "${all[@]}")
 finding_each 'carriage return' < <(grep -HIn $'\r' "${all[@]}")

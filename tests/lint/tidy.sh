@@ -5,7 +5,7 @@ set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"
 
-# `make tidy` gives the folder of generated sources of its own flavour, which need not be built.
+# The flags of `make tidy` name the generated sources of its own flavour, which may not exist.
 generated=$(generated_folder) || exit 1
 read -ra packages <<<"$(package_flags)"
 files 'base/*.cc' 'netns/*.cc' 'vipu/*.cc' 'hook/*.cc' 'cmd/*.cc' |

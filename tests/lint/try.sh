@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# At most one TRY in a full expression, and none in a braced initializer: g++ leaks the temporaries of
-# the other part when TRY returns from the middle of one.
+# A full expression has at most one TRY, and a braced initializer none: if TRY returns from the middle of one, g++ leaks
+# the temporaries of its other parts.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# systemd takes the units as they are installed, and knows every setting in them.
+# systemd accepts the units as they are installed, and knows every setting in them.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests that need a real RDMA device, in a virtual machine with software RoCE: makes the machine's
-# image if need be, boots it, installs the built product in it and runs the tests there by ssh; then once
-# more for the tests of exclusive mode, which is a parameter of the kernel. TEST=PATTERN selects tests by
-# name. The last line is "N passed, N failed". Nothing of it stays but build/rdma, the image.
+# Runs the tests that need a real RDMA device, in a virtual machine with software RoCE. Makes the machine's image if
+# it is missing, boots it, installs the built product in it and runs the tests there by ssh. Boots again for the tests
+# of exclusive mode, which is a parameter of the kernel. TEST=PATTERN selects tests by name. The last line is "N
+# passed, N failed". Only the image, build/rdma, stays.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -12,7 +12,7 @@ export O=${O:-build/$FLAVOR}
 TEST=${TEST:-}
 IMAGES=$PWD/build/rdma
 EXCLUSIVE=tests/rdma/exclusive.bats
-# Where the machine has the project's tests.
+# The place of the project's tests in the machine.
 CHECKOUT=/srv/check
 passed=0
 failed=0
@@ -27,14 +27,14 @@ clean_up() {
   rm -rf "$run"
 }
 
-# Runs a command, shows its output and writes it to FILE. bash acts on a signal while it waits, but not
-# while a command runs in the foreground.
+# Runs a command, shows its output and writes it to FILE. The command runs in the background, because bash acts on a
+# signal only while it waits.
 shown() { # FILE COMMAND...
   "${@:2}" </dev/null | tee "$1" &
   wait $!
 }
 
-# What the machine gets after each boot: the product, the tests, and a tenant's program.
+# Packs what the machine gets after each boot: the product, the tests, and a tenant's program.
 pack() { # FOLDER
   local root=$1/root compiler
   mkdir -p "$root$CHECKOUT" "$root/usr/local/libexec"
@@ -48,7 +48,7 @@ pack() { # FOLDER
 run_tests() { # FILE...
   local status filter=
   [ -z "$TEST" ] || filter="--filter $(printf %q "$TEST")"
-  # The limit of a test is a net for one that hangs; each wait in a test has its own, shorter one.
+  # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
   shown "$run/tap" vm_run "cd $CHECKOUT && BATS_TEST_TIMEOUT=900 BINDIR=/usr/local/bin bats --tap --timing $filter $*"
   status=$?
   passed=$((passed + $(grep -c '^ok ' "$run/tap")))

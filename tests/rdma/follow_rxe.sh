@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes macvlans behave as functions of an RNIC: follow_rxe.sh NAME... The RDMA device of a function goes
-# where its interface goes. Software RoCE forgets an interface that changes its network namespace; so this
-# makes rxe-NAME anew wherever the interface NAME is: on the host, or as roce0 in a container, where it is
-# known by its alias.
+# Makes macvlans behave like functions of an RNIC: follow_rxe.sh NAME... The RDMA device of a function goes where its
+# interface goes, but software RoCE forgets an interface that changes its network namespace. So this script makes
+# rxe-NAME anew wherever the interface NAME is: on the host, or in a container, where it is roce0 and its alias tells
+# its name.
 set -uo pipefail
 
-# A process of each container that has a roce0.
+# Prints a process of each container that has a roce0.
 containers() {
   local pid namespace
   declare -A seen=()

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes what the virtual machine of `make check-rdma` boots: tests/rdma/image.sh FOLDER. Afterwards
-# FOLDER/KEY holds vmlinuz, initrd.img and disk.img, KEY is printed on the last line, and what an older
-# KEY named is gone. KEY is a hash of all that decides the contents, so nothing is made a second time.
-# All packages come from the mirror that this machine's apt uses.
+# Makes the image that the virtual machine of `make check-rdma` boots: tests/rdma/image.sh FOLDER. Afterwards
+# FOLDER/KEY holds vmlinuz, initrd.img and disk.img, and the folders of older KEYs are gone. The last line is KEY, a
+# hash of all that decides the contents, so that nothing is made a second time. All packages come from the mirror
+# that this machine's apt uses.
 set -euo pipefail
 shopt -s inherit_errexit
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -17,9 +17,9 @@ PACKAGES=(systemd-sysv udev kmod openssh-server
   apparmor docker.io containerd runc iptables iproute2 procps
   rdma-core ibverbs-utils ibverbs-providers perftest rdmacm-utils infiniband-diags
   busybox-static nftables tcpdump bats jq
-  # What ipu-vipu-client and vipu-simulator are linked with.
+  # ipu-vipu-client and vipu-simulator are linked with these.
   libgrpc++1.51 libprotobuf32 libseccomp2)
-# What the initrd needs, in this order, to reach the disk and the network.
+# The modules, in this order, that the initrd needs to reach the disk and the network.
 MODULES=(virtio_blk ext4 virtio_net)
 DISK_SIZE=6G
 
@@ -29,7 +29,7 @@ fail() {
   exit 1
 }
 
-# "SITE SUITE COMPONENT" of each package source of Debian's that this machine has.
+# Prints "SITE SUITE COMPONENT" for each of Debian's package sources that this machine has.
 sources() {
   # shellcheck disable=SC2016
   apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
@@ -40,7 +40,7 @@ site() { sources | awk -v release="$RELEASE" '$2 == release { print $1; exit }';
 
 source_lines() { sed "s|^|deb [signed-by=$KEYRING] |"; }
 
-# A configuration of apt that sees KERNEL_RELEASE alone, and touches nothing of this machine's.
+# Makes a configuration of apt that sees only KERNEL_RELEASE, and does not touch this machine's apt.
 make_apt_config() { # FOLDER
   mkdir -p "$1/lists/partial" "$1/cache/archives/partial"
   echo "$(site) $KERNEL_RELEASE main" | source_lines >"$1/sources.list"
@@ -75,7 +75,7 @@ unpack_kernel() { # APT-FOLDER ROOT
 
 make_root() { # ROOT
   sources | source_lines | mmdebstrap --quiet --variant=minbase --include="${PACKAGES[*]}" "$RELEASE" "$1" -
-  # Docker waits for the tests' configuration; nothing else has to run beside ssh.
+  # Docker has to wait for the tests' configuration, and only ssh has to run.
   chroot "$1" systemctl --quiet disable docker.service docker.socket containerd.service
   chroot "$1" systemctl --quiet mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer \
     e2scrub_all.timer e2scrub_reap.service fstrim.timer getty-static.service getty@tty1.service serial-getty@ttyS0.service

@@ -1,8 +1,8 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=dash
-# Pid 1 of the virtual machine's initrd: loads the modules for disk and network, gives the disk's system
-# the keys of this run, and becomes that system.
+# Pid 1 of the virtual machine's initrd: loads the modules for disk and network, gives the system on the disk the keys
+# of this run, and becomes that system.
 set -e
 
 /bin/busybox --install -s /bin

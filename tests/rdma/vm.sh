@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A virtual machine, for sourcing. It boots an image of image.sh and forgets what it wrote. It lives in a
-# network namespace of its own that has nothing but loopback: the way in is ssh through that namespace,
-# and there is no way out. It ends in vm_stop, and by itself when the shell that called vm_start dies.
+# Functions for a virtual machine, for sourcing. The machine boots an image of image.sh, and what it writes is lost. It
+# lives in a network namespace of its own that has only loopback: ssh through that namespace is the way in, and there is
+# no way out. The machine ends in vm_stop, and by itself when the shell that called vm_start dies.
 
 VM_MEMORY=3072
 VM_CPUS=2
-# Emulation takes its time.
+# In seconds: emulation is slow.
 VM_BOOT_LIMIT=180
-# kvm runs no kernel on some machines that have it, so the second is tried when the first fails.
+# On some machines that have kvm, it runs no kernel. So if the first accelerator fails, the second is tried.
 VM_ACCELERATORS=('kvm -cpu host' 'tcg,thread=multi -cpu max')
 
-# Makes in FOLDER what all boots share: the keys of both sides.
+# Makes the keys of both sides in FOLDER, which all boots share.
 vm_init() { # FOLDER
   VM=$1
   ssh-keygen -q -t ed25519 -N '' -f "$VM/key"
@@ -41,7 +41,7 @@ vm_start() { # IMAGE [KERNEL-PARAMETER...]
   return 1
 }
 
-# How long the first word of the machine's system may take.
+# Prints how many seconds the machine's system may take to its first line of output.
 vm_patience() { # ACCELERATOR
   case $1 in kvm*) echo 10 ;; *) echo 60 ;; esac
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints, in the throw-away host, each difference between what the ledger, docker, the controller, the
-# kernel and the files say of who has what; nothing if they agree. The last line is "N containers".
+# Runs in the throw-away host. Compares what the ledger, docker, the controller, the kernel and the files say of who has
+# what, and prints each difference. The last line is "N containers".
 # shellcheck disable=SC2016 # $ in the filters is of jq
 set -eu -o pipefail
 folder=$(mktemp -d /run/storm/agree.XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# What one says and the other does not, by lines.
+# Prints the lines that are in one of two files only.
 compare() { # WHAT ONE OTHER
   comm -23 <(sort "$2") <(sort "$3") | sed "s/^/$1: only $2 has: /"
   comm -13 <(sort "$2") <(sort "$3") | sed "s/^/$1: only $3 has: /"
@@ -22,7 +22,7 @@ containers() {
   [ ${#running[@]} -eq 0 ] || docker inspect --format '{{.Id}} {{.State.Pid}}' "${running[@]}"
 }
 
-# Network namespaces as "INODE PATH", each once: of processes, and kept by mounts.
+# Prints each network namespace once, as "INODE PATH": those of processes, and those that mounts keep.
 namespaces() {
   local path inode
   for path in /proc/[0-9]*/ns/net $(awk '$3 == "nsfs" { print $2 }' /proc/self/mounts); do
@@ -30,7 +30,7 @@ namespaces() {
   done | sort -k 1,1 -u
 }
 
-# Every macvlan on the host: "CONTAINER INTERFACE ADDRESS MAC".
+# Prints "CONTAINER INTERFACE ADDRESS MAC" for every macvlan on the host.
 macvlans() {
   local inode path owner
   while read -r inode path; do
@@ -80,7 +80,7 @@ done <docker >container
 of_ledger '.[] | "\(.container) \(.lease) \(.partition) \(.ipus)"' >ledger
 compare 'what containers were told' ledger container
 
-# "130 addresses are left, 0 held, 61 in quarantine"
+# The finding is like "130 addresses are left, 0 held, 61 in quarantine".
 finding=$(ipuctl doctor --output json | jq -r '.[] | select(.check == "rail rnic0: addresses").finding')
 read -r -a numbers <<<"${finding//[!0-9 ]/}"
 held=$(of_ledger '[.[].rails[]] | length')

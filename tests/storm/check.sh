@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A storm of containers for so many seconds on a throw-away host with a simulated POD256, as TAP:
-# tests/storm/check.sh SECONDS. Needs the built product, and root.
+# Lets a storm of containers rage on a throw-away host with a simulated POD256, and prints TAP: tests/storm/check.sh
+# SECONDS. Needs the built product, and root.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/support/host.sh
@@ -31,7 +31,7 @@ echo 1..6
 host_up && host_install && host_config && storm_install && SIM_POD=pod256 sim_start && docker_start || exit 1
 check "16 workers rage for $seconds s" storm_rage "$seconds"
 storm_figures | sed 's/^/# /'
-# 200 in two minutes.
+# At least 200 starts in two minutes.
 check 'enough containers were started' storm_started $((seconds * 200 / 120))
 check 'docker had no error but for want of room, and what the storm did to containers' storm_had_no_other_errors
 check 'no two containers ever had the same IPU, address or MAC, and none lost its lease' storm_never_shared

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lists, in the throw-away host, what there is of the product, one line each: the same before a storm and
-# after it, when all containers are gone.
+# Runs in the throw-away host. Lists all that exists of the product, one line each. Before a storm and after it, when
+# all containers are gone, the lists must be equal.
 set -eu -o pipefail
 
 ipuctl ps --output json | jq -r '.[] | "lease \(.lease) \(.state)"'

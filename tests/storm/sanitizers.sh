@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the ledger's tests with the thread sanitizer and with the address sanitizer, and runs them, as TAP:
-# tests/storm/sanitizers.sh. The thread sanitizer has nothing to say of many processes with one thread
-# each: there the test with threads is enough, and saves minutes.
+# Builds the ledger's tests with the thread sanitizer and with the address sanitizer, runs them, and prints TAP:
+# tests/storm/sanitizers.sh. The thread sanitizer finds nothing in many processes with one thread each. So it runs only
+# the test with threads, which saves minutes.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 number=0
 failed=0
 
-# Runs these suites, of which there must be some.
+# Runs the suites that FILTER selects. Fails if there are none.
 # shellcheck disable=SC2317 # called by check
 run_suites() { # PROGRAM FILTER
   local output status=0

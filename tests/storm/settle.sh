@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# After the storm, in the throw-away host: removes the containers that change by themselves and about half
-# of the others, kills a few, waits until the engine and the product have nothing to do, and cleans up once.
+# Runs in the throw-away host after the storm. Removes the containers that change by themselves and about half of the
+# others, kills a few, waits until the engine and the product have nothing to do, and cleans up once.
 set -eu -o pipefail
 
-# In four looks nothing changes, nothing is on its way, and no program of ours or of runc's runs.
+# Succeeds if, in four looks, nothing changes, nothing is under way, and no program of ours or of runc's runs.
 is_quiet() {
   local look before='' same=0
   for _ in {1..10}; do
@@ -27,7 +27,7 @@ wait_until_quiet() {
   done
 }
 
-# Those of the containers whose place in the list is REST modulo 4.
+# Prints the containers whose place in the list is REST modulo 4.
 every_fourth() { # REST
   docker ps --all --quiet --no-trunc --filter name=worker | sort | awk -v rest="$1" 'NR % 4 == rest'
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Goes on beside the workers, in the throw-away host: unrest.sh END. An operator who looks and cleans up,
-# and a link to the controller that is lost now and then. Writes to /run/storm/log as a worker does.
+# Runs beside the workers in the throw-away host: unrest.sh END. It acts as an operator who looks and cleans up, and
+# interrupts the link to the controller now and then. It writes to /run/storm/log as a worker does.
 set -u -o pipefail
 cd /run/storm || exit 1
 end=$1
@@ -18,7 +18,7 @@ for ((round = 1; EPOCHSECONDS < end; ++round)); do
   act ps ipuctl ps
   act queue ipuctl queue
   sleep 1
-  # The simulator closes all connections, and listens again after a moment, with what it had.
+  # The simulator closes all connections, and listens again after a moment. It keeps its state.
   if ((round % 4 == 0)); then act link vipu-simulator control /run/storm/control.sock restart '{"down":"200ms"}'; fi
 done
 exit 0

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Watches the storm in the throw-away host: watch.sh END. Once a second it looks into all running
-# containers, past the ledger: what two of them have, and what the ledger does not know of, goes to
-# /run/storm/violations. A line "LIVE SEEN" for each look goes to /run/storm/samples.
+# Watches the storm in the throw-away host: watch.sh END. Once a second it looks into all running containers themselves.
+# It writes to /run/storm/violations what two containers have at once, and what a container has that the ledger does not
+# know of. Each look adds a line "LIVE SEEN" to /run/storm/samples.
 set -u -o pipefail
 cd /run/storm || exit 1
 end=$1
 
-# All of a file. No function here starts a process for a container: there are many, and little time.
+# Sets REPLY to all of a file. No function here starts a process for a container, because there are many containers and
+# little time.
 slurp() { # FILE
   REPLY=
   { IFS= read -r -d '' REPLY <"$1"; } 2>/dev/null
   [ -n "$REPLY" ]
 }
 
-# Of a process that runs; fails for one that has ended.
+# Sets REPLY to the start time of a running process. Fails if the process has ended.
 start_time() { # PID
   local stat
   slurp "/proc/$1/stat" || return 1
@@ -23,7 +24,7 @@ start_time() { # PID
   [[ ${stat[0]} != [ZX] ]]
 }
 
-# What the container sees of itself, one JSON object.
+# Prints what the container sees of itself, as one JSON object.
 look() { # CONTAINER PID
   local root=/proc/$2/root start lease ipuof mac
   start_time "$2" && start=$REPLY || return 0
@@ -33,7 +34,7 @@ look() { # CONTAINER PID
   echo "{\"container\":\"$1\",\"pid\":$2,\"start\":\"$start\",\"mac\":\"$mac\",\"lease\":$lease,\"ipuof\":$ipuof}"
 }
 
-# Those of "PID START" that run to this moment: what they have, they had at all times before.
+# Passes on the lines "PID START" whose process still runs. What such a process has now, it had at all times before.
 survivors() {
   local pid start
   while read -r pid start; do

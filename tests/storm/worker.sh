@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One worker of the storm, run in the throw-away host: worker.sh NUMBER END, END in seconds since 1970.
-# Until then it starts containers with IPUs and does to any worker's containers what people, engines and
-# the kernel do to them. In its folder, /run/storm:
+# One worker of the storm, run in the throw-away host: worker.sh NUMBER END. Until END, in seconds since 1970, it starts
+# containers with IPUs, and does to any worker's containers what people, engines and the kernel do to them. In its
+# folder, /run/storm:
 #   names/NAME    there may be a container of this name
-#   hurt/NAME     when something began that can end it, or keep other commands from working
+#   hurt/NAME     times at which a command began that can end the container, or make other commands fail
 #   log/NUMBER    each command: start, end, action, name, exit status, error text; separated by tabs
 set -u -o pipefail
 shopt -s nullglob
@@ -12,13 +12,13 @@ cd /run/storm || exit 1
 number=$1
 end=$2
 count=0
-# The same sequence of decisions each time; what they meet differs.
+# Each run makes the same sequence of decisions, in different circumstances.
 RANDOM=$((1000 + number))
 
 readonly MOST=184  # containers; each of the 16 workers may add one at the same time
 readonly LIMIT=60  # seconds that no command takes, unless it hangs; its status is 124 then
 
-# Sets REPLY; a subshell would have random numbers of its own.
+# Sets REPLY to one of the words. It does not print the word, because a subshell would have random numbers of its own.
 one_of() { # WORD...
   local words=("$@")
   REPLY=${words[RANDOM % $#]}
@@ -41,8 +41,8 @@ remove() { # NAME
   if act remove "$1" docker rm --force "$1"; then rm -f "names/$1"; fi
 }
 
-# Some stay, some end soon, and some fail and may be started again by docker. Those that end or change by
-# themselves have the label "mortal".
+# Starts a container. Some containers stay, some end soon, and some fail and may be restarted by docker. Those that end
+# or change by themselves have the label "mortal".
 start() {
   local name=worker$number-$((count += 1)) seconds=$((RANDOM % 10)) action=run-mortal options=() command
   one_of none bridge
@@ -62,7 +62,7 @@ start() {
     remove "$name"
 }
 
-# The id of a container and the pid of its first process; fails if none runs.
+# Prints the id of a container and the pid of its first process. Fails if it does not run.
 look() { # NAME
   local id pid
   read -r id pid < <(docker inspect --format '{{.Id}} {{.State.Pid}}' "$1" 2>/dev/null) || return 1
@@ -76,7 +76,7 @@ kill_init() { # NAME
   act kill-init "$1" bash -c "kill -KILL $pid 2>/dev/null; true"
 }
 
-# containerd's shim of this one container: the parent of its first process, with its id as an argument.
+# Kills containerd's shim of this container: the parent of its first process, with the container's id as an argument.
 kill_shim() { # NAME
   local id pid shim arguments
   read -r id pid < <(look "$1") || return 0

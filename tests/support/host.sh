@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A throw-away host, for sourcing: the product is installed, configured and used at its real paths by a
-# real dockerd, and nothing of this machine is touched. It is one tree of processes in namespaces of its
-# own (mount, network, pid, ipc, uts) over an overlay of the root file system; what it writes goes to
-# memory. When its pid 1 dies, all of it is gone; that happens in host_down, and by itself when the
-# shell that called host_up dies, by whatever signal. Only empty cgroups can stay behind then: the next
-# host_up removes them. Several hosts may exist at once.
+# Functions for a throw-away host, for sourcing. On the host the product is installed, configured and used at its real
+# paths by a real dockerd. The host does not change this machine: it is one tree of processes in namespaces of its own
+# (mount, network, pid, ipc, uts) over an overlay of the root file system, and what it writes goes to memory. When its
+# pid 1 dies, all of it is gone. This happens in host_down, and by itself when the shell that called host_up dies, by
+# whatever signal. Only empty cgroups may then stay behind, which the next host_up removes. Several hosts may exist at
+# once.
 #
 #   host                                      network namespace "pod"
 #   rnic0  10.5.200.1/16, MTU 9000   ------   fab0: all IPU-Machines, 10.5.1.0/24
@@ -21,7 +21,7 @@ CONTROLLER=10.1.3.101:8090
 SIM_LOG=/run/service/simulator.jsonl
 SIM_OPTIONS=()
 DOCKER_OPTIONS=()
-# How dockerd is told about the runtime; empty: by its daemon.json.
+# The options that tell dockerd about the runtime. If empty, its daemon.json must do so.
 DOCKER_RUNTIME=(--add-runtime "ipu=$BINDIR/ipu-container-runtime")
 
 # Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
@@ -59,8 +59,8 @@ host_run() {
     env -i PATH="$HOST_PATH" HOME=/root LC_ALL=C.UTF-8 "$@"
 }
 
-# The RLIMIT_MEMLOCK, in bytes, that the host can give to a container: "unlimited", unless root has no
-# CAP_SYS_RESOURCE here, as in some sandboxes.
+# Prints the highest RLIMIT_MEMLOCK, in bytes, that the host can give to a container. It is "unlimited", unless root has
+# no CAP_SYS_RESOURCE here, as in some sandboxes.
 highest_memlock() {
   if host_run prlimit --memlock=unlimited:unlimited true 2>/dev/null; then
     echo unlimited
@@ -69,8 +69,8 @@ highest_memlock() {
   fi
 }
 
-# Starts a command in the host's background; its output goes to the host's /run/service/NAME.log. It inherits no
-# other descriptor: who waits for the end of a pipe of the caller must not wait for it.
+# Starts a command in the host's background; its output goes to the host's /run/service/NAME.log. The command inherits
+# no other descriptor: a reader of the caller's pipe must not have to wait for it.
 host_spawn() { # NAME COMMAND...
   # shellcheck disable=SC2016
   host_run setsid bash -c 'log=/run/service/$1.log; pid=/run/service/$1.pid; shift; mkdir -p /run/service
@@ -83,7 +83,7 @@ host_signal() { # NAME SIGNAL
   host_run sh -c 'kill "-$2" "$(cat "/run/service/$1.pid")"' sh "$@"
 }
 
-# Ends what host_spawn started: SIGTERM, and SIGKILL after 10 s. Nothing if it does not run.
+# Ends what host_spawn started, by SIGTERM, and by SIGKILL after 10 s. Does nothing if it is not running.
 host_stop() { # NAME
   # shellcheck disable=SC2016
   host_run bash -c '
@@ -107,7 +107,7 @@ host_down() {
 
 host_is_gone() { ! is_host_alive "$HOST_CGROUP"; }
 
-# The name of a host's cgroup says which process is its pid 1: ipu-host-PID-STARTTIME.
+# Succeeds if the pid 1 of a host lives. The name of the host's cgroup identifies it: ipu-host-PID-STARTTIME.
 is_host_alive() { # CGROUP
   local stat pid=${1#ipu-host-}
   stat=$(cat "/proc/${pid%-*}/stat" 2>/dev/null) || return 1
@@ -139,7 +139,8 @@ remove_cgroup() {
   [ ! -d "$1" ]
 }
 
-# Installs the built product in the host. Run it in the project's folder. One at a time: make writes there.
+# Installs the built product in the host. Run it in the project's folder. Only one runs at a time, because make writes
+# there.
 host_install() {
   flock "$O" make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
     PREFIX="${PREFIX:-/usr/local}" install >/dev/null
@@ -162,8 +163,8 @@ range = "10.5.200.10-10.5.200.200"
 END
 }
 
-# Starts the V-IPU controller and the IPU-Machines of a POD64, with the options in SIM_OPTIONS; returns
-# when the controller answers. What happens is in its log, $SIM_LOG in the host, which starts anew.
+# Starts the V-IPU controller and the IPU-Machines of a POD64, with the options in SIM_OPTIONS. Returns when the
+# controller answers. Its log, $SIM_LOG in the host, starts anew.
 sim_start() {
   host_run rm -f "$SIM_LOG"
   host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod "${SIM_POD:-pod64}" \
@@ -177,8 +178,8 @@ sim_start() {
 
 sim_stop() { host_stop simulator; }
 
-# Starts dockerd with the runtime "ipu" as DOCKER_RUNTIME says, one image, "busybox", and the options in
-# DOCKER_OPTIONS; returns when it answers.
+# Starts dockerd with the options in DOCKER_RUNTIME and DOCKER_OPTIONS, and with one image, "busybox". Returns when
+# dockerd answers.
 docker_start() {
   host_spawn docker dockerd --data-root /var/lib/docker --exec-root /run/docker \
     -H unix:///run/docker.sock --pidfile /run/docker.pid --storage-driver overlay2 \
@@ -196,8 +197,8 @@ docker_stop() { host_stop docker; }
 
 docker_answers() { host_run timeout 5 docker version >/dev/null 2>&1; }
 
-# An image of busybox, a link to it for each of its commands and, where it is not linked statically, its
-# libraries; not what low-level runtimes have made below it since for bundles with this root.
+# Makes an image of busybox, a link to it for each of its commands and, if it is not linked statically, its libraries.
+# The image leaves out what low-level runtimes made in this root file system for bundles that use it.
 import_busybox() {
   # shellcheck disable=SC2016
   host_run sh -c '

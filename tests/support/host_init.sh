@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Pid 1 of a throw-away host (see host.sh). It is started in its new namespaces, prepares file systems
-# and network, writes "PID CGROUP" and then reaps what is left to it until SIGTERM; with it ends all that
-# runs in the host.
+# Pid 1 of a throw-away host (see host.sh). It starts in the new namespaces, prepares file systems and network, and
+# writes "PID CGROUP". Then it reaps orphaned processes until SIGTERM. When it ends, all that runs in the host ends.
 set -euo pipefail
 
-# This is still the outer /proc: field 1 is the pid there, field 22 the start time.
+# /proc is still the outer one: field 1 is the pid there, field 22 the start time.
 read -ra stat </proc/self/stat
 identity="${stat[0]} ipu-host-${stat[0]}-${stat[21]}"
 
@@ -35,8 +34,8 @@ ln -s /proc/self/fd/0 dev/stdin
 ln -s /proc/self/fd/1 dev/stdout
 ln -s /proc/self/fd/2 dev/stderr
 
-# What this machine has of docker's and of ours is not part of the host. An overlay cannot be the upper
-# layer of another one: dockerd needs a real file system.
+# The host must not see what this machine has of docker's and ours. And an overlay cannot be the upper layer of another
+# one, so dockerd needs a real file system.
 mkdir -p var/lib/docker
 for place in run tmp var/tmp var/lib/docker var/lib/containerd usr/local etc/docker etc/vipu \
   etc/ipuof.conf.d; do
@@ -65,7 +64,7 @@ ip -n pod address add 10.1.3.101/24 dev ctl0
 for link in lo fab0 ctl0; do
   ip -n pod link set "$link" up
 done
-# Each address of the IPU-Machines is pod's own, without 256 lines of `ip address`.
+# With this route, each address of the IPU-Machines is pod's own, without 256 lines of `ip address`.
 ip -n pod route add local 10.5.1.0/24 dev lo
 ip -n pod route add 10.5.0.0/16 dev fab0
 
@@ -73,7 +72,7 @@ exec 2>/run/init.log
 echo "$identity"
 exec >/dev/null </dev/null
 trap 'exit 0' TERM
-# bash collects every child that dies while it waits, adopted ones too.
+# While bash waits, it reaps every child that dies, also adopted ones.
 while :; do
   sleep infinity &
   wait $! || true
