@@ -7,16 +7,13 @@
 #include <cstring>
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace netns {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // Refuses a leading zero, which the C library reads as octal.
 bool is_octet(std::string_view text) {

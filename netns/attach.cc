@@ -7,18 +7,14 @@
 #include <optional>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/filter.h"
 #include "netns/internal/rail.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using internal::Ends;
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The removal of an interface, and what is visible from the host's namespace.
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/internal/rail.h"
@@ -7,12 +8,8 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::quote;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::str;
 
 namespace {
 

@@ -13,17 +13,14 @@
 #include <map>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 using nft::Batch;
 using nft::KeyKind;
 using nft::Rule;

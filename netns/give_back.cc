@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The return of a function to the host.
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/internal/rail.h"
@@ -7,13 +8,8 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::quote;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

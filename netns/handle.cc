@@ -14,19 +14,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::quote;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

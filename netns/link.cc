@@ -6,17 +6,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/link_facts.h"
 #include "netns/internal/nl.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::str;
+using namespace base::names;
 using internal::LinkAnswer;
 
 namespace {

@@ -13,17 +13,15 @@
 #include <cerrno>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/scope.h"
 
 namespace netns {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::str;
 
 // Asks the ioctl only of namespace files: another file might give its number another meaning.
 bool is_network_namespace(int fd) {

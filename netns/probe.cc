@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/link_facts.h"
 #include "netns/internal/neighbour_packets.h"
@@ -21,14 +22,8 @@
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -6,18 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/rdma_messages.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using internal::RdmaDeviceName;
 using nl::Message;
 

@@ -12,17 +12,15 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/route_messages.h"
 
 namespace netns {
 
-using base::quote;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 using nl::Attributes;
 using nl::Message;
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/route_messages.h"
@@ -13,12 +14,8 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 using nl::Attributes;
 using nl::Message;
 

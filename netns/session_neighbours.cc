@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/route_messages.h"
@@ -14,9 +15,7 @@
 namespace netns {
 
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using nl::Attributes;
 using nl::Message;
 

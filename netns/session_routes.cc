@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/route_messages.h"
@@ -13,9 +14,7 @@
 
 namespace netns {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using nl::Attributes;
 using nl::Message;
 

@@ -8,14 +8,14 @@
 #include <array>
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/route_messages.h"
 
 namespace netns {
 
-using base::quote;
-using base::str;
+using namespace base::names;
 using nl::Message;
 
 namespace {

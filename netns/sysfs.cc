@@ -8,14 +8,14 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/scope.h"
 
 namespace netns {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
 using internal::Scope;
 
 Result<Sysfs> Sysfs::of(const Namespace& ns) {

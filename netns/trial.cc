@@ -8,18 +8,15 @@
 #include <cstdlib>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/filter.h"
 #include "netns/session.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxNames = 32;
 constexpr mode_t kReadByOthers = 077;

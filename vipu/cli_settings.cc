@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/hcl.h"
 #include "vipu/wire_fields.h"
@@ -11,11 +12,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr const char* kHostVariable = "VIPU_CLI_API_HOST";
 constexpr const char* kPortVariable = "VIPU_CLI_API_PORT";

@@ -5,16 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr std::string_view kBlanks = " \t\r";
 

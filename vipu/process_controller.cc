@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/access.h"
 #include "vipu/wire.h"
@@ -12,12 +13,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 // The client gets less time than there is, so that its own error, which says what it waited for,

@@ -5,15 +5,13 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace vipu::wire {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 Result<Fields> Fields::open(const Json& object, std::string name) {
   if (!object.is_object()) return Error(Code::kInvalid, str(name, ": is not a JSON object"));

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // IPUoF configurations as JSON. What is read here ends up in routes, and in a file that a root
 // process writes.
+#include "base/names.h"
 #include "vipu/wire_fields.h"
 #include "vipu/wire_values.h"
 
 namespace vipu::wire {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 constexpr size_t kMaxGcds = 1024;
 constexpr size_t kMaxDevices = 1024;  // of one GCD

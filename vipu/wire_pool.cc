@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole pool as JSON: its domains, and the attributes of its IPUs.
+#include "base/names.h"
 #include "vipu/wire_fields.h"
 #include "vipu/wire_values.h"
 
 namespace vipu::wire {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 // More than any V-IPU installation has: the largest POD is 256 IPUs in 4 domains.
 constexpr size_t kMaxIpus = 65536;

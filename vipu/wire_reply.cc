@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/wire.h"
 #include "vipu/wire_fields.h"
@@ -9,11 +10,8 @@
 namespace vipu::wire {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 constexpr size_t kMaxMessage = 4096;  // bytes of an error message
 

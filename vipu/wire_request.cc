@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/names.h"
 #include "vipu/wire.h"
 #include "vipu/wire_access.h"
 #include "vipu/wire_fields.h"
@@ -11,8 +12,7 @@ namespace vipu::wire {
 namespace {
 
 using base::Json;
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 constexpr size_t kMaxName = 256;  // bytes of the name of a partition, an allocation, ...
 constexpr uint32_t kMaxTimeout = 24 * 3'600'000;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vipu/wire_values.h"
 
+#include "base/names.h"
 #include "vipu/wire_fields.h"
 #include "vipu/wire_names.h"
 
 namespace vipu::wire {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 // More than any V-IPU installation has: the largest POD is 256 IPUs.
 constexpr size_t kMaxText = 256;  // bytes of a name or a version

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/gc-docker/front_end/translate.h"
 #include "cmd/gc-docker/look.h"
@@ -16,9 +17,7 @@
 
 namespace {
 
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr int kOwnError = 125;  // docker's status for errors of its own, not of the container's
 constexpr size_t kLongest = 2000;

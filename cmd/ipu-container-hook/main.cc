@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/detached.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
@@ -33,10 +34,7 @@
 
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 // Shorter than the timeout in config.json, so that the hook can report the reason before it is
 // killed.

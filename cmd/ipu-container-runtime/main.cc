@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-container-runtime/report.h"
 #include "hook/config/config.h"
@@ -23,10 +24,7 @@
 
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
+using namespace base::names;
 using hook::config::Config;
 
 // Returns the bundle if it names one of the product's keys. Returns nothing for a bundle that is

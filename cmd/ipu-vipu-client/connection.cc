@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/wire.h"
 
 namespace client {
 namespace {
 
-using base::Deadline;
-using base::str;
+using namespace base::names;
 using grpc::StatusCode;
 using std::chrono::milliseconds;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "cmd/ipu-vipu-client/values.h"
@@ -11,11 +12,7 @@
 namespace client {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using vipu::Partition;
 using vipu::PartitionRequest;
 

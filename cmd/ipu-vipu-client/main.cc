@@ -9,14 +9,14 @@
 
 #include "base/confine.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "vipu/wire.h"
 
 namespace client {
 namespace {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 using vipu::wire::Call;
 using vipu::wire::Done;
 using vipu::wire::reply_text;

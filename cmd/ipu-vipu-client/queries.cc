@@ -2,6 +2,7 @@
 // The calls that do not change anything.
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "cmd/ipu-vipu-client/values.h"
@@ -10,10 +11,7 @@
 namespace client {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // Returns kNotFound if a configuration does not exist: the partition is not ACTIVE yet, or it has
 // no such GCD. Returns other errors unchanged.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/backoff.h"
 #include "cmd/ipu-vipu-client/calls.h"
@@ -8,12 +9,8 @@
 namespace client {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 using grpc::StatusCode;
 using vipu::Force;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/ipu-vipu-client/calls.h"
 
+#include "base/names.h"
+
 namespace client {
 namespace {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 Result<vipu::OperationState> find_operation(Connection& connection, const std::string& id) {
   const vipu::PartitionStatus now = TRY(status(connection, id));

@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace client {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using grpc::StatusCode;
 
 constexpr size_t kMaxText = 400;  // bytes of the controller's own words

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for a partition to become ACTIVE.
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/backoff.h"
 #include "cmd/ipu-vipu-client/calls.h"
@@ -7,11 +8,7 @@
 namespace client {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using vipu::OperationState;
 using vipu::PartitionStatus;
 using vipu::ReadyState;

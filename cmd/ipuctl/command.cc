@@ -5,17 +5,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 Result<Output> parse_output(const std::string& text) {
   if (text == "table") return Output::kTable;

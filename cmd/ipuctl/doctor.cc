@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/doctor/doctor.h"
@@ -14,10 +15,8 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 using ipuctl::doctor::Finding;
 using ipuctl::doctor::Verdict;
 

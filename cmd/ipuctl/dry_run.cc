@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/print_partition.h"
 #include "hook/lifecycle/env.h"
@@ -12,11 +13,8 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 // Returns the place in POOL of the IPU that a request calls ASKED. A request names a PCIe card by
 // its number.

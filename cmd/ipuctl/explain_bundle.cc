@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/line_diff.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/bundle.h"
@@ -12,8 +13,7 @@ namespace ipuctl {
 namespace {
 
 using base::Json;
-using base::Result;
-using base::str;
+using namespace base::names;
 using hook::lifecycle::start::Preview;
 
 bool is_ours(std::string_view variable) {

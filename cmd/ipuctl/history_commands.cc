@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
@@ -17,11 +18,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kBatch = 256;       // events per read

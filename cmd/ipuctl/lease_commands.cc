@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
@@ -19,9 +20,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Deadline;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr std::chrono::milliseconds kRefreshTime{60'000};  // for one lease
 constexpr std::chrono::minutes kGcTime{5};

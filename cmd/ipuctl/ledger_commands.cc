@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 
 namespace ipuctl {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 Result<Outcome> run_dump(const Output& output) {
   hook::ledger::Ledger ledger = TRY(open_ledger());

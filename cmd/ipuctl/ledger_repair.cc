@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
@@ -16,11 +17,8 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 using hook::ledger::Flaw;
 
 constexpr std::chrono::milliseconds kTime{60'000};

@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
+using namespace base::names;
 using ipuctl::Command;
 using ipuctl::Outcome;
 

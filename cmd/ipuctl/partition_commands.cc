@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_partition.h"
@@ -12,11 +13,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // The options of all commands in this file. Each command declares those that it uses.
 struct PartitionOptions {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/dry_run.h"
@@ -14,12 +15,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 struct CreateOptions {
   Output output = Output::kTable;

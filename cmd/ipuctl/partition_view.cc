@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // Returns whether a partition of the pool NAME, which is from SOURCE, is one of POOL's. Pools may
 // share one V-IPU controller, whose partition names are unique. A local pool has names of its own.

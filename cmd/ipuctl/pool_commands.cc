@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_pool.h"
@@ -15,10 +16,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // The time for one pool. A slow controller needs minutes for a partition.
 constexpr std::chrono::minutes kRefillTime{10};

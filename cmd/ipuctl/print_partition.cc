@@ -5,14 +5,14 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace ipuctl {
 namespace {
 
 using base::Json;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 const char* yes_or_no(bool value) { return value ? "yes" : "no"; }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/line_diff.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/runtime_site.h"
@@ -17,13 +18,8 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 using hook::engines::Engine;
 using hook::engines::Listed;
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/engines/docker_config.h"
 #include "hook/engines/dockerd_service.h"
@@ -14,11 +15,7 @@
 namespace ipuctl {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using hook::engines::Engine;
 
 hook::engines::Surroundings surroundings() {

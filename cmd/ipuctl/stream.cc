@@ -10,10 +10,11 @@
 #include <climits>
 #include <csignal>
 
+#include "base/names.h"
+
 namespace ipuctl {
 
-using base::Error;
-using base::Result;
+using namespace base::names;
 
 Result<Stream> Stream::open() {
   sigset_t ends;

@@ -3,13 +3,13 @@
 
 #include <grpc/support/time.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 using vipu::simulator::Access;
 using vipu::simulator::Action;

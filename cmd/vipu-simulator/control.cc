@@ -8,16 +8,13 @@
 #include <cerrno>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 using std::chrono::milliseconds;
 using vipu::simulator::FaultPlan;
 using vipu::simulator::Model;

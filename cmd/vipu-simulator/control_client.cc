@@ -6,17 +6,16 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/control.h"
 #include "cmd/vipu-simulator/listen.h"
 
 namespace simulator {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
 using base::Json;
-using base::Result;
-using base::Status;
 
 namespace {
 

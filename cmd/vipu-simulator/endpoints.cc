@@ -14,17 +14,15 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/text.h"
 
 namespace simulator {
 namespace {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 using vipu::simulator::Pod;
 
 // An event of epoll carries the index of its endpoint, or kStop.

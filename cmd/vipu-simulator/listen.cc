@@ -11,16 +11,13 @@
 #include <cstring>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/control.h"
@@ -26,11 +27,8 @@
 namespace simulator {
 namespace {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 using vipu::simulator::FaultPlan;
 using vipu::simulator::Model;
 using vipu::simulator::Users;

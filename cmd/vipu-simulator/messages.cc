@@ -4,13 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 using vipu::GatewayRouting;
 using vipu::LinkRouting;
 using vipu::OperationState;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/messages.h"
 #include "vipu/proto/virm.pb.h"
@@ -10,10 +11,7 @@
 namespace simulator {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 using vipu::simulator::Access;
 using vipu::simulator::Model;
 using vipu::simulator::Record;

@@ -6,16 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using vipu::simulator::Settings;
 
 // The options as typed, with their defaults.

@@ -2,15 +2,12 @@
 #include "cmd/vipu-simulator/server.h"
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 namespace {

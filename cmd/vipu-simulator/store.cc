@@ -2,12 +2,12 @@
 #include "cmd/vipu-simulator/store.h"
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace simulator {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 using vipu::simulator::Model;
 using vipu::simulator::Time;
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/network.h"
 #include "hook/config/pool.h"
@@ -15,10 +16,7 @@
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxBytes = 1 << 20;
 

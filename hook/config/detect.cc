@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/pool.h"
 #include "vipu/cli_settings.h"
@@ -10,10 +11,7 @@
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 // Returns the names in DIR; none if DIR cannot be read.
 std::vector<std::string> names_in(const std::string& dir) {

@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 Result<RdmaMode> parse_rdma_mode(const std::string& text) {

@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/cli_settings.h"
 
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 Result<std::string> parse_name(const std::string& text) {
   const bool good = text.size() <= 64 && text != "." && text != ".." &&

@@ -4,18 +4,14 @@
 #include <array>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/network.h"
 
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Accepts the names that the kernel accepts for an interface.
 Result<std::string> parse_interface(const std::string& text) {

@@ -15,15 +15,12 @@ namespace {
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::config {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 struct Section::Table {
   toml::table values;

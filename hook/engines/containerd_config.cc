@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/section.h"
 #include "hook/engines/containerd_template.h"
@@ -11,10 +12,7 @@
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr std::string_view kBegin = "# ipuctl runtime configure: begin\n";
 constexpr std::string_view kEnd = "# ipuctl runtime configure: end\n";

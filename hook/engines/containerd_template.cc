@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/containerd_template.h"
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr std::string_view kGenerated = "/agent/etc/containerd/config.toml";
 constexpr std::string_view kOfMicrok8s = "/args/containerd.toml";

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/engines/containerd_config.h"
 #include "hook/engines/containerd_template.h"
@@ -14,12 +15,7 @@
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Blocks the signals by which people end a program, so that the program cleans up first.
 class SignalsLater {

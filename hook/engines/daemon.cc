@@ -10,16 +10,13 @@
 
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxTexts = 1 << 20;
 

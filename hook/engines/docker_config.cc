@@ -4,18 +4,15 @@
 #include <algorithm>
 
 #include "base/json_rewrite.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/engines/daemon.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 
 constexpr const char* kRuntimes = "runtimes";
 constexpr const char* kDefault = "default-runtime";

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxFile = 1 << 20;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/engines/drop_in.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/section.h"
 #include "hook/engines/toml_text.h"
@@ -8,8 +9,7 @@
 namespace hook::engines {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr std::string_view kMark =
     "# Written by 'ipuctl runtime configure'; 'ipuctl runtime unconfigure' removes it.\n";

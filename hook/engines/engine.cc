@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/engines/containerd_config.h"
 #include "hook/engines/containerd_template.h"
@@ -13,11 +14,7 @@
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxFile = 4 << 20;
 

@@ -9,17 +9,14 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::filesystem::path;
 
 constexpr size_t kMaxFile = 4 << 20;

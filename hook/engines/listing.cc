@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/engines/docker_config.h"
 #include "hook/engines/program.h"
@@ -17,12 +18,8 @@
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 constexpr size_t kMaxFile = 4 << 20;
 

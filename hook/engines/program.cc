@@ -9,16 +9,14 @@
 
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxOutput = 1 << 20;
 constexpr size_t kMaxError = 2000;  // how much of a program's errors is shown

@@ -7,15 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

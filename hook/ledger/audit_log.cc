@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/events.h"
@@ -22,12 +23,9 @@
 namespace hook::ledger {
 namespace {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

@@ -9,16 +9,14 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 
 struct Line {
   int64_t number = 0;

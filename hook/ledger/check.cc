@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
@@ -13,11 +14,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

@@ -2,6 +2,7 @@
 // Dumps the whole ledger as one JSON object, for programs. Its keys are those of ipuctl(8) and do
 // not change.
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/internal/store.h"
@@ -11,8 +12,7 @@ namespace hook::ledger {
 namespace {
 
 using base::Json;
-using base::Result;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

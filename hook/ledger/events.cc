@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/store.h"
@@ -10,9 +11,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

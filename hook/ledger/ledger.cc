@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/gate.h"
 #include "hook/ledger/internal/history.h"
@@ -19,11 +20,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;

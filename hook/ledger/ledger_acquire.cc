@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a lease begins, and with which partition.
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/rail_choice.h"
@@ -11,11 +12,7 @@
 
 namespace hook::ledger {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using sqlite::Transaction;
 
 namespace {

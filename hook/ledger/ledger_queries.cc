@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rail_choice.h"
 #include "hook/ledger/internal/rows.h"
@@ -11,10 +12,7 @@
 
 namespace hook::ledger {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 using sqlite::Statement;
 
 // The clock ends a quarantine.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/queue.h"
 
+#include "base/names.h"
 #include "hook/ledger/internal/reserve.h"
 
 namespace hook::ledger {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 using sqlite::Statement;
 using sqlite::Step;
 

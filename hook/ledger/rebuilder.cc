@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/gate.h"
 #include "hook/ledger/internal/history.h"
@@ -22,12 +23,8 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 using sqlite::Database;
 
 constexpr int kBusyMs = 1000;

@@ -4,15 +4,14 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 constexpr std::string_view kWhat = "record of a lease";
 

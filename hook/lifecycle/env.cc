@@ -2,6 +2,7 @@
 #include "hook/lifecycle/env.h"
 
 #include "base/detached.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "base/users.h"
 #include "hook/config/paths.h"
@@ -13,8 +14,7 @@
 namespace hook::lifecycle {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr const char* kSysfs = "/sys";
 constexpr const char* kClientUser = "ipu-vipu-client";

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/device/cgroup.h"
 #include "netns/namespace.h"
@@ -13,11 +14,8 @@
 namespace hook::lifecycle {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::ProcessId;
-using base::Result;
-using base::str;
 
 // runc's record contains the container's whole configuration.
 constexpr size_t kMaxRecordBytes = 8 << 20;

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "hook/config/config.h"
@@ -17,12 +18,8 @@
 namespace hook::lifecycle {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::ProcessId;
-using base::Result;
-using base::Status;
-using base::str;
 
 std::string link_path(const std::string& run_dir) { return str(run_dir, "/runtime"); }
 

@@ -3,17 +3,13 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::lifecycle {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookTime{20};  // between two looks at the ledger's version

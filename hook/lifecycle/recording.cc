@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/recording.h"
 
+#include "base/names.h"
+
 namespace hook::lifecycle {
 namespace {
 
-using base::Deadline;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // How a success ended.
 constexpr auto kActive = [](const auto&) { return "ACTIVE"; };

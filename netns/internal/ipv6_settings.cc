@@ -6,18 +6,14 @@
 #include <array>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/scope.h"
 
 namespace netns::internal {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

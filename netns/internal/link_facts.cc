@@ -13,14 +13,13 @@
 #include <cstring>
 #include <functional>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/route_messages.h"
 
 namespace netns::internal {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using nl::Attributes;
 using nl::Message;
 

@@ -13,13 +13,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace netns::nft {
 
-using base::quote;
-using base::Status;
-using base::str;
+using namespace base::names;
 using nl::Message;
 
 namespace {

@@ -16,12 +16,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace netns::nft {
 
-using base::quote;
-using base::str;
+using namespace base::names;
 using nl::Message;
 
 namespace {

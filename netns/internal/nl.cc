@@ -13,17 +13,14 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/scope.h"
 
 namespace netns::nl {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/internal/ipv6_settings.h"
@@ -16,13 +17,7 @@
 
 namespace netns::internal {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

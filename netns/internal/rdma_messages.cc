@@ -3,12 +3,12 @@
 
 #include <rdma/rdma_netlink.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace netns::internal {
 
-using base::quote;
-using base::str;
+using namespace base::names;
 using nl::Attributes;
 using nl::Message;
 

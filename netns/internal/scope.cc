@@ -10,12 +10,12 @@
 #include <cstdlib>
 
 #include "base/fs.h"
+#include "base/names.h"
 
 namespace netns::internal {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
 
 Result<Scope> Scope::enter(int namespace_fd) {
   Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "hook/lifecycle/end/release.h"
 
 namespace {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 constexpr size_t kRounds = 201;
 

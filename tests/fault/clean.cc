@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/places.h"
@@ -18,11 +19,7 @@
 
 namespace fault {
 
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -12,15 +12,13 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace fault {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::str;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `ipu-container-runtime create`.
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/ledger_edit.h"
@@ -9,8 +10,7 @@
 
 namespace fault {
 
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 namespace {
 

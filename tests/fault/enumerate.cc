@@ -6,16 +6,14 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
 
 namespace fault {
 
-using base::Deadline;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/network_view.h"
@@ -19,9 +20,7 @@
 namespace fault {
 namespace {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 using Violations = std::vector<std::string>;
 

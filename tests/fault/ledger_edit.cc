@@ -6,15 +6,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace fault {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

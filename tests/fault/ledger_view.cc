@@ -8,17 +8,14 @@
 #include <functional>
 #include <memory>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/ledger_edit.h"
 
 namespace fault {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 struct Close {
   void operator()(sqlite3* database) const { (void)sqlite3_close(database); }

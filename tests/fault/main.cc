@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/enumerate.h"
 #include "tests/fault/scenario.h"
@@ -20,11 +21,7 @@
 
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using fault::Scenario;
 using fault::Variant;
 

@@ -21,16 +21,14 @@
 
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace fault {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::str;
 
 using Attributes = std::map<uint16_t, std::string>;
 

@@ -6,16 +6,13 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/world.h"
 
 namespace fault {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -11,16 +11,13 @@
 #include <csignal>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace fault {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/network_view.h"
@@ -12,8 +13,7 @@
 
 namespace fault {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/enumerate.h"
@@ -13,12 +14,7 @@
 
 namespace fault {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -15,17 +15,14 @@
 #include <map>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/effects.h"
 
 namespace fault {
 namespace {
 
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr const char* kClient = "ipu-vipu-client";
 

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
@@ -21,12 +22,8 @@
 
 namespace fault {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

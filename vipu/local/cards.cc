@@ -9,16 +9,13 @@
 #include <optional>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxAttribute = 4096;  // bytes; sysfs returns at most a page
 constexpr const char* kVendor = "0x1d95";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/local/ipuof_file.h"
 #include "vipu/local/local_controller.h"
@@ -14,12 +15,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using local::Pool;
 
 Result<IpuofConfig> read_ipuof_file(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/placement.h"
 #include "vipu/wire_fields.h"
@@ -14,13 +15,8 @@
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
 using wire::Fields;
 
 constexpr size_t kMaxDevices = 1024;

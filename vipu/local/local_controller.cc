@@ -4,20 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/local/store.h"
 
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::quote;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::Status;
-using base::str;
 
 Error not_found(const std::string& id) {
   return {Code::kNotFound, str("there is no partition ", quote(id))};

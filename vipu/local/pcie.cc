@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/local/cards.h"
 #include "vipu/local/local_controller.h"
@@ -12,10 +13,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 using local::Pool;
 
 using Groups = std::vector<std::vector<uint32_t>>;

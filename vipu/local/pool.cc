@@ -6,18 +6,14 @@
 #include <map>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/placement.h"
 
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 std::string text_of(const IpuPlace& place) { return str(place.domain, ":", place.ipu); }
 

@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/types.h"
 #include "vipu/wire_fields.h"
@@ -20,14 +21,9 @@
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
 using base::Json;
-using base::quote;
-using base::Result;
-using base::Status;
-using base::str;
 using wire::Fields;
 
 constexpr uint32_t kVersion = 1;

@@ -4,16 +4,13 @@
 #include <bit>
 #include <string_view>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace front {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr uint32_t kMaxNumber = 65536;
 

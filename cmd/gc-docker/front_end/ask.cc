@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/gc-docker/front_end/logical_ids.h"
 #include "vipu/types.h"
@@ -10,10 +11,7 @@
 namespace front {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr std::string_view kSelectors[] = {"IPU_COUNT", "IPU_PARTITION", "IPU_VISIBLE_DEVICES"};
 constexpr std::string_view kAnnotations[] = {"graphcore.ai/ipu.count", "graphcore.ai/ipu.partition",

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/gc-docker/front_end/caller.h"
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace front {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 using Kind = IpuofSource::Kind;
 using From = IpuofSource::From;
 

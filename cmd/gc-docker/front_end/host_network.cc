@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/gc-docker/front_end/ask.h"
 
 namespace front {
 namespace {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using Options = std::vector<std::string>;
 
 // The variables that IPUoF reads besides IPUOF_CONFIG_PATH.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/gc-docker/front_end/ask.h"
 #include "cmd/gc-docker/front_end/host_network.h"
@@ -11,8 +12,7 @@
 namespace front {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 void append(const std::vector<std::string>& more, std::vector<std::string>& words) {
   words.insert(words.end(), more.begin(), more.end());

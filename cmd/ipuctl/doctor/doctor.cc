@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/doctor/device_links.h"
 #include "cmd/ipuctl/doctor/rail_findings.h"
@@ -12,8 +13,7 @@
 namespace ipuctl::doctor {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 
 Finding examine_configuration(const Result<hook::config::Config>& config) {
   constexpr const char* kCheck = "configuration";

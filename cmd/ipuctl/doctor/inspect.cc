@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/rlimit.h"
 #include "base/text.h"
 #include "cmd/ipuctl/doctor/device_links.h"
@@ -17,9 +18,7 @@
 namespace ipuctl::doctor {
 namespace {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Returns the functions that live leases hold.
 std::set<std::string> held_functions(Result<hook::ledger::Ledger>& ledger) {

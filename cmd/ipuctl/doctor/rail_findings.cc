@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace ipuctl::doctor {
 namespace {
 
-using base::quote;
-using base::str;
+using namespace base::names;
 
 // "1 address", "2 addresses".
 std::string count_of(uint32_t count, std::string_view one, std::string_view more) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/model/faults.h"
 #include "vipu/wire_fields.h"
@@ -11,9 +12,7 @@
 namespace vipu::simulator {
 
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using wire::Fields;
 
 namespace {

@@ -4,15 +4,13 @@
 #include <bit>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/model/model.h"
 
 namespace vipu::simulator {
 
-using base::Code;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/model/model.h"
 
 namespace vipu::simulator {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 namespace {
 

@@ -4,18 +4,15 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cmd/vipu-simulator/model/model.h"
 #include "vipu/wire_fields.h"
 
 namespace vipu::simulator {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 using wire::Fields;
 using wire::Flag;
 

@@ -4,17 +4,14 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/wire_fields.h"
 
 namespace vipu::simulator {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 
 namespace {
 

@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::device {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxDirectories = 4096;

@@ -9,17 +9,14 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::device {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 using Program = std::vector<bpf_insn>;
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/device/cgroup.h"
 #include "hook/container/device/device_filter.h"
@@ -12,9 +13,7 @@ namespace hook::device {
 namespace {
 
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr size_t kMaxBytes = 1 << 20;
 

@@ -5,15 +5,13 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::device {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 constexpr uint32_t kMaxNumber = (1U << 20) - 1;  // for a minor; majors are smaller
 

@@ -7,15 +7,12 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::inject {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 Result<Bundle> Bundle::open(const std::string& directory, const std::string& config_name) {
   Bundle bundle;

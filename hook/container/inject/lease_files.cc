@@ -8,14 +8,13 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/record.h"
 
 namespace hook::inject {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 std::string lease_dir(const std::string& run_dir, const std::string& lease_id) {
   return str(run_dir, "/leases/", lease_id);

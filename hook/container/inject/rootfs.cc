@@ -17,18 +17,15 @@
 
 #include "base/child.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/text.h"
 
 namespace hook::inject {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::Status;
-using base::str;
 
 constexpr uint64_t kNoLinks = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
 constexpr size_t kMaxMountInfo = 16 << 20;

@@ -5,18 +5,15 @@
 #include <array>
 #include <string>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
 
 namespace hook::oci {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::Status;
-using base::str;
 
 constexpr std::string_view kWhat = "config.json";
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/container/oci/spec.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/document.h"
 
 namespace hook::oci {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 // The kernel gives a program's arguments and environment a quarter of the usual 8 MiB stack.
 constexpr size_t kMaxEnvironment = 2 << 20;

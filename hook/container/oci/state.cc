@@ -4,15 +4,13 @@
 #include <limits>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::oci {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 Result<ContainerState> parse_state(std::string_view text) {
   constexpr std::string_view kWhat = "container state on standard input";

@@ -2,14 +2,13 @@
 #include "hook/container/plan/orders.h"
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::plan {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 std::string to_text(const AttachOrders& orders) {
   Json json = {{"gid_wait_ms", orders.gid_wait.count()},

@@ -7,16 +7,14 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::plan {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
-using base::str;
 
 constexpr const char* kIpuofDirectory = "/etc/ipuof.conf.d";
 constexpr const char* kIpuofFile = "/etc/ipuof.conf.d/ipuof.conf";

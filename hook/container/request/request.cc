@@ -6,17 +6,14 @@
 #include <bit>
 #include <string_view>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "vipu/types.h"
 
 namespace hook::request {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 enum class Key {
   kCount,

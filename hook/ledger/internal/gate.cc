@@ -9,17 +9,14 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Result;
-using base::str;
 
 constexpr std::chrono::milliseconds kPatience{5000};  // the same as for another writer
 constexpr std::chrono::milliseconds kRetry{2};

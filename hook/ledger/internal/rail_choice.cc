@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/rail_shortage.h"
@@ -13,11 +14,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using netns::Address;
 using netns::LinkKind;
 using netns::MacAddress;

@@ -3,17 +3,14 @@
 
 #include <initializer_list>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using netns::LinkKind;
 using netns::MacvlanMode;
 using sqlite::Database;

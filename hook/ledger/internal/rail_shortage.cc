@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/store.h"
@@ -11,10 +12,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

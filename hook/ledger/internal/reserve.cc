@@ -8,16 +8,15 @@
 #include <cerrno>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Error;
+using namespace base::names;
 using base::Fd;
-using base::Status;
-using base::str;
 
 bool is_kept(const struct stat& status) {
   constexpr int64_t kBlock = 512;  // stat(2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/internal/rows.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/store.h"
@@ -8,11 +9,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
@@ -12,8 +13,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Result;
-using base::str;
+using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;

@@ -7,16 +7,13 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::ledger::sqlite {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Returns whether the disk was full, according to SQLite or to the kernel: a full disk under the
 // shared-memory file is no SQLITE_FULL.

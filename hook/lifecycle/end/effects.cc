@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/network/network.h"
@@ -13,9 +14,7 @@
 namespace hook::lifecycle::end {
 namespace {
 
-using base::Deadline;
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 // ---- interfaces
 

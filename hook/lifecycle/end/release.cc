@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
@@ -13,12 +14,7 @@
 namespace hook::lifecycle::end {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr std::chrono::milliseconds kRoomTime{5000};
 

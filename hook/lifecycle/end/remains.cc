@@ -3,13 +3,13 @@
 
 #include <set>
 
+#include "base/names.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::end {
 
-using base::Deadline;
-using base::Result;
+using namespace base::names;
 
 namespace {
 

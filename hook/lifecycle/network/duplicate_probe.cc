@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/network/duplicate_probe.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/container/plan/orders.h"
@@ -8,11 +9,7 @@
 
 namespace hook::lifecycle::network {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
+using namespace base::names;
 
 Status probe_lease(Env& env, const std::string& lease_id) {
   const std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/device/rdma.h"
 #include "hook/container/inject/lease_files.h"
@@ -19,13 +20,8 @@
 namespace hook::lifecycle::network {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::ProcessId;
-using base::Result;
-using base::Status;
-using base::str;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kProbeGrace{50};  // extra time for the probe's process to start

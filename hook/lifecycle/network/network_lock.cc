@@ -7,15 +7,12 @@
 #include <limits>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace hook::lifecycle::network {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 Result<NetworkLock> NetworkLock::take(const std::string& run_dir, uint64_t cookie,
                                       const Deadline& deadline) {

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/device/rdma.h"
 
 namespace hook::lifecycle::network {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 Error unusable(const config::RailConfig& rail, std::string_view why) {
   return {Code::kUnsupported, str("network.rail '", name_of(rail), "': ", why)};

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
 
-using base::Deadline;
-using base::Result;
+using namespace base::names;
 
 constexpr std::chrono::milliseconds kQueryTime{5000};  // for one question to a controller
 

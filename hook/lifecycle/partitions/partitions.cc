@@ -3,18 +3,14 @@
 
 #include <bit>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Names such as "c-0123456789ab" and "w-0123456789ab" are for our own use.
 bool is_reserved(const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -11,10 +12,7 @@
 namespace hook::lifecycle::partitions {
 namespace {
 
-using base::Deadline;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 bool is_warm_of(const ledger::PartitionRecord& record, const config::PoolConfig& pool) {
   return record.kind == ledger::PartitionKind::kWarm &&

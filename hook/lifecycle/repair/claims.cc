@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/liveness.h"
@@ -13,9 +14,7 @@
 namespace hook::lifecycle::repair {
 namespace {
 
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 using ById = std::map<std::string, ledger::Lease>;
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
@@ -17,10 +18,7 @@
 namespace hook::lifecycle::repair {
 namespace {
 
-using base::Deadline;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 using Flaws = std::vector<ledger::Flaw>;
 

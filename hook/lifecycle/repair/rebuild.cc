@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/rebuilder.h"
@@ -12,12 +13,7 @@
 namespace hook::lifecycle::repair {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 Status check_needed(const Rebuild& rebuild) {
   TRY(ledger::check_known(rebuild.ledger));

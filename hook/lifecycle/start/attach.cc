@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/attach.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/device/cgroup.h"
 #include "hook/container/inject/lease_files.h"
@@ -10,13 +11,8 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
+using namespace base::names;
 using base::ProcessId;
-using base::Result;
-using base::Status;
-using base::str;
 
 constexpr int kMostAttempts = 5;
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/check_grant.h"
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 Result<std::vector<netns::Prefix>> prohibited(const config::Config& config,
                                               const vipu::Grant& grant) {

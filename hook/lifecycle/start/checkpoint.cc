@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
@@ -15,9 +16,7 @@ namespace hook::lifecycle::start {
 namespace {
 
 using base::ProcessId;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 // Returns whether LEASE runs for the low-level runtime's container. The id alone does not tell:
 // another root may have a container of that name, and so may a lease whose release is late.

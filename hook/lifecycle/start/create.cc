@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/container/oci/pod.h"
@@ -18,12 +19,7 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReleaseTime{5000};  // to undo a start, and for releases under way

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/warm.h"
@@ -12,12 +13,7 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/inspect_host.h"
 
+#include "base/names.h"
+
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
+using namespace base::names;
 
 // Recognizes the host's namespace under any name. If this host is itself a container, the namespace
 // of process 1 is hidden; then ours is the host's.

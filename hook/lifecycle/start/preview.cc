@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
 #include "hook/container/request/request.h"
@@ -14,9 +15,7 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
+using namespace base::names;
 
 const std::string kNoLease(32, '0');
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/rlimit.h"
 #include "base/text.h"
 #include "hook/container/device/device_rules.h"
@@ -18,12 +19,7 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 constexpr std::chrono::seconds kAttachTime{10};
 constexpr std::chrono::seconds kOtherTime{10};  // of a start, besides waiting and the controller

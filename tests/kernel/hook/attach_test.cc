@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "tests/kernel/hook/attached.h"
@@ -15,9 +16,7 @@
 namespace hook {
 namespace {
 
-using base::Code;
-using base::Status;
-using base::str;
+using namespace base::names;
 using test::AttachedTest;
 using testing::HasSubstr;
 using testing::Not;

@@ -8,15 +8,14 @@
 #include <sys/mount.h>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/kernel/hook/attached.h"
 
 namespace hook {
 namespace {
 
-using base::Code;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 using test::AttachedTest;
 using test::Init;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/names.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/internal/sqlite.h"
@@ -14,8 +15,7 @@
 namespace hook::lifecycle::repair {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 using ledger::Lease;
 using ledger::LeaseState;
 using ledger::Ledger;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/network/network.h"
 #include "tests/kernel/hook/attached.h"
@@ -11,9 +12,7 @@
 namespace hook {
 namespace {
 
-using base::Code;
-using base::Status;
-using base::str;
+using namespace base::names;
 using test::AttachedTest;
 using test::Init;
 using test::succeeds;

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/internal/reserve.h"
@@ -21,8 +22,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 
 constexpr int kLeases = 500;
 

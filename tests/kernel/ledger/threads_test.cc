@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/ledger.h"
@@ -20,8 +21,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::IsEmpty;
 
 constexpr int kThreads = 8;

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/filter.h"
 #include "tests/kernel/netns/world.h"
@@ -14,9 +15,8 @@
 namespace netns {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Removed;
-using base::str;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/filter.h"
@@ -13,9 +14,8 @@
 namespace netns {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Removed;
-using base::str;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;

@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/kernel/netns/world.h"
 #include "tests/support/requires.h"
@@ -21,9 +22,8 @@
 namespace netns {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Removed;
-using base::str;
 
 // In a mount namespace of its own, so that no mount outlives a test.
 class HandleTest : public testing::Test {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "netns/session.h"
 #include "tests/kernel/netns/wire.h"
 #include "tests/support/outcome.h"
@@ -11,8 +12,7 @@
 namespace netns {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 
 class LinkTest : public Wire {
  protected:

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/scope.h"
 #include "tests/kernel/netns/world.h"
@@ -16,8 +17,7 @@
 namespace netns {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 
 class NamespaceTest : public testing::Test {
  protected:

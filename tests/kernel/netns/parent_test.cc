@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/filter.h"
@@ -15,9 +16,8 @@
 namespace netns {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Removed;
-using base::str;
 using testing::AllOf;
 using testing::HasSubstr;
 

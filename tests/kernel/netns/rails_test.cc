@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
 #include "netns/filter.h"
@@ -15,8 +16,7 @@
 namespace netns {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;

@@ -17,6 +17,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
@@ -33,9 +34,8 @@
 namespace storm {
 namespace {
 
-using base::Deadline;
+using namespace base::names;
 using base::Json;
-using base::str;
 using std::chrono::milliseconds;
 
 constexpr int kWorkers = 64;

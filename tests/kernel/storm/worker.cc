@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -23,8 +24,7 @@
 namespace storm {
 namespace {
 
-using base::Deadline;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 // The first process of a container, in a network namespace of its own; it ends with the worker.

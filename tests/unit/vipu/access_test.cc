@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -15,8 +16,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 
 constexpr const char* kPem = "-----BEGIN X-----\nc2VjcmV0LWtleQ==\n-----END X-----\n";
 

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 
 class CliSettingsTest : public testing::Test {
  protected:

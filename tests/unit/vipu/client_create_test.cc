@@ -5,14 +5,14 @@
 
 #include <future>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/unit/vipu/client_rig.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using grpc::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;

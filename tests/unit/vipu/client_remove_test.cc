@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "tests/unit/vipu/client_rig.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using base::Removed;
 using grpc::StatusCode;
 using testing::ElementsAre;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "tests/unit/vipu/client_rig.h"
@@ -14,8 +15,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using grpc::StatusCode;
 
 // What the client writes when it is given INPUT; it must end well in any case.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "tests/support/temp_dir.h"
@@ -12,9 +13,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::str;
+using namespace base::names;
 
 // A certificate authority in a directory of its own, and what it has signed.
 class Authority {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/fake_controller.h"
 #include "tests/support/outcome.h"
@@ -20,11 +21,8 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using base::Removed;
-using base::Result;
-using base::str;
 using std::chrono::milliseconds;
 
 Deadline soon() { return Deadline::after(milliseconds(20'000)); }

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "tests/support/outcome.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 
 Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }
 

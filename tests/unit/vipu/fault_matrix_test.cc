@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
@@ -18,11 +19,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::Status;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 // The calls of the API, each by what the product does with it.

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 
 Result<IpuofConfig> parse(const std::string& text) { return parse_ipuof_file(text, "file 'f'"); }
 // A file with this one device.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/unit/vipu/local_hosts.h"
@@ -13,10 +14,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Result;
-using base::str;
+using namespace base::names;
 
 Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }
 

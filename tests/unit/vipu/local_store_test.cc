@@ -12,6 +12,7 @@
 #include <csignal>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -20,9 +21,7 @@
 namespace vipu::local {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Status;
+using namespace base::names;
 using Records = std::vector<Record>;
 
 Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }

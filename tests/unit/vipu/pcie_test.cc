@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/unit/vipu/local_hosts.h"
@@ -13,10 +14,7 @@
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
-using base::Result;
-using base::str;
+using namespace base::names;
 using Numbers = std::vector<uint32_t>;
 using test::PcieHost;
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "tests/support/outcome.h"
 
 namespace vipu {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 class ProcessControllerTest : public testing::Test {

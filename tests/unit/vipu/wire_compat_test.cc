@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
@@ -15,8 +16,7 @@
 namespace vipu {
 namespace {
 
-using base::Deadline;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr const char* kProtoc = "/usr/bin/protoc";

@@ -4,16 +4,15 @@
 #include <random>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "tests/support/outcome.h"
 #include "vipu/wire.h"
 
 namespace vipu::wire {
 namespace {
 
-using base::Code;
-using base::Error;
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 IpuofDevice device() { return {"10.5.1.3", 50054, 50154, 2, 1, 7, 2, 10, "chip", "gw", "ipum"}; }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
@@ -12,8 +13,7 @@
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::ElementsAre;
 
 constexpr const char* kPool = R"(

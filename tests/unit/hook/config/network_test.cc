@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "tests/support/outcome.h"
@@ -10,8 +11,7 @@
 namespace hook::config {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 

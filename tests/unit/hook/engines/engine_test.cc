@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
@@ -16,8 +17,7 @@
 namespace hook::engines {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 
 const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
 

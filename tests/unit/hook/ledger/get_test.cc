@@ -2,11 +2,12 @@
 // Ledger::get: a lease by what a person types.
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
+#include "base/names.h"
+
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 
 class LedgerGetTest : public LedgerFixture {
  protected:

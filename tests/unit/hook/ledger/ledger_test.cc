@@ -10,13 +10,13 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Status;
+using namespace base::names;
 
 mode_t mode_of(const std::string& path) {
   struct stat status {};

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/internal/schema.h"
@@ -19,8 +20,7 @@
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::IsEmpty;
 using testing::Not;
 

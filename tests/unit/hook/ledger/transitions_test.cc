@@ -8,14 +8,14 @@
 #include <set>
 #include <tuple>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
 namespace {
 
-using base::Code;
-using base::Status;
+using namespace base::names;
 
 constexpr LeaseState kStates[] = {
     LeaseState::kIntent,     LeaseState::kAllocated, LeaseState::kRunning, LeaseState::kReleasing,

@@ -10,6 +10,7 @@
 
 #include <thread>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/hook_host.h"
@@ -17,8 +18,7 @@
 namespace hook::lifecycle {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;

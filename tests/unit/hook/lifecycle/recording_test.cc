@@ -4,13 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include "base/names.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;

@@ -7,14 +7,13 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace ipuctl::doctor {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::str;
+using namespace base::names;
 
 netns::Address ip(const char* text) { return netns::parse_address(text).take(); }
 

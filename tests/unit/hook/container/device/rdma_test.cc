@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
@@ -13,8 +14,7 @@
 namespace hook::device {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::ElementsAre;
 
 class RdmaDeviceTest : public testing::Test {

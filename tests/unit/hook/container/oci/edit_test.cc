@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
 #include "tests/support/outcome.h"
@@ -12,9 +13,8 @@
 namespace hook::oci {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Json;
-using base::str;
 
 constexpr const char* kHook = "/usr/local/bin/ipu-container-hook";
 

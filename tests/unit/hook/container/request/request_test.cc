@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "tests/support/outcome.h"
 
 namespace hook::request {
 namespace {
 
-using base::Code;
-using base::Result;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 using Environment = std::vector<std::string>;

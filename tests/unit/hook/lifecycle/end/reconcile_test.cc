@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/sqlite.h"
 #include "hook/lifecycle/end/release.h"
@@ -14,8 +15,7 @@
 namespace hook::lifecycle::end {
 namespace {
 
-using base::Code;
-using base::str;
+using namespace base::names;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -5,15 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "hook/ledger/internal/sqlite.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::end {
 namespace {
 
-using base::Code;
-using base::Result;
-using base::Status;
+using namespace base::names;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;

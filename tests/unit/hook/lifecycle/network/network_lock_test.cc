@@ -5,14 +5,14 @@
 
 #include <optional>
 
+#include "base/names.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
 
 namespace hook::lifecycle::network {
 namespace {
 
-using base::Code;
-using base::Deadline;
+using namespace base::names;
 using std::chrono::milliseconds;
 
 class NetworkLockTest : public testing::Test {

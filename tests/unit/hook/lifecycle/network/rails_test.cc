@@ -5,14 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::network {
 namespace {
 
-using base::Code;
-using base::Error;
-using base::Result;
+using namespace base::names;
 using test::fails;
 using test::HookHost;
 using test::succeeds;

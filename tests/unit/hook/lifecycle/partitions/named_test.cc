@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/hook_host.h"
@@ -11,8 +12,7 @@
 namespace hook::lifecycle::partitions {
 namespace {
 
-using base::Code;
-using base::Status;
+using namespace base::names;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/names.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/repair/claims.h"
 #include "hook/lifecycle/repair/compare.h"
@@ -12,8 +13,7 @@
 namespace hook::lifecycle::repair {
 namespace {
 
-using base::Code;
-using base::Status;
+using namespace base::names;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -6,16 +6,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
-using base::Result;
-using base::Status;
-using base::str;
+using namespace base::names;
 
 class AttachTest : public testing::Test {
  protected:

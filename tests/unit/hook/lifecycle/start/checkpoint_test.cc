@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
@@ -15,10 +16,8 @@
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::ProcessId;
-using base::Status;
-using base::str;
 
 const std::string kLease(32, 'a');
 

@@ -9,15 +9,15 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
 namespace {
 
-using base::Code;
+using namespace base::names;
 using base::Json;
-using base::Status;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
