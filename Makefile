@@ -191,7 +191,7 @@ COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
 # ccache needs -fpch-preprocess.
 use_pch = $(if $(filter 1,$(PCH)),-Winvalid-pch -fpch-preprocess -include $(O)/pch/$(1).h)
 
-PCHS := $(if $(filter 1,$(PCH)),$(patsubst packaging/pch/%.hpp,$(O)/pch/%.h.gch,$(wildcard packaging/pch/*.hpp)))
+pchs = $(if $(filter 1,$(PCH)),$(patsubst %,$(O)/pch/%.h.gch,$(1)))
 $(O)/pch/std.h.gch: PKGS :=
 $(O)/pch/json.h.gch: PKGS := nlohmann_json
 $(O)/pch/test.h.gch: PKGS := gtest gmock
@@ -202,11 +202,11 @@ $(O)/pch/%.h.gch: packaging/pch/%.hpp $(O)/flags | $(O)/deps.ok
 	@cp $< $(@:.gch=)
 	$(call say,PCH,$<)$(COMPILE) $(call pkg_cflags,$(PKGS)) -x c++-header -o $@ $(@:.gch=)
 
-$(O)/tests/%.o: tests/%.cc $(O)/flags $(PCHS) | $(O)/deps.ok
+$(O)/tests/%.o: tests/%.cc $(O)/flags $(call pchs,test) | $(O)/deps.ok
 	@mkdir -p $(@D)
-	$(call say,CXX,$<)$(COMPILE) $(TEST_CXX_$(FLAVOR)) $(call use_pch,test) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(COMPILE) $(TEST_CXX_$(FLAVOR)) $(if $(filter gtest,$(PKGS)),$(call use_pch,test)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
-$(O)/%.o: %.cc $(O)/flags $(PCHS) | $(O)/deps.ok
+$(O)/%.o: %.cc $(O)/flags $(call pchs,std json) | $(O)/deps.ok
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(COMPILE) $(call use_pch,$(call pch_of,$<)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
@@ -292,7 +292,7 @@ bench: all $(BENCHES:%=$(O)/bin/%) ## placement policies side by side, and the s
 	@tests/bench/bench.sh
 demo: ## install what is missing, build, run the main job on the embedded simulator (root)
 	@echo 'The first time this takes about five minutes on two processors: packages, a build, and 15 s of demo.'
-	@packaging/deps.sh build e2e
+	@packaging/deps.sh build demo
 	@$(MAKE) --no-print-directory all
 	@tests/demo/demo.sh
 deps: ## install the Debian packages that building and testing need (root)

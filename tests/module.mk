@@ -15,24 +15,32 @@ BIN_$(call dashed,$(1))_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DAT
 endef
 $(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
 # The programs that `make check-unit` builds: those of the folder ROOM, those with a suite that TEST names, or all.
-chosen_unit_tests := $(if $(ROOM),$(filter unit-$(call dashed,$(ROOM)) unit-$(call dashed,$(ROOM))-%,$(UNIT_TESTS)),$\
-  $(if $(TEST),$(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(TEST)'))),$(UNIT_TESTS)))
+tests_of_room = $(filter unit-$(call dashed,$(1)) unit-$(call dashed,$(1))-%,$(UNIT_TESTS))
+tests_named = $(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(1)')))
+chosen_unit_tests := $(if $(ROOM),$(call tests_of_room,$(ROOM)),$(if $(TEST),$(call tests_named,$(TEST)),$(UNIT_TESTS)))
 
-# unit-vipu checks the messages of V-IPU against bytes, and runs the client and the simulator as processes.
-BIN_unit-vipu_DEPS := vipu-local vipu-proto
-BIN_unit-vipu_SRCS += tests/support/simulator_process.cc
+# All implementations of the controller pass one suite: the client with the simulator, local pools, and the fake.
+BIN_unit-vipu-contract_DEPS := vipu-local
+BIN_unit-vipu-contract_SRCS += tests/support/local_hosts.cc tests/support/simulator_process.cc
+BIN_unit-vipu-local_SRCS += tests/support/local_hosts.cc
+# The client and the simulator as processes.
+BIN_unit-cmd-ipu-vipu-client_DEPS := vipu vipu-proto
+BIN_unit-cmd-ipu-vipu-client_SRCS += tests/support/simulator_process.cc
+BIN_unit-cmd-vipu-simulator_DEPS := vipu vipu-proto
+BIN_unit-cmd-vipu-simulator_SRCS += tests/support/simulator_process.cc
 # The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
-$(foreach t,$(filter unit-hook-lifecycle unit-hook-lifecycle-%,$(UNIT_TESTS)),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
+lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hook-lifecycle-%,$(TESTS)))
+$(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
 BIN_unit-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
+BIN_kernel-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
 # These programs test what several rooms do together.
 BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
-BIN_kernel-hook_DEPS := hook-lifecycle-repair hook-lifecycle-start
-BIN_kernel-ledger_DEPS := hook-ledger
 # In kernel-storm, many processes start whole containers against a simulated POD.
 BIN_kernel-storm_DEPS := hook-lifecycle-start
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
 # Two test programs run these programs.
-$(O)/bin/unit-vipu $(O)/bin/kernel-storm: | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
+runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simulator kernel-storm
+$(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation quick_look

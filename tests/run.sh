@@ -22,10 +22,11 @@ CHECK_SECONDS=${CHECK_SECONDS:-}
 source tests/e2e/host.bash
 # shellcheck source=tests/e2e/conformance.bash
 source tests/e2e/conformance.bash
-# These start first, so that no long one is left for the end. The others start in any order. The client's tests
-# (unit/vipu) have deadlines of a second, so those that start beside them need little of the machine.
-FIRST=(unit/vipu unit/hook-model unit/hook-ledger unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/cri e2e/conformance_engines e2e/network e2e/conformance_runtimes e2e/reconcile e2e/named
-  e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
+# These start first, so that no long one is left for the end. The others start in any order. The client's tests have
+# deadlines of a second, so those that start beside them need little of the machine.
+FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vipu-simulator unit/hook-model
+  unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/cri e2e/conformance_engines e2e/network
+  e2e/conformance_runtimes e2e/reconcile e2e/named e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
 # The most useful groups come first.
 LONG=(storm model sanitizers all-faults)
 

@@ -33,8 +33,8 @@ for flavor in tsan asan; do
   together='*'
   [ "$flavor" = asan ] || together='ThreadsOnOneLedger.*'
   check "$flavor: the tests of the ledger are built" \
-    make --no-print-directory -j"$(nproc)" FLAVOR="$flavor" O="build/$flavor" "$bin/kernel-ledger" "$bin/unit-hook-ledger"
-  check "$flavor: many on one ledger at the same time" run_suites "$bin/kernel-ledger" "$together"
+    make --no-print-directory -j"$(nproc)" FLAVOR="$flavor" O="build/$flavor" "$bin/kernel-hook-ledger" "$bin/unit-hook-ledger"
+  check "$flavor: many on one ledger at the same time" run_suites "$bin/kernel-hook-ledger" "$together"
   check "$flavor: what each change of a ledger does" run_suites "$bin/unit-hook-ledger" '*'
 done
 exit "$failed"

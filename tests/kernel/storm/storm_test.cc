@@ -103,7 +103,7 @@ class Storm : public testing::Test {
     pool.timeout = milliseconds(5000);
     pool.warm = {{4, 2}, {1, 2}};
     setting_.config.pools = {pool};
-    setting_.config.network.rdma = hook::config::RdmaMode::kOff;
+    setting_.config.network.rdma = hook::config::RdmaUse::kOff;
     hook::config::RailConfig rail;
     rail.parent = "rail0";
     rail.subnet = netns::parse_prefix("10.5.0.0/16").take();

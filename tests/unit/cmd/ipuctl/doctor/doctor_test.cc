@@ -227,7 +227,7 @@ TEST_F(DoctorTest, RefusesMacvlansWhereRdmaDevicesBelongToNamespaces) {
   host_.rdma_mode = std::optional(netns::RdmaMode::kExclusive);
   EXPECT_TRUE(only(Verdict::kFailed, "RDMA mode", "rdma system set netns shared"));
   EXPECT_TRUE(only(Verdict::kFailed, "RDMA mode", "options ib_core netns_mode=1"));
-  network().rdma = hook::config::RdmaMode::kOff;
+  network().rdma = hook::config::RdmaUse::kOff;
   EXPECT_EQ(checks(Verdict::kFailed), std::vector<std::string>());
   EXPECT_EQ(found("RDMA mode"), "");
 }
@@ -241,11 +241,11 @@ TEST_F(DoctorTest, WarnsOfFunctionsWhoseRdmaDevicesAreShared) {
 TEST_F(DoctorTest, WantsAnRdmaDeviceAsTheConfigurationDoes) {
   interface().rdma = std::optional<hook::device::RdmaDevice>();
   EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: RDMA", "'rnic0' has no RDMA device"));
-  network().rdma = hook::config::RdmaMode::kRequire;
+  network().rdma = hook::config::RdmaUse::kRequire;
   EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: RDMA", "'rnic0' has no RDMA device"));
-  network().rdma = hook::config::RdmaMode::kOff;
+  network().rdma = hook::config::RdmaUse::kOff;
   EXPECT_EQ(found("rail rnic0: RDMA"), "");
-  network().rdma = hook::config::RdmaMode::kAuto;
+  network().rdma = hook::config::RdmaUse::kAuto;
   interface().rdma = Error(Code::kUnsupported, "no number for uverbs0; is ib_uverbs loaded?");
   EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: RDMA", "is ib_uverbs loaded?"));
 }
@@ -253,7 +253,7 @@ TEST_F(DoctorTest, WantsAnRdmaDeviceAsTheConfigurationDoes) {
 TEST_F(DoctorTest, WantsRdmaOfTheKernelAsTheConfigurationDoes) {
   host_.rdma_mode = std::optional<netns::RdmaMode>();
   EXPECT_TRUE(only(Verdict::kWarning, "RDMA mode", "this kernel has no RDMA"));
-  network().rdma = hook::config::RdmaMode::kRequire;
+  network().rdma = hook::config::RdmaUse::kRequire;
   EXPECT_TRUE(only(Verdict::kFailed, "RDMA mode", "this kernel has no RDMA"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attach_container where it does not come to the network. (Where it does: tests/kernel/hook.)
+// attach_container where it does not come to the network. (Where it does:
+// tests/kernel/hook/lifecycle/start.)
 #include "hook/lifecycle/start/attach.h"
 
 #include <gmock/gmock.h>

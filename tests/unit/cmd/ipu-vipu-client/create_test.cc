@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creating a partition through ipu-vipu-client when the controller fails on the way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "tests/unit/cmd/ipu-vipu-client/rig.h"
+
+namespace vipu {
+namespace {
+
+using namespace base::names;
+using grpc::StatusCode;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using ClientCreateTest = ClientTest;
+
+TEST_F(ClientCreateTest, GivesOneDeviceForEachIpu) {
+  const auto grant = controller().create({.id = "p0", .size = 8, .gcds = 2}, soon());
+  ASSERT_TRUE(test::succeeds(grant));
+  ASSERT_EQ(grant.value().gcds.size(), 2U);
+  EXPECT_EQ(grant.value().gcds[1].devices.size(), 4U);
+  EXPECT_EQ(grant.value().controller_address, "127.0.0.1");
+  EXPECT_EQ(server().calls("CreatePartition"), 1);
+}
+
+TEST_F(ClientCreateTest, SubmitDoesNotWait) {
+  server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
+  EXPECT_TRUE(test::succeeds(controller().submit(four(), soon())));
+  EXPECT_THAT(server().partitions(), ElementsAre("p0"));
+}
+
+TEST_F(ClientCreateTest, ANameThatIsTakenIsNobodysButItsOwners) {
+  server().add(partition("p0", 4));
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists,
+                          "create 'p0': it already exists"));
+  EXPECT_EQ(server().calls("CreatePartition"), 0);
+}
+
+TEST_F(ClientCreateTest, ANameThatIsTakenMeanwhileIsNotOursEither) {
+  server().script("CreatePartition", {failing(StatusCode::ALREADY_EXISTS)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists, "ALREADY_EXISTS"));
+  EXPECT_EQ(server().calls("CreatePartition"), 1);
+}
+
+TEST_F(ClientCreateTest, ARefusalIsFinal) {
+  server().script("CreatePartition", {failing(StatusCode::RESOURCE_EXHAUSTED)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kBusy,
+                          "create 'p0': no capacity: as told (RESOURCE_EXHAUSTED after"));
+  server().script("CreatePartition", {failing(StatusCode::INVALID_ARGUMENT)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInvalid));
+  EXPECT_EQ(server().calls("CreatePartition"), 2);
+}
+
+// Each status that leaves in doubt whether the request was carried out.
+const std::vector<StatusCode>& lost() {
+  static const std::vector<StatusCode> codes = {StatusCode::UNAVAILABLE, StatusCode::CANCELLED,
+                                                StatusCode::UNKNOWN, StatusCode::INTERNAL,
+                                                StatusCode::DEADLINE_EXCEEDED};
+  return codes;
+}
+
+TEST_F(ClientCreateTest, FindsItsPartitionWhenTheAnswerWasLost) {
+  int n = 0;
+  for (const StatusCode code : lost()) {
+    const std::string id = base::str("p", ++n);
+    server().script("CreatePartition", {failing(code, When::kAfter)});
+    EXPECT_TRUE(test::succeeds(controller().create(four(id), soon()))) << code;
+    EXPECT_EQ(server().calls("CreatePartition"), n);
+  }
+  server().script("CreatePartition", {garbage()});
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
+  EXPECT_EQ(server().calls("CreatePartition"), n + 1);
+}
+
+TEST_F(ClientCreateTest, AsksAgainWhenTheRequestWasLost) {
+  int n = 0;
+  for (const StatusCode code : lost()) {
+    const std::string id = base::str("p", ++n);
+    server().script("CreatePartition", {failing(code)});
+    EXPECT_TRUE(test::succeeds(controller().create(four(id), soon()))) << code;
+    EXPECT_EQ(server().calls("CreatePartition"), 2 * n);
+  }
+  server().script("CreatePartition", {failing(StatusCode::ABORTED)});
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
+}
+
+TEST_F(ClientCreateTest, FindsItsPartitionWhenTheControllerHangs) {
+  for (const When when : {When::kBefore, When::kAfter}) {
+    server().script("CreatePartition", {hanging(when)});
+    const std::string id = when == When::kBefore ? "p0" : "p1";
+    const auto grant = controller().create(four(id), Deadline::after(milliseconds(2000)));
+    EXPECT_TRUE(test::succeeds(grant));
+  }
+}
+
+TEST_F(ClientCreateTest, WhatIsFoundButWasNotAskedForIsSomebodyElses) {
+  server().set_create([](virmgrpc::Partition& made) { made.mutable_spec()->add_ipus(); });
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists,
+                          "it already exists, with 5 IPUs in 1 GCDs, and was created by others"));
+}
+
+TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
+  // The first attempt is lost; the look-up finds nothing; the second finds what the first made.
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter),
+                                      failing(StatusCode::ALREADY_EXISTS)});
+  server().hide_from_lists(1);
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
+  EXPECT_EQ(server().calls("CreatePartition"), 2);
+}
+
+TEST_F(ClientCreateTest, ANameThatTheControllerChoseItselfIsGivenBack) {
+  server().set_create([](virmgrpc::Partition& made) { made.set_id("other"); });
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
+                          "the controller created 'other' instead, which was removed"));
+  EXPECT_THAT(server().partitions(), IsEmpty());
+}
+
+TEST_F(ClientCreateTest, APartitionOfAnotherSizeIsAnError) {
+  server().set_create([](virmgrpc::Partition& made) { made.mutable_spec()->add_ipus(); });
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
+                          "it was given 5 devices for 4 IPUs"));
+}
+
+TEST_F(ClientCreateTest, AnUnreachableControllerMadeNothing) {
+  const auto dead = controller_at({"127.0.0.1:1"});
+  EXPECT_TRUE(test::fails(dead->create(four(), soon()), Code::kUnavailable, "create 'p0'"));
+  EXPECT_TRUE(test::fails(dead->submit(four(), soon()), Code::kUnavailable, "submit 'p0'"));
+}
+
+TEST_F(ClientCreateTest, ARefusedRequestMadeNothing) {
+  server().script("CreatePartition", {failing(StatusCode::PERMISSION_DENIED)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kDenied));
+  server().script("CreatePartition", {failing(StatusCode::INVALID_ARGUMENT)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInvalid));
+  server().script("GetPartitionStatus", {failing(StatusCode::UNAUTHENTICATED)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kDenied));
+}
+
+TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {
+  for (const StatusCode code : {StatusCode::PERMISSION_DENIED, StatusCode::INVALID_ARGUMENT}) {
+    server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE), failing(code)});
+    EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal)) << code;
+    server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE)});
+    server().script("ListPartitions", {failing(code)});
+    EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal)) << code;
+  }
+}
+
+TEST_F(ClientCreateTest, ARefusalOfTheWaitSaysNothingAboutTheRequest) {
+  server().script("GetPartitionIpuofConfig", {failing(StatusCode::PERMISSION_DENIED)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal));
+}
+
+TEST_F(ClientCreateTest, AControllerThatIsLostAfterTheRequestIsNotUnavailable) {
+  for (const char* rpc : {"CreatePartition", "ListPartitions", "GetPartitionIpuofConfig"}) {
+    server().always("CreatePartition", failing(StatusCode::UNAVAILABLE, When::kAfter));
+    server().always(rpc, failing(StatusCode::UNAVAILABLE));
+    const Deadline deadline = Deadline::after(milliseconds(1000));
+    EXPECT_TRUE(test::fails(controller().create(four(rpc), deadline), Code::kTimeout, "was lost"));
+    server().always(rpc, {});
+  }
+}
+
+TEST_F(ClientCreateTest, WaitsThroughARestartOfTheController) {
+  server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
+  auto grant = std::async(std::launch::async, [&] { return controller().create(four(), soon()); });
+  ASSERT_TRUE(server().wait_for_calls("GetPartitionStatus", 2));
+  server().always("GetPartitionStatus", failing(StatusCode::UNAVAILABLE));
+  const int calls = server().calls("GetPartitionStatus");
+  ASSERT_TRUE(server().wait_for_calls("GetPartitionStatus", calls + 5));
+  server().always("GetPartitionStatus", {});
+  server().script_status({});
+  EXPECT_TRUE(test::succeeds(grant.get()));
+}
+
+TEST_F(ClientCreateTest, ConnectsAgainToAControllerThatWasStartedAnew) {
+  auto first = std::make_unique<test::ScriptedServer>();
+  const int port = first->port();
+  const auto restarted = controller_at({first->address()});
+  first->script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
+  auto grant = std::async(std::launch::async, [&] { return restarted->create(four(), soon()); });
+  ASSERT_TRUE(first->wait_for_calls("GetPartitionStatus", 2));
+  first.reset();
+  test::ScriptedServer second({grpc::InsecureServerCredentials(), port});
+  second.add(partition("p0", 4));
+  EXPECT_TRUE(test::succeeds(grant.get()));
+  EXPECT_EQ(second.calls("CreatePartition"), 0);
+}
+
+TEST_F(ClientCreateTest, APartitionInErrorIsGivenUpWithEveryReason) {
+  virmgrpc::PartitionStatus failed = state(virmgrpc::PS_ERROR, virmgrpc::POS_FAILED);
+  failed.add_errors("link 3 is down");
+  failed.add_errors("agent ag2 does not answer");
+  failed.set_auto_reset_retry_count(1);
+  failed.set_max_auto_reset_retries(3);
+  server().script_status({failed});
+  const auto made = controller().create(four(), soon());
+  ASSERT_TRUE(test::fails(made, Code::kInternal, "after 1 automatic resets"));
+  EXPECT_THAT(made.error().message(), HasSubstr("link 3 is down; agent ag2 does not answer"));
+  EXPECT_THAT(server().partitions(), ElementsAre("p0"));
+}
+
+TEST_F(ClientCreateTest, APartitionThatTheControllerStillMendsIsWaitedFor) {
+  virmgrpc::PartitionStatus mended = state(virmgrpc::PS_ERROR, virmgrpc::POS_IDLE);
+  mended.set_max_auto_reset_retries(3);
+  mended.set_auto_reset_retry_count(2);
+  server().script_status({mended, state(virmgrpc::PS_ERROR, virmgrpc::POS_RESETTING),
+                          state(virmgrpc::PS_ACTIVE, virmgrpc::POS_RESETTING),
+                          state(virmgrpc::PS_ACTIVE, virmgrpc::POS_IDLE)});
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
+  mended.set_auto_reset_retry_count(3);
+  server().script_status({mended});
+  EXPECT_TRUE(test::fails(controller().create(four("p1"), soon()), Code::kInternal, "in ERROR"));
+}
+
+TEST_F(ClientCreateTest, WhatStaysPendingTimesOutAndSaysHowFarItCame) {
+  server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
+  EXPECT_TRUE(
+      test::fails(controller().create(four(), Deadline::after(milliseconds(1000))), Code::kTimeout,
+                  "the partition did not become ACTIVE within 750 ms (it is PENDING, CREATING)"));
+}
+
+TEST_F(ClientCreateTest, WaitIsOfAPartitionThatIsThere) {
+  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "NOT_FOUND"));
+  server().add(partition("p0", 4));
+  const auto grant = controller().wait("p0", soon());
+  ASSERT_TRUE(test::succeeds(grant));
+  EXPECT_EQ(grant.value().gcds[0].devices.size(), 4U);
+  server().script_status({state(virmgrpc::PS_REMOVED, virmgrpc::POS_IDLE)});
+  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "removed"));
+}
+
+}  // namespace
+}  // namespace vipu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removing and resetting a partition through ipu-vipu-client when the controller fails on the way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "tests/unit/cmd/ipu-vipu-client/rig.h"
+
+namespace vipu {
+namespace {
+
+using namespace base::names;
+using base::Removed;
+using grpc::StatusCode;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ClientRemoveTest : public ClientTest {
+ protected:
+  void SetUp() override { server().add(partition("p0", 4)); }
+
+  void expect_removed(Force force = Force::kNo) {
+    const auto removed = controller().remove("p0", force, soon());
+    ASSERT_TRUE(test::succeeds(removed));
+    EXPECT_EQ(removed.value(), Removed::kNow);
+    EXPECT_THAT(server().partitions(), IsEmpty());
+    server().add(partition("p0", 4));
+  }
+};
+
+TEST_F(ClientRemoveTest, SaysWhetherThereWasOne) {
+  EXPECT_EQ(controller().remove("p0", Force::kNo, soon()).take(), Removed::kNow);
+  EXPECT_EQ(controller().remove("p0", Force::kNo, soon()).take(), Removed::kWasAbsent);
+}
+
+TEST_F(ClientRemoveTest, IsTriedAgainAndIsDoneWhenAnEarlierAttemptDidIt) {
+  for (const StatusCode code : {StatusCode::UNAVAILABLE, StatusCode::ABORTED, StatusCode::INTERNAL,
+                                StatusCode::UNKNOWN, StatusCode::CANCELLED}) {
+    server().script("RemovePartition", {failing(code)});
+    expect_removed();
+    if (code == StatusCode::ABORTED) continue;  // says that nothing was done
+    server().script("RemovePartition", {failing(code, When::kAfter)});
+    expect_removed();
+  }
+}
+
+TEST_F(ClientRemoveTest, AHangIsTriedAgain) {
+  for (const When when : {When::kBefore, When::kAfter}) {
+    server().script("RemovePartition", {hanging(when)});
+    const auto removed = controller().remove("p0", Force::kNo, Deadline::after(milliseconds(2000)));
+    ASSERT_TRUE(test::succeeds(removed));
+    EXPECT_EQ(removed.value(), Removed::kNow);
+    server().add(partition("p0", 4));
+  }
+}
+
+TEST_F(ClientRemoveTest, ForceIsUsedOnlyWhereItIsGivenAndNeeded) {
+  expect_removed(Force::kYes);
+  EXPECT_FALSE(server().forced());
+  server().script("RemovePartition", {failing(StatusCode::FAILED_PRECONDITION)});
+  EXPECT_TRUE(test::fails(controller().remove("p0", Force::kNo, soon()), Code::kBusy,
+                          "(FAILED_PRECONDITION after"));
+  EXPECT_THAT(server().partitions(), ElementsAre("p0"));
+  server().script("RemovePartition", {failing(StatusCode::FAILED_PRECONDITION)});
+  expect_removed(Force::kYes);
+  EXPECT_TRUE(server().forced());
+}
+
+TEST_F(ClientRemoveTest, WhatIsNotAllowedIsNotForced) {
+  server().always("RemovePartition", failing(StatusCode::PERMISSION_DENIED));
+  EXPECT_TRUE(test::fails(controller().remove("p0", Force::kYes, soon()), Code::kDenied));
+  EXPECT_EQ(server().calls("RemovePartition"), 1);
+}
+
+TEST_F(ClientRemoveTest, WaitsUntilItIsNoLongerListed) {
+  server().keep_listed(3);
+  EXPECT_EQ(controller().remove("p0", Force::kNo, soon()).take(), Removed::kNow);
+  EXPECT_EQ(server().calls("ListPartitions"), 4);
+  server().add(partition("p0", 4));
+  server().keep_listed(1'000'000);
+  EXPECT_TRUE(test::fails(
+      controller().remove("p0", Force::kNo, Deadline::after(milliseconds(1000))), Code::kTimeout,
+      "wait until gone: the controller did not remove the partition within 750 ms"));
+}
+
+TEST_F(ClientRemoveTest, ADeadControllerIsUnavailable) {
+  const auto dead = controller_at({"127.0.0.1:1"});
+  EXPECT_TRUE(test::fails(dead->remove("p0", Force::kYes, soon()), Code::kUnavailable));
+  EXPECT_TRUE(test::fails(dead->reset("p0", Relocate::kNo, soon()), Code::kUnavailable));
+}
+
+class ClientResetTest : public ClientRemoveTest {};
+
+TEST_F(ClientResetTest, WaitsUntilThePartitionIsActiveAgain) {
+  server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_RESETTING),
+                          state(virmgrpc::PS_ACTIVE, virmgrpc::POS_RESETTING),
+                          state(virmgrpc::PS_ACTIVE, virmgrpc::POS_IDLE)});
+  EXPECT_TRUE(test::succeeds(controller().reset("p0", Relocate::kNo, soon())));
+  EXPECT_EQ(server().calls("GetPartitionStatus"), 3);
+}
+
+TEST_F(ClientResetTest, IsAskedForAgainWhereNoneIsToBeSeen) {
+  server().script("ResetPartition", {failing(StatusCode::UNAVAILABLE)});
+  EXPECT_TRUE(test::succeeds(controller().reset("p0", Relocate::kNo, soon())));
+  EXPECT_EQ(server().calls("ResetPartition"), 2);
+}
+
+TEST_F(ClientResetTest, IsNotAskedForAgainWhileItGoesOn) {
+  server().script("ResetPartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_RESETTING),
+                          state(virmgrpc::PS_ACTIVE, virmgrpc::POS_IDLE)});
+  EXPECT_TRUE(test::succeeds(controller().reset("p0", Relocate::kNo, soon())));
+  EXPECT_EQ(server().calls("ResetPartition"), 1);
+}
+
+TEST_F(ClientResetTest, WhatCannotBeResetIsAnError) {
+  EXPECT_TRUE(test::fails(controller().reset("p1", Relocate::kNo, soon()), Code::kNotFound));
+  server().script("ResetPartition", {failing(StatusCode::FAILED_PRECONDITION)});
+  EXPECT_TRUE(test::fails(controller().reset("p0", Relocate::kYes, soon()), Code::kBusy));
+  virmgrpc::PartitionStatus failed = state(virmgrpc::PS_ERROR, virmgrpc::POS_FAILED);
+  failed.add_errors("link 3 is down");
+  server().script_status({failed});
+  EXPECT_TRUE(test::fails(controller().reset("p0", Relocate::kNo, soon()), Code::kInternal,
+                          "link 3 is down"));
+}
+
+}  // namespace
+}  // namespace vipu

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// TLS and credentials between ipu-vipu-client and a controller, with certificates that are made
+// here.
+#include <gtest/gtest.h>
+
+#include "base/fs.h"
+#include "base/names.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/cmd/ipu-vipu-client/rig.h"
+
+namespace vipu {
+namespace {
+
+using namespace base::names;
+
+// A certificate authority in a directory of its own, and what it has signed.
+class Authority {
+ public:
+  Authority() { openssl("ca", {"-subj", "/CN=authority"}); }
+
+  // Signs a certificate for NAME, and for a server on 127.0.0.1 of that name.
+  void sign(const std::string& name) {
+    openssl(name, {"-subj", str("/CN=", name), "-addext",
+                   str("subjectAltName=DNS:", name, ",IP:127.0.0.1"), "-CA", certificate("ca"),
+                   "-CAkey", key("ca")});
+  }
+  [[nodiscard]] std::string certificate(const std::string& name) const {
+    return directory_ / (name + ".pem");
+  }
+  [[nodiscard]] std::string key(const std::string& name) const {
+    return directory_ / (name + ".key");
+  }
+
+ private:
+  void openssl(const std::string& name, const std::vector<std::string>& options) {
+    base::Command command;
+    command.path = "/usr/bin/openssl";
+    command.args = {"openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1",
+                    "-nodes",
+                    "-days",
+                    "1",
+                    "-keyout",
+                    key(name),
+                    "-out",
+                    certificate(name)};
+    command.args.insert(command.args.end(), options.begin(), options.end());
+    command.max_output = 65536;
+    const auto output = base::run(command, Deadline::after(std::chrono::milliseconds(10'000)));
+    ASSERT_TRUE(test::succeeds(output));
+    ASSERT_EQ(output.value().exit_status, 0) << name;
+  }
+
+  test::TempDir directory_;
+};
+
+std::string text_of(const std::string& path) { return base::read_file(path, 65536).take(); }
+
+class ClientTlsTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    authority_.sign("vipu.example");
+    authority_.sign("client");
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = text_of(authority_.certificate("ca"));
+    options.pem_key_cert_pairs.push_back(
+        {text_of(authority_.key("vipu.example")), text_of(authority_.certificate("vipu.example"))});
+    secure_ = std::make_unique<test::ScriptedServer>(
+        test::ScriptedServer::Options{grpc::SslServerCredentials(options)});
+    endpoint_.address = secure_->address();
+    endpoint_.tls = TlsFiles{authority_.certificate("ca"), authority_.certificate("client"),
+                             authority_.key("client")};
+  }
+  base::Result<std::string> version() { return controller_at(endpoint_)->version(soon()); }
+
+  Authority authority_;
+  std::unique_ptr<test::ScriptedServer> secure_;
+  Endpoint endpoint_;
+};
+
+TEST_F(ClientTlsTest, BothSidesAreKnownToEachOther) {
+  EXPECT_EQ(version().take(), "1.18.0");
+  endpoint_.tls->server_name = "vipu.example";
+  EXPECT_EQ(version().take(), "1.18.0");
+  EXPECT_TRUE(test::succeeds(controller_at(endpoint_)->create(four(), soon())));
+}
+
+TEST_F(ClientTlsTest, ACertificateOfAnotherAuthorityIsNotTrusted) {
+  const Authority another;
+  endpoint_.tls->ca = another.certificate("ca");
+  EXPECT_TRUE(test::fails(version(), Code::kUnavailable,
+                          "its certificate is not signed by the configured CA"));
+  EXPECT_EQ(secure_->calls("GetVersion"), 0);
+}
+
+TEST_F(ClientTlsTest, ACertificateOfAnotherNameIsNotTrusted) {
+  endpoint_.tls->server_name = "other.example";
+  EXPECT_TRUE(
+      test::fails(version(), Code::kUnavailable, "its certificate is for another server name"));
+}
+
+TEST_F(ClientTlsTest, WithoutItsCertificateTheClientIsNotServed) {
+  endpoint_.tls->certificate = "";
+  endpoint_.tls->key = "";
+  EXPECT_TRUE(test::fails(version(), Code::kUnavailable, "may not accept our certificate"));
+  EXPECT_EQ(secure_->calls("GetVersion"), 0);
+}
+
+TEST_F(ClientTlsTest, AKeyOfAnotherCertificateIsNamedAsTheCause) {
+  endpoint_.tls->key = authority_.key("vipu.example");
+  EXPECT_TRUE(test::fails(version(), Code::kUnavailable,
+                          "TLS is not possible with the configured CA, certificate and key"));
+}
+
+TEST_F(ClientTlsTest, OneSideWithoutTlsIsNamedAsTheCause) {
+  endpoint_.address = server().address();
+  EXPECT_TRUE(test::fails(version(), Code::kUnavailable, "it does not speak TLS"));
+  EXPECT_TRUE(test::fails(controller_at({secure_->address()})->version(soon()), Code::kUnavailable,
+                          "may want TLS"));
+}
+
+class ClientCredentialsTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    const base::FileAttributes secret{0600, std::nullopt, std::nullopt};
+    ASSERT_TRUE(test::succeeds(base::write_atomic(
+        directory_ / "credentials", "user: alice\naccess-key: 685X_K4uCzN\n", secret)));
+  }
+
+  test::TempDir directory_;
+};
+
+TEST_F(ClientCredentialsTest, AreSentWithEveryCall) {
+  const auto controller =
+      controller_at({server().address(), std::nullopt, directory_ / "credentials"});
+  ASSERT_TRUE(test::succeeds(controller->create(four(), soon())));
+  for (const char* rpc : {"GetPartitionStatus", "CreatePartition", "GetPartitionIpuofConfig"}) {
+    EXPECT_EQ(server().metadata_of(rpc, "user"), "alice") << rpc;
+    EXPECT_EQ(server().metadata_of(rpc, "access-key"), "685X_K4uCzN") << rpc;
+  }
+}
+
+TEST_F(ClientCredentialsTest, AreNotShownWhenTheControllerRepeatsThem) {
+  server().script("GetVersion", {{.code = grpc::StatusCode::UNAUTHENTICATED,
+                                  .message = "key 685X_K4uCzN of alice is unknown"}});
+  const auto version = controller_at({server().address(), std::nullopt, directory_ / "credentials"})
+                           ->version(soon());
+  EXPECT_TRUE(test::fails(version, Code::kDenied,
+                          "the credentials are not accepted: key *** of *** is unknown"));
+}
+
+}  // namespace
+}  // namespace vipu
