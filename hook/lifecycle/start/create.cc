@@ -14,6 +14,7 @@
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
 #include "hook/lifecycle/start/inspect_host.h"
+#include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/plan_input.h"
 
 namespace hook::lifecycle::start {
@@ -22,8 +23,7 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReleaseTime{5000};  // to undo a start, and for releases under way
-constexpr milliseconds kRetryTime{1000};    // between two attempts to get what a lease needs
+constexpr milliseconds kReleaseTime{5000};  // to undo a start
 
 // One start: the request, and what was found on the host.
 struct Start {
@@ -39,16 +39,12 @@ struct Start {
 // soon as their partition is removed, a moment before the ledger records the release. That release
 // began before this grant was made, but its process may have been killed in that moment.
 Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Lease& lease) {
-  const auto grace = Deadline::after(kReleaseTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  Patience patience = TRY(Patience::for_releases(env, start.pool.name));
   for (;;) {
-    const end::Releases releases = TRY(end::releases_of(env, start.pool.name));
     Status done = env.ledger.mark_allocated(lease, granted.ipus, granted.prohibited, granted.rails,
                                             start.host.shared);
     if (done.ok() || done.error().code() != Code::kExists) return done;
-    if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
-    if (releases == end::Releases::kNone || grace.passed()) return done;
-    TRY(watch.wait(kRetryTime, grace));
+    if (TRY(patience.wait()) == Next::kGiveUp) return done;
   }
 }
 
@@ -101,26 +97,15 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   return intent;
 }
 
-// Acquires a lease. Tries again until PATIENCE while its partition or all addresses are taken.
-Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& patience) {
+// Acquires a lease. Tries again until UNTIL while its partition or all addresses are taken.
+Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& until) {
   const base::ProcessId self = TRY(base::current_process());
   const ledger::Intent intent = intent_of(start, self);
-  const auto grace = Deadline::after(kReleaseTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  Patience patience = TRY(Patience::of_request(env, start.pool.name, turn, until));
   for (;;) {
     Result<ledger::Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
-    if (patience.passed()) {
-      if (TRY(end::make_room(env, start.pool.name)) == end::Room::kMore) continue;
-      // What is being released is as good as free.
-      if (grace.passed() || TRY(end::releases_of(env, start.pool.name)) == end::Releases::kNone)
-        return lease;
-      TRY(watch.wait(kRetryTime, grace));
-      continue;
-    }
-    TRY(turn.join(patience));
-    TRY(watch.wait(kRetryTime, patience));
-    TRY(end::make_room(env, start.pool.name));
+    if (TRY(patience.wait()) == Next::kGiveUp) return lease;
   }
 }
 
@@ -187,14 +172,13 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
     start.sandbox = TRY(find_sandbox(env, start, oci::sandbox_of(newcomer.annotations)));
   }
   TRY(end::reconcile_soon(env));
-  const auto patience = Deadline::after(request.wait);
-  Turn turn = TRY(Turn::await(env, wait_for(start), patience));
-  ledger::Lease lease = TRY(acquire(env, start, turn, patience));
+  const auto until = Deadline::after(request.wait);
+  Turn turn = TRY(Turn::await(env, wait_for(start), until));
+  ledger::Lease lease = TRY(acquire(env, start, turn, until));
   const Status fits = check_joined(request, lease);
   if (!fits.ok())
     return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
-  const Result<vipu::Grant> grant =
-      obtain_grant(env, {config, pool, request, turn}, lease, patience);
+  const Result<vipu::Grant> grant = obtain_grant(env, {config, pool, request, turn}, lease, until);
   turn.end();
   if (!grant.ok()) {
     const end::PartitionFate fate = fate_after(lease, grant.error());

@@ -8,6 +8,7 @@
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
+#include "hook/lifecycle/start/patience.h"
 #include "vipu/placement.h"
 
 namespace hook::lifecycle::start {
@@ -17,8 +18,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request
-constexpr milliseconds kGraceTime{5000};   // for releases under way
-constexpr milliseconds kRetryTime{1000};   // other hosts free IPUs without changing this ledger
+constexpr milliseconds kRetryTime{1000};   // between two looks at a reset of another process
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what,
@@ -110,12 +110,10 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
 }
 
 Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                                   const Deadline& patience) {
+                                   const Deadline& until) {
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool));
-  const auto grace = Deadline::after(kGraceTime);
-  LedgerWatch watch = TRY(LedgerWatch::start(env));
-  bool looked_again = false;
+  Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
   for (;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
     const vipu::PartitionRequest partition =
@@ -125,33 +123,20 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::L
     const partitions::GivenBack given =
         TRY(partitions::give_back_warm(env, what.pool, what.request.ipus, deadline));
     if (given == partitions::GivenBack::kSome) continue;
-    if (patience.passed()) {
-      if (TRY(end::make_room(env, what.pool.name)) == end::Room::kMore) continue;
-      // What is being released is as good as free, and what another process has released since the
-      // controller answered is free. A busy host changes all the time, so this allows one more try.
-      const bool under_way = TRY(end::releases_of(env, what.pool.name)) == end::Releases::kUnderWay;
-      const News news = under_way || looked_again ? News::kNone : TRY(watch.look());
-      if (grace.passed() || (!under_way && news == News::kNone)) {
-        return no_capacity(env, what, *controller, grant.error());
-      }
-      looked_again = looked_again || news == News::kSome;
-      if (under_way) TRY(watch.wait(kRetryTime, grace));
-      continue;
+    if (TRY(patience.wait()) == Next::kGiveUp) {
+      return no_capacity(env, what, *controller, grant.error());
     }
-    TRY(what.turn.join(patience));
-    TRY(watch.wait(kRetryTime, patience));
-    (void)end::make_room(env, what.pool.name);  // a holder may have died meanwhile
   }
 }
 
 Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                              const Deadline& patience) {
-  if (!may_be_warm(what)) return make_partition(env, what, lease, patience);
+                              const Deadline& until) {
+  if (!may_be_warm(what)) return make_partition(env, what, lease, until);
   const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
   const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
                                   ? use_warm(*controller, what, lease)
-                                  : make_partition(env, what, lease, patience);
+                                  : make_partition(env, what, lease, until);
   if (grant.ok()) env.start_refill(what.pool.name);
   return grant;
 }
@@ -209,9 +194,9 @@ uint32_t ipus_of(const request::Request& request) {
 }
 
 Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                                 const Deadline& patience) {
+                                 const Deadline& until) {
   if (lease.origin != ledger::Origin::kOwn) return named_grant(env, what, lease);
-  return new_grant(env, what, lease, patience);
+  return new_grant(env, what, lease, until);
 }
 
 }  // namespace hook::lifecycle::start

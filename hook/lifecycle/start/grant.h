@@ -25,10 +25,10 @@ struct GrantRequest {
 
 // Makes LEASE's partition, takes a warm one, or resets one that was made in advance to its initial
 // state. Waits until it is ACTIVE and reads it back. While the pool is full, releases warm
-// partitions that block the request, then waits until PATIENCE and fails with kBusy, saying what
+// partitions that block the request, then waits until UNTIL and fails with kBusy, saying what
 // would make room. The turn ends as soon as the partition has its IPUs. LEASE is up to date also
 // after an error.
 base::Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                                       const base::Deadline& patience);
+                                       const base::Deadline& until);
 
 }  // namespace hook::lifecycle::start

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/patience.h"
+
+#include "base/names.h"
+#include "hook/lifecycle/end/release.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRetryTime{1000};
+
+}  // namespace
+
+Patience::Patience(Env& env, std::string pool, Turn* turn, const Deadline& until,
+                   milliseconds grace, LedgerWatch watch)
+    : env_(env),
+      pool_(std::move(pool)),
+      turn_(turn),
+      until_(until),
+      grace_(Deadline::after(grace)),
+      watch_(std::move(watch)) {}
+
+Result<Patience> Patience::of_request(Env& env, const std::string& pool, Turn& turn,
+                                      const Deadline& until, milliseconds grace) {
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  return Patience(env, pool, &turn, until, grace, std::move(watch));
+}
+
+Result<Patience> Patience::for_releases(Env& env, const std::string& pool) {
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  return Patience(env, pool, nullptr, Deadline::after(milliseconds(0)), kReleaseGrace,
+                  std::move(watch));
+}
+
+Result<Next> Patience::wait() {
+  if (turn_ == nullptr || until_.passed()) return wait_for_releases();
+  TRY(turn_->join(until_));
+  TRY(watch_.wait(kRetryTime, until_));
+  (void)end::make_room(env_,
+                       pool_);  // a holder may have died meanwhile; if not, the next call says
+  return Next::kTryAgain;
+}
+
+Result<Next> Patience::wait_for_releases() {
+  if (TRY(end::make_room(env_, pool_)) == end::Room::kMore) return Next::kTryAgain;
+  if (grace_.passed()) return Next::kGiveUp;
+  if (TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay) {
+    TRY(watch_.wait(kRetryTime, grace_));
+    return Next::kTryAgain;
+  }
+  if (looked_again_ || TRY(watch_.look()) == News::kNone) return Next::kGiveUp;
+  looked_again_ = true;
+  return Next::kTryAgain;
+}
+
+}  // namespace hook::lifecycle::start

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a start waits for what others hold, and when it gives up. The steps of a start that may find
+// something taken (its lease, its partition, its IPUs in the ledger) share this one loop:
+//
+//   for (;;) {
+//     attempt; leave unless something was taken
+//     if (TRY(patience.wait()) == Next::kGiveUp) leave with what the attempt said
+//   }
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/queue_turn.h"
+
+namespace hook::lifecycle::start {
+
+// A start waits this long for releases under way, even if the request does not wait: what is being
+// released is as good as free.
+inline constexpr std::chrono::milliseconds kReleaseGrace{5000};
+
+enum class Next { kTryAgain, kGiveUp };
+
+class Patience {
+ public:
+  // The patience of a request for IPUs of POOL: it queues in TURN until UNTIL. Its grace for
+  // releases under way begins now.
+  static base::Result<Patience> of_request(Env& env, const std::string& pool, Turn& turn,
+                                           const base::Deadline& until,
+                                           std::chrono::milliseconds grace = kReleaseGrace);
+  // The patience of a step that must not queue: it waits for releases under way alone.
+  static base::Result<Patience> for_releases(Env& env, const std::string& pool);
+
+  // Called after each attempt that found something taken.
+  // - Until the request's time is over: waits until the request is first in its queue, then for a
+  //   change of the ledger, at most 1 s, because other hosts free IPUs without changing this
+  //   ledger. Releases what dead containers hold. Then kTryAgain.
+  // - Later: kTryAgain at once if dead containers held something that is released now; kTryAgain
+  //   after a wait while another process releases something of the pool, until the grace is over;
+  //   kTryAgain once if the ledger has changed since the last look, because the release may have
+  //   ended in between; else kGiveUp.
+  // Fails with kBusy if the request's time ends in the queue, and with the error of
+  // Env::still_wanted if nobody waits for the container any more.
+  base::Result<Next> wait();
+
+ private:
+  Patience(Env& env, std::string pool, Turn* turn, const base::Deadline& until,
+           std::chrono::milliseconds grace, LedgerWatch watch);
+  base::Result<Next> wait_for_releases();
+  Env& env_;
+  std::string pool_;
+  Turn* turn_;  // null: it never queues
+  base::Deadline until_;
+  base::Deadline grace_;
+  LedgerWatch watch_;
+  bool looked_again_ = false;  // a busy ledger changes all the time: one attempt for its news
+};
+
+}  // namespace hook::lifecycle::start
