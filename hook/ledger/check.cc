@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
@@ -29,7 +30,6 @@ struct Rule {
   const char* sql;
 };
 
-#define LIVE "state NOT IN ('FREE', 'FAILED')"
 #define ATTACHED "state IN ('ALLOCATED', 'RUNNING') AND attachment <> ''"
 
 constexpr Rule kRules[] = {
@@ -38,13 +38,14 @@ constexpr Rule kRules[] = {
     {"lease", "its generation cannot be",
      "SELECT id FROM lease WHERE generation < (state <> 'INTENT')"},
     {"lease", "its partition is held by another live lease too",
-     "SELECT id FROM lease AS one WHERE " LIVE " AND origin NOT IN ('SHARED', 'JOINED')"
+     "SELECT id FROM lease AS one WHERE " LEASE_IS_LIVE " AND origin NOT IN ('SHARED', 'JOINED')"
      " AND EXISTS (SELECT 1 FROM lease AS other WHERE other.id <> one.id"
      " AND other.pool = one.pool AND other.partition = one.partition AND other.gcd = one.gcd"
-     " AND other." LIVE " AND other.origin NOT IN ('SHARED', 'JOINED'))"},
+     " AND other." LEASE_IS_LIVE " AND other.origin NOT IN ('SHARED', 'JOINED'))"},
     {"lease", "it joined a partition that no live lease holds",
      "SELECT id FROM lease AS one WHERE state IN ('INTENT', 'ALLOCATED', 'RUNNING')"
-     " AND origin = 'JOINED' AND NOT EXISTS (SELECT 1 FROM lease AS holder WHERE holder." LIVE
+     " AND origin = 'JOINED' AND NOT EXISTS (SELECT 1 FROM lease AS holder WHERE "
+     "holder." LEASE_IS_LIVE
      " AND holder.pool = one.pool AND holder.partition = one.partition AND holder.gcd = one.gcd"
      " AND holder.origin <> 'JOINED')"},
     {"lease", "it does not have the IPUs that it was granted",
@@ -61,7 +62,7 @@ constexpr Rule kRules[] = {
      "SELECT id FROM lease WHERE state = 'RUNNING' AND (owner_pid <= 0 OR boot_id = '')"},
     {"address", "it is held for no live lease",
      "SELECT hex(address) FROM address WHERE free_at IS NULL AND NOT EXISTS"
-     " (SELECT 1 FROM lease WHERE lease.attachment = address.lease AND " LIVE ")"},
+     " (SELECT 1 FROM lease WHERE lease.attachment = address.lease AND " LEASE_IS_LIVE ")"},
     {"address", "its MAC is held by another one too",
      "SELECT hex(address) FROM address WHERE free_at IS NULL AND mac IN"
      " (SELECT mac FROM address WHERE free_at IS NULL GROUP BY mac HAVING COUNT(*) > 1)"},
@@ -71,7 +72,8 @@ constexpr Rule kRules[] = {
      " GROUP BY parent HAVING COUNT(*) > 1)"},
     {"IPU", "it is held for no live lease",
      "SELECT hex(address) || ' ' || device FROM ipu WHERE NOT EXISTS"
-     " (SELECT 1 FROM lease WHERE lease.id = ipu.lease AND " LIVE " AND origin <> 'JOINED')"},
+     " (SELECT 1 FROM lease WHERE lease.id = ipu.lease AND " LEASE_IS_LIVE
+     " AND origin <> 'JOINED')"},
     {"IPU", "it is held twice",
      "SELECT hex(address) || ' ' || device FROM ipu GROUP BY pool, address, device"
      " HAVING COUNT(*) > 1 AND MIN(shared) = 0"},
@@ -79,7 +81,7 @@ constexpr Rule kRules[] = {
      "SELECT name FROM partition WHERE gcds < 1 OR ipus < gcds OR ipus % gcds <> 0"},
     {"partition", "the lease that resets it is not live",
      "SELECT name FROM partition WHERE resetter <> '' AND NOT EXISTS"
-     " (SELECT 1 FROM lease WHERE lease.id = partition.resetter AND " LIVE ")"},
+     " (SELECT 1 FROM lease WHERE lease.id = partition.resetter AND " LEASE_IS_LIVE ")"},
     {"meta", "no version is named whose programs may write it",
      "SELECT 'compatible_from' WHERE NOT EXISTS (SELECT 1 FROM meta"
      " WHERE name = 'compatible_from' AND CAST(value AS INTEGER) BETWEEN 1 AND"

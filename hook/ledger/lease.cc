@@ -91,6 +91,11 @@ std::string partition_name(std::string_view lease_id) {
   return base::str("c-", lease_id.substr(0, 12));
 }
 
+bool is_reserved_name(std::string_view name) {
+  if (name.size() != 14 || !(name.starts_with("c-") || name.starts_with("w-"))) return false;
+  return name.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
+}
+
 netns::MacAddress mac_of(std::string_view pool, const netns::Address& address, uint32_t attempt) {
   constexpr uint8_t kLocallyAdministered = 0x02;
   const uint32_t number = number_of(address, attempt);

@@ -114,6 +114,9 @@ struct LeaseHold {
 // Returns the name of a lease's partition: "c-" and the first 12 digits of the lease's id. This is
 // far shorter than the 36 characters at which Graphcore's tools break.
 [[nodiscard]] std::string partition_name(std::string_view lease_id);
+// Returns whether NAME is one that only this product gives: that of a lease's partition, or of a
+// warm partition, "w-" and 12 hexadecimal digits.
+[[nodiscard]] bool is_reserved_name(std::string_view name);
 
 // Returns the MAC of ADDRESS in POOL: locally administered, with one byte from the pool's name and
 // four from the address (an IPv4 address itself, a hash of an IPv6 address). A caller increments

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rail_choice.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
@@ -32,8 +33,8 @@ Result<std::optional<Lease>> Ledger::find(const std::string& id) {
 Result<Lease> Ledger::get(const std::string& text) {
   constexpr std::string_view kMatches =
       "(substr(id, 1, length(?1)) = ?1 OR substr(container, 1, length(?1)) = ?1)";
-  std::vector<Lease> found = TRY(select_leases(
-      store_->database, str("state NOT IN ('FREE', 'FAILED') AND ", kMatches), {text}));
+  std::vector<Lease> found =
+      TRY(select_leases(store_->database, str(LEASE_IS_LIVE " AND ", kMatches), {text}));
   if (found.empty()) found = TRY(select_leases(store_->database, kMatches, {text}));
   if (found.empty() || text.empty()) {
     return Error(Code::kNotFound,
@@ -56,7 +57,7 @@ Result<Lease> Ledger::get(const std::string& text) {
 }
 
 Result<std::vector<Lease>> Ledger::live() {
-  return select_leases(store_->database, "state NOT IN ('FREE', 'FAILED')", {});
+  return select_leases(store_->database, LEASE_IS_LIVE, {});
 }
 
 Result<std::vector<Lease>> Ledger::leases_of(const std::string& container) {

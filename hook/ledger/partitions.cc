@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
@@ -105,8 +106,7 @@ std::string removing_text(const std::vector<Lease>& holders) {
   return str("REMOVING by force, from ", base::join(containers, ", "));
 }
 
-constexpr std::string_view kLiveOfPartition =
-    "pool = ? AND partition = ? AND state NOT IN ('FREE', 'FAILED')";
+constexpr std::string_view kLiveOfPartition = "pool = ? AND partition = ? AND " LEASE_IS_LIVE;
 
 // Checks that no pool has the partition. Several pools may have one controller, and only one of
 // them may have the partition.
@@ -206,18 +206,19 @@ Status Partitions::forget(const PartitionRecord& record) {
   });
 }
 
-Result<Partitions::Room> Partitions::intend_warm(const PartitionRecord& record, uint32_t limit) {
+Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& record,
+                                                     uint32_t limit) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::vector<PartitionRecord> there =
       TRY(select(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
   const auto same_size = std::count_if(
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
-  if (same_size >= int64_t{limit}) return Room::kNo;
+  if (same_size >= int64_t{limit}) return Recorded::kNo;
   TRY(insert(store_.database, record));
   TRY(record_partition(store_, record.pool, record.name,
                        first_text(PartitionState::kIntent, record)));
   TRY(commit(store_, transaction));
-  return Room::kYes;
+  return Recorded::kYes;
 }
 
 Status Partitions::mark_ready(const PartitionRecord& record) {
@@ -335,11 +336,12 @@ Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
 }
 
 Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
-  Statement row = TRY(store_.database.prepare(
-      "SELECT DISTINCT pool, controller, partition FROM lease AS ended"
-      " WHERE state IN ('FREE', 'FAILED') AND origin = 'OWN' AND NOT EXISTS (SELECT 1 FROM lease"
-      " WHERE pool = ended.pool AND partition = ended.partition"
-      " AND state NOT IN ('FREE', 'FAILED')) ORDER BY pool, controller, partition"));
+  Statement row =
+      TRY(store_.database.prepare("SELECT DISTINCT pool, controller, partition FROM lease AS ended"
+                                  " WHERE " LEASE_HAS_ENDED
+                                  " AND origin = 'OWN' AND NOT EXISTS (SELECT 1 FROM lease"
+                                  " WHERE pool = ended.pool AND partition = ended.partition"
+                                  " AND " LEASE_IS_LIVE ") ORDER BY pool, controller, partition"));
   std::vector<PartitionRecord> records;
   while (TRY(row.step()) == Step::kRow) {
     PartitionRecord record;

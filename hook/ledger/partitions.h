@@ -69,8 +69,8 @@ class Partitions {
   base::Status intend(const PartitionRecord& record);
   // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already
   // (kNo).
-  enum class Room { kYes, kNo };
-  base::Result<Room> intend_warm(const PartitionRecord& record, uint32_t limit);
+  enum class Recorded { kYes, kNo };
+  base::Result<Recorded> intend_warm(const PartitionRecord& record, uint32_t limit);
   // Adds a READY record of a FOREIGN partition, which has these IPUs. Fails with kExists if its
   // name is taken in the pool or in another pool of the same controller. Fails with kBusy if a
   // container has one of its IPUs, or another partition of the same name.

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "hook/ledger/actor.h"
+#include "hook/ledger/internal/conditions.h"
 
 namespace hook::ledger {
 namespace {
@@ -73,9 +74,9 @@ Status forget_history(Store& store, int64_t before_ms) {
   // Events of partitions are examined from the oldest on, up to the limit.
   for (const char* sql :
        {"DELETE FROM event WHERE rowid IN (SELECT rowid FROM event WHERE lease IN (SELECT id FROM"
-        " lease WHERE state IN ('FREE', 'FAILED') AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
+        " lease WHERE " LEASE_HAS_ENDED " AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
         " LIMIT 1000) AND rowid < (SELECT MAX(rowid) FROM event)",
-        "DELETE FROM lease WHERE id IN (SELECT id FROM lease WHERE state IN ('FREE', 'FAILED')"
+        "DELETE FROM lease WHERE id IN (SELECT id FROM lease WHERE " LEASE_HAS_ENDED
         " AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
         " AND NOT EXISTS (SELECT 1 FROM event WHERE event.lease = lease.id)",
         "DELETE FROM event WHERE rowid IN (SELECT rowid FROM (SELECT rowid, at_ms FROM event"

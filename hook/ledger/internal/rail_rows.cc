@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
@@ -124,7 +125,7 @@ Status free_rails(Database& database, const Lease& lease, int64_t now) {
   Statement update = TRY(database.prepare(
       str("UPDATE address SET free_at = ", now, " + ", quarantine(),
           " WHERE lease = ?1 AND free_at IS NULL AND NOT EXISTS (SELECT 1 FROM lease"
-          " WHERE attachment = ?1 AND id <> ?2 AND state NOT IN ('FREE', 'FAILED'))")));
+          " WHERE attachment = ?1 AND id <> ?2 AND " LEASE_IS_LIVE ")")));
   return update.bind(lease.attachment).bind(lease.id).run();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/store.h"
 
@@ -20,7 +21,7 @@ using sqlite::Step;
 // SQL: the first container that has the interface in a row of `address`.
 constexpr std::string_view kHolder =
     "COALESCE((SELECT substr(container, 1, 12) FROM lease WHERE attachment = address.lease"
-    " AND state NOT IN ('FREE', 'FAILED') ORDER BY created_ms, id LIMIT 1), '?')";
+    " AND " LEASE_IS_LIVE " ORDER BY created_ms, id LIMIT 1), '?')";
 
 // Returns the first three of NAMES and the number of the others.
 std::string first_of(std::vector<std::string> names) {

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/store.h"
 
@@ -262,7 +263,7 @@ Result<std::vector<LeaseHold>> select_holds(Database& database) {
   std::vector<LeaseHold> holds;
   Statement row = TRY(database.prepare(
       "SELECT owner_pid, owner_start, owner_pid_namespace, id, state, boot_id, retry_ms FROM lease"
-      " WHERE state NOT IN ('FREE', 'FAILED') ORDER BY created_ms, id"));
+      " WHERE " LEASE_IS_LIVE " ORDER BY created_ms, id"));
   while (TRY(row.step()) == Step::kRow) {
     const LeaseState state = TRY(parse_state(row.text(4)));
     holds.push_back({row.text(3), state, read_process(row, 0), row.text(5), row.integer(6)});

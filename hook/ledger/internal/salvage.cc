@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
 #include "hook/ledger/ledger.h"
@@ -83,7 +84,7 @@ void copy_history(Database& into, const std::string& from) {
   // Each statement by itself: one that fails leaves nothing.
   for (const char* sql :
        {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
-        " WHERE state IN ('FREE', 'FAILED')",
+        " WHERE " LEASE_HAS_ENDED,
         "INSERT OR IGNORE INTO address SELECT * FROM damaged.address WHERE free_at IS NOT NULL",
         "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details)"
         " SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details"

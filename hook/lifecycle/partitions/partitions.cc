@@ -12,17 +12,14 @@ namespace {
 
 using namespace base::names;
 
-// Names such as "c-0123456789ab" and "w-0123456789ab" are for our own use.
-bool is_reserved(const std::string& name) {
-  return name.starts_with("c-") || name.starts_with("w-");
-}
-
 Status check_name(const std::string& name) {
-  if (vipu::is_partition_name(name) && !is_reserved(name)) return {};
-  return Error(Code::kInvalid,
-               str(base::quote(name), " cannot be the name of a partition: it takes 1 to ",
-                   vipu::kMaxPartitionName,
-                   " of A-Z, a-z, 0-9, '-' and '_', and must not begin with 'c-' or 'w-'"));
+  if (vipu::is_partition_name(name) && !ledger::is_reserved_name(name)) return {};
+  return Error(
+      Code::kInvalid,
+      str(base::quote(name), " cannot be the name of a partition: it takes 1 to ",
+          vipu::kMaxPartitionName,
+          " of A-Z, a-z, 0-9, '-' and '_', and must not be 'c-' or 'w-' with 12 hexadecimal"
+          " digits, which name the partitions of containers"));
 }
 
 Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {

@@ -110,9 +110,9 @@ Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<s
         [&](const ledger::Waiter& waiter) { return waiter.resource == filling.pool.name; });
     if (needed) return {};
     const ledger::PartitionRecord record = TRY(new_record(filling.pool, ipus));
-    const ledger::Partitions::Room room =
+    const ledger::Partitions::Recorded recorded =
         TRY(filling.env.ledger.partitions().intend_warm(record, limit));
-    if (room == ledger::Partitions::Room::kNo) return {};
+    if (recorded == ledger::Partitions::Recorded::kNo) return {};
     TRY(make_warm(filling, record));
     made.push_back(record.name);
   }

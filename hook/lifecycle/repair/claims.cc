@@ -109,10 +109,6 @@ bool same_gcd(const ledger::Lease& a, const ledger::Lease& b) {
   return a.pool == b.pool && a.partition == b.partition && a.gcd == b.gcd;
 }
 
-bool is_made_for_containers(const std::string& partition) {
-  return partition.starts_with("c-") || partition.starts_with("w-");
-}
-
 // Passes a partition whose holder has ended to the oldest running lease that joined it, so that the
 // partition is not removed while in use.
 void find_heirs(Claims& claims) {
@@ -125,7 +121,7 @@ void find_heirs(Claims& claims) {
     const auto before = std::find_if(claims.ended.begin(), claims.ended.end(), holds);
     // The maker of any other partition is unknown, so it must not be reset or removed.
     heir.origin =
-        is_made_for_containers(heir.partition) ? ledger::Origin::kOwn : ledger::Origin::kForeign;
+        ledger::is_reserved_name(heir.partition) ? ledger::Origin::kOwn : ledger::Origin::kForeign;
     if (before == claims.ended.end()) continue;
     heir.origin = before->origin;
     before->origin = ledger::Origin::kJoined;

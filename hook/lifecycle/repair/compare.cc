@@ -93,7 +93,8 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
   }
   for (const auto& [pool, partitions] : survey.partitions) {
     for (const vipu::Partition& partition : partitions.value_or(std::vector<vipu::Partition>())) {
-      if (!is_reserved_name(partition.id) || known.contains(str(pool, '/', partition.id))) continue;
+      if (!ledger::is_reserved_name(partition.id) || known.contains(str(pool, '/', partition.id)))
+        continue;
       flaws.push_back(
           {ledger::Gravity::kNote,
            str("partition '", partition.id, "' of pool '", pool, "' is not of this host's ledger"),

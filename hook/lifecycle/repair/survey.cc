@@ -138,11 +138,6 @@ std::optional<bool> has_partition(const Survey& survey, const std::string& pool,
   return find(survey, pool, source, name) != nullptr;
 }
 
-bool is_reserved_name(std::string_view name) {
-  if (name.size() != 14 || !(name.starts_with("c-") || name.starts_with("w-"))) return false;
-  return name.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
-}
-
 void judge_partitions(const Survey& survey, Unclaimed unclaimed,
                       const std::vector<EngineContainer>& unknown, Rebuilt& rebuilt) {
   const auto is_of_unknown = [&](const std::string& name) {
@@ -160,7 +155,8 @@ void judge_partitions(const Survey& survey, Unclaimed unclaimed,
         answer(survey, pool.name, config::source_of(pool));
     if (listed == nullptr) continue;
     for (const vipu::Partition& partition : *listed) {
-      if (!is_reserved_name(partition.id) || is_used(rebuilt, pool.name, partition.id)) continue;
+      if (!ledger::is_reserved_name(partition.id) || is_used(rebuilt, pool.name, partition.id))
+        continue;
       if (is_recorded(rebuilt, pool.name, partition.id) || is_of_unknown(partition.id)) continue;
       add_unclaimed(pool, partition, unclaimed, rebuilt);
     }

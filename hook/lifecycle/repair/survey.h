@@ -28,9 +28,6 @@ struct Survey {
 [[nodiscard]] std::optional<bool> has_partition(const Survey& survey, const std::string& pool,
                                                 const std::string& source, const std::string& name);
 
-// Returns whether NAME is one that this product gives: "c-" or "w-" and 12 hexadecimal digits.
-[[nodiscard]] bool is_reserved_name(std::string_view name);
-
 // Completes the partitions of a rebuild. Omits those that the controllers lost, and restores those
 // that running leases name. Notes those that neither a lease nor a container in UNKNOWN claims, or,
 // by UNCLAIMED, makes them leftovers.

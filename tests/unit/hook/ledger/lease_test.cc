@@ -33,6 +33,15 @@ TEST(PartitionName, IsShortOfWhereGraphcoresToolsBreak) {
   EXPECT_LT(name.size(), 36U);
 }
 
+TEST(ReservedName, IsThatOfALeaseOrOfAWarmPartition) {
+  EXPECT_TRUE(is_reserved_name(partition_name("0123456789abcdef0123456789abcdef")));
+  EXPECT_TRUE(is_reserved_name("w-0123456789ab"));
+  for (const char* name : {"", "c-", "c-train", "w-1", "c-0123456789a", "c-0123456789abc",
+                           "c-0123456789aB", "x-0123456789ab", "p0"}) {
+    EXPECT_FALSE(is_reserved_name(name)) << name;
+  }
+}
+
 TEST(MacOf, IsLocallyAdministeredUnicastAndHoldsTheAddress) {
   const netns::Address address = netns::parse_address("10.5.200.10").take();
   const netns::MacAddress mac = mac_of("pod64", address);

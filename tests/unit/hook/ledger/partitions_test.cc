@@ -103,10 +103,10 @@ TEST_F(PartitionsTest, AreKeptWarmUpToTheLimitOfTheirSize) {
     sized.ipus = ipus;
     return partitions.intend_warm(sized, 2).take();
   };
-  EXPECT_EQ(warm("w-1", 4), Partitions::Room::kYes);
-  EXPECT_EQ(warm("w-2", 4), Partitions::Room::kYes);
-  EXPECT_EQ(warm("w-3", 4), Partitions::Room::kNo);
-  EXPECT_EQ(warm("w-4", 2), Partitions::Room::kYes);
+  EXPECT_EQ(warm("w-1", 4), Partitions::Recorded::kYes);
+  EXPECT_EQ(warm("w-2", 4), Partitions::Recorded::kYes);
+  EXPECT_EQ(warm("w-3", 4), Partitions::Recorded::kNo);
+  EXPECT_EQ(warm("w-4", 2), Partitions::Recorded::kYes);
   EXPECT_THAT(partitions.all().take(), SizeIs(3));
 }
 

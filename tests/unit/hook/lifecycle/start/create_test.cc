@@ -108,11 +108,11 @@ TEST_F(PrepareTest, GivesTheDevicesOfTheRail) {
   write("infiniband_verbs/uverbs0/ibdev", "mlx5_0");
   write("infiniband_verbs/uverbs0/dev", "231:192");
   write("misc/rdma_cm/dev", "10:58");
-  host_.config.network.rdma = config::RdmaMode::kRequire;
+  host_.config.network.rdma = config::RdmaUse::kRequire;
   host_.start("web", 4);
   const Json spec = base::parse_json(host_.config_of("web"), "config.json").take();
   EXPECT_EQ(spec["linux"]["devices"][1]["path"], "/dev/infiniband/uverbs0");
-  host_.config.network.rdma = config::RdmaMode::kOff;
+  host_.config.network.rdma = config::RdmaUse::kOff;
   host_.start("db", 4);
   EXPECT_EQ(host_.config_of("db").find("uverbs0"), std::string::npos);
 }
@@ -283,7 +283,7 @@ TEST_F(PrepareTest, RefusesAnAbsentRailBeforeItTakesAnything) {
 }
 
 TEST_F(PrepareTest, RefusesARailWithoutRdmaWhereThatIsRequired) {
-  host_.config.network.rdma = config::RdmaMode::kRequire;
+  host_.config.network.rdma = config::RdmaUse::kRequire;
   EXPECT_TRUE(test::fails(fail_to_start(4), Code::kUnsupported, "network.rdma is \"require\""));
   expect_untouched();
 }
