@@ -76,7 +76,7 @@ struct RailConfig {
 // Returns the rail's name in messages: its parent, or its functions ("rnic0v0,rnic0v1").
 [[nodiscard]] std::string name_of(const RailConfig& rail);
 
-enum class RdmaMode {
+enum class RdmaUse {
   kAuto,     // device nodes if the rail has an RDMA device
   kRequire,  // a rail without an RDMA device is an error
   kOff,      // never
@@ -89,7 +89,7 @@ enum class HostNetwork {
 };
 
 struct NetworkConfig {
-  RdmaMode rdma = RdmaMode::kAuto;
+  RdmaUse rdma = RdmaUse::kAuto;
   HostNetwork host_network = HostNetwork::kRefuse;
   // Longest wait for the RoCE v2 GID of a container's address in the RNIC's table.
   std::chrono::milliseconds gid_wait{2000};

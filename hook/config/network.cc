@@ -13,10 +13,10 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-Result<RdmaMode> parse_rdma_mode(const std::string& text) {
-  if (text == "auto") return RdmaMode::kAuto;
-  if (text == "require") return RdmaMode::kRequire;
-  if (text == "off") return RdmaMode::kOff;
+Result<RdmaUse> parse_rdma_use(const std::string& text) {
+  if (text == "auto") return RdmaUse::kAuto;
+  if (text == "require") return RdmaUse::kRequire;
+  if (text == "off") return RdmaUse::kOff;
   return Error(Code::kInvalid,
                str(base::quote(text), " is not one of \"auto\", \"require\", \"off\""));
 }
@@ -30,7 +30,7 @@ Result<HostNetwork> parse_host_network(const std::string& text) {
 Status read_modes(const Section& section, NetworkConfig& network) {
   const std::optional<std::string> rdma =
       TRY(section.find_text("rdma", "\"auto\", \"require\" or \"off\""));
-  if (rdma) network.rdma = TRY(section.parse_key("rdma", *rdma, parse_rdma_mode));
+  if (rdma) network.rdma = TRY(section.parse_key("rdma", *rdma, parse_rdma_use));
   const std::optional<std::string> host =
       TRY(section.find_text("host_network", "\"refuse\" or \"isolate\""));
   if (host)

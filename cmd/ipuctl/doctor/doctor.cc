@@ -44,7 +44,7 @@ Finding examine_rdma_mode(const hook::config::NetworkConfig& network, const Host
   }
   const std::optional<netns::RdmaMode>& mode = state.rdma_mode.value();
   if (!mode) {
-    const bool is_needed = network.rdma == hook::config::RdmaMode::kRequire;
+    const bool is_needed = network.rdma == hook::config::RdmaUse::kRequire;
     return {kCheck, is_needed ? Verdict::kFailed : Verdict::kWarning, "this kernel has no RDMA",
             "load the RNIC's RDMA driver, such as mlx5_ib"};
   }
@@ -111,7 +111,7 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   if (!config.ok() || config.value().network.rails.empty()) return findings;
   const hook::config::NetworkConfig& network = config.value().network;
   findings.push_back(examine_filter(state));
-  if (network.rdma != hook::config::RdmaMode::kOff) {
+  if (network.rdma != hook::config::RdmaUse::kOff) {
     findings.push_back(examine_rdma_mode(network, state));
     findings.push_back(examine_memlock(state));
   }

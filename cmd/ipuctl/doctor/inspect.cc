@@ -92,7 +92,7 @@ bool is_systemds(const HostFolders& folders) {
 std::vector<hook::oci::DeviceNode> rdma_nodes(const hook::config::Config& config,
                                               const std::vector<RailState>& rails) {
   std::vector<hook::oci::DeviceNode> nodes;
-  if (config.network.rdma == hook::config::RdmaMode::kOff) return nodes;
+  if (config.network.rdma == hook::config::RdmaUse::kOff) return nodes;
   for (const RailState& rail : rails) {
     for (const InterfaceState& interface : rail.interfaces) {
       if (!interface.rdma.ok() || !interface.rdma.value()) continue;

@@ -30,7 +30,7 @@ class RailExam {
       if (interface.is_held) continue;  // a container has it
       const bool is_usable = examine_link(interface);
       if (is_usable && rail_.functions.empty()) examine_macvlan(state);
-      if (interface.link.ok() && network_.rdma != hook::config::RdmaMode::kOff)
+      if (interface.link.ok() && network_.rdma != hook::config::RdmaUse::kOff)
         examine_rdma(interface, state);
     }
   }
@@ -116,7 +116,7 @@ class RailExam {
     }
     const std::optional<hook::device::RdmaDevice>& device = interface.rdma.value();
     if (!device) {
-      const bool is_needed = network_.rdma == hook::config::RdmaMode::kRequire;
+      const bool is_needed = network_.rdma == hook::config::RdmaUse::kRequire;
       return add("RDMA", is_needed ? Verdict::kFailed : Verdict::kWarning,
                  str(quote(interface.name), " has no RDMA device, so containers get no RDMA"),
                  "load its RDMA driver; run 'rdma link' to check");

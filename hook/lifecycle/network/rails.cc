@@ -37,10 +37,10 @@ Status check_gids(Env& env, const config::RailConfig& rail, const device::RdmaDe
 // Checks that all containers' namespaces can use the RDMA device, because they share the RNIC.
 Status check_shared_rdma(Env& env, const config::NetworkConfig& network,
                          const config::RailConfig& rail) {
-  if (network.rdma == config::RdmaMode::kOff) return {};
+  if (network.rdma == config::RdmaUse::kOff) return {};
   const std::optional<device::RdmaDevice> device =
       TRY(device::find_rdma_device(env.sysfs, rail.parent));
-  if (!device && network.rdma == config::RdmaMode::kRequire) {
+  if (!device && network.rdma == config::RdmaUse::kRequire) {
     return Error(Code::kUnsupported, str("network.rdma is \"require\", but interface '",
                                          rail.parent, "' has no RDMA device; see 'rdma link'"));
   }
@@ -77,11 +77,11 @@ Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
     if (!link.ok()) continue;
     const std::string why = netns::why_no_function(link.value(), rail.mtu);
     std::optional<device::RdmaDevice> device;
-    if (network.rdma != config::RdmaMode::kOff)
+    if (network.rdma != config::RdmaUse::kOff)
       device = TRY(device::find_rdma_device(env.sysfs, name));
     if (!why.empty()) {
       last_reason = why;
-    } else if (!device && network.rdma == config::RdmaMode::kRequire) {
+    } else if (!device && network.rdma == config::RdmaUse::kRequire) {
       last_reason = str("network.rdma is \"require\", but '", name, "' has no RDMA device");
     } else {
       functions.push_back({name, link.value().mac, device ? device->name : ""});

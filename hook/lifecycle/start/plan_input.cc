@@ -16,10 +16,10 @@ using base::Result;
 // Returns the RDMA device of each of the lease's interfaces. The device of a function that is in
 // the container already is found by name.
 Result<std::vector<std::optional<device::RdmaDevice>>> rdma_devices(const Env& env,
-                                                                    config::RdmaMode mode,
+                                                                    config::RdmaUse mode,
                                                                     const ledger::Lease& lease) {
   std::vector<std::optional<device::RdmaDevice>> devices(lease.rails.size());
-  if (mode == config::RdmaMode::kOff) return devices;
+  if (mode == config::RdmaUse::kOff) return devices;
   for (size_t i = 0; i < devices.size(); ++i) {
     const ledger::RailLease& rail = lease.rails[i];
     if (rail.kind == netns::LinkKind::kMacvlan) {

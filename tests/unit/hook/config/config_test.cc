@@ -41,7 +41,7 @@ TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   ASSERT_TRUE(test::succeeds(config));
   EXPECT_EQ(config.value().runtimes, default_runtimes());
   EXPECT_EQ(config.value().pools[0].timeout, std::chrono::seconds(120));
-  EXPECT_EQ(config.value().network.rdma, RdmaMode::kAuto);
+  EXPECT_EQ(config.value().network.rdma, RdmaUse::kAuto);
   EXPECT_EQ(config.value().policy.max_ipus, 64U);
   EXPECT_TRUE(config.value().policy.allow_env);
   EXPECT_TRUE(config.value().policy.allow_annotation);
@@ -69,7 +69,7 @@ host_network = "refuse"
   EXPECT_EQ(config.pools[0].provider, Provider::kVipu);
   EXPECT_EQ(config.pools[0].controller, "10.1.3.101:8090");
   EXPECT_EQ(config.pools[0].timeout, std::chrono::seconds(90));
-  EXPECT_EQ(config.network.rdma, RdmaMode::kRequire);
+  EXPECT_EQ(config.network.rdma, RdmaUse::kRequire);
   ASSERT_EQ(config.network.rails.size(), 1U);
   EXPECT_EQ(config.network.rails[0].parent, "ens1f0np0");
   EXPECT_EQ(netns::to_string(config.network.rails[0].subnet), "10.5.0.0/16");

@@ -56,7 +56,7 @@ testing::AssertionResult is_refused(const base::Result<NetworkConfig>& network, 
 TEST(NetworkConfig, HasDefaultsForWhatNeedNotBeSaid) {
   const base::Result<NetworkConfig> network = parse(kRail);
   ASSERT_TRUE(test::succeeds(network));
-  EXPECT_EQ(network.value().rdma, RdmaMode::kAuto);
+  EXPECT_EQ(network.value().rdma, RdmaUse::kAuto);
   EXPECT_EQ(network.value().host_network, HostNetwork::kRefuse);
   EXPECT_EQ(network.value().gid_wait, milliseconds(2000));
   EXPECT_EQ(network.value().duplicate_probe, milliseconds(25));
@@ -92,7 +92,7 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
 )"));
   ASSERT_TRUE(test::succeeds(result));
   const NetworkConfig& network = result.value();
-  EXPECT_EQ(network.rdma, RdmaMode::kRequire);
+  EXPECT_EQ(network.rdma, RdmaUse::kRequire);
   EXPECT_EQ(network.host_network, HostNetwork::kIsolate);
   EXPECT_EQ(network.gid_wait, milliseconds(5000));
   EXPECT_EQ(network.duplicate_probe, milliseconds(0));
