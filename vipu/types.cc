@@ -2,50 +2,109 @@
 #include "vipu/types.h"
 
 #include <algorithm>
-#include <array>
 
 #include "vipu/wire_values.h"
 
 namespace vipu {
 namespace {
 
-// The names of each enumeration, in its order.
-constexpr std::array kReadyStates = {"UNDEFINED", "PENDING", "ACTIVE", "REMOVED", "ERROR"};
-constexpr std::array kOperationStates = {"UNDEFINED", "IDLE",      "CREATING",
-                                         "REMOVING",  "RESETTING", "FAILED"};
-constexpr std::array kLinkRoutings = {"DEFAULT", "DNC", "SWNC", "BTNC", "RINGSWNC"};
-constexpr std::array kGatewayRoutings = {"DEFAULT", "RING", "SWRING"};
-constexpr std::array kSyncTypes = {"DEFAULT", "ST_GS2_DEFAULT", "ST_GS2_INDEPENDENT_RAILS",
-                                   "ST_POD_NATIVE_DEFAULT", "ST_POD_NATIVE_REPLICATED_PIPELINE"};
-
-template <typename Value, size_t kCount>
-const char* name_in(const std::array<const char*, kCount>& names, Value value) {
-  return names.at(static_cast<size_t>(value));
-}
-
-template <typename Value, size_t kCount>
-std::optional<Value> value_in(const std::array<const char*, kCount>& names, std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Value>(at - names.begin());
+// Returns the value up to LAST whose name is NAME.
+template <typename Value>
+std::optional<Value> value_named(std::string_view name, Value last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    if (name_of(static_cast<Value>(i)) == name) return static_cast<Value>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-const char* name_of(ReadyState state) { return name_in(kReadyStates, state); }
-const char* name_of(OperationState state) { return name_in(kOperationStates, state); }
-const char* name_of(LinkRouting routing) { return name_in(kLinkRoutings, routing); }
-const char* name_of(GatewayRouting routing) { return name_in(kGatewayRoutings, routing); }
-const char* name_of(SyncType type) { return name_in(kSyncTypes, type); }
+const char* name_of(ReadyState state) {
+  switch (state) {
+    case ReadyState::kUndefined:
+      return "UNDEFINED";
+    case ReadyState::kPending:
+      return "PENDING";
+    case ReadyState::kActive:
+      return "ACTIVE";
+    case ReadyState::kRemoved:
+      return "REMOVED";
+    case ReadyState::kError:
+      return "ERROR";
+  }
+  return "";
+}
+
+const char* name_of(OperationState state) {
+  switch (state) {
+    case OperationState::kUndefined:
+      return "UNDEFINED";
+    case OperationState::kIdle:
+      return "IDLE";
+    case OperationState::kCreating:
+      return "CREATING";
+    case OperationState::kRemoving:
+      return "REMOVING";
+    case OperationState::kResetting:
+      return "RESETTING";
+    case OperationState::kFailed:
+      return "FAILED";
+  }
+  return "";
+}
+
+const char* name_of(LinkRouting routing) {
+  switch (routing) {
+    case LinkRouting::kUndefined:
+      return "DEFAULT";
+    case LinkRouting::kDnc:
+      return "DNC";
+    case LinkRouting::kSwnc:
+      return "SWNC";
+    case LinkRouting::kBtnc:
+      return "BTNC";
+    case LinkRouting::kRingSwnc:
+      return "RINGSWNC";
+  }
+  return "";
+}
+
+const char* name_of(GatewayRouting routing) {
+  switch (routing) {
+    case GatewayRouting::kUndefined:
+      return "DEFAULT";
+    case GatewayRouting::kRing:
+      return "RING";
+    case GatewayRouting::kSwRing:
+      return "SWRING";
+  }
+  return "";
+}
+
+const char* name_of(SyncType type) {
+  switch (type) {
+    case SyncType::kUndefined:
+      return "DEFAULT";
+    case SyncType::kGs2Default:
+      return "ST_GS2_DEFAULT";
+    case SyncType::kGs2IndependentRails:
+      return "ST_GS2_INDEPENDENT_RAILS";
+    case SyncType::kPodNativeDefault:
+      return "ST_POD_NATIVE_DEFAULT";
+    case SyncType::kPodNativeReplicatedPipeline:
+      return "ST_POD_NATIVE_REPLICATED_PIPELINE";
+  }
+  return "";
+}
 
 std::optional<LinkRouting> parse_link_routing(std::string_view name) {
-  return value_in<LinkRouting>(kLinkRoutings, name);
+  return value_named(name, LinkRouting::kRingSwnc);
 }
 std::optional<GatewayRouting> parse_gateway_routing(std::string_view name) {
-  return value_in<GatewayRouting>(kGatewayRoutings, name);
+  return value_named(name, GatewayRouting::kSwRing);
 }
 std::optional<SyncType> parse_sync_type(std::string_view name) {
-  return value_in<SyncType>(kSyncTypes, name);
+  return value_named(name, SyncType::kPodNativeReplicatedPipeline);
 }
 
 bool is_partition_name(std::string_view text) {

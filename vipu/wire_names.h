@@ -11,6 +11,15 @@
 
 namespace vipu::wire {
 
+// Returns NAME of each value from the first one to LAST, in their order. The first value of VALUE
+// is 0, and each of the others follows the one before.
+template <typename Value>
+std::vector<std::string> names_up_to(Value last, const char* (*name)(Value)) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name(static_cast<Value>(i)));
+  return names;
+}
+
 // Returns the names of all values of VALUE, in their order.
 template <typename Value>
 const std::vector<std::string>& names_of();

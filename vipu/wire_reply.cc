@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "vipu/wire.h"
 #include "vipu/wire_fields.h"
+#include "vipu/wire_names.h"
 #include "vipu/wire_values.h"
 
 namespace vipu::wire {
@@ -15,11 +16,32 @@ using base::Json;
 
 constexpr size_t kMaxMessage = 4096;  // bytes of an error message
 
-// In the order of base::Code.
+const char* name_of(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+      return "invalid";
+    case Code::kNotFound:
+      return "not_found";
+    case Code::kExists:
+      return "exists";
+    case Code::kDenied:
+      return "denied";
+    case Code::kBusy:
+      return "busy";
+    case Code::kTimeout:
+      return "timeout";
+    case Code::kUnavailable:
+      return "unavailable";
+    case Code::kUnsupported:
+      return "unsupported";
+    case Code::kInternal:
+      return "internal";
+  }
+  return "";
+}
+
 const std::vector<std::string>& code_names() {
-  static const std::vector<std::string> names = {"invalid",     "not_found",   "exists",
-                                                 "denied",      "busy",        "timeout",
-                                                 "unavailable", "unsupported", "internal"};
+  static const std::vector<std::string> names = names_up_to(Code::kInternal, name_of);
   return names;
 }
 
@@ -55,7 +77,7 @@ std::string reply_text(const Result<T>& result) {
   const Error& error = result.error();
   // Cut early: invalid UTF-8, or a cut within a character, grows when written.
   return base::to_text(Json{{"error",
-                             {{"code", code_names()[static_cast<size_t>(error.code())]},
+                             {{"code", name_of(error.code())},
                               {"message", base::one_line(error.message(), kMaxMessage / 4)}}}});
 }
 

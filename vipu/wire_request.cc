@@ -20,11 +20,8 @@ constexpr uint32_t kMaxIpus = 1U << 20;
 constexpr size_t kMaxChosen = 4096;
 constexpr size_t kMaxAgents = 4096;
 
-// In the order of Call.
 const std::vector<std::string>& call_names() {
-  static const std::vector<std::string> names = {"create", "submit",     "wait",   "list",
-                                                 "status", "config",     "reset",  "remove",
-                                                 "survey", "attributes", "version"};
+  static const std::vector<std::string> names = names_up_to(Call::kVersion, name_of);
   return names;
 }
 
@@ -117,7 +114,33 @@ Status parse_options(const Fields& fields, Request& request) {
 
 }  // namespace
 
-const char* name_of(Call call) { return call_names()[static_cast<size_t>(call)].c_str(); }
+const char* name_of(Call call) {
+  switch (call) {
+    case Call::kCreate:
+      return "create";
+    case Call::kSubmit:
+      return "submit";
+    case Call::kWait:
+      return "wait";
+    case Call::kList:
+      return "list";
+    case Call::kStatus:
+      return "status";
+    case Call::kConfig:
+      return "config";
+    case Call::kReset:
+      return "reset";
+    case Call::kRemove:
+      return "remove";
+    case Call::kSurvey:
+      return "survey";
+    case Call::kAttributes:
+      return "attributes";
+    case Call::kVersion:
+      return "version";
+  }
+  return "";
+}
 
 std::string to_text(const Request& request) {
   Json json = to_json(request.access);

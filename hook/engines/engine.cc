@@ -99,18 +99,48 @@ Result<FileText> add_docker(const FileText& text, const RuntimeEntry& entry,
 }
 
 const Kind& kind_of(Engine engine) {
-  static const Kind kKinds[] = {
-      {"docker", "dockerd", "/etc/docker/daemon.json", "/docker/daemon.json",
-       "/var/snap/docker/current/config/daemon.json", "{}\n", add_docker, remove_docker_runtime,
-       find_docker_runtime},
-      {"containerd", "containerd", "/etc/containerd/config.toml", "/containerd/config.toml", "",
-       "version = 2\n", add_containerd, remove_containerd, find_containerd_runtime},
-      {"crio", "crio", "/etc/crio/crio.conf.d/99-ipu-container-toolkit.conf", "", "", "", add_crio,
-       remove_crio, find_crio_runtime},
-      {"podman", "podman", "/etc/containers/containers.conf.d/ipu-container-toolkit.conf",
-       "/containers/containers.conf.d/ipu-container-toolkit.conf", "", "", add_podman,
-       remove_podman, find_podman_runtime}};
-  return kKinds[static_cast<size_t>(engine)];
+  static const Kind docker = {"docker",
+                              "dockerd",
+                              "/etc/docker/daemon.json",
+                              "/docker/daemon.json",
+                              "/var/snap/docker/current/config/daemon.json",
+                              "{}\n",
+                              add_docker,
+                              remove_docker_runtime,
+                              find_docker_runtime};
+  static const Kind containerd = {"containerd",
+                                  "containerd",
+                                  "/etc/containerd/config.toml",
+                                  "/containerd/config.toml",
+                                  "",
+                                  "version = 2\n",
+                                  add_containerd,
+                                  remove_containerd,
+                                  find_containerd_runtime};
+  static const Kind crio = {
+      "crio",   "crio",      "/etc/crio/crio.conf.d/99-ipu-container-toolkit.conf",
+      "",       "",          "",
+      add_crio, remove_crio, find_crio_runtime};
+  static const Kind podman = {"podman",
+                              "podman",
+                              "/etc/containers/containers.conf.d/ipu-container-toolkit.conf",
+                              "/containers/containers.conf.d/ipu-container-toolkit.conf",
+                              "",
+                              "",
+                              add_podman,
+                              remove_podman,
+                              find_podman_runtime};
+  switch (engine) {
+    case Engine::kDocker:
+      return docker;
+    case Engine::kContainerd:
+      return containerd;
+    case Engine::kCrio:
+      return crio;
+    case Engine::kPodman:
+      break;
+  }
+  return podman;
 }
 
 bool is_drop_in_kind(const Kind& kind) { return kind.empty.empty(); }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/vipu-simulator/model/faults.h"
 #include "vipu/wire_fields.h"
+#include "vipu/wire_names.h"
 
 namespace vipu::simulator {
 
@@ -21,14 +22,14 @@ constexpr size_t kMaxFaults = 1000;
 constexpr size_t kMaxErrors = 20;
 constexpr size_t kMaxText = 1000;
 
-// The names of the actions, in the order of Action.
-const std::vector<std::string> kActions = {"delay",       "status",      "hang",
-                                           "drop_before", "lose_reply",  "disconnect",
-                                           "garbage",     "error_state", "stuck_pending"};
-
 constexpr std::array kCalls = {"CreatePartition",         "RemovePartition",    "ResetPartition",
                                "GetPartitionIpuofConfig", "GetPartitionStatus", "ListPartitions",
                                "ListIPUAttributes",       "GetVersion"};
+
+const std::vector<std::string>& action_names() {
+  static const std::vector<std::string> names = wire::names_up_to(Action::kStuckPending, name_of);
+  return names;
+}
 
 Status check_keys(const Json& object, const Fields& fields, const std::vector<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
@@ -112,7 +113,7 @@ Result<Fault> parse_fault(const Json& object, size_t place) {
                  {"call", "partition", "skip", "times", "probability", "action", "delay", "status",
                   "message", "errors"}));
   Fault fault;
-  fault.action = static_cast<Action>(TRY(fields.choice("action", kActions)));
+  fault.action = static_cast<Action>(TRY(fields.choice("action", action_names())));
   TRY(read_call(fields, fault));
   TRY(read_numbers(object, fields, fault));
   TRY(read_delay(fields, fault));
@@ -129,7 +130,29 @@ Result<Fault> parse_fault(const Json& object, size_t place) {
 
 }  // namespace
 
-const char* name_of(Action action) { return kActions[static_cast<size_t>(action)].c_str(); }
+const char* name_of(Action action) {
+  switch (action) {
+    case Action::kDelay:
+      return "delay";
+    case Action::kStatus:
+      return "status";
+    case Action::kHang:
+      return "hang";
+    case Action::kDropBefore:
+      return "drop_before";
+    case Action::kLoseReply:
+      return "lose_reply";
+    case Action::kDisconnect:
+      return "disconnect";
+    case Action::kGarbage:
+      return "garbage";
+    case Action::kErrorState:
+      return "error_state";
+    case Action::kStuckPending:
+      return "stuck_pending";
+  }
+  return "";
+}
 
 bool is_call(std::string_view name) {
   return std::find(kCalls.begin(), kCalls.end(), name) != kCalls.end();
