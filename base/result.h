@@ -47,15 +47,20 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
-// Holds a T or an Error. Reading the wrong side terminates the program. There is no default state
-// and no Result<bool>: absence is Result<std::optional<T>>, and "was already so" is an enum.
+// Holds a T or an Error. Reading the wrong side terminates the program. There is no default state:
+// absence is Result<std::optional<T>>. A Result<bool> answers a question of its caller's own file;
+// at the border of a room an enum says what yes and no mean.
 template <typename T>
 class [[nodiscard]] Result {
-  static_assert(!std::is_same_v<T, bool>, "use an enum or std::optional instead of Result<bool>");
   static_assert(!std::is_reference_v<T>, "a Result owns its value");
 
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // A pointer or a number is no bool.
+  template <typename U>
+  requires(std::is_same_v<T, bool>&& std::is_scalar_v<U> && !std::is_same_v<U, bool>)
+      Result(U value)
+  = delete;
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }

@@ -65,11 +65,9 @@ class Candidate {
   std::string path_;
 };
 
-enum class Has { kYes, kNo };
-
-Result<Has> has_validate(const std::string& dockerd, const Deadline& deadline) {
+Result<bool> has_validate(const std::string& dockerd, const Deadline& deadline) {
   const Answer help = TRY(ask(dockerd, {"--help"}, deadline));
-  return help.out.find("--validate") != std::string::npos ? Has::kYes : Has::kNo;
+  return help.out.find("--validate") != std::string::npos;
 }
 
 // Lets PROGRAM check a configuration, and returns its output; kInvalid if it rejects the
@@ -84,7 +82,8 @@ Result<std::string> check_with(const std::string& program, const std::vector<std
 }
 
 Status check_docker(const std::string& dockerd, const std::string& path, const Deadline& deadline) {
-  if (TRY(has_validate(dockerd, deadline)) == Has::kNo) return {};
+  const bool validates = TRY(has_validate(dockerd, deadline));
+  if (!validates) return {};
   TRY(check_with(dockerd, {"--validate", "--config-file", path}, deadline));
   return {};
 }

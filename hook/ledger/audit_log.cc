@@ -152,19 +152,17 @@ Result<int64_t> newest_event(Database& database) {
   return row.integer(0);
 }
 
-enum class Renumbered { kNo, kYes };
-
 // The file is ahead of the ledger only if the ledger was made anew or is an older copy. Its events
-// then get numbers that the file does not have.
-Result<Renumbered> renumber_events(Database& database, int64_t last) {
-  if (TRY(newest_event(database)) >= last) return Renumbered::kNo;
+// then get numbers that the file does not have. Returns whether that happened.
+Result<bool> renumber_events(Database& database, int64_t last) {
+  if (TRY(newest_event(database)) >= last) return false;
   Transaction transaction = TRY(Transaction::begin(database));
-  if (TRY(newest_event(database)) >= last) return Renumbered::kNo;
+  if (TRY(newest_event(database)) >= last) return false;
   const AuditMark remembered = TRY(read_audit_mark(database));
   Statement update = TRY(database.prepare("UPDATE event SET rowid = rowid + ? WHERE rowid > ?"));
   TRY(update.bind(last - remembered.number).bind(remembered.number).run());
   TRY(transaction.commit());
-  return Renumbered::kYes;
+  return true;
 }
 
 // Stores MARK, unless another process has stored a later one. The text begins with the number.
@@ -229,8 +227,7 @@ Result<AuditLog::Done> AuditLog::append_once(Database& database) {
   }
   const std::optional<AuditMark> last = mark_of(line.text);
   Lines lines = TRY(missing_lines(database, last));
-  if (lines.text.empty() && last &&
-      TRY(renumber_events(database, last->number)) == Renumbered::kYes) {
+  if (lines.text.empty() && last && TRY(renumber_events(database, last->number))) {
     lines = TRY(missing_lines(database, last));
   }
   if (!lines.text.empty()) TRY(base::write_all(file->get(), lines.text, "audit log"));

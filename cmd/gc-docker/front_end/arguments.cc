@@ -14,8 +14,6 @@ using namespace base::names;
 
 constexpr uint32_t kMaxNumber = 65536;
 
-enum class Took { kYes, kNo };
-
 // The words of a command line, one after the other.
 class Words {
  public:
@@ -70,7 +68,8 @@ Result<uint32_t> parse_count(const std::string& text) {
                str("--count ", base::quote(text), " is not a number of IPUs: give a power of two"));
 }
 
-Result<Took> take_switch(Words& words, FrontEndArguments& parsed) {
+// These return whether they took a word.
+Result<bool> take_switch(Words& words, FrontEndArguments& parsed) {
   if (words.take("--echo")) {
     parsed.echo = true;
   } else if (words.take("--host-network")) {
@@ -80,22 +79,22 @@ Result<Took> take_switch(Words& words, FrontEndArguments& parsed) {
   } else if (words.take("--version")) {
     parsed.version = true;
   } else {
-    return Took::kNo;
+    return false;
   }
-  return Took::kYes;
+  return true;
 }
 
-Result<Took> take_option(Words& words, FrontEndArguments& parsed) {
+Result<bool> take_option(Words& words, FrontEndArguments& parsed) {
   const std::optional<std::string> id = TRY(words.take_value("--device-id"));
   if (id) {
     const uint32_t number = TRY(parse_device_id(*id));
     parsed.device_ids.push_back(number);
-    return Took::kYes;
+    return true;
   }
   const std::optional<std::string> count = TRY(words.take_value("--count"));
   if (count) {
     parsed.count = TRY(parse_count(*count));
-    return Took::kYes;
+    return true;
   }
   return take_switch(words, parsed);
 }
@@ -120,8 +119,8 @@ Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) 
   Words words(args);
   bool run = false;  // only the first one: an image may have this name
   for (;;) {
-    const Took took = TRY(take_option(words, parsed));
-    if (took == Took::kYes) continue;
+    const bool took = TRY(take_option(words, parsed));
+    if (took) continue;
     if (run || !words.take("run")) break;
     run = true;
   }

@@ -36,11 +36,10 @@ std::string attribute(const std::string& path) {
 // The GIDs to inspect. A port's first GID belongs to the interface that it drives itself. The
 // others may belong to any interface above that: a bond, which no PCI device lists, or those of
 // containers, whose names mean nothing here.
-enum class Entries { kFirst, kAll };
 
 // Returns the port of DEVICE with such a GID of INTERFACE.
 std::optional<uint32_t> port_with_gid_of(const std::string& device, const std::string& interface,
-                                         Entries entries) {
+                                         bool all_entries) {
   for (const std::string& name : list(str(device, "/ports"))) {
     const Result<uint32_t> port = base::parse_int<uint32_t>(name, 1, 255);
     if (!port.ok()) continue;
@@ -48,7 +47,7 @@ std::optional<uint32_t> port_with_gid_of(const std::string& device, const std::s
     for (const std::string& index : list(ndevs)) {
       const std::string owner = attribute(str(ndevs, "/", index));
       if (owner == interface) return port.value();
-      if (!owner.empty() && entries == Entries::kFirst) break;
+      if (!owner.empty() && !all_entries) break;
     }
   }
   return std::nullopt;
@@ -118,10 +117,10 @@ Result<std::optional<RdmaDevice>> find_rdma_device(const std::string& sysfs,
                                                    const std::string& interface) {
   const std::string infiniband = str(sysfs, "/class/infiniband");
   const std::vector<std::string> names = list(infiniband);
-  for (const Entries entries : {Entries::kFirst, Entries::kAll}) {
+  for (const bool all_entries : {false, true}) {
     for (const std::string& name : names) {
       const std::string device = str(infiniband, "/", name);
-      const std::optional<uint32_t> port = port_with_gid_of(device, interface, entries);
+      const std::optional<uint32_t> port = port_with_gid_of(device, interface, all_entries);
       if (!port) continue;
       return std::optional<RdmaDevice>(TRY(open_rdma_device(sysfs, name, *port)));
     }

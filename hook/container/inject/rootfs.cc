@@ -40,27 +40,25 @@ Result<Fd> open_in(int directory, const std::string& path, uint64_t flags, uint6
   return Fd(static_cast<int>(fd));
 }
 
-enum class Namespaces { kSame, kOther };
-Result<Namespaces> compare_namespace(pid_t pid, const char* kind) {
+Result<bool> shares_namespace(pid_t pid, const char* kind) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat(str("/proc/", pid, "/ns/", kind).c_str(), &theirs) != 0 ||
       ::stat(str("/proc/self/ns/", kind).c_str(), &ours) != 0) {
     return Error::from_errno(errno, str("look at namespace '", kind, "' of process ", pid));
   }
-  return theirs.st_ino == ours.st_ino ? Namespaces::kSame : Namespaces::kOther;
+  return theirs.st_ino == ours.st_ino;
 }
 
 // Tells whether a mount of this process has the file system DEVICE: field 3 of proc(5), mountinfo.
-enum class Mounted { kYes, kNo };
-Result<Mounted> mounted_here(dev_t device) {
+Result<bool> is_mounted_here(dev_t device) {
   const std::string text = TRY(base::read_file("/proc/self/mountinfo", kMaxMountInfo));
   const std::string wanted = str(::gnu_dev_major(device), ":", ::gnu_dev_minor(device));
   for (const std::string_view line : base::split(text, '\n')) {
     const std::vector<std::string_view> fields = base::split(line, ' ');
-    if (fields.size() > 2 && fields[2] == wanted) return Mounted::kYes;
+    if (fields.size() > 2 && fields[2] == wanted) return true;
   }
-  return Mounted::kNo;
+  return false;
 }
 
 // Succeeds for a tmpfs that the host does not have: its content ends with the container.
@@ -70,7 +68,7 @@ Status check_private(int directory, const std::string& path) {
   if (::fstatfs(directory, &file_system) != 0 || ::fstat(directory, &status) != 0) {
     return Error::from_errno(errno, str("look at ", base::quote(path), " of the container"));
   }
-  if (file_system.f_type == TMPFS_MAGIC && TRY(mounted_here(status.st_dev)) == Mounted::kNo) {
+  if (file_system.f_type == TMPFS_MAGIC && !TRY(is_mounted_here(status.st_dev))) {
     return {};
   }
   return Error(Code::kUnsupported,
@@ -153,11 +151,11 @@ Status mount_in(int mounts, int tree, int target, const std::string& path) {
 }  // namespace
 
 Result<Rootfs> Rootfs::open(pid_t pid, const std::string& path) {
-  if (TRY(compare_namespace(pid, "mnt")) == Namespaces::kSame) {
+  if (TRY(shares_namespace(pid, "mnt"))) {
     return Error(Code::kUnsupported,
                  "the container has the host's mounts; give it a mount namespace of its own");
   }
-  if (TRY(compare_namespace(pid, "user")) == Namespaces::kOther) {
+  if (!TRY(shares_namespace(pid, "user"))) {
     return Error(
         Code::kUnsupported,
         "device nodes are of no use in a user namespace; use the runtime wrapper instead of"

@@ -50,13 +50,11 @@ constexpr std::array<KeyName, 9> kKeys = {{
     {Key::kTenant, "", "graphcore.ai/ipu.tenant"},
 }};
 
-enum class Source { kVariable, kAnnotation };
-
 // One key as it was given. NAME is the user's spelling.
 struct Given {
   std::string_view name;
   std::string value;
-  Source source = Source::kVariable;
+  bool annotated = false;  // false: it is a variable of the environment
 };
 
 using Givens = std::map<Key, Given>;
@@ -77,7 +75,7 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
                                          base::quote(givens[key.key].value), " and ",
                                          base::quote(value), "); give it once"));
       }
-      givens[key.key] = {key.variable, value, Source::kVariable};
+      givens[key.key] = {key.variable, value, false};
     }
   }
   return {};
@@ -99,7 +97,7 @@ Status read_annotations(const std::map<std::string, std::string>& annotations, G
       return Error(Code::kInvalid, str("annotation ", base::quote(name),
                                        " is unknown; see ipu-container-toolkit(7)"));
     }
-    givens[known->key] = {known->annotation, value, Source::kAnnotation};
+    givens[known->key] = {known->annotation, value, true};
   }
   return {};
 }
@@ -112,8 +110,7 @@ Result<uint32_t> parse_count(const Given& given, const config::PolicyConfig& pol
 
 Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
   for (const auto& [key, given] : givens) {
-    const bool allowed =
-        given.source == Source::kVariable ? policy.allow_env : policy.allow_annotation;
+    const bool allowed = given.annotated ? policy.allow_annotation : policy.allow_env;
     if (allowed) continue;
     return Error(Code::kDenied,
                  str(given.name, " may not ask for IPUs on this host: policy.sources allows only ",
@@ -129,7 +126,7 @@ constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kD
 void forget_variable(Givens& givens, Key key, Key selector) {
   const auto given = givens.find(key);
   if (given == givens.end() || givens.contains(selector)) return;
-  if (given->second.source == Source::kVariable) givens.erase(given);
+  if (!given->second.annotated) givens.erase(given);
 }
 
 // Leaves one selector in GIVENS. An annotation overrides a variable here too: an image's request by
@@ -141,7 +138,7 @@ Status choose_selector(Givens& givens) {
     const auto given = givens.find(key);
     if (given == givens.end()) continue;
     all.push_back(key);
-    if (given->second.source == Source::kAnnotation) annotated.push_back(key);
+    if (given->second.annotated) annotated.push_back(key);
   }
   if (annotated.size() == 1) {
     for (const Key key : all) {
@@ -254,9 +251,9 @@ bool is_none(const Given& given) { return given.value == "none"; }
 bool declines(const Givens& givens) {
   const auto devices = givens.find(Key::kDevices);
   if (devices == givens.end() || !is_none(devices->second)) return false;
-  return devices->second.source == Source::kAnnotation ||
+  return devices->second.annotated ||
          std::none_of(givens.begin(), givens.end(),
-                      [](const auto& entry) { return entry.second.source == Source::kAnnotation; });
+                      [](const auto& entry) { return entry.second.annotated; });
 }
 
 }  // namespace

@@ -58,19 +58,17 @@ std::string reason_of(const Judged& orphan) {
   return started ? orphan.judgement.because : "";
 }
 
-enum class Owned { kYes, kNo };
-
-// Makes this process the one that releases LEASE. Returns kNo if there is nothing to release or
+// Makes this process the one that releases LEASE. Returns false if there is nothing to release or
 // another running process is doing it.
-Result<Owned> take_over(Env& env, ledger::Lease& lease, const std::string& reason) {
-  if (!ledger::is_live(lease.state)) return Owned::kNo;
+Result<bool> take_over(Env& env, ledger::Lease& lease, const std::string& reason) {
+  if (!ledger::is_live(lease.state)) return false;
   const base::ProcessId self = TRY(base::current_process());
   if (lease.state == ledger::LeaseState::kReleasing && lease.owner != self &&
       base::is_running(lease.owner)) {
-    return Owned::kNo;
+    return false;
   }
   TRY(env.ledger.begin_release(lease, self, reason));
-  return Owned::kYes;
+  return true;
 }
 
 Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, PartitionFate partition,
@@ -88,9 +86,9 @@ Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, Parti
 void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources& silent,
                     Reconciled& done) {
   ledger::Lease& lease = orphan.lease;
-  const Result<Owned> owned = take_over(env, lease, reason_of(orphan));
+  const Result<bool> owned = take_over(env, lease, reason_of(orphan));
   if (!owned.ok() && owned.error().code() != Code::kBusy) done.obstacles.push_back(owned.error());
-  if (!owned.ok() || owned.value() == Owned::kNo) return;
+  if (!owned.ok() || !owned.value()) return;
   Status released = give_back(env, lease, deadline, PartitionFate::kMayExist, silent);
   if (released.ok()) {
     done.released.push_back(lease.id);
@@ -118,15 +116,15 @@ void adopt(Env& env, Judged& restored, Reconciled& done) {
 
 Status release(Env& env, ledger::Lease lease, const std::string& reason, const Deadline& deadline,
                PartitionFate partition) {
-  const Owned owned = TRY(take_over(env, lease, reason));
+  const bool owned = TRY(take_over(env, lease, reason));
   Sources silent;
-  return owned == Owned::kYes ? give_back(env, lease, deadline, partition, silent) : Status();
+  return owned ? give_back(env, lease, deadline, partition, silent) : Status();
 }
 
 Status release_by_id(Env& env, const std::string& lease_id, const Deadline& deadline,
                      const std::function<void()>& taken) {
   std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));
-  Owned owned = Owned::kNo;
+  bool owned = false;
   if (lease) {
     const bool ran = lease->state == ledger::LeaseState::kRunning ||
                      lease->state == ledger::LeaseState::kReleasing;
@@ -135,8 +133,7 @@ Status release_by_id(Env& env, const std::string& lease_id, const Deadline& dead
   }
   taken();
   Sources silent;
-  return owned == Owned::kYes ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent)
-                              : Status();
+  return owned ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent) : Status();
 }
 
 Result<Releases> releases_of(Env& env, const std::string& pool) {

@@ -10,14 +10,12 @@ using namespace base::names;
 
 // Recognizes the host's namespace under any name. If this host is itself a container, the namespace
 // of process 1 is hidden; then ours is the host's.
-enum class Whose { kHosts, kOther };
-Result<Whose> whose(const netns::Namespace& given) {
+Result<bool> is_hosts_namespace(const netns::Namespace& given) {
   const netns::Namespace ours = TRY(netns::Namespace::current());
-  if (given.identity() == ours.identity()) return Whose::kHosts;
+  if (given.identity() == ours.identity()) return true;
   const Result<netns::Namespace> first = netns::Namespace::at("/proc/1/ns/net");
   if (!first.ok() && first.error().code() != Code::kDenied) return first.error();
-  const bool is_hosts = first.ok() && given.identity() == first.value().identity();
-  return is_hosts ? Whose::kHosts : Whose::kOther;
+  return first.ok() && given.identity() == first.value().identity();
 }
 
 Result<HostLook> look_at_network(const oci::NetworkNamespace& network) {
@@ -25,8 +23,8 @@ Result<HostLook> look_at_network(const oci::NetworkNamespace& network) {
   look.own_network = network.kind == oci::NetworkNamespace::Kind::kHost;
   if (network.kind != oci::NetworkNamespace::Kind::kPath) return look;
   const netns::Namespace given = TRY(netns::Namespace::at(network.path));
-  const Whose owner = TRY(whose(given));
-  if (owner == Whose::kHosts) {
+  const bool is_hosts = TRY(is_hosts_namespace(given));
+  if (is_hosts) {
     look.own_network = true;
   } else {
     look.shared = given.identity();

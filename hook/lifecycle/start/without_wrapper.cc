@@ -33,13 +33,11 @@ Result<oci::SpecView> read_spec(const oci::ContainerState& state) {
 }
 
 // Whether the wrapper made a lease for this container. If so, its hook does the rest.
-enum class Wrapped { kYes, kNo };
-Result<Wrapped> is_wrapped(Env& env, const oci::ContainerState& state) {
+Result<bool> is_wrapped(Env& env, const oci::ContainerState& state) {
   const auto id = state.annotations.find("graphcore.ai/ipu.lease");
-  if (id == state.annotations.end() || !ledger::is_lease_id(id->second)) return Wrapped::kNo;
+  if (id == state.annotations.end() || !ledger::is_lease_id(id->second)) return false;
   const std::optional<ledger::Lease> lease = TRY(env.ledger.find(id->second));
-  const bool is_theirs = lease && ledger::is_live(lease->state) && lease->container == state.id;
-  return is_theirs ? Wrapped::kYes : Wrapped::kNo;
+  return lease && ledger::is_live(lease->state) && lease->container == state.id;
 }
 
 std::string_view name_of_variable(std::string_view variable) {
@@ -144,14 +142,12 @@ Status apply_to_process(const Env& env, const oci::SpecEdit& edit, const std::st
 
 // Whether the container is started already: the hook may be called twice for one start, as prestart
 // and as createRuntime.
-enum class Started { kYes, kNo };
-Result<Started> is_started(Env& env, const oci::ContainerState& state,
-                           const base::ProcessId& init) {
+Result<bool> is_started(Env& env, const oci::ContainerState& state, const base::ProcessId& init) {
   for (const ledger::Lease& lease : TRY(env.ledger.live())) {
     const bool is_it = lease.container == state.id && lease.owner == init;
-    if (is_it && lease.state == ledger::LeaseState::kRunning) return Started::kYes;
+    if (is_it && lease.state == ledger::LeaseState::kRunning) return true;
   }
-  return Started::kNo;
+  return false;
 }
 
 }  // namespace
@@ -162,7 +158,7 @@ bool asks_hook(const oci::ContainerState& state) {
 
 Status start_by_hook(Env& env, const Result<config::Config>& config,
                      const oci::ContainerState& state) {
-  if (TRY(is_wrapped(env, state)) == Wrapped::kYes) return {};
+  if (TRY(is_wrapped(env, state))) return {};
   if (!config.ok()) return config.error();
   const std::optional<request::Request> request =
       TRY(request::parse_request({}, state.annotations, config.value().policy));
@@ -173,7 +169,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
                  " state on standard input has no 'pid'; use runc, crun, or youki from 0.6");
   }
   const base::ProcessId init = TRY(base::identify_process(state.pid));
-  if (TRY(is_started(env, state, init)) == Started::kYes) return {};
+  if (TRY(is_started(env, state, init))) return {};
   // The runtime may be killed while its hook waits; nobody wants the container then.
   env.still_wanted = [init] { return check_runs(init); };
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
