@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing for: build, e2e (tests on a real engine), rdma (tests in a
-# virtual machine), lint.
+# Installs the Debian packages that are missing for: build, demo (a real engine), e2e (tests on all engines, demo
+# included), rdma (tests in a virtual machine), lint.
 # It never removes or downgrades a package: if apt would have to, it installs nothing and names what is in the
 # way. It starts no service. If nothing is missing, it does nothing. Run by a user who is not root, it prints the
 # command to run.
@@ -13,15 +13,16 @@ declare -A packages=(
   [build]='g++ make:make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
-  [e2e]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc crun:crun
-    podman:podman conmon:conmon containernetworking-plugins iptables iproute2 util-linux
-    procps busybox-static:busybox bats jq strace logrotate python3-jsonschema'
+  [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
+    util-linux procps busybox-static:busybox jq'
+  [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace logrotate python3-jsonschema'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'
 )
 # DPKG_ROOT is dpkg's own variable. It is empty, except in tests.
 root=${DPKG_ROOT:-}
+packages[e2e]+=" ${packages[demo]}"
 
 die() { # MESSAGE
   echo "deps.sh: $1" >&2
@@ -111,7 +112,7 @@ forbid_services() {
 
 items=()
 for group in "$@"; do
-  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, e2e, rdma or lint" >&2; exit 2; }
+  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, demo, e2e, rdma or lint" >&2; exit 2; }
   read -rd '' -a more <<<"${packages[$group]}" || true
   items+=("${more[@]}")
 done
