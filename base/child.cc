@@ -24,10 +24,10 @@ Result<int> hear(int heard, const Deadline& deadline) {
     ready = ::poll(&waiting, 1, static_cast<int>(deadline.left().count()));
   } while (ready < 0 && errno == EINTR);
   if (ready < 0) return Error::from_errno(errno, "poll");
-  if (ready == 0) return Error(Code::kTimeout, "its process did not report in time");
+  if (ready == 0) return Error(Code::kTimeout, "the child process did not report in time");
   int err = 0;
   if (::recv(heard, &err, sizeof err, 0) == sizeof err) return err;
-  return Error(Code::kInternal, "its process ended without a report");
+  return Error(Code::kInternal, "the child process ended without a report");
 }
 
 // Where the caller ignores SIGCHLD the kernel has reaped the child, or will: ECHILD.

@@ -20,11 +20,11 @@ Status require_one_thread() {
   constexpr const char* kTasks = "/proc/self/task";
   struct stat status {};
   if (::stat(kTasks, &status) != 0) {
-    return Error::from_errno(errno, str("look at ", quote(kTasks)));
+    return Error::from_errno(errno, str("inspect ", quote(kTasks)));
   }
   constexpr nlink_t kOneThread = 3;  // ".", its name, and the directory of the thread
   if (status.st_nlink == kOneThread) return {};
-  return Error(Code::kInternal, "there is more than one thread already");
+  return Error(Code::kInternal, "the process already has more than one thread");
 }
 
 Status limit(__rlimit_resource resource, const char* name, uint64_t most) {

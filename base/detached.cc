@@ -56,7 +56,7 @@ Status start_detached(const std::string& path, const std::vector<std::string>& a
 Status go_on_detached(const std::function<Work(const std::function<void()>& started)>& work,
                       const Deadline& deadline) {
   return in_child(
-      "go on in a process of its own", Child::kGoesOn,
+      "continue in a separate process", Child::kGoesOn,
       [&](const Report& report) {
         detach(report.fd());
         return work([&] { report.send(0); }) == Work::kDone ? 0 : kNoReport;

@@ -31,7 +31,7 @@ Status check_shape(std::string_view text, std::string_view what) {
     } else if ((c == '}' || c == ']') && !keys.empty()) {
       keys.pop_back();
     } else if (c == ':' && !keys.empty() && ++keys.back() > kMaxKeys) {
-      return Error(Code::kInvalid, str(what, ": an object with more than ", kMaxKeys, " keys"));
+      return Error(Code::kInvalid, str(what, ": an object has more than ", kMaxKeys, " keys"));
     }
     if (keys.size() > kMaxDepth) {
       return Error(Code::kInvalid, str(what, ": nested deeper than ", kMaxDepth, " levels"));
@@ -77,7 +77,7 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     Json json = Json::parse(text, std::ref(duplicates));
     if (!duplicates.found()) return json;
     return Error(Code::kInvalid, str(what, ": key ", quote(*duplicates.found()),
-                                     " stands twice in one object; give it once"));
+                                     " appears twice in one object; give it once"));
   } catch (const Json::exception& e) {  // the non-throwing parse reports no position
     std::string_view reason = e.what();
     if (const size_t end = reason.find("] "); end != std::string_view::npos) {
@@ -110,7 +110,7 @@ Result<int64_t> get_int(const Json& object, const char* key, std::string_view wh
   // The library would wrap larger numbers around.
   constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (object[key].is_number_unsigned() && object[key].get<uint64_t>() > kLargest) {
-    return missing(key, "a whole number of 64 bits with sign", what);
+    return missing(key, "a whole number that fits in 64 bits", what);
   }
   return object[key].get<int64_t>();
 }

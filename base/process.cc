@@ -57,7 +57,7 @@ Result<Stat> read_stat(pid_t pid) {
 Result<uint64_t> own_pid_namespace() {
   struct stat status {};
   constexpr const char* kPath = "/proc/self/ns/pid";
-  if (::stat(kPath, &status) != 0) return Error::from_errno(errno, str("look at ", quote(kPath)));
+  if (::stat(kPath, &status) != 0) return Error::from_errno(errno, str("inspect ", quote(kPath)));
   return status.st_ino;
 }
 
@@ -131,7 +131,7 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
   // Without this, a program that never sees the end of its input would run until the deadline.
   const auto end_input = [&]() -> Status {
     if (::shutdown(socket, SHUT_WR) == 0) return {};
-    return Error::from_errno(errno, "end its input");
+    return Error::from_errno(errno, "close the input of the program");
   };
   if (input.empty()) TRY(end_input());
   for (;;) {
@@ -150,7 +150,7 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
     if (got == 0 || (got < 0 && errno == ECONNRESET)) return out;
     if (got > 0) out.append(chunk, static_cast<size_t>(got));
     if (out.size() > max_output) {
-      return Error(Code::kInvalid, str("it wrote more than ", max_output, " bytes"));
+      return Error(Code::kInvalid, str("the program wrote more than ", max_output, " bytes"));
     }
   }
 }

@@ -18,7 +18,8 @@ Result<Credentials> parse_line(std::string_view line) {
   constexpr size_t kFields = 7;
   const std::vector<std::string_view> fields = split(line, ':');
   if (fields.size() != kFields) {
-    return Error(Code::kInvalid, str("it has ", fields.size(), " fields and not ", kFields));
+    return Error(Code::kInvalid,
+                 str("the line has ", fields.size(), " fields instead of ", kFields));
   }
   // To the kernel, the largest number means "unchanged".
   constexpr uint32_t kLargest = UINT32_MAX - 1;
