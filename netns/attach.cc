@@ -23,8 +23,8 @@ Status check(const RailPlan& rail) {
   const size_t length = rail.interface.size();
   // The kernel reads '%' as a pattern, and the filter would name another interface.
   if (length == 0 || length >= IFNAMSIZ || rail.interface.find('%') != std::string::npos) {
-    return Error(Code::kInvalid, str("interface name ", quote(rail.interface), " has not 1 to ",
-                                     IFNAMSIZ - 1, " characters, or a '%'"));
+    return Error(Code::kInvalid, str("interface name ", quote(rail.interface), " must have 1 to ",
+                                     IFNAMSIZ - 1, " characters and no '%'"));
   }
   for (const Peer& peer : rail.peers) {
     if (peer.address.family == rail.address.family) continue;
@@ -44,9 +44,8 @@ Status check(const NetworkPlan& plan, const Namespace& host, const Namespace& ta
   for (const RailPlan& rail : plan.rails) {
     TRY(check(rail));
     if (!names.insert(rail.interface).second || !macs.insert(rail.mac).second) {
-      return Error(Code::kInvalid,
-                   str("two interfaces of a container are called ", quote(rail.interface),
-                       " or have MAC ", to_string(rail.mac)));
+      return Error(Code::kInvalid, str("two interfaces of the container have the name ",
+                                       quote(rail.interface), " or MAC ", to_string(rail.mac)));
     }
   }
   return {};
@@ -182,7 +181,8 @@ Result<std::vector<Attachment>> attach(const NetworkPlan& plan, const Namespace&
   const Status undone = attaching.undo();
   if (undone.ok()) return made.error();
   return Error(made.error().code(),
-               str(made.error().message(), " (and undoing it: ", undone.error().message(), ')'));
+               str(made.error().message(),
+                   " (undoing the change also failed: ", undone.error().message(), ')'));
 }
 
 }  // namespace netns

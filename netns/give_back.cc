@@ -41,7 +41,8 @@ Result<Link> find_in_host(Session& host, const RailPlan& rail) {
     if (found.has_value()) {
       return Error(Code::kExists, str("interfaces ", quote(found->name), " and ", quote(link.name),
                                       " both have MAC ", to_string(rail.mac), ", that of function ",
-                                      quote(rail.parent), "; rename the one that it is"));
+                                      quote(rail.parent), "; rename the function's interface to ",
+                                      quote(rail.parent)));
     }
     found = link;
   }

@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds kRetry{2};
 Result<std::string> path_of(const std::string& directory, const std::string& name) {
   const bool is_file_name = !name.empty() && name.size() <= NAME_MAX && name != "." &&
                             name != ".." && name.find('/') == std::string::npos;
-  if (!is_file_name) return Error(Code::kInvalid, str("handle ", quote(name), " is no file name"));
+  if (!is_file_name)
+    return Error(Code::kInvalid, str("handle ", quote(name), " is not a file name"));
   return str(directory, '/', name);
 }
 
@@ -88,7 +89,7 @@ Status keep(const std::string& directory, const std::string& name, const Namespa
   const std::optional<Namespace> kept = TRY(open_kept(path));
   if (kept.has_value()) {
     if (kept->identity() == ns.identity()) return {};
-    return Error(Code::kExists, str(quote(path), " keeps another network namespace"));
+    return Error(Code::kExists, str(quote(path), " already keeps another network namespace"));
   }
   TRY(base::open_at(AT_FDCWD, path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0400));
   const std::string source = str("/proc/self/fd/", ns.fd());

@@ -30,14 +30,16 @@ bool is_wireless(const std::string& sysfs, const std::string& name) {
 std::string why_unusable(const LinkFacts& link) {
   const std::string name = quote(link.name);
   if (link.is_loopback) {
-    return str(name, " is the loopback interface, which reaches nobody; name the RNIC's interface");
+    return str(
+        name, " is the loopback interface, which reaches no other host; name the RNIC's interface");
   }
   if (link.is_wireless) {
-    return str(name, " is wireless, which carries no RoCE; name the RNIC's interface");
+    return str(name,
+               " is a wireless interface, which cannot carry RoCE; name the RNIC's interface");
   }
   if (!link.is_ethernet) {
     return str(name,
-               " is not an Ethernet interface; name the RNIC's, with its port set to"
+               " is not an Ethernet interface; name the RNIC's interface, and set its port to"
                " Ethernet");
   }
   // A VRF only routes for its members; every other master takes what they receive.
@@ -49,7 +51,7 @@ std::string why_unusable(const LinkFacts& link) {
                       : str("ip link set ", link.name, " nomaster"));
   }
   if (!link.taken_by.empty()) {
-    return str(name, " is used whole by ", link.taken_by, "; remove that first");
+    return str(name, " is in exclusive use by ", link.taken_by, "; remove that interface first");
   }
   return "";
 }
@@ -62,7 +64,7 @@ Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
   std::optional<LinkAnswer> answer = TRY(internal::find_link_facts(socket, name));
   if (!answer) {
     return Error(Code::kNotFound, str("there is no interface ", quote(name),
-                                      " on this host; 'ip link' shows those there are"));
+                                      " on this host; 'ip link' lists the interfaces"));
   }
   LinkFacts& facts = answer->facts;
   facts.is_wireless = is_wireless(sysfs, facts.name);
@@ -88,8 +90,8 @@ std::string why_no_rail(const LinkFacts& link, uint32_t mtu) {
     return str(quote(link.name), " is down; set it up: ip link set ", link.name, " up");
   }
   if (mtu > link.mtu) {
-    return str("MTU ", mtu, " is above the ", link.mtu, " of ", quote(link.name),
-               "; raise that or lower the other");
+    return str("MTU ", mtu, " is above the MTU ", link.mtu, " of ", quote(link.name),
+               "; lower 'mtu' of network.rail, or raise the MTU of the interface");
   }
   return "";
 }
@@ -101,8 +103,8 @@ std::string why_no_function(const LinkFacts& link, uint32_t mtu) {
                "; take it out: ip link set ", link.name, " nomaster");
   }
   if (link.max_mtu != 0 && mtu > link.max_mtu) {
-    return str("MTU ", mtu, " is above the ", link.max_mtu, " that ", quote(link.name),
-               " can have at most; lower it");
+    return str("MTU ", mtu, " is above the largest MTU ", link.max_mtu, " of ", quote(link.name),
+               "; lower 'mtu' of network.rail");
   }
   return "";
 }

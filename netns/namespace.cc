@@ -56,7 +56,7 @@ Result<Namespace> Namespace::from_fd(Fd fd, const std::string& what) {
 Result<Namespace> Namespace::current() { return at("/proc/thread-self/ns/net"); }
 
 Result<Namespace> Namespace::of_process(pid_t pid) {
-  if (pid <= 0) return Error(Code::kInvalid, str("process ", pid, " cannot exist"));
+  if (pid <= 0) return Error(Code::kInvalid, str(pid, " is not the id of a process"));
   return at(str("/proc/", pid, "/ns/net"));
 }
 

@@ -77,9 +77,10 @@ Status move_rdma_device(const Namespace& from, const std::string& device, const 
   Message request = internal::rdma_move_request(*found, to.fd());
   Status moved = socket->exchange(request);
   if (moved.ok() || moved.error().sys_errno() != EOPNOTSUPP) return moved;
-  return Error(Code::kUnsupported,
-               str(moved.error().message(),
-                   "; it takes a driver that can and 'rdma system set netns exclusive' at boot"));
+  return Error(
+      Code::kUnsupported,
+      str(moved.error().message(),
+          "; use a driver that supports it, and run 'rdma system set netns exclusive' at boot"));
 }
 
 }  // namespace netns

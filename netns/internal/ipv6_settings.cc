@@ -39,8 +39,8 @@ Status enable_ipv6(const Namespace& in, const std::string& interface) {
     const Result<Fd> file = open_setting(in.fd(), path, O_WRONLY);
     if (!file.ok() && file.error().code() == Code::kNotFound) {
       return Error(Code::kUnsupported, str("interface ", quote(interface),
-                                           " can have no IPv6 address: the kernel has "
-                                           "no IPv6, or its MTU is below 1280"));
+                                           " cannot have an IPv6 address: the kernel has no "
+                                           "IPv6, or the MTU of the interface is below 1280"));
     }
     if (!file.ok()) return file.error();
     TRY(base::write_all(file.value().get(), setting.value, path));

@@ -42,32 +42,32 @@ Error explain_refusal(const Error& error, const RailPlan& rail, const Link& pare
   const int err = error.sys_errno();
   const std::string name = quote(rail.parent);
   if (err == EBUSY) {
-    return Error(Code::kBusy,
-                 str(name,
-                     " carries no macvlan as long as it is part of a bridge, a bond or an "
-                     "Open vSwitch, or the parent of an ipvlan; take it out of there ('ip -d link "
-                     "show dev ",
-                     rail.parent,
-                     "' shows it), or set another 'parent' of "
-                     "network.rail (",
-                     error.message(), ')'));
+    return Error(
+        Code::kBusy,
+        str(name,
+            " cannot carry a macvlan while it is part of a bridge, a bond or an Open "
+            "vSwitch, or the parent of an ipvlan; take it out of there ('ip -d link show dev ",
+            rail.parent, "' shows what uses it), or set another 'parent' of network.rail (",
+            error.message(), ')'));
   }
   const bool is_tiny = rail.mtu != 0 && rail.mtu < ETH_MIN_MTU;  // and the kernel's text says so
   if (err != EINVAL || is_tiny) return error;
   if (rail.mtu > parent.mtu) {
-    return Error(Code::kInvalid,
-                 str("MTU ", rail.mtu, " of interface ", quote(rail.interface), " is above ",
-                     parent.mtu, ", that of its parent ", name, "; set 'mtu' of network.rail to ",
-                     "at most that, or raise the parent's"));
+    return Error(Code::kInvalid, str("MTU ", rail.mtu, " of interface ", quote(rail.interface),
+                                     " is above the MTU ", parent.mtu, " of its parent ", name,
+                                     "; set 'mtu' of network.rail to at most ", parent.mtu,
+                                     ", or raise the MTU of the parent"));
   }
   if (!parent.is_ethernet) {
-    return Error(Code::kInvalid, str(name, " is no Ethernet interface, and carries no macvlan"));
+    return Error(Code::kInvalid,
+                 str(name, " is not an Ethernet interface and cannot carry a macvlan"));
   }
-  return Error(Code::kBusy,
-               str(name,
-                   " carries no other macvlan beside one in mode passthru, perhaps of "
-                   "another namespace; remove that one, or set another 'parent' of network.rail (",
-                   error.message(), ')'));
+  return Error(
+      Code::kBusy,
+      str(name,
+          " already carries a macvlan in mode passthru, perhaps in another namespace, and can "
+          "carry no other; remove that macvlan, or set another 'parent' of network.rail (",
+          error.message(), ')'));
 }
 
 Status create(const RailPlan& rail, Ends& ends) {

@@ -97,7 +97,7 @@ links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
 
 @test "an MTU above the parent's" {
   in_host sed -i '/^parent/a mtu = 9001' "$CONFIG"
-  assert_failed 'rail rnic0: link' "MTU 9001 is above the 9000 of 'rnic0'"
+  assert_failed 'rail rnic0: link' "MTU 9001 is above the MTU 9000 of 'rnic0'"
 }
 
 @test "an address of the host in the range" {

@@ -82,7 +82,9 @@ TEST_F(LinkTest, IsARailWithoutACarrier) {
 TEST_F(LinkTest, IsNoRailForAnMtuAboveItsOwn) {
   run(here(), "link set nic mtu 9000");
   EXPECT_EQ(why("nic", 9000), "");
-  EXPECT_EQ(why("nic", 9001), "MTU 9001 is above the 9000 of 'nic'; raise that or lower the other");
+  EXPECT_EQ(why("nic", 9001),
+            "MTU 9001 is above the MTU 9000 of 'nic'; lower 'mtu' of network.rail, or raise the "
+            "MTU of the interface");
   EXPECT_NE(why_no_function(inspect("nic"), 65536).find("65535"), std::string::npos);
 }
 
@@ -102,7 +104,8 @@ TEST_F(LinkTest, IsNoRailWhileAPassthruMacvlanOfAnotherNamespaceHasIt) {
   const Namespace container = add_namespace();
   run(here(), "link add mac0 link nic type macvlan mode passthru");
   EXPECT_EQ(inspect("nic").taken_by, "a macvlan in mode passthru");
-  EXPECT_EQ(why("nic"), "'nic' is used whole by a macvlan in mode passthru; remove that first");
+  EXPECT_EQ(why("nic"),
+            "'nic' is in exclusive use by a macvlan in mode passthru; remove that interface first");
   run(here(), "link set mac0 netns " + path_of(container));
   EXPECT_EQ(inspect("nic").taken_by, "a macvlan in mode passthru");
 }
@@ -138,7 +141,7 @@ TEST_F(LinkTest, IsWirelessBySysfs) {
   ASSERT_TRUE(test::succeeds(base::ensure_dir(newer / "class/net/nic/phy80211", 0755)));
   const LinkFacts facts = take(inspect_link(here(), "nic", newer.path(), Taker::kSkip));
   EXPECT_EQ(why_no_rail(facts, 0),
-            "'nic' is wireless, which carries no RoCE; name the RNIC's interface");
+            "'nic' is a wireless interface, which cannot carry RoCE; name the RNIC's interface");
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ TEST(WhyNoRail, TellsThatALinkIsOfTheWrongSort) {
   EXPECT_NE(why_no_rail(link, 0).find("'rnic0' is not an Ethernet interface"), std::string::npos);
   link = good_link();
   link.is_wireless = true;
-  EXPECT_NE(why_no_rail(link, 0).find("'rnic0' is wireless"), std::string::npos);
-  EXPECT_NE(why_no_function(link, 0).find("'rnic0' is wireless"), std::string::npos);
+  EXPECT_NE(why_no_rail(link, 0).find("'rnic0' is a wireless interface"), std::string::npos);
+  EXPECT_NE(why_no_function(link, 0).find("'rnic0' is a wireless interface"), std::string::npos);
 }
 
 std::optional<std::string> hold_by(const char* kind, std::optional<uint32_t> mode = {}) {

@@ -179,14 +179,14 @@ TEST_F(DoctorTest, DoesNotCountAddressesWithoutALedger) {
 
 TEST_F(DoctorTest, NamesWhyALinkIsNoRail) {
   link().is_wireless = true;
-  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: link", "'rnic0' is wireless"));
+  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: link", "'rnic0' is a wireless interface"));
   link() = good_interface("rnic0").link.value();
   link().is_up = link().has_carrier = false;
   EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: link",
                    "'rnic0' is down -> set it up: ip link set rnic0 up"));
   link() = good_interface("rnic0").link.value();
   network().rails[0].mtu = 9001;
-  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: link", "MTU 9001 is above the 9000"));
+  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: link", "MTU 9001 is above the MTU 9000"));
   EXPECT_EQ(found("rail rnic0: macvlan"), "") << "of no use then";
 }
 
