@@ -67,8 +67,7 @@ Result<std::vector<PoolConfig>> read_pools(const Section& root, const HostFacts&
   for (const Section& section : TRY(root.find_tables("pool"))) {
     pools.push_back(TRY(read_pool(section, host)));
     if (!names.insert(pools.back().name).second) {
-      return section.wrong("name",
-                           str("another one: there are two pools '", pools.back().name, "'"));
+      return section.wrong("name", str("unique: there are two pools '", pools.back().name, "'"));
     }
   }
   if (pools.empty()) pools.push_back(TRY(detect_pool(host)));
@@ -171,7 +170,8 @@ Result<PoolConfig> find_pool(const Config& config, const std::string& name) {
     if (pool.name == name) return pool;
     names += str(names.empty() ? "" : ", ", pool.name);
   }
-  return Error(Code::kInvalid, str("there is no pool ", base::quote(name), "; there is ", names));
+  return Error(Code::kInvalid,
+               str("there is no pool ", base::quote(name), "; the pools are ", names));
 }
 
 }  // namespace hook::config

@@ -54,11 +54,13 @@ Result<PoolConfig> detect_pool(const HostFacts& host) {
     pool.file = str(host.ipuof_dir, "/", files.front());
     return pool;
   }
-  return Error(Code::kNotFound,
-               str("no source of IPUs: no [pool] is configured, neither VIPU_CLI_API_HOST nor ",
-                   host.vipu_cli_file, " names a V-IPU controller, there is no ", host.dev,
-                   "/ipu0, and ", files.empty() ? "no" : "more than one", " ", host.ipuof_dir,
-                   "/*.conf; without the hardware, vipu-simulator(1) is a controller"));
+  return Error(
+      Code::kNotFound,
+      str("no source of IPUs: no [pool] is configured, neither VIPU_CLI_API_HOST nor ",
+          host.vipu_cli_file, " names a V-IPU controller, there is no ", host.dev,
+          "/ipu0, and there is ", files.empty() ? "no" : "more than one", " ", host.ipuof_dir,
+          "/*.conf; add a [pool] to the configuration, or try it without hardware with"
+          " vipu-simulator(1)"));
 }
 
 }  // namespace hook::config

@@ -48,7 +48,7 @@ Status read_waits(const Section& section, NetworkConfig& network) {
   network.duplicate_probe =
       TRY(section.find_duration("duplicate_probe")).value_or(network.duplicate_probe);
   if (network.duplicate_probe > kLongestProbe) {
-    return section.wrong("duplicate_probe", "at most 1s; 0s for no probe");
+    return section.wrong("duplicate_probe", "at most 1s; 0s disables the probe");
   }
   return {};
 }
@@ -65,12 +65,12 @@ Status check_interfaces(const Section& section, const std::vector<RailConfig>& r
   for (const RailConfig& rail : rails) {
     if (!rail.parent.empty() && !seen.insert(rail.parent).second) {
       return section.wrong("rail.parent",
-                           str("of one rail; ", base::quote(rail.parent), " is of two"));
+                           str("in one rail only; ", base::quote(rail.parent), " is in two"));
     }
     for (const std::string& function : rail.functions) {
       if (seen.insert(function).second) continue;
       return section.wrong("rail.functions",
-                           str("of one rail; ", base::quote(function), " is of two"));
+                           str("in one rail only; ", base::quote(function), " is in two"));
     }
   }
   return {};
@@ -82,10 +82,10 @@ Status check_subnets(const Section& section, const std::vector<RailConfig>& rail
       return earlier.subnet.overlaps(rail->subnet);
     });
     if (other == rail) continue;
-    return section.wrong(
-        "rail.subnet",
-        str("apart from all others; ", netns::to_string(rail->subnet), " of ", name_of(*rail),
-            " overlaps ", netns::to_string(other->subnet), " of ", name_of(*other)));
+    return section.wrong("rail.subnet",
+                         str("disjoint from all other subnets; ", netns::to_string(rail->subnet),
+                             " of ", name_of(*rail), " overlaps ", netns::to_string(other->subnet),
+                             " of ", name_of(*other)));
   }
   return {};
 }
@@ -125,9 +125,9 @@ Status check_host_addresses(const NetworkConfig& network,
       }
       return Error(
           Code::kInvalid,
-          str(netns::to_string(address), " is an address of this host and in the range ",
+          str(netns::to_string(address), " is an address of this host, but lies in the range ",
               netns::to_string(rail.first), "-", netns::to_string(rail.last), " of rail ",
-              base::quote(name_of(rail)), "; leave it out of \"range\" in [[network.rail]]"));
+              base::quote(name_of(rail)), "; exclude it from 'range' of network.rail"));
     }
   }
   return {};

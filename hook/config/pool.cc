@@ -112,7 +112,7 @@ Status check_groups(const Section& section, const PoolConfig& pool) {
   for (const auto& group : pool.groups) cards.insert(cards.end(), group.begin(), group.end());
   std::sort(cards.begin(), cards.end());
   if (std::adjacent_find(cards.begin(), cards.end()) == cards.end()) return {};
-  return section.wrong("groups", "lists in which each card stands once");
+  return section.wrong("groups", "lists in which each card appears once");
 }
 
 }  // namespace
@@ -132,7 +132,8 @@ Result<ControllerSecurity> read_security(const Section& section) {
     return tls->wrong(security.key.empty() ? "key" : "certificate",
                       "set: a certificate and its key go together");
   }
-  if (security.ca.empty()) return tls->wrong("ca", "set: who signs the controller's certificate");
+  if (security.ca.empty())
+    return tls->wrong("ca", "set: the CA that signs the controller's certificate");
   security.server_name =
       TRY(tls->find_text("server_name", "the name in the controller's certificate")).value_or("");
   return security;
@@ -155,7 +156,7 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   pool.security = TRY(read_security(section));
   pool.file = TRY(read_path(section, "file"));
   if (pool.provider == Provider::kIpuof && pool.file.empty()) {
-    return section.wrong("file", "set: the IPUoF file of the partition that is shared out");
+    return section.wrong("file", "set: the IPUoF file of the partition that the pool divides");
   }
   pool.groups = TRY(section.find_number_lists(
       "groups", "lists of the numbers N of /dev/ipuN, such as [[0, 1], [2, 3]]"));

@@ -37,13 +37,13 @@ Status read_interfaces(const Section& section, RailConfig& rail) {
   for (const std::string& text : TRY(section.find_texts("functions", kFunctions))) {
     rail.functions.push_back(TRY(section.parse_key("functions", text, parse_interface)));
     if (seen.insert(text).second) continue;
-    return section.wrong("functions", str("different interfaces; ", quote(text), " stands twice"));
+    return section.wrong("functions", str("different interfaces; ", quote(text), " appears twice"));
   }
   if (rail.parent.empty() && rail.functions.empty()) {
-    return section.wrong("parent", str("set: ", kParent, "; or functions, ", kFunctions));
+    return section.wrong("parent", str("set: ", kParent, " (or set functions: ", kFunctions, ")"));
   }
   if (rail.parent.empty() || rail.functions.empty()) return {};
-  return section.wrong("functions", "left out where there is a parent");
+  return section.wrong("functions", "left out if 'parent' is set");
 }
 
 // Refuses networks that no fabric can use: loopback, multicast and beyond, link-local of IPv6.
@@ -52,7 +52,8 @@ Result<netns::Prefix> parse_subnet(const std::string& text) {
   for (const char* reserved : {"127.0.0.0/8", "224.0.0.0/3", "::1/128", "fe80::/10", "ff00::/8"}) {
     const netns::Prefix other = TRY(netns::parse_prefix(reserved));
     if (!subnet.overlaps(other)) continue;
-    return Error(Code::kInvalid, str(quote(text), " has addresses of ", reserved));
+    return Error(Code::kInvalid,
+                 str(quote(text), " overlaps ", reserved, ", which no fabric uses"));
   }
   return subnet;
 }
@@ -72,7 +73,7 @@ Result<Range> parse_range(const std::string& text) {
   const netns::Address first = TRY(netns::parse_address(base::trim(text.substr(0, dash))));
   const netns::Address last = TRY(netns::parse_address(base::trim(text.substr(dash + 1))));
   if (first.family != last.family) {
-    return Error(Code::kInvalid, str(quote(text), " goes from IPv4 to IPv6 or back"));
+    return Error(Code::kInvalid, str(quote(text), " mixes IPv4 and IPv6"));
   }
   if (last < first) return Error(Code::kInvalid, str(quote(text), " ends before it begins"));
   if (netns::count_between(first, last, kMost + 1) > kMost) {
@@ -93,7 +94,7 @@ netns::Address last_of(const netns::Prefix& subnet) {
 Status check_range(const Section& section, const RailConfig& rail) {
   const netns::Prefix& subnet = rail.subnet;
   if (!subnet.contains(rail.first) || !subnet.contains(rail.last)) {
-    return section.wrong("range", str("inside of the subnet ", netns::to_string(subnet)));
+    return section.wrong("range", str("inside the subnet ", netns::to_string(subnet)));
   }
   constexpr uint8_t kPointToPoint = 31;  // such a subnet has no network and no broadcast address
   if (!subnet.address.is_ipv4() || subnet.length >= kPointToPoint) return {};
@@ -154,11 +155,11 @@ Status read_peers(const Section& section, RailConfig& rail) {
   for (const std::string& text : TRY(section.find_texts("peers", kPeers))) {
     const netns::Peer peer = TRY(section.parse_key("peers", text, parse_peer));
     if (!rail.subnet.contains(peer.address)) {
-      return section.wrong("peers", str("inside of the subnet ", netns::to_string(rail.subnet),
-                                        "; ", quote(text), " is not"));
+      return section.wrong("peers", str("inside the subnet ", netns::to_string(rail.subnet), "; ",
+                                        quote(text), " is not"));
     }
     if (!seen.insert(peer).second) {
-      return section.wrong("peers", str("different; ", quote(text), " stands twice"));
+      return section.wrong("peers", str("different peers; ", quote(text), " appears twice"));
     }
     rail.peers.push_back(peer);
   }
@@ -172,14 +173,14 @@ Status read_link(const Section& section, RailConfig& rail) {
   const bool is_ipv4 = rail.subnet.address.is_ipv4();
   const std::optional<int64_t> mtu = TRY(section.find_number(
       "mtu", is_ipv4 ? 68 : 1280, UINT16_MAX,
-      is_ipv4 ? "a number from 68 to 65535" : "a number from 1280, IPv6's least, to 65535"));
+      is_ipv4 ? "a number from 68 to 65535" : "a number from 1280, the minimum of IPv6, to 65535"));
   rail.mtu = static_cast<uint32_t>(mtu.value_or(0));
   const std::optional<int64_t> gids =
       TRY(section.find_number("max_gids", 1, UINT16_MAX, "a number from 1 to 65535"));
   if (gids) rail.max_gids = static_cast<uint32_t>(*gids);
   if (rail.functions.empty()) return {};
   for (const std::string_view key : {"mode", "max_gids"}) {  // only a shared RNIC has these
-    if (section.has(key)) return section.wrong(key, "left out where there are functions");
+    if (section.has(key)) return section.wrong(key, "left out if 'functions' is set");
   }
   return {};
 }

@@ -113,7 +113,7 @@ links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
 
 @test "a range outside of the subnet is a wrong configuration" {
   set_key range '"10.6.0.1-10.6.0.9"'
-  assert_misconfigured 'network.rail.range must be inside of the subnet 10.5.0.0/16'
+  assert_misconfigured 'network.rail.range must be inside the subnet 10.5.0.0/16'
 }
 
 @test "rails that overlap are a wrong configuration" {
@@ -124,7 +124,7 @@ parent = "mgmt0"
 subnet = "10.5.8.0/24"
 range = "10.5.8.1-10.5.8.9"
 END
-  assert_misconfigured 'network.rail.subnet must be apart from all others; 10.5.8.0/24 of mgmt0 overlaps 10.5.0.0/16'
+  assert_misconfigured 'network.rail.subnet must be disjoint from all other subnets; 10.5.8.0/24 of mgmt0 overlaps 10.5.0.0/16'
 }
 
 @test "no configuration: the rest is looked at" {

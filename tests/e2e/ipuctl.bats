@@ -243,7 +243,7 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   run -2 ipuctl partition create p0
   assert_contains "$output" '--size'
   run -2 ipuctl partition list --pool other
-  assert_contains "$output" 'there is pod64'
+  assert_contains "$output" 'the pools are pod64'
 }
 
 # The names of the commands below this one.

@@ -133,7 +133,7 @@ const Bad kBad[] = {
     {"FileIsRelative", "[pool]\nname = \"a\"\nprovider = \"ipuof\"\nfile = \"p.conf\"\n",
      "pool.file must be the absolute path"},
     {"GroupsOverlap", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [[0, 1], [1, 2]]\n",
-     "pool.groups must be lists in which each card stands once"},
+     "pool.groups must be lists in which each card appears once"},
     {"GroupsAreNoLists", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [0, 1]\n",
      "pool.groups must be lists"},
     {"TaintIsNegative", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ntaints = [-1]\n",
@@ -237,7 +237,7 @@ groups = [[0, 1], [3, 2]]
   EXPECT_EQ(find_pool(result.value(), "").take().name, "pod64");
   EXPECT_EQ(find_pool(result.value(), "cards").take().name, "cards");
   EXPECT_TRUE(test::fails(find_pool(result.value(), "x"), Code::kInvalid,
-                          "there is no pool 'x'; there is pod64, slices, cards"));
+                          "there is no pool 'x'; the pools are pod64, slices, cards"));
 }
 
 TEST(Config, TakesTheControllerFromTheHostWhereItNamesNone) {

@@ -151,11 +151,11 @@ TEST(RailConfig, RefusesInterfacesThatAreNone) {
   EXPECT_TRUE(is_refused(with_functions("[]"), "rail.functions must be a list"));
   EXPECT_TRUE(is_refused(with_functions("[\"\"]"), "rail.functions: ''"));
   EXPECT_TRUE(is_refused(with_functions("[\"v0\", \"v1\", \"v0\"]"),
-                         "rail.functions must be different interfaces; 'v0' stands twice"));
+                         "rail.functions must be different interfaces; 'v0' appears twice"));
   EXPECT_TRUE(is_refused(with_rail("functions = [\"v0\"]"),
-                         "rail.functions must be left out where there is a parent"));
+                         "rail.functions must be left out if 'parent' is set"));
   EXPECT_TRUE(is_refused(with_functions("[\"v0\"]\nmode = \"private\""),
-                         "rail.mode must be left out where there are functions"));
+                         "rail.mode must be left out if 'functions' is set"));
   EXPECT_TRUE(is_refused(with_functions("[\"v0\"]\nmax_gids = 2"), "rail.max_gids must be left"));
   EXPECT_TRUE(test::succeeds(with_functions("[\"v0\"]\nmtu = 4200")));
 }
@@ -164,7 +164,7 @@ TEST(RailConfig, RefusesASubnetThatIsNone) {
   EXPECT_TRUE(is_refused(with_rail("subnet = \"10.5.0.1/16\""), "rail.subnet: "));
   EXPECT_TRUE(is_refused(with_rail("subnet = \"10.5.0.0\""), "rail.subnet: "));
   EXPECT_TRUE(is_refused(with_rail("subnet = \"0.0.0.0/0\""),
-                         "rail.subnet: '0.0.0.0/0' has addresses of 127.0.0.0/8"));
+                         "rail.subnet: '0.0.0.0/0' overlaps 127.0.0.0/8"));
   for (const char* subnet : {"127.1.0.0/16", "239.0.0.0/8", "fe80::/64", "::/0", "ff02::/16"}) {
     EXPECT_TRUE(is_refused(with_rail(str("subnet = \"", subnet, "\"")), "rail.subnet: ")) << subnet;
   }
@@ -179,11 +179,11 @@ TEST(RailConfig, RefusesARangeThatIsNotOfTheSubnet) {
   EXPECT_TRUE(is_refused(with_range("10.5.200.9-10.5.200.8"),
                          "rail.range: '10.5.200.9-10.5.200.8' ends before it begins"));
   EXPECT_TRUE(is_refused(with_range("10.6.0.1-10.6.0.9"),
-                         "rail.range must be inside of the subnet 10.5.0.0/16"));
-  EXPECT_TRUE(is_refused(with_range("10.5.255.1-10.6.0.9"), "rail.range must be inside of"));
-  EXPECT_TRUE(is_refused(with_range("10.4.255.1-10.5.0.9"), "rail.range must be inside of"));
+                         "rail.range must be inside the subnet 10.5.0.0/16"));
+  EXPECT_TRUE(is_refused(with_range("10.5.255.1-10.6.0.9"), "rail.range must be inside"));
+  EXPECT_TRUE(is_refused(with_range("10.4.255.1-10.5.0.9"), "rail.range must be inside"));
   EXPECT_TRUE(is_refused(with_range("10.5.0.1-fd00:5::9"), "rail.range: "));
-  EXPECT_TRUE(is_refused(with_range("fd00:5::1-fd00:5::9"), "rail.range must be inside of"));
+  EXPECT_TRUE(is_refused(with_range("fd00:5::1-fd00:5::9"), "rail.range must be inside"));
   EXPECT_TRUE(is_refused(with_range("10.5.0.0-10.5.0.9"),
                          "rail.range must be without 10.5.0.0, the network address"));
   EXPECT_TRUE(is_refused(with_range("10.5.255.250-10.5.255.255"),
@@ -222,8 +222,8 @@ TEST(RailConfig, RefusesPeersThatNoContainerMayReach) {
     return with_rail(str("peers = [\"10.5.0.9\", \"", peer, "\"]"));
   };
   EXPECT_TRUE(is_refused(with_peer("10.6.0.9"),
-                         "rail.peers must be inside of the subnet 10.5.0.0/16; '10.6.0.9' is not"));
-  EXPECT_TRUE(is_refused(with_peer("fd00:5::9"), "rail.peers must be inside of"));
+                         "rail.peers must be inside the subnet 10.5.0.0/16; '10.6.0.9' is not"));
+  EXPECT_TRUE(is_refused(with_peer("fd00:5::9"), "rail.peers must be inside"));
   for (const char* port : {"8080", "8090", "2112"}) {
     EXPECT_TRUE(is_refused(
         with_peer(str("10.5.0.9:", port).c_str()),
@@ -241,15 +241,16 @@ TEST(RailConfig, RefusesPeersThatNoContainerMayReach) {
 TEST(RailConfig, IsApartFromAllOthers) {
   EXPECT_TRUE(test::succeeds(parse(str(kRail, kIpv6Rail))));
   const std::string other = "[[network.rail]]\nparent = \"b\"\nsubnet = \"10.5.8.0/24\"\n";
-  EXPECT_TRUE(is_refused(parse(str(kRail, other, "range = \"10.5.8.1-10.5.8.9\"\n")),
-                         "rail.subnet must be apart from all others; 10.5.8.0/24 of b overlaps"
-                         " 10.5.0.0/16 of ens1f0np0"));
+  EXPECT_TRUE(
+      is_refused(parse(str(kRail, other, "range = \"10.5.8.1-10.5.8.9\"\n")),
+                 "rail.subnet must be disjoint from all other subnets; 10.5.8.0/24 of b overlaps"
+                 " 10.5.0.0/16 of ens1f0np0"));
   const std::string rest = "subnet = \"10.6.0.0/16\"\nrange = \"10.6.0.1-10.6.0.9\"\n";
   EXPECT_TRUE(is_refused(parse(str(kRail, "[[network.rail]]\nparent = \"ens1f0np0\"\n", rest)),
-                         "rail.parent must be of one rail; 'ens1f0np0' is of two"));
+                         "rail.parent must be in one rail only; 'ens1f0np0' is in two"));
   EXPECT_TRUE(
       is_refused(parse(str(kRail, "[[network.rail]]\nfunctions = [\"v0\", \"ens1f0np0\"]\n", rest)),
-                 "rail.functions must be of one rail; 'ens1f0np0' is of two"));
+                 "rail.functions must be in one rail only; 'ens1f0np0' is in two"));
   EXPECT_TRUE(test::fails(with_rail("gids = 1"), Code::kInvalid,
                           "unknown key 'network.rail.gids'; accepted here: parent, functions"));
 }
@@ -263,7 +264,7 @@ TEST(RailConfig, HasNoAddressOfTheHostInItsRange) {
     EXPECT_TRUE(test::succeeds(check(address))) << address;
   }
   EXPECT_TRUE(test::fails(check("10.5.200.10"), Code::kInvalid,
-                          "10.5.200.10 is an address of this host and in the range"
+                          "10.5.200.10 is an address of this host, but lies in the range"
                           " 10.5.200.10-10.5.200.99 of rail 'ens1f0np0'"));
   EXPECT_TRUE(test::fails(check("10.5.200.99"), Code::kInvalid, "10.5.200.99 is"));
   EXPECT_TRUE(test::fails(check("fd00:5::c8:50"), Code::kInvalid, "rail 'ens1f1np1'"));

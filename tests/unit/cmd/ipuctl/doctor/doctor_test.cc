@@ -213,7 +213,7 @@ TEST_F(DoctorTest, NamesAMacvlanThatCannotBeMade) {
 TEST_F(DoctorTest, NamesAnAddressOfTheHostInTheRange) {
   host_.addresses.value().push_back(ip("10.5.200.50"));
   EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: range",
-                   "10.5.200.50 is an address of this host and in the range"));
+                   "10.5.200.50 is an address of this host, but lies in the range"));
 }
 
 TEST_F(DoctorTest, NamesARailWithoutAddressesLeft) {

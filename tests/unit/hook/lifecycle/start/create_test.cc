@@ -299,7 +299,7 @@ TEST_F(PrepareTest, RefusesAPoolThatIsNotConfigured) {
   request.ipus = 4;
   request.pool = "other";
   EXPECT_TRUE(test::fails(host_.prepare("web", request), Code::kInvalid,
-                          "there is no pool 'other'; there is pod16"));
+                          "there is no pool 'other'; the pools are pod16"));
   expect_untouched();
 }
 
