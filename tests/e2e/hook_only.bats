@@ -249,7 +249,7 @@ podman() { # ARGUMENT...
 @test "a directory of the host that is mounted there is not written to" {
   in_host mkdir -p /run/theirs
   make_alone "$COUNT"' | .mounts += [{destination: "/etc/ipuof.conf.d", type: "bind", source: "/run/theirs", options: ["bind"]}]'
-  assert_alone_refused "'/etc/ipuof.conf.d'" 'leave that mount out'
+  assert_alone_refused "'/etc/ipuof.conf.d'" 'leave the mount out'
   assert_equal "$(in_host ls -A /run/theirs)" ''
   in_host rmdir /run/theirs
 }

@@ -113,7 +113,7 @@ Status visit_processes(const std::string& directory, const std::function<Visit(p
   for (size_t looked = 0; !open.empty() && last == Visit::kMore; ++looked) {
     if (looked == kMaxDirectories) {
       return Error(Code::kInternal,
-                   str("cgroup ", base::quote(directory), " has too many below it"));
+                   str("cgroup ", base::quote(directory), " has too many cgroups below it"));
     }
     const std::string current = std::move(open.back());
     open.pop_back();
@@ -124,7 +124,7 @@ Status visit_processes(const std::string& directory, const std::function<Visit(p
       if (at->is_directory(error) && !at->is_symlink(error)) open.push_back(at->path().string());
     }
     if (error && error != std::errc::no_such_file_or_directory) {
-      return Error::from_errno(error.value(), str("look at ", base::quote(current)));
+      return Error::from_errno(error.value(), str("inspect ", base::quote(current)));
     }
   }
   return {};

@@ -47,7 +47,7 @@ struct Attached {
 // The program is blinded (net.core.bpf_jit_harden = 2), has maps or helpers, or is attached by a
 // link.
 Error cannot_add(std::string_view why) {
-  return {Code::kUnsupported, str("the device program of the container's cgroup cannot be added to",
+  return {Code::kUnsupported, str("the device program of the container's cgroup cannot be extended",
                                   why, "; use the runtime wrapper instead of the hook alone")};
 }
 
@@ -149,7 +149,7 @@ Result<Fd> load_program(const Program& program) {
   attr.insn_cnt = static_cast<uint32_t>(program.size());
   attr.insns = address_of(program.data());
   attr.license = address_of(kLicense);
-  const Result<int> loaded = bpf(BPF_PROG_LOAD, attr, " (load it)");
+  const Result<int> loaded = bpf(BPF_PROG_LOAD, attr, " (load the new program)");
   if (!loaded.ok()) return cannot_add(loaded.error().message());
   return Fd(loaded.value());
 }
@@ -165,7 +165,7 @@ Status replace(int cgroup, uint32_t flags, int old_program, int new_program) {
     attr.attach_flags |= BPF_F_REPLACE;
     attr.replace_bpf_fd = static_cast<uint32_t>(old_program);
   }
-  const Result<int> done = bpf(BPF_PROG_ATTACH, attr, " (replace it)");
+  const Result<int> done = bpf(BPF_PROG_ATTACH, attr, " (replace the old program)");
   if (!done.ok()) return cannot_add(done.error().message());
   return {};
 }

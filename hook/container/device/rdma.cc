@@ -57,9 +57,8 @@ Result<oci::DeviceNode> read_node(const std::string& attribute_path, const std::
   const std::string text = attribute(attribute_path);
   const size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    return Error(Code::kUnsupported,
-                 str("'", attribute_path, "' tells no device number for ", node,
-                     "; are the kernel modules ib_uverbs and rdma_ucm loaded?"));
+    return Error(Code::kUnsupported, str("'", attribute_path, "' has no device number for ", node,
+                                         "; load the kernel modules ib_uverbs and rdma_ucm"));
   }
   const uint32_t major = TRY(base::parse_int<uint32_t>(text.substr(0, colon), 0, kMaxNumber));
   const uint32_t minor = TRY(base::parse_int<uint32_t>(text.substr(colon + 1), 0, kMaxNumber));

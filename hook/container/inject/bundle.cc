@@ -40,7 +40,7 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
 Status Bundle::check_replaceable() const {
   if (!config_name_.empty() && config_name_.find('/') == std::string::npos) return {};
   return Error(Code::kUnsupported, str("configuration ", base::quote(config_name_),
-                                       " of the bundle must be a file directly in it"));
+                                       " must be a file directly in the bundle"));
 }
 
 Status Bundle::replace_config(const std::string& text) {

@@ -59,7 +59,7 @@ Status rewrite_lease_file(const std::string& run_dir, const std::string& lease_i
   const base::Fd file = TRY(base::open_at(AT_FDCWD, path, O_WRONLY | O_NOFOLLOW));
   TRY(base::write_all(file.get(), content, path));
   if (::ftruncate(file.get(), static_cast<off_t>(content.size())) != 0) {
-    return base::Error::from_errno(errno, str("shorten ", base::quote(path)));
+    return base::Error::from_errno(errno, str("truncate ", base::quote(path)));
   }
   return {};
 }
@@ -75,7 +75,7 @@ Result<ledger::Lease> read_lease_record(const std::string& run_dir, const std::s
       TRY_CTX(file_path(run_dir, lease_id, kRecordFile), ledger::parse_record(text));
   if (lease.id == lease_id) return lease;
   return base::Error(base::Code::kInvalid,
-                     str(file_path(run_dir, lease_id, kRecordFile), " is of another lease"));
+                     str(file_path(run_dir, lease_id, kRecordFile), " belongs to another lease"));
 }
 
 Result<std::vector<std::string>> list_lease_dirs(const std::string& run_dir) {

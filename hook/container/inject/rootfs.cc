@@ -45,7 +45,7 @@ Result<bool> shares_namespace(pid_t pid, const char* kind) {
   struct stat ours {};
   if (::stat(str("/proc/", pid, "/ns/", kind).c_str(), &theirs) != 0 ||
       ::stat(str("/proc/self/ns/", kind).c_str(), &ours) != 0) {
-    return Error::from_errno(errno, str("look at namespace '", kind, "' of process ", pid));
+    return Error::from_errno(errno, str("inspect namespace '", kind, "' of process ", pid));
   }
   return theirs.st_ino == ours.st_ino;
 }
@@ -66,28 +66,28 @@ Status check_private(int directory, const std::string& path) {
   struct statfs file_system {};
   struct stat status {};
   if (::fstatfs(directory, &file_system) != 0 || ::fstat(directory, &status) != 0) {
-    return Error::from_errno(errno, str("look at ", base::quote(path), " of the container"));
+    return Error::from_errno(errno, str("inspect ", base::quote(path), " of the container"));
   }
   if (file_system.f_type == TMPFS_MAGIC && !TRY(is_mounted_here(status.st_dev))) {
     return {};
   }
   return Error(Code::kUnsupported,
-               str("something of the host is mounted on ", base::quote(path),
-                   " of the container, and nothing is made there; leave that mount out, or use the"
-                   " runtime wrapper instead of the hook alone"));
+               str("the container has a mount of the host on ", base::quote(path),
+                   ", so the hook creates nothing there; leave the mount out, or use the runtime"
+                   " wrapper instead of the hook alone"));
 }
 
 Error not_usable(const Error& error, const std::string& path) {
   if (error.sys_errno() == EXDEV) {
     return {Code::kUnsupported,
-            str("something is mounted on ", base::quote(path),
-                " of the container already; leave that mount out, or use the runtime wrapper"
-                " instead of the hook alone")};
+            str(base::quote(path),
+                " of the container is already a mount point; leave the mount out, or use the"
+                " runtime wrapper instead of the hook alone")};
   }
   if (error.sys_errno() == ELOOP || error.sys_errno() == ENOTDIR) {
     return {Code::kUnsupported, str(base::quote(path),
-                                    " is a link in the image, or no directory,"
-                                    " and is not followed; mend the image")};
+                                    " in the image is a symbolic link or not a directory;"
+                                    " replace it with a directory")};
   }
   return error;
 }
@@ -115,7 +115,7 @@ Result<Fd> mount_point(int directory, const std::string& name, const std::string
   if (!file.ok()) return not_usable(file.error(), path);
   struct stat status {};
   if (::fstat(file.value().get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return Error(Code::kExists, str(base::quote(path), " of the container is no regular file"));
+    return Error(Code::kExists, str(base::quote(path), " of the container is not a regular file"));
   }
   return file;
 }
@@ -124,7 +124,8 @@ Result<Fd> mount_point(int directory, const std::string& name, const std::string
 Result<Fd> detached_mount(const std::string& source) {
   constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
   Fd tree(::open_tree(AT_FDCWD, source.c_str(), kFlags));
-  if (!tree.valid()) return Error::from_errno(errno, str("take ", base::quote(source)));
+  if (!tree.valid())
+    return Error::from_errno(errno, str("clone the mount of ", base::quote(source)));
   mount_attr attributes{};
   attributes.attr_set =
       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -152,14 +153,14 @@ Status mount_in(int mounts, int tree, int target, const std::string& path) {
 
 Result<Rootfs> Rootfs::open(pid_t pid, const std::string& path) {
   if (TRY(shares_namespace(pid, "mnt"))) {
-    return Error(Code::kUnsupported,
-                 "the container has the host's mounts; give it a mount namespace of its own");
-  }
-  if (!TRY(shares_namespace(pid, "user"))) {
     return Error(
         Code::kUnsupported,
-        "device nodes are of no use in a user namespace; use the runtime wrapper instead of"
-        " the hook alone, or start the container without --userns");
+        "the container shares the mounts of the host; give it a mount namespace of its own");
+  }
+  if (!TRY(shares_namespace(pid, "user"))) {
+    return Error(Code::kUnsupported,
+                 "device nodes do not work in a user namespace; use the runtime wrapper instead of"
+                 " the hook alone, or start the container without --userns");
   }
   Rootfs rootfs;
   const std::string proc = str("/proc/", pid);
@@ -203,7 +204,7 @@ Status Rootfs::add_device(const oci::DeviceNode& device) {
   }
   if (S_ISCHR(there.st_mode) && there.st_rdev == number) return {};
   return Error(Code::kExists, str(base::quote(device.path),
-                                  " is there in the container already, and is another device"));
+                                  " already exists in the container and is another device"));
 }
 
 Status Rootfs::add_file(const oci::FileMount& mount) {

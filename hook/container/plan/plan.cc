@@ -170,8 +170,8 @@ std::vector<ledger::LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards
 Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config,
                                                    uint32_t count) {
   if (config.devices.size() != count) {
-    return Error(Code::kInvalid, str("the controller granted ", config.devices.size(),
-                                     " IPUs where ", count, " were asked for"));
+    return Error(Code::kInvalid,
+                 str("the controller granted ", config.devices.size(), " IPUs instead of ", count));
   }
   std::vector<ledger::LeasedIpu> ipus;
   for (const vipu::IpuofDevice& device : config.devices) {
@@ -179,7 +179,7 @@ Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig& conf
     ipu.address = TRY_CTX("IPUoF configuration", netns::parse_address(device.ip));
     if (device.server_port > 65535 || device.rdma_port > 65535) {
       return Error(Code::kInvalid, str("IPUoF configuration: IPU ", device.device_id, " of ",
-                                       device.ip, " has an impossible port"));
+                                       device.ip, " has an invalid port"));
     }
     ipu.device = device.device_id;
     ipu.server_port = static_cast<uint16_t>(device.server_port);

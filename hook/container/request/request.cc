@@ -71,7 +71,7 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
       if (key.variable.empty() || variable.substr(0, equals) != key.variable) continue;
       const std::string value = equals == std::string::npos ? "" : variable.substr(equals + 1);
       if (givens.contains(key.key)) {
-        return Error(Code::kInvalid, str(key.variable, " stands twice in the environment (",
+        return Error(Code::kInvalid, str(key.variable, " is set twice in the environment (",
                                          base::quote(givens[key.key].value), " and ",
                                          base::quote(value), "); give it once"));
       }
@@ -149,8 +149,9 @@ Status choose_selector(Givens& givens) {
     return {};
   }
   if (all.empty()) {
-    return Error(Code::kInvalid, str(givens.begin()->second.name,
-                                     " is set, but nothing says how many IPUs; give IPU_COUNT=N"));
+    return Error(Code::kInvalid,
+                 str(givens.begin()->second.name,
+                     " is set, but the container requests no IPUs; give IPU_COUNT=N"));
   }
   if (all.size() == 1) return {};
   return Error(Code::kInvalid, str(givens.at(all[0]).name, " and ", givens.at(all[1]).name,
@@ -161,11 +162,12 @@ Status choose_selector(Givens& givens) {
 Status check_companions(const Givens& givens) {
   const auto gcd = givens.find(Key::kGcd);
   if (gcd != givens.end() && !givens.contains(Key::kPartition)) {
-    return refused(gcd->second, "a GCD is one of a partition made ahead, give IPU_PARTITION too");
+    return refused(gcd->second, "a GCD belongs to an existing partition; give IPU_PARTITION too");
   }
   const auto reconfigurable = givens.find(Key::kReconfigurable);
   if (reconfigurable != givens.end() && !givens.contains(Key::kCount)) {
-    return refused(reconfigurable->second, "it is for new partitions, give it with IPU_COUNT=N");
+    return refused(reconfigurable->second,
+                   "only a new partition can be reconfigurable; give IPU_COUNT=N");
   }
   return {};
 }
@@ -200,14 +202,14 @@ Status read_selector(const Givens& givens, const config::PolicyConfig& policy, R
   if (const auto partition = givens.find(Key::kPartition); partition != givens.end()) {
     if (!vipu::is_partition_name(partition->second.value)) {
       return refused(partition->second,
-                     "a partition has a name of 1 to 36 letters, digits, '-' and '_'");
+                     "give the name of a partition: 1 to 36 letters, digits, '-' and '_'");
     }
     request.partition = partition->second.value;
   }
   if (const auto gcd = givens.find(Key::kGcd); gcd != givens.end()) {
     constexpr uint32_t kMaxGcd = 255;
     const Result<uint32_t> number = base::parse_int<uint32_t>(gcd->second.value, 0, kMaxGcd);
-    if (!number.ok()) return refused(gcd->second, "give the number of a GCD, from 0");
+    if (!number.ok()) return refused(gcd->second, "give the number of a GCD from 0 to 255");
     request.gcd = number.value();
   }
   if (const auto devices = givens.find(Key::kDevices); devices != givens.end()) {

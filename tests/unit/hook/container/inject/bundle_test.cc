@@ -101,7 +101,8 @@ TEST_F(BundleTest, IsReadFromElsewhereButReplacedOnlyWhereItIs) {
   write("a/b.json", "{}");
   const Bundle bundle = Bundle::open(dir_.path(), "a/b.json").take();
   EXPECT_EQ(bundle.config(), "{}");
-  EXPECT_TRUE(test::fails(bundle.check_replaceable(), Code::kUnsupported, "directly in it"));
+  EXPECT_TRUE(
+      test::fails(bundle.check_replaceable(), Code::kUnsupported, "directly in the bundle"));
   const Bundle absolute = Bundle::open("/", dir_ / "a/b.json").take();
   EXPECT_EQ(absolute.config(), "{}");
   EXPECT_TRUE(test::fails(absolute.check_replaceable(), Code::kUnsupported));

@@ -240,7 +240,7 @@ TEST(LeasedIpus, AreThoseOfTheConfiguration) {
 
 TEST(LeasedIpus, RefuseAnAnswerOfAnotherSize) {
   EXPECT_TRUE(test::fails(leased_ipus(input().ipuof, 4), Code::kInvalid,
-                          "the controller granted 2 IPUs where 4 were asked for"));
+                          "the controller granted 2 IPUs instead of 4"));
   EXPECT_FALSE(leased_ipus({}, 1).ok());
 }
 
@@ -252,7 +252,7 @@ TEST(LeasedIpus, RefuseWhatIsNoAddressOrPort) {
   }
   vipu::IpuofConfig ports{{device("10.5.1.1", 0)}, {}};
   ports.devices[0].rdma_port = 65536;
-  EXPECT_TRUE(test::fails(leased_ipus(ports, 1), Code::kInvalid, "impossible port"));
+  EXPECT_TRUE(test::fails(leased_ipus(ports, 1), Code::kInvalid, "invalid port"));
 }
 
 TEST(MakePlan, SaysWhichGcdTheContainerDrives) {

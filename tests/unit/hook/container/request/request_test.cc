@@ -88,7 +88,7 @@ TEST(Request, RefusesAVariableWithoutAValue) {
 TEST(Request, RefusesAVariableThatStandsTwice) {
   const Environment twice = {"IPU_COUNT=4", "A=1", "IPU_COUNT=8"};
   EXPECT_TRUE(test::fails(parse(twice), Code::kInvalid,
-                          "IPU_COUNT stands twice in the environment ('4' and '8')"));
+                          "IPU_COUNT is set twice in the environment ('4' and '8')"));
   EXPECT_TRUE(asks_for_ipus(twice, {}));
 }
 
@@ -156,7 +156,7 @@ TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
   for (const std::string& name :
        {std::string(), std::string("a b"), std::string("../x"), std::string(37, 'x')}) {
     EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=" + name}), Code::kInvalid,
-                            "a partition has a name of 1 to 36"));
+                            "give the name of a partition: 1 to 36"));
   }
   for (const std::string gcd : {"", "-1", "256", "0x1", "first"}) {
     EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_GCD=" + gcd}), Code::kInvalid,
@@ -165,7 +165,7 @@ TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
   EXPECT_TRUE(
       test::fails(parse({"IPU_COUNT=4", "IPU_GCD=0"}), Code::kInvalid, "give IPU_PARTITION too"));
   EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_RECONFIGURABLE=1"}), Code::kInvalid,
-                          "it is for new partitions"));
+                          "only a new partition can be reconfigurable"));
   EXPECT_TRUE(test::fails(parse({"IPU_COUNT=4", "IPU_POOL="}), Code::kInvalid, "name of a pool"));
 }
 
