@@ -81,7 +81,7 @@ struct LastLine {
 
 Result<LastLine> read_last_line(const Fd& file, const std::string& path) {
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return failed("look at", path);
+  if (::fstat(file.get(), &status) != 0) return failed("inspect", path);
   const auto size = static_cast<size_t>(status.st_size);
   for (const size_t longest : {kUsualLine, kLongestLine}) {
     const std::string tail = TRY(read_tail(file, path, size, longest));

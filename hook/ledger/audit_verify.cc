@@ -61,13 +61,13 @@ std::string Verifier::why_not(const Line& line) const {
   if (starts_file_ && hashes_.contains(line.hash)) return "";
   if (line.previous != at_->hash) {
     return str("its \"previous\" is ", line.previous.substr(0, 12),
-               "..., and the hash of the line before is ", at_->hash.substr(0, 12), "...");
+               "..., but the hash of the previous line is ", at_->hash.substr(0, 12), "...");
   }
   if (line.number <= at_->number) {
-    return str("its number is ", line.number, ", after ", at_->number);
+    return str("number ", line.number, " follows number ", at_->number);
   }
   if (at_->number < report_.last.number && !hashes_.contains(line.hash)) {
-    return str("it is not line number ", line.number, " of the file before");
+    return str("the line differs from number ", line.number, " of the previous file");
   }
   return "";
 }
@@ -94,7 +94,8 @@ Status Verifier::read(const std::string& file) {
   for (int64_t number = 1; !report_.fault && std::getline(in, text); ++number) {
     if (in.eof()) {
       report_.notes.push_back(
-          str(file, " line ", number, " is torn: who wrote it was cut short; it does not count"));
+          str(file, " line ", number,
+              " is incomplete, because its writer was interrupted; the line is ignored"));
       break;
     }
     const Result<Line> line = parse_line(text);
@@ -115,12 +116,13 @@ void Verifier::check_end(const AuditMark& remembered) {
   if (report_.fault || remembered.number == 0 || hashes_.contains(remembered.hash)) return;
   if (report_.last.number < remembered.number) {
     fail("", 0,
-         str("it ends with number ", report_.last.number, ", and the ledger knows of number ",
-             remembered.number, ": its end was cut off, or a file is missing"));
+         str("the log ends with number ", report_.last.number, ", but the ledger has number ",
+             remembered.number, "; the end of the log was cut off, or a file is missing"));
   } else {
-    fail("", 0,
-         str("number ", remembered.number, " is not the line that the ledger knows, with hash ",
-             remembered.hash.substr(0, 12), "...: it was changed, or is missing"));
+    fail(
+        "", 0,
+        str("number ", remembered.number, " does not have the hash ", remembered.hash.substr(0, 12),
+            "... that the ledger recorded; the line was changed, or is missing"));
   }
 }
 

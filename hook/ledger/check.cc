@@ -33,11 +33,11 @@ struct Rule {
 #define ATTACHED "state IN ('ALLOCATED', 'RUNNING') AND attachment <> ''"
 
 constexpr Rule kRules[] = {
-    {"lease", "its id is none",
+    {"lease", "the id is not valid",
      "SELECT quote(id) FROM lease WHERE length(id) <> 32 OR id GLOB '*[^0-9a-f]*'"},
-    {"lease", "its generation cannot be",
+    {"lease", "its generation is not possible in its state",
      "SELECT id FROM lease WHERE generation < (state <> 'INTENT')"},
-    {"lease", "its partition is held by another live lease too",
+    {"lease", "another live lease holds its partition too",
      "SELECT id FROM lease AS one WHERE " LEASE_IS_LIVE " AND origin NOT IN ('SHARED', 'JOINED')"
      " AND EXISTS (SELECT 1 FROM lease AS other WHERE other.id <> one.id"
      " AND other.pool = one.pool AND other.partition = one.partition AND other.gcd = one.gcd"
@@ -48,41 +48,41 @@ constexpr Rule kRules[] = {
      "holder." LEASE_IS_LIVE
      " AND holder.pool = one.pool AND holder.partition = one.partition AND holder.gcd = one.gcd"
      " AND holder.origin <> 'JOINED')"},
-    {"lease", "it does not have the IPUs that it was granted",
+    {"lease", "it does not hold the IPUs that it was granted",
      "SELECT id FROM lease WHERE state IN ('ALLOCATED', 'RUNNING') AND origin <> 'JOINED'"
      " AND ipus <> (SELECT COUNT(*) FROM ipu WHERE ipu.lease = lease.id)"},
-    {"lease", "it has interfaces, and no address is held for them",
+    {"lease", "it has interfaces, but holds no address for them",
      "SELECT id FROM lease WHERE " ATTACHED
      " AND NOT EXISTS (SELECT 1 FROM address WHERE address.lease = lease.attachment"
      " AND free_at IS NULL)"},
-    {"lease", "it is RUNNING with interfaces in no network namespace",
+    {"lease", "it is RUNNING with interfaces, but has no network namespace",
      "SELECT id FROM lease WHERE state = 'RUNNING' AND attachment <> ''"
      " AND (netns_cookie = 0 OR netns_inode = 0 OR netns_id < 0 OR host_netns_cookie = 0)"},
-    {"lease", "it is RUNNING, and no process is named that it belongs to",
+    {"lease", "it is RUNNING, but has no owner process",
      "SELECT id FROM lease WHERE state = 'RUNNING' AND (owner_pid <= 0 OR boot_id = '')"},
-    {"address", "it is held for no live lease",
+    {"address", "it is held, but not by a live lease",
      "SELECT hex(address) FROM address WHERE free_at IS NULL AND NOT EXISTS"
      " (SELECT 1 FROM lease WHERE lease.attachment = address.lease AND " LEASE_IS_LIVE ")"},
-    {"address", "its MAC is held by another one too",
+    {"address", "another address has the same MAC",
      "SELECT hex(address) FROM address WHERE free_at IS NULL AND mac IN"
      " (SELECT mac FROM address WHERE free_at IS NULL GROUP BY mac HAVING COUNT(*) > 1)"},
-    {"address", "the function that it is on is held by another one too",
+    {"address", "another address has the same function",
      "SELECT hex(address) FROM address WHERE free_at IS NULL AND kind = 'FUNCTION' AND parent IN"
      " (SELECT parent FROM address WHERE free_at IS NULL AND kind = 'FUNCTION'"
      " GROUP BY parent HAVING COUNT(*) > 1)"},
-    {"IPU", "it is held for no live lease",
+    {"IPU", "it is held, but not by a live lease",
      "SELECT hex(address) || ' ' || device FROM ipu WHERE NOT EXISTS"
      " (SELECT 1 FROM lease WHERE lease.id = ipu.lease AND " LEASE_IS_LIVE
      " AND origin <> 'JOINED')"},
     {"IPU", "it is held twice",
      "SELECT hex(address) || ' ' || device FROM ipu GROUP BY pool, address, device"
      " HAVING COUNT(*) > 1 AND MIN(shared) = 0"},
-    {"partition", "its GCDs or IPUs cannot be",
+    {"partition", "its number of GCDs or IPUs is not possible",
      "SELECT name FROM partition WHERE gcds < 1 OR ipus < gcds OR ipus % gcds <> 0"},
     {"partition", "the lease that resets it is not live",
      "SELECT name FROM partition WHERE resetter <> '' AND NOT EXISTS"
      " (SELECT 1 FROM lease WHERE lease.id = partition.resetter AND " LEASE_IS_LIVE ")"},
-    {"meta", "no version is named whose programs may write it",
+    {"meta", "the oldest schema whose programs may write the ledger is missing or not valid",
      "SELECT 'compatible_from' WHERE NOT EXISTS (SELECT 1 FROM meta"
      " WHERE name = 'compatible_from' AND CAST(value AS INTEGER) BETWEEN 1 AND"
      " (SELECT user_version FROM pragma_user_version))"},
@@ -148,9 +148,9 @@ void add_other_version(int64_t version, int64_t newest, std::vector<Flaw>& flaws
   const bool is_older = version < newest;
   flaws.push_back(
       {is_older ? Gravity::kNote : Gravity::kError,
-       str("it is of schema ", version, ", and this program checks that of ", newest, " only"),
-       is_older ? "it is migrated by the next program that opens it"
-                : "use the program of the version that wrote it"});
+       str("the ledger has schema ", version, ", but this program checks only schema ", newest),
+       is_older ? "the next program that opens the ledger migrates it"
+                : "use the version of ipuctl that wrote the ledger"});
 }
 
 Status check_store(Store& store, std::vector<Flaw>& flaws) {

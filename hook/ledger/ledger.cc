@@ -115,7 +115,7 @@ Status Ledger::migrate() {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
   const std::string path = store_->database.path();
-  if (now == 0 && has_had_reserve(path)) return sqlite::damaged(path, "it is empty, and was not");
+  if (now == 0 && has_had_reserve(path)) return sqlite::damaged(path, "it has become empty");
   for (int64_t step = now; step < kNewest; ++step) TRY(store_->database.execute(kMigrations[step]));
   TRY(store_->database.execute(str("PRAGMA user_version = ", kNewest).c_str()));
   TRY(store_->database.execute(str("INSERT OR REPLACE INTO meta(name, value)"
@@ -159,7 +159,7 @@ Result<Lease> Ledger::begin_change(const Lease& lease, Change change) {
   const Transition* const transition = find_transition(change, lease.state);
   if (transition == nullptr) {
     return Error(Code::kInternal, str("lease ", lease.id, " is ", name_of(lease.state),
-                                      ", in which there is no '", name_of(change), "'"));
+                                      ", a state that does not allow '", name_of(change), "'"));
   }
   std::optional<Lease> stored = TRY(find(lease.id));
   if (!stored || stored->generation != lease.generation) {
@@ -229,8 +229,8 @@ Status Ledger::begin_attach(Lease& lease, const base::ProcessId& owner,
   const bool shares = after.attachment != after.id && !after.attachment.empty();
   if (shares && after.netns != netns.identity) {
     return Error(Code::kInvalid,
-                 "the container was to share the network namespace of another one,"
-                 " and has not got it; start it again");
+                 "the container is not in the network namespace that it was to share with"
+                 " another container; start it again");
   }
   after.owner = owner;
   after.netns = netns.identity;
@@ -305,8 +305,8 @@ Status Ledger::pass_partition_on(Lease& lease) {
   TRY(pass_partition(store_->database, lease, heir));
   lease.origin = Origin::kJoined;
   heir.changed_ms = lease.changed_ms;
-  return record_change(*store_, heir,
-                       str("has the partition of container ", base::short_id(lease.container)));
+  return record_change(
+      *store_, heir, str("took over the partition of container ", base::short_id(lease.container)));
 }
 
 Status Ledger::try_finish_release(Lease& lease) {

@@ -102,13 +102,13 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
       TRY(partitions().find(intent.pool.name, intent.named->name));
   if (!record || record->kind == PartitionKind::kWarm || record->state != PartitionState::kReady) {
     return Error(Code::kNotFound, str("pool '", intent.pool.name, "' has no partition ", name,
-                                      " that was made ahead on this host; make one with 'ipuctl"
-                                      " partition create', or take in one of Graphcore's vipu with"
-                                      " 'ipuctl partition adopt'"));
+                                      " in this host's ledger; create it with 'ipuctl partition"
+                                      " create', or adopt one of Graphcore's vipu with 'ipuctl"
+                                      " partition adopt'"));
   }
   if (!intent.named->gcd && record->gcds > 1) {
     return Error(Code::kInvalid, str("partition ", name, " has ", record->gcds,
-                                     " GCDs; say which one with IPU_GCD=0 to ", record->gcds - 1));
+                                     " GCDs; select one with IPU_GCD=0 to ", record->gcds - 1));
   }
   lease.gcd = intent.named->gcd.value_or(0);
   if (lease.gcd >= record->gcds) {

@@ -49,8 +49,9 @@ Result<Lease> Ledger::get(const std::string& text) {
   const std::string& container = found.back().container;
   for (const Lease& lease : found) {
     if (lease.container != container) {
-      return Error(Code::kInvalid, str(base::quote(text),
-                                       " fits the leases of several containers; give more of it"));
+      return Error(
+          Code::kInvalid,
+          str(base::quote(text), " matches the leases of several containers; give more of the id"));
     }
   }
   return as_of_now(std::move(found.back()));

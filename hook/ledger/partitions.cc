@@ -82,7 +82,7 @@ std::string first_text(PartitionState state, const PartitionRecord& record) {
 
 Error is_there_already(const std::string& name) {
   return {Code::kExists,
-          str("there is a partition ", base::quote(name), " already; see 'ipuctl partition list'")};
+          str("partition ", base::quote(name), " already exists; see 'ipuctl partition list'")};
 }
 
 Error changed(const PartitionRecord& record) {
@@ -114,8 +114,9 @@ Status check_unknown(Database& database, const PartitionRecord& record) {
   const std::vector<PartitionRecord> known =
       TRY(select(database, "WHERE source = ? AND name = ?", {record.source, record.name}));
   if (known.empty()) return {};
-  return Error(Code::kExists, str("pool '", known.front().pool, "' has the partition ",
-                                  base::quote(record.name), " of this controller already"));
+  return Error(Code::kExists,
+               str("partition ", base::quote(record.name),
+                   " of this controller is already in pool '", known.front().pool, "'"));
 }
 
 // Checks that no container holds the IPU, in any pool: an IPU has one address.
@@ -127,7 +128,7 @@ Status check_free(Database& database, const std::string& name, const LeasedIpu& 
   row.bind(int64_t{ipu.device});
   if (TRY(row.step()) == Step::kDone) return {};
   return Error(Code::kBusy, str("IPU ", ipu.device, " of ", netns::to_string(ipu.address),
-                                ", of partition ", base::quote(name), ", is held by container ",
+                                " in partition ", base::quote(name), " is held by container ",
                                 base::short_id(row.text(0)), "; see 'ipuctl ps'"));
 }
 
@@ -236,7 +237,7 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
   // Every removal begins with this change.
   if (record.kind == PartitionKind::kForeign) {
     return Error(Code::kDenied, str("partition ", base::quote(record.name),
-                                    " was adopted: who made it removes it"));
+                                    " was adopted; remove it with the tool that created it"));
   }
   const std::string boot = TRY(base::boot_id());
   const Status begun = with_reserve(store_, [&]() -> Status {
@@ -292,7 +293,8 @@ Status Partitions::cancel_removal(const PartitionRecord& record) {
                  "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
                  " AND state = 'REMOVING'",
                  record, name_of(PartitionState::kReady)));
-  TRY(record_partition(store_, record.pool, record.name, "READY: the controller keeps it"));
+  TRY(record_partition(store_, record.pool, record.name,
+                       "READY: the controller refused to remove it"));
   return commit(store_, transaction);
 }
 

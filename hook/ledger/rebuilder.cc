@@ -58,11 +58,11 @@ Status copy_readable(const std::string& from, const std::string& to,
   return {};
 }
 
-// What an insert that would break an invariant leaves out, and says.
+// Turns the failure of an insert that would break an invariant into a note.
 Status unless_held(const Status& inserted, const Lease& lease, std::vector<std::string>& notes) {
   if (inserted.ok() || inserted.error().code() != Code::kExists) return inserted;
   notes.push_back(str("container ", base::short_id(lease.container), ", lease ", lease.id,
-                      ": left out what another one holds (", inserted.error().message(), ")"));
+                      ": ignored what another lease holds (", inserted.error().message(), ")"));
   return {};
 }
 

@@ -51,7 +51,7 @@ class Reader {
     std::vector<T> values;
     const auto found = object_.find(key);
     if (found == object_.end() || !found->is_array()) {
-      fail(Error(Code::kInvalid, base::str(kWhat, ": no array '", key, "'")));
+      fail(Error(Code::kInvalid, base::str(kWhat, ": key '", key, "' must be a list")));
       return values;
     }
     for (const Json& element : *found) {
@@ -200,7 +200,7 @@ std::string to_record(const Lease& lease) {
 
 Result<Lease> parse_record(std::string_view text) {
   const Json record = TRY(base::parse_json(text, kWhat));
-  if (!record.is_object()) return Error(Code::kInvalid, base::str(kWhat, ": no object"));
+  if (!record.is_object()) return Error(Code::kInvalid, base::str(kWhat, ": must be an object"));
   Reader reader(record);
   Lease lease;
   lease.id = reader.text("lease");
@@ -218,7 +218,8 @@ Result<Lease> parse_record(std::string_view text) {
   lease.devices = reader.list<LeasedIpu>("devices", read_ipu);
   if (reader.error()) return *reader.error();
   if (is_lease_id(lease.id)) return lease;
-  return Error(Code::kInvalid, base::str(kWhat, ": ", base::quote(lease.id), " is no lease"));
+  return Error(Code::kInvalid,
+               base::str(kWhat, ": ", base::quote(lease.id), " is not the id of a lease"));
 }
 
 }  // namespace hook::ledger

@@ -32,7 +32,7 @@ fill() {
   start two -e IPU_COUNT=2
   in_host truncate -s 0 "$STATE_DIR/reserve"
   fill
-  assert_refused -e IPU_COUNT=1 -- "$STATE_DIR' is full" 'free at least 1 MiB' 'running containers go on'
+  assert_refused -e IPU_COUNT=1 -- "$STATE_DIR' is full" 'free at least 1 MiB' 'running containers continue'
   assert_equal "$(ipuctl partition list --output json | jq length)" 2
   assert_equal "$(inside one echo fine)" fine
   in_host rm "$STATE_DIR/filler"

@@ -61,7 +61,7 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
 @test "gc-docker: a partition that ipuctl does not know is refused, with the ways that work" {
   run -125 gc_docker IPUOF_VIPU_API_PARTITION_ID=p9 -- --rm busybox true
   assert_contains "$output" "run 'ipuctl partition adopt p9' once, or give --host-network"
-  assert_contains "$output" "has no partition 'p9' that was made ahead on this host"
+  assert_contains "$output" "has no partition 'p9' in this host's ledger"
 }
 
 @test "gc-docker: a partition of Graphcore's vipu, adopted" {

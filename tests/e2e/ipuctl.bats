@@ -149,7 +149,7 @@ shown() { # NAME FILTER
 @test "a name that is taken is refused, and the partition stays" {
   create p0 --size 4
   run -1 ipuctl partition create p0 --size 8
-  assert_contains "$output" "a partition 'p0' already"
+  assert_contains "$output" "partition 'p0' already exists"
   assert_equal "$(shown p0 .size)" 4
 }
 

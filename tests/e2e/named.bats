@@ -113,7 +113,7 @@ state_of() { ipuctl partition show "$1" -o json | jq -r .state; }
 
 @test "a partition that another host made is refused and not touched" {
   on_other_host ipuctl partition create foreign --size 4
-  assert_refused -e IPU_PARTITION=foreign -- "no partition 'foreign' that was made ahead on this host"
+  assert_refused -e IPU_PARTITION=foreign -- "no partition 'foreign' in this host's ledger"
   run -1 ipuctl partition remove foreign --force
   assert_contains "$output" 'not made by ipuctl on this host'
   run -1 ipuctl partition reset foreign
@@ -174,7 +174,7 @@ kind_of() { ipuctl partition show "$1" -o json | jq -r .kind; }
   assert_contains "$output" "pool 'pod64' has no partition 'p9'"
   make_partition p0 --size 4
   run -1 ipuctl partition adopt p0
-  assert_contains "$output" "there is a partition 'p0' already"
+  assert_contains "$output" "partition 'p0' already exists"
   start first -e IPU_COUNT=4
   own=$(lease_of first .partition)
   run -2 ipuctl partition adopt "$own"

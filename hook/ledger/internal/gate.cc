@@ -62,7 +62,9 @@ Result<WritersFence> WritersFence::raise(const std::string& ledger) {
       return Error::from_errno(errno, str("lock ", base::quote(path)));
     }
     if (patience.passed()) {
-      return Error(Code::kBusy, "ledger: a process writes to it and does not end; see 'fuser'");
+      return Error(Code::kBusy, str("ledger: another process writes to the database and does not "
+                                    "end; find it with 'fuser ",
+                                    ledger, "'"));
     }
     base::sleep_for(kRetry, patience);
   }

@@ -54,7 +54,7 @@ Result<std::vector<netns::Peer>> parse_peers(const std::string& text) {
   for (const std::string_view piece : base::split(text, ',')) {
     const size_t space = piece.find(' ');
     if (space == std::string_view::npos) {
-      return Error(Code::kInternal, str("ledger: ", base::quote(piece), " is no peer"));
+      return Error(Code::kInternal, str("ledger: ", base::quote(piece), " is not a peer"));
     }
     const netns::Address address = TRY(netns::parse_address(piece.substr(0, space)));
     const auto port = TRY(base::parse_int<uint16_t>(piece.substr(space + 1), 0, 65535));
@@ -145,7 +145,7 @@ Status mark_duplicate(Database& database, const Lease& lease, const RailLease& r
   TRY(update.run());
   if (database.changes() == 1) return {};
   return Error(Code::kBusy, str("address ", netns::to_string(rail.address),
-                                " is not held by lease ", lease.id, " any more"));
+                                " is no longer held by lease ", lease.id));
 }
 
 }  // namespace hook::ledger

@@ -41,8 +41,9 @@ Status ensure_reserve(const std::string& ledger) {
   const int error = ::posix_fallocate(file.get(), 0, kReserveBytes);
   if (error == 0) return {};
   (void)!::ftruncate(file.get(), 0);
-  return Error::from_errno(error, str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
-                                      " is full; free at least 1 MiB, running containers go on"));
+  return Error::from_errno(error,
+                           str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
+                               " is full; free at least 1 MiB (running containers continue)"));
 }
 
 GivenUp give_up_reserve(const std::string& ledger) {

@@ -52,7 +52,7 @@ Error sqlite_error(sqlite3* database, std::string_view what, std::string path = 
   if (was_full(database, primary)) {
     return Error::from_errno(ENOSPC,
                              str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
-                                 " is full; free at least 1 MiB, running containers go on"));
+                                 " is full; free at least 1 MiB (running containers continue)"));
   }
   const std::string_view text = sqlite3_errmsg(database);
   if (is_damage(primary, path, text)) return damaged(path, text);
@@ -100,15 +100,15 @@ Status check_not_moved(sqlite3* database) {
   int moved = 0;
   (void)sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (moved == 0) return {};
-  return Error(Code::kUnavailable, "ledger: it was rebuilt meanwhile; try again");
+  return Error(Code::kUnavailable, "the ledger was rebuilt meanwhile; try again");
 }
 
 }  // namespace
 
 Error damaged(const std::string& path, std::string_view why) {
   return {Code::kInternal, str("the ledger ", base::quote(path), " is damaged (", why,
-                               "); running containers are not touched; run 'ipuctl ledger"
-                               " rebuild'")};
+                               "); run 'ipuctl ledger rebuild', which does not affect running"
+                               " containers")};
 }
 
 bool is_full(const Error& error) { return error.sys_errno() == ENOSPC; }
@@ -149,7 +149,8 @@ Statement& Statement::bind(std::span<const uint8_t> value) {
 
 Result<Step> Statement::step() {
   Patience& patience = statement_.get_deleter().idle->patience();
-  if (patience.is_over) return Error(Code::kBusy, "ledger: its locks could not be had; try again");
+  if (patience.is_over)
+    return Error(Code::kBusy, "ledger: other processes hold its locks; try again");
   switch (sqlite3_step(statement_.get())) {
     case SQLITE_ROW:
       return Step::kRow;

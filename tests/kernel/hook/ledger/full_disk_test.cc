@@ -137,7 +137,7 @@ TEST_F(FullDisk, KeepsWhatRunsAndTellsWhoStarts) {
     EXPECT_TRUE(
         test::fails(ledger.acquire(intent(2)), Code::kBusy, "is full; free at least 1 MiB"));
     ledger::Ledger other = ledger::Ledger::open(path).take();
-    EXPECT_TRUE(test::fails(other.acquire(intent(2)), Code::kBusy, "running containers go on"));
+    EXPECT_TRUE(test::fails(other.acquire(intent(2)), Code::kBusy, "running containers continue"));
     EXPECT_EQ(other.live().take().size(), 1U);
     EXPECT_EQ(other.find(running.id).take().value().state, ledger::LeaseState::kRunning);
     ASSERT_TRUE(test::succeeds(base::remove_file(dir_ / "filler")));

@@ -200,7 +200,7 @@ TEST_F(AddressTest, AreNotedAsAnsweredForOnlyWhileTheyAreHeld) {
   EXPECT_TRUE(test::fails(ledger_.note_duplicate(lease, "roce7", {}), Code::kNotFound, "'roce7'"));
   release(lease);
   EXPECT_TRUE(test::fails(ledger_.note_duplicate(lease, "roce0", {}), Code::kBusy,
-                          "address 10.5.200.10 is not held"));
+                          "address 10.5.200.10 is no longer held"));
 }
 
 // Each process opens the ledger for itself, as the runtime does; the file is not there yet.

@@ -143,13 +143,13 @@ TEST_F(AuditLogTest, TellsACutEndByWhatTheLedgerRemembers) {
   std::vector<std::string> cut = lines();
   cut.resize(4);
   write(cut);
-  EXPECT_THAT(fault(), HasSubstr("0: it ends with number 4, and the ledger knows of number 8"));
+  EXPECT_THAT(fault(), HasSubstr("0: the log ends with number 4, but the ledger has number 8"));
 }
 
 TEST_F(AuditLogTest, TellsARemovedFile) {
   add_leases(2);
   std::filesystem::remove(log_);
-  EXPECT_THAT(fault(), HasSubstr("0: it ends with number 0, and the ledger knows of number 5"));
+  EXPECT_THAT(fault(), HasSubstr("0: the log ends with number 0, but the ledger has number 5"));
 }
 
 TEST_F(AuditLogTest, TellsAChangedEndAlsoWhenItHasGoneOn) {
@@ -159,7 +159,7 @@ TEST_F(AuditLogTest, TellsAChangedEndAlsoWhenItHasGoneOn) {
   changed.resize(6);
   changed[5].replace(changed[5].find("FREE"), 4, "free");
   write(changed);
-  EXPECT_THAT(fault(), HasSubstr("0: number 6 is not the line that the ledger knows"));
+  EXPECT_THAT(fault(), HasSubstr("0: number 6 does not have the hash"));
   add_leases(1);
   EXPECT_THAT(fault(), HasSubstr("7: its \"previous\" is"));
 }

@@ -68,22 +68,22 @@ TEST_F(CheckTest, SaysWhatCannotBe) {
   } kCases[] = {
       {"UPDATE lease SET state = 'SLEEPING'", "unknown lease state 'SLEEPING'"},
       {"UPDATE lease SET origin = 'THEIRS'", "unknown origin 'THEIRS'"},
-      {"UPDATE lease SET generation = 0", "its generation cannot be"},
-      {"UPDATE lease SET id = 'x'", "its id is none"},
-      {"UPDATE lease SET netns_cookie = 0", "in no network namespace"},
-      {"UPDATE lease SET owner_pid = 0", "no process is named"},
+      {"UPDATE lease SET generation = 0", "its generation is not possible"},
+      {"UPDATE lease SET id = 'x'", "the id is not valid"},
+      {"UPDATE lease SET netns_cookie = 0", "has no network namespace"},
+      {"UPDATE lease SET owner_pid = 0", "has no owner process"},
       {"UPDATE lease SET origin = 'JOINED'", "it joined a partition that no live lease holds"},
-      {"UPDATE lease SET ipus = 3", "it does not have the IPUs that it was granted"},
+      {"UPDATE lease SET ipus = 3", "it does not hold the IPUs that it was granted"},
       {"UPDATE lease SET prohibited = 'x'", "lease "},
-      {"DELETE FROM address", "no address is held for them"},
-      {"UPDATE address SET lease = 'x'", "it is held for no live lease"},
+      {"DELETE FROM address", "holds no address for them"},
+      {"UPDATE address SET lease = 'x'", "it is held, but not by a live lease"},
       {"UPDATE address SET mac = 'x'", "lease "},
-      {"DELETE FROM meta", "no version is named"},
+      {"DELETE FROM meta", "the oldest schema whose programs may write"},
       {"INSERT INTO ipu VALUES('pod64', x'0a050101', 0, 1, 2, 'x', 0)",
-       "IPU 0A050101 0: it is held for no live lease"},
+       "IPU 0A050101 0: it is held, but not by a live lease"},
       {"INSERT INTO partition VALUES('pod64', 'p', '', 'NAMED', 'READY', 4, 3, 0, 0, 0, '', 0, 0,"
        " 0, '', 0, 0, 0)",
-       "its GCDs or IPUs cannot be"},
+       "its number of GCDs or IPUs is not possible"},
       {"INSERT INTO partition VALUES('pod64', 'p', '', 'LENT', 'READY', 4, 1, 0, 0, 0, '', 0, 0,"
        " 0, '', 0, 0, 0)",
        "unknown kind of partition 'LENT'"},
@@ -93,7 +93,7 @@ TEST_F(CheckTest, SaysWhatCannotBe) {
       {"DROP INDEX lease_live; INSERT INTO lease SELECT 'ffffffffffffffffffffffffffffffff',"
        " container, bundle, tenant, pool, controller, partition, gcd, origin, 0, 'INTENT', 0, 1, 1,"
        " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0 FROM lease",
-       "its partition is held by another live lease too"},
+       "another live lease holds its partition too"},
   };
   const std::string whole = base::read_file(path_, 1 << 26).take();
   for (const auto& damage_case : kCases) {
@@ -153,7 +153,7 @@ TEST_F(DamageTest, IsSeenWhereTheFileIsShort) {
 TEST_F(DamageTest, IsSeenWhereTheFileIsEmpty) {
   close();
   rewrite([](std::string& content) { content.clear(); });
-  expect_damage(path_, "it is empty, and was not");
+  expect_damage(path_, "it has become empty");
 }
 
 TEST_F(DamageTest, IsSeenWhereTheFileHasGone) {

@@ -49,7 +49,7 @@ TEST_F(GateTest, RefusesTheNextChangeOfWhoHasAFileThatWasMoved) {
   Lease lease = acquire();
   ASSERT_EQ(::rename(path_.c_str(), (path_ + ".old").c_str()), 0);
   EXPECT_TRUE(test::fails(ledger_.begin_release(lease, releaser_, ""), Code::kUnavailable,
-                          "it was rebuilt meanwhile; try again"));
+                          "was rebuilt meanwhile; try again"));
   EXPECT_FALSE(ledger_.acquire(intent("late")).ok());
 }
 

@@ -34,7 +34,7 @@ TEST_F(LedgerGetTest, RefusesATextThatFitsTwoContainers) {
   acquire("xyz-1");
   acquire("xyz-2");
   EXPECT_TRUE(test::fails(ledger_.get("xyz-"), Code::kInvalid,
-                          "'xyz-' fits the leases of several containers; give more of it"));
+                          "'xyz-' matches the leases of several containers; give more of the id"));
 }
 
 TEST_F(LedgerGetTest, TakesAWholeNameThatAnotherOneStartsWith) {

@@ -279,7 +279,8 @@ TEST_F(PartitionsTest, OfOthersAreAdoptedOnceForAllPoolsOfTheirController) {
   EXPECT_TRUE(test::fails(adopt(foreign("p0")), Code::kExists, "'p0' already"));
   PartitionRecord elsewhere = foreign("p0");
   elsewhere.pool = "same controller";
-  EXPECT_TRUE(test::fails(adopt(elsewhere), Code::kExists, "has the partition 'p0'"));
+  EXPECT_TRUE(test::fails(adopt(elsewhere), Code::kExists,
+                          "partition 'p0' of this controller is already in pool"));
   elsewhere.source = "10.9.9.9:8090";
   EXPECT_TRUE(test::succeeds(adopt(elsewhere)));
 }
@@ -288,7 +289,7 @@ TEST_F(PartitionsTest, OfOthersAreNotAdoptedWithWhatAContainerHas) {
   Lease lease = acquire("web");
   allocate(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)});
   EXPECT_TRUE(test::fails(adopt(foreign("p0"), {ipu("10.5.1.1", 2), ipu("10.5.1.1", 1)}),
-                          Code::kBusy, "IPU 1 of 10.5.1.1, of partition 'p0', is held by"));
+                          Code::kBusy, "IPU 1 of 10.5.1.1 in partition 'p0' is held by"));
   EXPECT_THAT(ledger_.partitions().all().take(), IsEmpty());
   EXPECT_TRUE(test::succeeds(adopt(foreign("p0"), {ipu("10.5.1.1", 2), ipu("10.5.1.2", 1)})));
 }

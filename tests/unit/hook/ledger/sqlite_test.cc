@@ -62,8 +62,9 @@ TEST(SqliteTest, AConnectionThatCouldNotReadForItsLocksIsOfNoUseAnyMore) {
     ASSERT_EQ(::fcntl(shared.get(), F_OFD_SETLK, &all), 0);
     EXPECT_TRUE(test::fails(read(), Code::kBusy, "locking protocol"));
   }
-  EXPECT_TRUE(test::fails(read(), Code::kBusy, "could not be had"));
-  EXPECT_TRUE(test::fails(Transaction::begin(reader), Code::kBusy, "could not be had"));
+  EXPECT_TRUE(test::fails(read(), Code::kBusy, "other processes hold its locks"));
+  EXPECT_TRUE(
+      test::fails(Transaction::begin(reader), Code::kBusy, "other processes hold its locks"));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_F(NamedTest, GivesEachGcdToOneContainer) {
 
 TEST_F(NamedTest, SaysWhichGcdsThereAre) {
   make(wanted("p0", 8, 2));
-  EXPECT_TRUE(test::fails(start("a", "p0"), Code::kInvalid, "has 2 GCDs; say which one"));
+  EXPECT_TRUE(test::fails(start("a", "p0"), Code::kInvalid, "has 2 GCDs; select one"));
   EXPECT_TRUE(test::fails(start("a", "p0", 2), Code::kInvalid, "has no GCD 2: it has 2"));
   EXPECT_TRUE(test::fails(start("a", "other"), Code::kNotFound, "no partition 'other'"));
   EXPECT_EQ(host_.live_leases(), 0U);
@@ -216,7 +216,7 @@ TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByReconcile) {
   make(wanted("p0", 4));
   host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
   EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
-  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "made ahead"));
+  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "in this host's ledger"));
   ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), IsEmpty());
@@ -226,7 +226,7 @@ TEST_F(NamedTest, OfOthersIsNotTouched) {
   ASSERT_TRUE(host_.controller.create({"theirs", 4}, soon()).ok());
   EXPECT_TRUE(test::fails(remove("theirs", Force::kYes), Code::kDenied, "was not made by ipuctl"));
   EXPECT_TRUE(test::fails(reset("theirs"), Code::kDenied, "was not made by ipuctl"));
-  EXPECT_TRUE(test::fails(start("web", "theirs"), Code::kNotFound, "made ahead on this host"));
+  EXPECT_TRUE(test::fails(start("web", "theirs"), Code::kNotFound, "in this host's ledger"));
   EXPECT_EQ(host_.controller.resets("theirs"), 0U);
   EXPECT_THAT(host_.partitions(), ElementsAre("theirs"));
 }
@@ -251,7 +251,7 @@ TEST_F(NamedTest, HasANameThatGraphcoresToolsBearAndThatIsNotOurs) {
 TEST_F(NamedTest, IsMadeOnce) {
   make(wanted("p0", 4));
   EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kExists,
-                          "there is a partition 'p0' already"));
+                          "partition 'p0' already exists"));
   EXPECT_EQ(record("p0")->state, ledger::PartitionState::kReady);
 }
 
@@ -302,7 +302,7 @@ TEST_F(NamedTest, ThatALiveProcessMakesIsLeftAlone) {
   ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
   EXPECT_TRUE(record("p0").has_value());
   EXPECT_TRUE(test::fails(remove("p0"), Code::kBusy, "is being made by process 1"));
-  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "made ahead"));
+  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "in this host's ledger"));
 }
 
 TEST_F(NamedTest, IsRemovedAlsoWhenTheControllerLostIt) {
