@@ -89,7 +89,7 @@ Result<base::Json> read_record(const base::Fd& directory, const char* name) {
       TRY(base::open_at(directory.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Error::from_errno(errno, name);
-  if (!S_ISREG(status.st_mode)) return Error(Code::kInvalid, str(name, " is no file"));
+  if (!S_ISREG(status.st_mode)) return Error(Code::kInvalid, str(name, " is not a regular file"));
   const std::string text = TRY(base::read_all(file.get(), kMaxRecordBytes, name));
   return base::parse_json(text, name);
 }
@@ -99,7 +99,8 @@ Result<ProcessId> parse_record(const base::Json& record, const char* pid_key,
   const int64_t pid = TRY(base::get_int(record, pid_key, "state of the container"));
   const int64_t start = TRY(base::get_int(record, start_key, "state of the container"));
   if (pid <= 0 || pid > INT32_MAX || start <= 0) {
-    return Error(Code::kInvalid, "state of the container: it names no process");
+    return Error(Code::kInvalid,
+                 "state of the container: the process id or its start time is not valid");
   }
   return ProcessId{static_cast<pid_t>(pid), static_cast<uint64_t>(start), 0};
 }
@@ -110,7 +111,7 @@ std::string_view role_of(ledger::LeaseState state) {
     case ledger::LeaseState::kRunning:
       return "the container's first process,";
     case ledger::LeaseState::kReleasing:
-      return "which was giving it back,";
+      return "which was releasing the lease,";
     default:
       return "which was starting the container,";
   }
@@ -122,17 +123,17 @@ Judgement judge_container(const ledger::Lease& lease, const Evidence& evidence,
   if (evidence.restored) {
     const bool is_here = evidence.same_pid_namespace && evidence.owner == Seen::kNo;
     return {Life::kRuns,
-            str(owner, ", but the low-level runtime has process ", evidence.restored->pid,
-                " in its place"),
+            str(owner, ", but the low-level runtime now has process ", evidence.restored->pid),
             is_here ? evidence.restored : std::nullopt};
   }
   if (evidence.others == Seen::kYes) {
-    return {Life::kRuns, str(owner, ", but others of cgroup ", lease.cgroup, " run"), {}};
+    return {Life::kRuns, str(owner, ", but other processes of cgroup ", lease.cgroup, " run"), {}};
   }
   if (evidence.others == Seen::kHidden) {
-    return {Life::kUnknown,
-            str(owner, ", and whether others of cgroup ", lease.cgroup, " run cannot be seen"),
-            {}};
+    return {
+        Life::kUnknown,
+        str(owner, ", and the other processes of cgroup ", lease.cgroup, " cannot be inspected"),
+        {}};
   }
   return {otherwise, owner, {}};
 }
@@ -166,11 +167,11 @@ Evidence look_at_lease(const Env& env, const ledger::Lease& lease, const std::st
 }
 
 Judgement judge(const ledger::Lease& lease, const Evidence& evidence) {
-  if (!evidence.same_boot) return {Life::kEnded, "the machine was started anew since", {}};
+  if (!evidence.same_boot) return {Life::kEnded, "the host was rebooted", {}};
   const bool was_running = lease.state == ledger::LeaseState::kRunning;
   const std::string owner = str("process ", lease.owner.pid, ", ", role_of(lease.state));
   if (!evidence.same_pid_namespace) {
-    const std::string text = str(owner, " is of another pid namespace");
+    const std::string text = str(owner, " is in another pid namespace");
     return was_running ? judge_container(lease, evidence, text, Life::kUnknown)
                        : Judgement{Life::kUnknown, text, {}};
   }
@@ -178,7 +179,7 @@ Judgement judge(const ledger::Lease& lease, const Evidence& evidence) {
     case Seen::kYes:
       return {Life::kRuns, str(owner, " runs"), {}};
     case Seen::kHidden:
-      return {Life::kUnknown, str(owner, " cannot be looked at"), {}};
+      return {Life::kUnknown, str(owner, " cannot be inspected"), {}};
     case Seen::kNo:
       break;
   }

@@ -76,13 +76,13 @@ bool was_started_again(Env& env, const Looker& looker, const ledger::Lease& leas
 
 Judged judged(Env& env, const Looker& looker, ledger::Lease lease) {
   if (is_remainder(looker, lease.state, lease.owner)) {
-    return {std::move(lease), {Life::kEnded, "it could not be given back before", {}}};
+    return {std::move(lease), {Life::kEnded, "an earlier release did not finish", {}}};
   }
   const Evidence evidence = look_at_lease(env, lease, looker.boot_id);
   Judgement judgement = judge(lease, evidence);
   if (evidence.owner == Seen::kNo && judgement.life != Life::kEnded &&
       was_started_again(env, looker, lease)) {
-    judgement = {Life::kEnded, "the container was started again since", {}};
+    judgement = {Life::kEnded, "the container was started again with another lease", {}};
   }
   return {std::move(lease), std::move(judgement)};
 }

@@ -32,7 +32,7 @@ std::string temporary_link(const std::string& run_dir, const ProcessId& maker) {
 Result<ProcessId> maker_of(const std::string& name) {
   const std::vector<std::string_view> parts = base::split(name, '.');
   if (parts.size() != 4 || parts[0] != "runtime") {
-    return Error(Code::kInvalid, str(base::quote(name), " is no temporary link"));
+    return Error(Code::kInvalid, str(base::quote(name), " is not a temporary link"));
   }
   ProcessId maker;
   maker.pid = TRY(base::parse_int<pid_t>(parts[1], 1, INT_MAX));
@@ -76,8 +76,9 @@ Status check_runtime(const std::string& path, const struct stat& file) {
   }
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   if (!S_ISREG(file.st_mode) || !is_roots(file) || (file.st_mode & kOthersWrite) != 0) {
-    return Error(Code::kDenied, str("low-level runtime '", path,
-                                    "' must be a file of root that nobody else can write"));
+    return Error(Code::kDenied,
+                 str("low-level runtime '", path,
+                     "' must be a regular file that root owns and nobody else can write"));
   }
   return {};
 }

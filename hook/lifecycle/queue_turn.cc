@@ -109,7 +109,7 @@ Status Turn::join(const Deadline& patience) {
     if (ahead_now.empty()) return {};
     if (patience.passed()) {
       return Error(Code::kBusy, str("waited ", what_.time.count() / 1000, " s for ",
-                                    wanted_text(what_), ": still ", queue_text(ahead_now),
+                                    wanted_text(what_), ", but ", queue_text(ahead_now),
                                     "; wait longer with IPU_WAIT or see 'ipuctl queue'"));
     }
     TRY(watch.wait(kDeadTime, patience));

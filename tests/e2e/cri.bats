@@ -245,7 +245,7 @@ has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
   ANNOTATIONS=(graphcore.ai/ipu.count=8)
   wrong=$(create_container "$POD" "$CONFIG" wrong)
   run -1 start_container "$wrong"
-  assert_told '4 IPUs, which its containers share, and the container asks for 8'
+  assert_told 'asks for 8 IPUs, but shares the 4 IPUs of its pod'
   assert_has_ipus "$FIRST"
 }
 

@@ -35,7 +35,7 @@ assert_both_run() {
 @test "a ledger that nobody damaged is clean, and is not rebuilt" {
   ipuctl ledger check
   run -2 ipuctl ledger rebuild
-  assert_contains "$output" 'is whole'
+  assert_contains "$output" 'is intact'
 }
 
 @test "a damaged ledger: a start is refused with what to do, containers run on and can be stopped" {

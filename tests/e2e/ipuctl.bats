@@ -134,14 +134,14 @@ shown() { # NAME FILTER
 @test "a partition that was made for a container is not for partition remove" {
   start job -e IPU_COUNT=4
   run -3 ipuctl partition remove "$(lease_of job .partition)" --force
-  assert_contains "$output" "in use by $(container_id job), for which it was made"
+  assert_contains "$output" "was created for container $(container_id job) and is in use"
 }
 
 @test "names that are none, or are ours, are refused" {
   local name
   for name in '' 'a b' 'a/b' 'é' c-0123456789ab w-0 "$(printf 'x%.0s' {1..37})"; do
     run -2 ipuctl partition create "$name" --size 1
-    assert_contains "$output" 'cannot be the name of a partition'
+    assert_contains "$output" 'is not a valid name for a partition'
   done
   create "$(printf 'x%.0s' {1..36})" --size 1
 }

@@ -115,7 +115,7 @@ state_of() { ipuctl partition show "$1" -o json | jq -r .state; }
   on_other_host ipuctl partition create foreign --size 4
   assert_refused -e IPU_PARTITION=foreign -- "no partition 'foreign' in this host's ledger"
   run -1 ipuctl partition remove foreign --force
-  assert_contains "$output" 'not made by ipuctl on this host'
+  assert_contains "$output" 'not created by ipuctl on this host'
   run -1 ipuctl partition reset foreign
   ipuctl gc
   assert_equal "$(resets_of foreign)" 0
@@ -144,7 +144,7 @@ kind_of() { ipuctl partition show "$1" -o json | jq -r .kind; }
   start second -e IPU_PARTITION=theirs -e IPU_GCD=1
   start third -e IPU_PARTITION=theirs -e IPU_GCD=0
   run -1 ipuctl partition reset theirs
-  assert_contains "$output" 'only who made it resets it'
+  assert_contains "$output" "was adopted, so ipuctl does not reset it; use 'vipu reset partition'"
   assert_equal "$(resets_of theirs)" 0
 }
 

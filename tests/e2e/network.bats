@@ -85,7 +85,7 @@ start_with() { # NAME OTHER: in the other's network
 }
 
 @test "--net=host is refused, also by its path" {
-  assert_refused -e IPU_COUNT=4 --net=host -- "may not use the host's network" 'leave the option out'
+  assert_refused -e IPU_COUNT=4 --net=host -- "may not use the host's network" 'leave out the option'
 }
 
 @test "--net=host with host_network = \"isolate\": a network of the container's own" {

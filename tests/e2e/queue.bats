@@ -87,6 +87,6 @@ was_tried_in_vain() {
 @test "the wait ends at its time, with who is ahead in the queue" {
   start_waiter large 64 1
   run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=1s busybox true
-  assert_contains "$output" "waited 1 s for 4 IPUs of 'pod64': still 1 request is ahead, the first for 64 IPUs"
+  assert_contains "$output" "waited 1 s for 4 IPUs of 'pod64', but 1 request is ahead, the first for 64 IPUs"
   has_waiters 1
 }

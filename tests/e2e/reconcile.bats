@@ -138,7 +138,7 @@ assert_kept() { # LEASE
   start named -e IPU_PARTITION=p0
   in_host sh -c "echo 11111111-2222-3333-4444-555555555555 >/run/boot_id
     mount --bind /run/boot_id $BOOT_ID"
-  assert_contains "$(ipuctl gc --dry-run)" 'the machine was started anew since'
+  assert_contains "$(ipuctl gc --dry-run)" 'the host was rebooted'
   assert_equal "$(ipuctl gc | grep -c '^released lease')" 3
   assert_equal "$(ipuctl ps -o json | jq length)" 0
   assert_equal "$(ipuctl partition list -o json | jq -r '.[].partition')" p0
@@ -153,7 +153,7 @@ assert_kept() { # LEASE
   in_host kill -KILL "$init"
   wait_until 10 is_gone "$init"
   run -3 ipuctl gc
-  assert_contains "$output" 'is not done yet'
+  assert_contains "$output" 'is not complete yet'
   assert_equal "$(ipuctl ps -o json | jq -r '.[0] | "\(.state) \(.obstacle != "")"')" 'RELEASING true'
   assert_contains "$(ipuctl gc --dry-run)" 'partition: unknown'
   # shellcheck disable=SC2016

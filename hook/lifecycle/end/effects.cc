@@ -53,7 +53,7 @@ Result<Presence> probe_files(Env& env, const ledger::Lease& lease, const Deadlin
   struct stat status {};
   if (::lstat(dir.c_str(), &status) == 0) return Presence::kThere;
   if (errno == ENOENT || errno == ENOTDIR) return Presence::kGone;
-  return base::Error::from_errno(errno, base::str("look at ", base::quote(dir)));
+  return base::Error::from_errno(errno, base::str("inspect ", base::quote(dir)));
 }
 
 Status undo_files(Env& env, const ledger::Lease& lease, const Deadline&) {

@@ -79,7 +79,7 @@ Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, Parti
   for (const Error& obstacle : obstacles) text += str(text.empty() ? "" : "; ", obstacle.message());
   TRY(env.ledger.note_obstacle(lease, text));
   return Error(obstacles.front().code(),
-               str("release of lease ", lease.id, " is not done yet: ", text));
+               str("release of lease ", lease.id, " is not complete yet: ", text));
 }
 
 // If another process was faster, it decides what becomes of the lease, and nothing blocks it.

@@ -25,7 +25,7 @@ RemainingLease look_for_effects(Env& env, Judged judged, const Deadline& deadlin
     const bool asks = effect.name == kPartition;
     Result<Presence> seen =
         asks && silent.contains(lease.controller)
-            ? base::Error(base::Code::kUnavailable, "its controller does not answer")
+            ? base::Error(base::Code::kUnavailable, "the controller does not answer")
             : effect.probe(env, lease, deadline.capped(kQueryTime));
     if (asks && !seen.ok() && partitions::is_silence(seen.error())) silent.insert(lease.controller);
     remaining.effects.emplace_back(effect.name, std::move(seen));

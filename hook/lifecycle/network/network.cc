@@ -41,8 +41,8 @@ Status refuse_duplicate(Env& env, ledger::Lease& lease, const plan::ProbeReport&
     TRY(env.ledger.note_duplicate(lease, rail.interface, found->second));
     return Error(Code::kExists,
                  str("address ", netns::to_string(rail.address), " of rail '", rail.parent,
-                     "' is in use by another host, with MAC ", netns::to_string(found->second),
-                     "; it is set aside for ten minutes, start the container again. If this happens"
+                     "' is in use by another host with MAC ", netns::to_string(found->second),
+                     " and is set aside for ten minutes; start the container again. If this happens"
                      " often, two hosts have the same 'range' of network.rail"));
   }
   return {};
@@ -114,7 +114,7 @@ Error no_gid(const plan::AttachOrders::Port& port, const ledger::RailLease& rail
           str("RDMA device '", port.device, "' port ", port.port, " has no RoCE v2 GID for ",
               netns::to_string(rail.address), " (", table.used.size(), " of ", table.size,
               " entries used)",
-              is_full ? "; its table is full: end another container"
+              is_full ? "; the table is full: stop another container"
                       : "; see 'rdma link' and the kernel's log, or raise network.gid_wait")};
 }
 
@@ -180,8 +180,8 @@ Result<std::optional<netns::Namespace>> find_namespace(Env& env, const ledger::L
     }
     if (judge(sharer, look_at_lease(env, sharer, boot)).life == Life::kEnded) continue;
     return Error(Code::kBusy, str("container ", base::short_id(sharer.container),
-                                  " shares the interfaces, and its network namespace cannot be"
-                                  " reached from here; call 'ipuctl gc' in the host's namespaces"));
+                                  " shares the interfaces, but its network namespace cannot be"
+                                  " reached from here; run 'ipuctl gc' in the host's namespaces"));
   }
   return std::optional<netns::Namespace>();
 }
@@ -214,8 +214,8 @@ Result<std::optional<netns::Namespace>> attached_from(const ledger::Lease& lease
     return std::optional<netns::Namespace>(std::move(host));
   }
   return Error(Code::kUnsupported,
-               "the container was attached from another network namespace than this one; call"
-               " 'ipuctl gc' in the host's");
+               "the container was attached from another network namespace; run 'ipuctl gc' in the"
+               " network namespace of the host");
 }
 
 // Returns whether an interface exists. A function is in the container as long as it is not on the
@@ -244,7 +244,7 @@ Status check_reached(const ledger::Lease& lease, const std::vector<ledger::Lease
     return Error(Code::kUnsupported,
                  str("the partition of container ", base::short_id(lease.container),
                      " has moved to ", netns::to_string(ipu.address),
-                     ", which none of its interfaces reaches;"
+                     ", which no interface of the container reaches;"
                      " start the container again"));
   }
   return {};
@@ -316,7 +316,8 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
       recorded_controller(env, lease.pool, lease.controller);
   const vipu::Grant grant = TRY(controller->config(lease.partition, lease.gcd, deadline));
   if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal, str("the controller has ", grant.gcds.size(), " GCDs ", lease.gcd,
+    return Error(Code::kInternal, str("the controller returned ", grant.gcds.size(),
+                                      " configurations instead of one for GCD ", lease.gcd,
                                       " of partition ", base::quote(lease.partition)));
   }
   const std::vector<ledger::LeasedIpu> ipus =

@@ -32,8 +32,8 @@ Result<NetworkLock> NetworkLock::take(const std::string& run_dir, uint64_t cooki
     }
     if (deadline.passed()) {
       return Error(Code::kTimeout,
-                   "another process changes the network of this container's namespace; start it"
-                   " again");
+                   "another process is changing the container's network namespace; start the"
+                   " container again");
     }
     base::sleep_for(kRetry, deadline);
   }

@@ -24,14 +24,16 @@ Status check_gids(Env& env, const config::RailConfig& rail, const device::RdmaDe
   const std::string where = str("the GID table of RDMA device '", device.name, "' port ",
                                 device.port, " (", table.used.size(), " of ", table.size, " used)");
   if (table.used.size() + each > table.size) {
-    return Error(Code::kBusy, str("network.rail '", name_of(rail), "': ", where,
-                                  " has no room for another container; end one, see 'ipuctl ps'"));
+    return Error(Code::kBusy,
+                 str("network.rail '", name_of(rail), "': ", where,
+                     " has no room for another container; stop one (see 'ipuctl ps')"));
   }
   const uint32_t held = TRY(env.ledger.held_addresses(rail.parent));
   if (!rail.max_gids || (held + 1) * each <= *rail.max_gids) return {};
-  return Error(Code::kBusy,
-               str("network.rail '", name_of(rail), "': ", held, " containers have all ",
-                   *rail.max_gids, " entries that max_gids gives them in ", where));
+  return Error(
+      Code::kBusy,
+      str("network.rail '", name_of(rail), "': ", held, " containers use all ", *rail.max_gids,
+          " entries that max_gids allows in ", where, "; stop one (see 'ipuctl ps')"));
 }
 
 // Checks that all containers' namespaces can use the RDMA device, because they share the RNIC.
@@ -47,11 +49,11 @@ Status check_shared_rdma(Env& env, const config::NetworkConfig& network,
   if (!device) return {};
   const std::optional<netns::RdmaMode> mode = TRY(env.host.rdma_mode());
   if (mode == netns::RdmaMode::kExclusive) {
-    return unusable(rail, str("the kernel keeps RDMA device '", device->name,
-                              "' to one network namespace (exclusive mode), so that containers"
-                              " cannot share it; call 'rdma system set netns shared' when no other"
-                              " namespace is there yet (or boot with ib_core.netns_mode=1), or give"
-                              " the rail 'functions' instead of 'parent'"));
+    return unusable(rail, str("containers cannot share RDMA device '", device->name,
+                              "', because RDMA is in exclusive mode; run 'rdma system set netns"
+                              " shared' before there is another network namespace, boot with"
+                              " ib_core.netns_mode=1, or give the rail 'functions' instead of"
+                              " 'parent'"));
   }
   return check_gids(env, rail, *device);
 }
@@ -71,7 +73,7 @@ Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
                                                          const config::NetworkConfig& network,
                                                          const config::RailConfig& rail) {
   std::vector<ledger::HostFunction> functions;
-  std::string last_reason = "none of them is on the host";
+  std::string last_reason = "none of its functions is on the host";
   for (const std::string& name : rail.functions) {
     const Result<netns::LinkFacts> link = env.host.link(name);
     if (!link.ok()) continue;

@@ -16,7 +16,7 @@ Status check_name(const std::string& name) {
   if (vipu::is_partition_name(name) && !ledger::is_reserved_name(name)) return {};
   return Error(
       Code::kInvalid,
-      str(base::quote(name), " cannot be the name of a partition: it takes 1 to ",
+      str(base::quote(name), " is not a valid name for a partition: it must have 1 to ",
           vipu::kMaxPartitionName,
           " of A-Z, a-z, 0-9, '-' and '_', and must not be 'c-' or 'w-' with 12 hexadecimal"
           " digits, which name the partitions of containers"));
@@ -61,9 +61,9 @@ Status check_absent(vipu::Controller& controller, const config::PoolConfig& pool
   const Result<vipu::Partition> listed = get_listed(controller, pool, name, deadline);
   if (listed.ok()) {
     return Error(Code::kExists,
-                 str("pool '", pool.name, "' has a partition ", base::quote(name),
-                     " already, which ipuctl on this host did not make; choose another name, or"
-                     " 'ipuctl partition adopt' it"));
+                 str("pool '", pool.name, "' already has a partition ", base::quote(name),
+                     " that ipuctl on this host did not create; choose another name, or adopt the"
+                     " partition with 'ipuctl partition adopt'"));
   }
   if (listed.error().code() == Code::kNotFound) return {};
   return listed.error();
@@ -75,15 +75,15 @@ Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name
   const Result<vipu::Partition> listed = get_listed(*env.controller(pool), pool, name, deadline);
   if (!listed.ok()) return listed.error();
   return {Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
-                             "' was not made by ipuctl on this host, so it is not touched; use"
-                             " what made it")};
+                             "' was not created by ipuctl on this host; use the tool that"
+                             " created it")};
 }
 
 // Returns the IPUs of all GCDs, which have equally many.
 Result<std::vector<ledger::LeasedIpu>> ipus_of(const vipu::Grant& grant) {
   std::vector<ledger::LeasedIpu> ipus;
   const size_t each = grant.gcds.empty() ? 0 : grant.gcds.front().devices.size();
-  if (each == 0) return Error(Code::kInternal, "the controller says of no IPU that it is in it");
+  if (each == 0) return Error(Code::kInternal, "the controller reports no IPUs for it");
   for (const vipu::IpuofConfig& gcd : grant.gcds) {
     const std::vector<ledger::LeasedIpu> own =
         TRY_CTX("its GCDs", plan::leased_ipus(gcd, static_cast<uint32_t>(each)));
@@ -102,8 +102,9 @@ Result<std::optional<ledger::Lease>> own_lease(Env& env, const config::PoolConfi
 }
 
 Error belongs_to(const ledger::Lease& lease) {
-  return {Code::kBusy, str("partition ", base::quote(lease.partition), " is in use by ",
-                           base::short_id(lease.container), ", for which it was made; stop that")};
+  return {Code::kBusy,
+          str("partition ", base::quote(lease.partition), " was created for container ",
+              base::short_id(lease.container), " and is in use; stop the container")};
 }
 
 Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& pool,
@@ -126,7 +127,7 @@ Status check_idle(const ledger::PartitionRecord& record) {
   if (!is_held(record, TRY(base::boot_id()))) return {};
   return Error(Code::kBusy,
                str("partition ", base::quote(record.name), " is being ",
-                   record.state == ledger::PartitionState::kIntent ? "made" : "removed",
+                   record.state == ledger::PartitionState::kIntent ? "created" : "removed",
                    " by process ", record.owner.pid));
 }
 
@@ -158,7 +159,7 @@ bool is_silence(const Error& error) {
 Status check_partition(const NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
   TRY(check_name(request.id));
-  if (request.size == 0) return Error(Code::kInvalid, "say how many IPUs with --size");
+  if (request.size == 0) return Error(Code::kInvalid, "give the number of IPUs with --size");
   if (request.gcds > 0 && request.size % request.gcds != 0) {
     return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
                                      " IPUs evenly; change --gcds or --size"));
@@ -191,9 +192,9 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
                        const Deadline& deadline) {
   TRY(check_name(name));
   if (pool.provider != config::Provider::kVipu) {
-    return Error(
-        Code::kUnsupported,
-        str("pool '", pool.name, "' has no V-IPU controller: only ipuctl makes partitions in it"));
+    return Error(Code::kUnsupported,
+                 str("pool '", pool.name,
+                     "' has no V-IPU controller, and so no partitions that ipuctl did not create"));
   }
   const auto controller = env.controller(pool);
   const vipu::Partition partition = TRY(get_listed(*controller, pool, name, deadline));
@@ -267,7 +268,7 @@ Status check_reset(Env& env, const config::PoolConfig& pool, const std::string& 
   const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   if (record.kind == ledger::PartitionKind::kForeign) {
     return Error(Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,
-                                    "' was adopted: only who made it resets it, with 'vipu reset"
+                                    "' was adopted, so ipuctl does not reset it; use 'vipu reset"
                                     " partition'"));
   }
   TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));

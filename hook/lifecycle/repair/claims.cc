@@ -46,9 +46,8 @@ Status add_records(const std::string& run_dir, ById& leases, std::vector<std::st
         add_rails(record.value(), row->second);
       }
     } else if (row == leases.end()) {
-      notes.push_back(
-          str("directory ", inject::lease_dir(run_dir, name),
-              " is of a lease of which nothing else is known: ", record.error().message()));
+      notes.push_back(str("directory ", inject::lease_dir(run_dir, name),
+                          " belongs to an unknown lease: ", record.error().message()));
     }
   }
   return {};
@@ -100,8 +99,8 @@ void add_unknown(const ById& leases, const std::vector<EngineContainer>& engines
     if (leases.contains(container.lease) || !is_running(container, engines)) continue;
     claims.unknown.push_back(container);
     claims.notes.push_back(str("container ", base::short_id(container.container),
-                               " runs with lease ", container.lease,
-                               ", of which nothing else is known; stop it"));
+                               " runs with the unknown lease ", container.lease,
+                               "; stop the container"));
   }
 }
 

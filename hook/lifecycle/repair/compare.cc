@@ -41,7 +41,7 @@ void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
     if (!found.ok()) {
       flaws.push_back({ledger::Gravity::kNote,
                        str(named(lease), ": its ", effect.name,
-                           " cannot be looked at: ", found.error().message()),
+                           " cannot be inspected: ", found.error().message()),
                        ""});
     } else if (found.value() == netns::Presence::kGone) {
       flaws.push_back(
@@ -86,7 +86,7 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
     if (record.state != ledger::PartitionState::kReady || is_there) continue;
     flaws.push_back({ledger::Gravity::kError,
                      str("partition '", record.name, "' of pool '", record.pool,
-                         "': the controller has lost it"),
+                         "': the controller no longer has it"),
                      record.kind == ledger::PartitionKind::kWarm
                          ? "run 'ipuctl pool refill'"
                          : str("run 'ipuctl partition remove ", record.name, "'")});
@@ -97,7 +97,7 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
         continue;
       flaws.push_back(
           {ledger::Gravity::kNote,
-           str("partition '", partition.id, "' of pool '", pool, "' is not of this host's ledger"),
+           str("partition '", partition.id, "' of pool '", pool, "' is not in this host's ledger"),
            "if no other host uses the controller, run 'ipuctl ledger rebuild --force"
            " --claim-unclaimed'"});
     }
@@ -117,10 +117,10 @@ void compare_files(Env& env, const std::vector<std::string>& directories,
   for (const std::string& name : directories) {
     const std::string path = inject::lease_dir(env.run_dir, name);
     if (live.contains(name) || !is_there(path)) continue;
-    flaws.push_back({ledger::Gravity::kError, str("directory ", path, " is of no live lease"),
+    flaws.push_back({ledger::Gravity::kError, str("directory ", path, " belongs to no live lease"),
                      ledger::is_lease_id(name)
                          ? "run 'ipuctl ledger rebuild --force', then 'ipuctl gc'"
-                         : "remove it"});
+                         : "remove the directory"});
   }
 }
 
@@ -140,8 +140,8 @@ void compare_kept(Env& env, const std::vector<std::string>& kept,
     const std::string path = str(kept_namespaces(env), '/', name);
     if (attachments.contains(name) || !is_there(path)) continue;
     flaws.push_back({ledger::Gravity::kError,
-                     str("network namespace ", path, " is of no live lease"),
-                     str("run 'umount ", path, "' and remove it")});
+                     str("network namespace ", path, " belongs to no live lease"),
+                     str("run 'umount ", path, "' and remove the file")});
   }
 }
 

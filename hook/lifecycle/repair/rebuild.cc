@@ -26,8 +26,7 @@ Status check_needed(const Rebuild& rebuild) {
   };
   if (std::any_of(flaws.value().begin(), flaws.value().end(), is_error)) return {};
   return Error(Code::kInvalid, str("the ledger ", base::quote(rebuild.ledger),
-                                   " is whole; there is nothing to rebuild (--force does it all"
-                                   " the same)"));
+                                   " is intact and needs no rebuild; --force rebuilds it anyway"));
 }
 
 // Checks the new ledger. With force, a flaw is only a note.
@@ -36,10 +35,10 @@ Status check_new(const std::string& path, const Rebuild& rebuild, Rebuilt& done)
     if (flaw.gravity == ledger::Gravity::kNote) continue;
     if (!rebuild.force) {
       return Error(Code::kInternal,
-                   str("the rebuilt ledger has a flaw, so the old one is kept: ", flaw.says,
-                       "; stop that container, or take it with --force"));
+                   str("the rebuilt ledger has an error, so the old one is kept: ", flaw.says,
+                       "; stop the container that causes the error, or accept it with --force"));
     }
-    done.notes.push_back(str("it has a flaw: ", flaw.says));
+    done.notes.push_back(str("the rebuilt ledger has an error: ", flaw.says));
   }
   return {};
 }
@@ -48,10 +47,11 @@ Status check_new(const std::string& path, const Rebuild& rebuild, Rebuilt& done)
 Status check_unknown(const Rebuild& rebuild, const Claims& claims) {
   if (rebuild.force || rebuild.dry_run == DryRun::kYes || claims.unknown.empty()) return {};
   const EngineContainer& one = claims.unknown.front();
-  return Error(Code::kBusy,
-               str("container ", base::short_id(one.container), " runs with lease ", one.lease,
-                   ", of which nothing else is known, so others would get what it has; stop it, or"
-                   " take that with --force"));
+  return Error(
+      Code::kBusy,
+      str("container ", base::short_id(one.container), " runs with the unknown lease ", one.lease,
+          ", so other containers would get its IPUs and addresses; stop the container, or"
+          " accept that with --force"));
 }
 
 Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
@@ -90,7 +90,7 @@ Result<Rebuilt> rebuild_alone(const Rebuild& rebuild, const Deadline& deadline) 
   if (rebuild.dry_run == DryRun::kNo) {
     const Finished finished = TRY(rebuilder.finish_earlier());
     if (finished == Finished::kYes) {
-      done.notes = {"a rebuild that was cut short is finished"};
+      done.notes = {"an interrupted rebuild was completed"};
       return done;
     }
   }

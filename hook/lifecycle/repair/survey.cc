@@ -58,7 +58,7 @@ void drop_lost(const Survey& survey, Rebuilt& rebuilt) {
         !has_partition(survey, record.pool, record.source, record.name).value_or(true);
     if (is_lost) {
       rebuilt.notes.push_back(str("partition ", base::quote(record.name), " of pool '", record.pool,
-                                  "': the controller has lost it; it is forgotten"));
+                                  "': the controller no longer has it; its record was dropped"));
     }
     return is_lost;
   });
@@ -99,8 +99,9 @@ void add_unclaimed(const config::PoolConfig& pool, const vipu::Partition& partit
   if (unclaimed == Unclaimed::kReport) {
     rebuilt.notes.push_back(
         str("partition ", base::quote(partition.id), " of pool '", pool.name,
-            "' has a name of ours, and nothing on this host claims it; where no other host uses"
-            " this controller, --claim-unclaimed makes it a leftover for 'ipuctl gc'"));
+            "' has a reserved name, and nothing on this host claims it; if no other host uses"
+            " this controller, claim the partition with --claim-unclaimed, and 'ipuctl gc' removes "
+            "it"));
     return;
   }
   ledger::PartitionRecord record;
@@ -146,7 +147,7 @@ void judge_partitions(const Survey& survey, Unclaimed unclaimed,
     });
   };
   for (const std::string& note : survey.notes) {
-    rebuilt.notes.push_back(str(note, "; what it has is kept as it was recorded"));
+    rebuilt.notes.push_back(str(note, "; the partitions of this controller are kept as recorded"));
   }
   drop_lost(survey, rebuilt);
   add_named(survey, rebuilt);

@@ -58,7 +58,7 @@ Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
   }
   return Error(Code::kBusy, str("containers that share the network of container ",
                                 base::short_id(lease.container),
-                                " ended while it was being attached; start it again"));
+                                " ended while it was being attached; start the container again"));
 }
 
 Status attach_from_state(Env& env, ledger::Lease& lease, const Result<oci::ContainerState>& state,

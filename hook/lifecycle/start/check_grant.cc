@@ -18,7 +18,7 @@ Result<std::vector<netns::Prefix>> prohibited(const config::Config& config,
   prefixes.insert(prefixes.end(), forbidden.begin(), forbidden.end());
   if (grant.controller_address.empty()) return prefixes;  // an IPUoF file has no controller
   const netns::Address controller =
-      TRY_CTX("address of the controller, from which containers are kept away",
+      TRY_CTX("address of the controller, which containers must not reach",
               netns::parse_address(grant.controller_address));
   prefixes.push_back(netns::host_prefix(controller));
   return prefixes;
@@ -32,10 +32,9 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   Granted granted;
   const size_t size = grant.cards.empty() ? lease.ipus : grant.cards.size();
   if (size > config.policy.max_ipus) {
-    return Error(Code::kDenied, str("it is ", size,
-                                    " IPUs for one container, and policy.max_ipus"
-                                    " allows ",
-                                    config.policy.max_ipus));
+    return Error(Code::kDenied,
+                 str("the container would get ", size, " IPUs, but policy.max_ipus allows only ",
+                     config.policy.max_ipus));
   }
   if (!config::uses_network(pool.provider)) {
     granted.ipus = plan::leased_cards(grant.cards);
@@ -43,10 +42,11 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   }
   if (pool.provider == config::Provider::kVipu && grant.controller_address.empty()) {
     return Error(Code::kInvalid,
-                 "the controller's IPv4 address, from which containers are kept away, is unknown");
+                 "the controller's IPv4 address, which containers must not reach, is unknown");
   }
   if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal, str("the controller granted ", grant.gcds.size(), " GCDs"));
+    return Error(Code::kInternal,
+                 str("the controller granted ", grant.gcds.size(), " GCDs instead of one"));
   }
   granted.ipus = TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
   granted.rails = TRY(network::choose_rails(rails, granted.ipus));

@@ -72,7 +72,7 @@ Status check_checkpoint(const std::string& run_dir, const std::string& container
           " cannot be checkpointed: it has the RDMA device ", base::join(devices, ", "),
           ", whose memory and queue pairs CRIU cannot"
           " save; let the program save its own state, and start a new container"
-          " from that"));
+          " from it"));
 }
 
 }  // namespace hook::lifecycle::start

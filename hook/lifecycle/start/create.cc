@@ -113,9 +113,10 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const De
 Status check_joined(const request::Request& request, const ledger::Lease& lease) {
   if (lease.origin != ledger::Origin::kJoined || request.ipus == 0 || request.ipus == lease.ipus)
     return {};
-  return Error(Code::kInvalid, str("the pod of this container has ", lease.ipus,
-                                   " IPUs, which its containers share, and the container asks for ",
-                                   request.ipus, "; ask for as many, or only in the containers"));
+  return Error(Code::kInvalid,
+               str("the container asks for ", request.ipus, " IPUs, but shares the ", lease.ipus,
+                   " IPUs of its pod; ask for ", lease.ipus,
+                   ", or do not ask for IPUs in the annotations of the pod"));
 }
 
 // Returns the sandbox whose lease the container joins: that of the pod that its annotations name,
@@ -148,15 +149,15 @@ WaitFor wait_for(const Start& start) {
 
 Status check_request(const config::PoolConfig& pool, const request::Request& request) {
   const auto refused = [&](std::string_view what) {
-    return Error(Code::kInvalid, str("pool '", pool.name, "' is of provider \"",
+    return Error(Code::kInvalid, str("pool '", pool.name, "' has provider \"",
                                      name_of(pool.provider), "\": ", what));
   };
   if (pool.provider == config::Provider::kPcie) return {};
   if (!request.cards.empty() || request.all_cards) {
-    return refused("its IPUs are not asked for with IPU_VISIBLE_DEVICES; ask with IPU_COUNT=N");
+    return refused("IPU_VISIBLE_DEVICES selects PCIe cards; ask for its IPUs with IPU_COUNT=N");
   }
   if (!request.network) {
-    return refused("its IPUs are reached over the network; leave IPU_NETWORK=none out");
+    return refused("its IPUs are reached over the network; leave out IPU_NETWORK=none");
   }
   return {};
 }

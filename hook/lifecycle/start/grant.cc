@@ -166,8 +166,9 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::IpuofConfig& gcd)
   if (lease.origin != ledger::Origin::kForeign || gcd.devices.size() == lease.ipus) return {};
   return Error(Code::kInvalid,
                str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition), " has ",
-                   gcd.devices.size(), " IPUs, and had ", lease.ipus,
-                   " when it was adopted; 'ipuctl partition remove' and 'adopt' it again"));
+                   gcd.devices.size(), " IPUs, but had ", lease.ipus,
+                   " when the partition was adopted; run 'ipuctl partition remove', then 'ipuctl"
+                   " partition adopt'"));
 }
 
 Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const ledger::Lease& lease) {
@@ -178,8 +179,8 @@ Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const ledger
   vipu::Grant grant = TRY(controller->wait(lease.partition, deadline));
   if (grant.cards.empty()) {
     if (lease.gcd >= grant.gcds.size()) {
-      return Error(Code::kInternal, str("the controller has ", grant.gcds.size(),
-                                        " GCDs of it, and none with the number ", lease.gcd));
+      return Error(Code::kInternal, str("partition ", base::quote(lease.partition), " has ",
+                                        grant.gcds.size(), " GCDs, but no GCD ", lease.gcd));
     }
     grant.gcds = {grant.gcds[lease.gcd]};
     TRY(check_unchanged(lease, grant.gcds.front()));

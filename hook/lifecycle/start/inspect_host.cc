@@ -39,8 +39,8 @@ Result<HostLook> inspect_host(Env& env, const config::NetworkConfig& config,
   HostLook look = TRY(look_at_network(network));
   if (look.own_network && config.host_network == config::HostNetwork::kRefuse) {
     return Error(Code::kDenied,
-                 "a container with IPUs may not use the host's network (--net=host): leave the"
-                 " option out, or use --net=none; roce0 is added to either");
+                 "a container with IPUs may not use the host's network (--net=host); leave out the"
+                 " option or use --net=none; the container gets roce0 in both cases");
   }
   look.rails = TRY(network::inspect_rails(env, config));
   return look;

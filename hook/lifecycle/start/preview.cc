@@ -65,7 +65,7 @@ Result<std::vector<vipu::Card>> made_up_cards(const request::Request& request) {
   }
   const size_t wanted = request.cards.empty() ? request.ipus : request.cards.size();
   if (!cards.empty() && (request.all_cards || cards.size() == wanted)) return cards;
-  return Error(Code::kNotFound, "this host does not have all cards that are asked for");
+  return Error(Code::kNotFound, "this host does not have all cards that the container asks for");
 }
 
 }  // namespace

@@ -58,10 +58,10 @@ Status check_variable(const std::string& variable, const oci::SpecEdit& edit) {
       std::any_of(edit.forget_environment.begin(), edit.forget_environment.end(),
                   [&](const std::string& pattern) { return matches(name, pattern); });
   if (!is_wrong) return {};
-  return Error(Code::kInvalid, str("the container has the variable ", base::quote(name),
-                                   ", which contradicts the IPUs that it is to get; leave it out, "
-                                   "or",
-                                   kUseWrapper.substr(1)));
+  return Error(Code::kInvalid,
+               str("the variable ", base::quote(name),
+                   " contradicts the IPUs that the container asks for; leave it out, or",
+                   kUseWrapper.substr(1)));
 }
 
 Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, uint64_t memlock) {
@@ -74,8 +74,8 @@ Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, 
   // runc sets the limits of config.json only after this hook.
   if (view.memlock && *view.memlock < memlock) {
     return Error(Code::kInvalid, str("the container may lock ", *view.memlock,
-                                     " bytes of memory, and RDMA needs"
-                                     " more: leave the limit out, give --ulimit memlock=-1:-1, or",
+                                     " bytes of memory, but RDMA needs"
+                                     " more; leave out the limit, give --ulimit memlock=-1:-1, or",
                                      kUseWrapper.substr(1)));
   }
   for (const std::string& variable : view.environment) TRY(check_variable(variable, edit));
@@ -94,16 +94,16 @@ Status check_time(const request::Request& request, const config::PoolConfig& poo
   const auto left =
       std::chrono::duration_cast<seconds>(kHookOnlyTime - kAttachTime - kOtherTime - pool.timeout);
   if (left.count() < 0) {
-    return Error(Code::kInvalid, str("pool '", pool.name,
-                                     "' has a timeout that is longer than an engine waits for"
-                                     " a hook; set it to at most 200s, or",
+    return Error(Code::kInvalid, str("the timeout of pool '", pool.name,
+                                     "' is longer than an engine waits for a hook; set it to at"
+                                     " most 200s, or",
                                      kUseWrapper.substr(1)));
   }
   if (request.wait <= left) return {};
   return Error(
       Code::kInvalid,
-      str("a container without the runtime wrapper may wait for at most ", left.count(),
-          "s: its engine waits no longer; give graphcore.ai/ipu.wait=", left.count(), "s"));
+      str("a container without the runtime wrapper may wait at most ", left.count(),
+          "s, because its engine waits no longer; give graphcore.ai/ipu.wait=", left.count(), "s"));
 }
 
 // Returns CONFIG without isolation. An own namespace would have to be made before any hook runs, so

@@ -94,12 +94,12 @@ TEST(Judgement, SaysWhyInWords) {
   const ledger::Lease running = lease_in(ledger::LeaseState::kRunning);
   EXPECT_EQ(judge(running, {}).because, "process 12, the container's first process, ended");
   EXPECT_EQ(judge(running, {true, true, Seen::kNo, Seen::kYes, {}}).because,
-            "process 12, the container's first process, ended, but others of cgroup"
+            "process 12, the container's first process, ended, but other processes of cgroup"
             " /devices/docker/web run");
   EXPECT_EQ(judge(lease_in(ledger::LeaseState::kIntent), {}).because,
             "process 12, which was starting the container, ended");
   EXPECT_EQ(judge(running, {true, false, Seen::kHidden, Seen::kNo, {}}).because,
-            "process 12, the container's first process, is of another pid namespace");
+            "process 12, the container's first process, is in another pid namespace");
 }
 
 class RuntimeRecordTest : public testing::Test {

@@ -48,7 +48,7 @@ TEST_F(LowLevelTest, IsNotFoundByTheNamesThatWereTried) {
 TEST_F(LowLevelTest, MustNotBeWritableByOthers) {
   for (const mode_t mode : {0775U, 0757U, 0777U}) {
     EXPECT_TRUE(test::fails(choose_runtime({program("p", mode)}), Code::kDenied,
-                            "must be a file of root that nobody else can write"));
+                            "must be a regular file that root owns and nobody else can write"));
   }
 }
 

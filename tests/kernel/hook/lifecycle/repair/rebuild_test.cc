@@ -89,7 +89,7 @@ class RebuildTest : public test::AttachedTest {
 
 TEST_F(RebuildTest, RefusesALedgerThatIsWhole) {
   EXPECT_TRUE(
-      test::fails(rebuild_ledger(rebuild(), test::HookHost::soon()), Code::kInvalid, "is whole"));
+      test::fails(rebuild_ledger(rebuild(), test::HookHost::soon()), Code::kInvalid, "is intact"));
 }
 
 TEST_F(RebuildTest, FindsContainersThatRunByTheirRecords) {
@@ -173,7 +173,7 @@ TEST_F(RebuildTest, FinishesOneThatWasKilledBeforeItsLastStep) {
   ASSERT_TRUE(test::succeeds(base::ensure_dir(scratch, 0700)));
   ASSERT_EQ(::rename(path().c_str(), (scratch + "/ledger.db").c_str()), 0);
   ASSERT_TRUE(test::succeeds(base::write_atomic(path() + "-wal", "of the old one", {})));
-  EXPECT_THAT(rebuilt().notes, testing::ElementsAre("a rebuild that was cut short is finished"));
+  EXPECT_THAT(rebuilt().notes, testing::ElementsAre("an interrupted rebuild was completed"));
   EXPECT_NE(::access(scratch.c_str(), F_OK), 0);
   Ledger ledger = Ledger::open(path()).take();
   EXPECT_EQ(ledger.find(web.id).take().value().state, LeaseState::kRunning);
@@ -225,11 +225,11 @@ TEST_F(RebuildTest, NamesContainersOfWhichNothingIsKnown) {
   ASSERT_TRUE(test::succeeds(base::write_atomic(crun + "/status", status, {})));
   destroy();
   EXPECT_TRUE(test::fails(rebuild_ledger(rebuild(), test::HookHost::soon()), Code::kBusy,
-                          "others would get what it has; stop it"));
-  EXPECT_THAT(
-      rebuilt(by_force()).notes,
-      testing::UnorderedElementsAre(HasSubstr("container stray runs with lease 0123456789ab"),
-                                    HasSubstr("container other runs with lease abcdef012345")));
+                          "other containers would get its IPUs and addresses; stop the container"));
+  EXPECT_THAT(rebuilt(by_force()).notes,
+              testing::UnorderedElementsAre(
+                  HasSubstr("container stray runs with the unknown lease 0123456789ab"),
+                  HasSubstr("container other runs with the unknown lease abcdef012345")));
 }
 
 // The partition of one that only its engine knows is not taken for a leftover.

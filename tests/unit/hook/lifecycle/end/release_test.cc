@@ -88,7 +88,7 @@ TEST_F(ReleaseTest, AsksTheControllerThatMadeThePartition) {
 TEST_F(ReleaseTest, StaysReleasingWithItsObstacleUntilItCanBeDone) {
   const ledger::Lease lease = run("web", other_);
   host_.controller.fail_next(base::Error(Code::kUnavailable, "the controller is down"));
-  EXPECT_TRUE(test::fails(released(lease), Code::kUnavailable, "is not done yet"));
+  EXPECT_TRUE(test::fails(released(lease), Code::kUnavailable, "is not complete yet"));
   EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kReleasing);
   EXPECT_THAT(host_.stored(lease).obstacle, HasSubstr("the controller is down"));
   EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));

@@ -25,7 +25,7 @@ class NetworkLockTest : public testing::Test {
 
 TEST_F(NetworkLockTest, IsForOneAtATime) {
   std::optional<NetworkLock> held = take(7).take();
-  EXPECT_TRUE(test::fails(take(7), Code::kTimeout, "start it again"));
+  EXPECT_TRUE(test::fails(take(7), Code::kTimeout, "start the container again"));
   held.reset();
   EXPECT_TRUE(test::succeeds(take(7)));
 }

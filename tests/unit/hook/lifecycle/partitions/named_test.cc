@@ -110,7 +110,7 @@ TEST_F(NamedTest, SaysWhichGcdsThereAre) {
 TEST_F(NamedTest, IsNotForAContainerThatMayNotHaveSoMuch) {
   make(wanted("p0", 8));
   host_.config.policy.max_ipus = 4;
-  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kDenied, "policy.max_ipus allows 4"));
+  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kDenied, "policy.max_ipus allows only 4"));
   EXPECT_EQ(host_.live_leases(), 0U);
   EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
 }
@@ -224,8 +224,9 @@ TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByReconcile) {
 
 TEST_F(NamedTest, OfOthersIsNotTouched) {
   ASSERT_TRUE(host_.controller.create({"theirs", 4}, soon()).ok());
-  EXPECT_TRUE(test::fails(remove("theirs", Force::kYes), Code::kDenied, "was not made by ipuctl"));
-  EXPECT_TRUE(test::fails(reset("theirs"), Code::kDenied, "was not made by ipuctl"));
+  EXPECT_TRUE(
+      test::fails(remove("theirs", Force::kYes), Code::kDenied, "was not created by ipuctl"));
+  EXPECT_TRUE(test::fails(reset("theirs"), Code::kDenied, "was not created by ipuctl"));
   EXPECT_TRUE(test::fails(start("web", "theirs"), Code::kNotFound, "in this host's ledger"));
   EXPECT_EQ(host_.controller.resets("theirs"), 0U);
   EXPECT_THAT(host_.partitions(), ElementsAre("theirs"));
@@ -233,7 +234,8 @@ TEST_F(NamedTest, OfOthersIsNotTouched) {
 
 TEST_F(NamedTest, OfAContainerGoesWithThatOnly) {
   const std::string own = host_.start("web", 4).partition;
-  EXPECT_TRUE(test::fails(remove(own, Force::kYes), Code::kBusy, "in use by web, for which"));
+  EXPECT_TRUE(test::fails(remove(own, Force::kYes), Code::kBusy,
+                          "was created for container web and is in use"));
   EXPECT_THAT(host_.partitions(), ElementsAre(own));
 }
 
@@ -242,7 +244,7 @@ TEST_F(NamedTest, HasANameThatGraphcoresToolsBearAndThatIsNotOurs) {
        {std::string(), std::string("c-0123456789ab"), std::string("w-0123456789ab"),
         std::string("a b"), std::string("a/b"), std::string(37, 'x')}) {
     EXPECT_TRUE(test::fails(create_partition(host_.env, wanted(name, 4), soon()), Code::kInvalid,
-                            "cannot be the name of a partition"))
+                            "is not a valid name for a partition"))
         << name;
   }
   make(wanted(std::string(36, 'x'), 4));
@@ -301,7 +303,7 @@ TEST_F(NamedTest, ThatALiveProcessMakesIsLeftAlone) {
   ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
   ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
   EXPECT_TRUE(record("p0").has_value());
-  EXPECT_TRUE(test::fails(remove("p0"), Code::kBusy, "is being made by process 1"));
+  EXPECT_TRUE(test::fails(remove("p0"), Code::kBusy, "is being created by process 1"));
   EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "in this host's ledger"));
 }
 

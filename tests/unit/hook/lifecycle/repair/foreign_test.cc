@@ -74,7 +74,7 @@ TEST_F(ForeignTest, IsNeitherResetBetweenContainersNorRemoved) {
   }
   EXPECT_TRUE(
       test::fails(partitions::reset_partition(host_.env, pool(), "p0", vipu::Relocate::kNo, soon()),
-                  Code::kDenied, "only who made it resets it"));
+                  Code::kDenied, "ipuctl does not reset it"));
   EXPECT_TRUE(test::fails(partitions::check_reset(host_.env, pool(), "p0", soon()), Code::kDenied));
   ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
   const auto removed = remove(Force::kYes);
@@ -144,7 +144,8 @@ TEST_F(ForeignTest, ThatWasMadeAnewIsRefusedUntilItIsAdoptedAgain) {
   (void)host_.controller.remove("p0", Force::kYes, soon());
   EXPECT_TRUE(test::fails(start("web"), Code::kNotFound));
   make({.id = "p0", .size = 8});
-  EXPECT_TRUE(test::fails(start("web"), Code::kInvalid, "has 8 IPUs, and had 4 when it was"));
+  EXPECT_TRUE(
+      test::fails(start("web"), Code::kInvalid, "has 8 IPUs, but had 4 when the partition was"));
   EXPECT_EQ(host_.live_leases(), 0U);
   ASSERT_TRUE(test::succeeds(remove()));
   ASSERT_TRUE(test::succeeds(adopt("p0")));
