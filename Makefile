@@ -41,6 +41,7 @@ CXX := $(if $(shell command -v ccache),ccache )g++
 endif
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_DEPEND := 1
 AR := $(if $(filter default undefined,$(origin AR)),ar,$(AR))
 CXXFLAGS ?=
 CPPFLAGS ?=
@@ -155,10 +156,12 @@ $(O)/lib$(1).a: $(call objs,$(LIB_$(1)_SRCS))
 ALL_OBJS += $(call objs,$(LIB_$(1)_SRCS))
 endef
 
-# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_STATIC (yes or empty).
+# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_STATIC (yes or empty), BIN_x_ARCHIVES
+# (packages that are linked from their archives into a program that is not static).
 define program
 BIN_$(1)_PKGS ?=
 BIN_$(1)_STATIC ?=
+BIN_$(1)_ARCHIVES ?=
 BIN_$(1)_FLAGS ?=
 $(call objs,$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
 $(call objs,$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
@@ -166,6 +169,7 @@ $(call objs,$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
 $(O)/bin/$(1): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
 $(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
 $(O)/bin/$(1): private PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
+$(O)/bin/$(1): private ARCHIVES = $(if $(STATIC),$$(BIN_$(1)_ARCHIVES))
 $(O)/bin/$(1): $(call objs,$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
 ALL_OBJS += $(call objs,$(BIN_$(1)_SRCS))
 endef
@@ -218,9 +222,14 @@ $(O)/lib%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcsDT $@ $(filter %.o,$^)
 
+# OpenSSL stays a shared library, so that its security updates need no new build of ours.
+link_archives = -Wl,-Bstatic -Wl,--start-group \
+  $(filter-out -lssl -lcrypto -ldl -lrt -lm -lpthread -pthread,$(call pkg_libs,--static,$(ARCHIVES))) \
+  -Wl,--end-group -Wl,-Bdynamic -lssl -lcrypto -pthread -static-libstdc++ -static-libgcc
+
 $(foreach b,$(BINS) $(TESTS) $(BENCHES),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(PKGS)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
+	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
 , := ,
 
 # One run of protoc makes all four files.
