@@ -25,14 +25,16 @@ BIN_unit-vipu-contract_SRCS += tests/support/local_hosts.cc tests/support/simula
 BIN_unit-vipu-local_SRCS += tests/support/local_hosts.cc
 # The client and the simulator as processes.
 BIN_unit-cmd-ipu-vipu-client_DEPS := vipu vipu-proto
-BIN_unit-cmd-ipu-vipu-client_SRCS += tests/support/simulator_process.cc
+BIN_unit-cmd-ipu-vipu-client_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc
 BIN_unit-cmd-vipu-simulator_DEPS := vipu vipu-proto
-BIN_unit-cmd-vipu-simulator_SRCS += tests/support/simulator_process.cc
+BIN_unit-cmd-vipu-simulator_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc
 # The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
 lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hook-lifecycle-%,$(TESTS)))
 $(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
 BIN_unit-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
 BIN_kernel-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
+runs_sql := unit-hook-ledger unit-hook-lifecycle-end kernel-hook-ledger kernel-hook-lifecycle-repair
+$(foreach t,$(runs_sql),$(eval BIN_$(t)_SRCS += tests/support/sql.cc))
 # These programs test what several rooms do together.
 BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
 # In kernel-storm, many processes start whole containers against a simulated POD.
@@ -64,6 +66,7 @@ LIB_cri_proto_PKGS := grpc++ protobuf
 TESTS += cri-client
 BIN_cri-client_SRCS := tests/cri/main.cc
 BIN_cri-client_DEPS := cri_proto
+BIN_cri-client_ARCHIVES := grpc++ protobuf
 
 # Programs that end-to-end tests run in containers, or in place of engines and low-level runtimes; not installed.
 E2E_PROGRAMS := dial spy odd_caller

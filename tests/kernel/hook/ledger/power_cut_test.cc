@@ -15,9 +15,9 @@
 #include "base/text.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/internal/schema.h"
-#include "hook/ledger/internal/sqlite.h"
 #include "tests/kernel/hook/ledger/ledger_script.h"
 #include "tests/kernel/hook/ledger/recording_vfs.h"
+#include "tests/support/sql.h"
 
 namespace hook::ledger {
 namespace {
@@ -36,7 +36,6 @@ constexpr size_t kMaxFile = 64 << 20;
 // The content of all tables, as text.
 std::string content_of(const std::string& path) {
   std::string text;
-  sqlite::Database database = sqlite::Database::open(path, 1000).take();
   for (const char* sql :
        {"SELECT id || state || generation || partition || origin || owner_pid || netns_cookie ||"
         " obstacle || changed_ms FROM lease",
@@ -44,8 +43,7 @@ std::string content_of(const std::string& path) {
         "SELECT pool || hex(address) || device || lease FROM ipu",
         "SELECT name || kind || state || owner_pid FROM partition",
         "SELECT ticket || container FROM waiter", "SELECT lease || at_ms || event FROM event"}) {
-    sqlite::Statement row = database.prepare(sql).take();
-    while (row.step().take() == sqlite::Step::kRow) text += row.text(0) + '\n';
+    for (const std::string& row : test::query_sql(path, sql)) text += row + '\n';
   }
   return text;
 }
@@ -96,8 +94,7 @@ class PowerCutTest : public testing::Test {
     events_ = vfs.events();
   }
   static void checkpoint(const std::string& path) {
-    sqlite::Database database = sqlite::Database::open(path, 1000).take();
-    ASSERT_TRUE(test::succeeds(database.execute("PRAGMA wal_checkpoint(RESTART)")));
+    ASSERT_TRUE(test::succeeds(test::run_sql(path, "PRAGMA wal_checkpoint(RESTART)")));
   }
   // Opens the image of a power cut after EVENTS events.
   void look_at(const Image& image, size_t events, Tally& tally) {
@@ -197,33 +194,31 @@ TEST_F(PowerCutTest, LosesCommitsWhereSyncsDoNothing) {
   EXPECT_GT(tally.lost, 0U);
 }
 
-int64_t number_in(const std::string& path, const char* sql) {
-  sqlite::Database database = sqlite::Database::open(path, 1000).take();
-  sqlite::Statement row = database.prepare(sql).take();
-  (void)row.step();
-  return row.integer(0);
+std::string value_in(const std::string& path, const char* sql) {
+  return test::query_sql(path, sql).at(0);
 }
 
 TEST_F(PowerCutTest, MigratesWhollyOrNotAtAll) {
   const std::string path =
       put({{kDatabase, base::read_file(TEST_DATA_DIR "/ledger-1.db", kMaxFile).take()}});
-  const int64_t leases = number_in(path, "SELECT COUNT(*) FROM lease");
+  const std::string leases = value_in(path, "SELECT COUNT(*) FROM lease");
   start_ = files(dir_ / "cut");
   {
     RecordingVfs vfs;
     { const ledger::Ledger migrated = open(path); }
     events_ = vfs.events();
   }
-  std::set<int64_t> versions;
+  std::set<std::string> versions;
   const Tally tally = each_image([&](const Image& image, size_t) {
     const std::string cut = put(image);
-    versions.insert(number_in(cut, "PRAGMA user_version"));
+    versions.insert(value_in(cut, "PRAGMA user_version"));
     ASSERT_TRUE(test::succeeds(ledger::Ledger::open(cut)));
     EXPECT_TRUE(ledger::check_ledger(cut).value().empty());
-    EXPECT_EQ(number_in(cut, "SELECT COUNT(*) FROM lease"), leases);
+    EXPECT_EQ(value_in(cut, "SELECT COUNT(*) FROM lease"), leases);
   });
   print("power cut in a migration", tally);
-  EXPECT_EQ(versions, (std::set<int64_t>{1, static_cast<int64_t>(std::size(ledger::kMigrations))}));
+  EXPECT_EQ(versions,
+            (std::set<std::string>{"1", std::to_string(std::size(ledger::kMigrations))}));
 }
 
 TEST_F(PowerCutTest, IsPaidForByOneSyncACommit) {

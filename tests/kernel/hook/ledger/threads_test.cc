@@ -12,10 +12,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/ledger.h"
 #include "tests/kernel/hook/ledger/files_in_memory.h"
 #include "tests/support/outcome.h"
+#include "tests/support/sql.h"
 #include "tests/support/temp_dir.h"
 
 namespace hook::ledger {
@@ -149,10 +149,7 @@ class Worker {
 class ThreadsOnOneLedger : public testing::Test {
  protected:
   std::string integrity() {
-    sqlite::Database database = sqlite::Database::open(path_, 1000).take();
-    sqlite::Statement check = database.prepare("PRAGMA integrity_check").take();
-    EXPECT_TRUE(test::succeeds(check.step()));
-    return check.text(0);
+    return base::join(test::query_sql(path_, "PRAGMA integrity_check"), "\n");
   }
 
   test::FilesInMemory files_;

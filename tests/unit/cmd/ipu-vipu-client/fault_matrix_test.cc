@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
+#include "tests/support/simulator_client.h"
 #include "tests/support/simulator_process.h"
 #include "tests/support/temp_dir.h"
 #include "vipu/process_controller.h"
@@ -154,10 +155,11 @@ class Row {
             {"--listen", "127.0.0.1:0", "--pod", "pod16", "--create-delay", "1ms", "--reset-delay",
              "700ms", "--max-auto-resets", "0", "--control", dir_ / "control"}),
         address_(simulator_.wait_until_ready()),
+        api_(address_),
         controller_(make_process_controller({PROGRAM_DIR "/ipu-vipu-client", {address_}})) {}
 
   std::string outcome(const Fault& fault, const Call& call, bool always) {
-    if (!controller_->create({"p", 4}, Deadline::after(milliseconds(10'000))).ok()) {
+    if (!api_.create("p", 4).status.ok() || !api_.reaches("p", virmgrpc::PS_ACTIVE)) {
       return "no partition to begin with";
     }
     if (!fault.json.empty()) {
@@ -191,12 +193,19 @@ class Row {
  private:
   // What a caller does after any outcome: it removes what may be there. Then nothing is held.
   bool is_clean() {
+    if (!remove("new") || !remove("p")) return false;
+    const auto left = api_.list();
+    return left.status.ok() && left.reply.partitions_size() == 0 && control({"check"});
+  }
+  // Tries again while the simulator is away.
+  bool remove(const char* name) {
     const Deadline soon = Deadline::after(milliseconds(10'000));
-    for (const char* name : {"new", "p"}) {
-      if (!controller_->remove(name, Force::kYes, soon).ok()) return false;
+    for (;;) {
+      const grpc::StatusCode code = api_.remove(name, true).code();
+      if (code == grpc::StatusCode::OK || code == grpc::StatusCode::NOT_FOUND) return true;
+      if (soon.passed()) return false;
+      base::sleep_for(milliseconds(50), soon);
     }
-    const base::Result<std::vector<Partition>> left = controller_->list(soon);
-    return left.ok() && left.value().empty() && control({"check"});
   }
   static std::vector<std::string> words(std::string_view text) {
     std::vector<std::string> words;
@@ -214,6 +223,7 @@ class Row {
   test::TempDir dir_;
   test::SimulatorProcess simulator_;
   std::string address_;
+  test::SimulatorClient api_;  // to begin and to clean up, without a process for each call
   std::unique_ptr<Controller> controller_;
 };
 

@@ -21,7 +21,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
 #include "tests/support/simulator_process.h"
-#include "tests/unit/cmd/vipu-simulator/simulator_client.h"
+#include "tests/support/simulator_client.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/simulator_process.h"
 #include "tests/support/temp_dir.h"
-#include "tests/unit/cmd/vipu-simulator/simulator_client.h"
+#include "tests/support/simulator_client.h"
 
 namespace test {
 

@@ -8,7 +8,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "hook/ledger/internal/sqlite.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -25,10 +25,7 @@ class CheckTest : public LedgerFixture {
     ASSERT_TRUE(test::succeeds(ledger_.mark_running(lease, {4213, 101})));
   }
   std::vector<Flaw> flaws() { return check_ledger(path_).take(); }
-  void damage(const char* sql) {
-    sqlite::Database database = sqlite::Database::open(path_, 1000).take();
-    ASSERT_TRUE(test::succeeds(database.execute(sql)));
-  }
+  void damage(const char* sql) { ASSERT_TRUE(test::succeeds(test::run_sql(path_, sql))); }
   // The whole ledger is in the database file, and nobody has it open.
   void close() {
     damage("PRAGMA wal_checkpoint(TRUNCATE)");

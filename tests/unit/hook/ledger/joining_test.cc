@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "hook/ledger/internal/sqlite.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -121,8 +121,7 @@ TEST_F(JoiningTest, IsAsIfThereWereNoSandboxWhereNoneHasALease) {
 
 TEST_F(JoiningTest, IsNotForASandboxOfAnEarlierBoot) {
   sandbox();
-  sqlite::Database database = sqlite::Database::open(path_, 1000).take();
-  ASSERT_TRUE(test::succeeds(database.execute("UPDATE lease SET boot_id = 'an earlier one'")));
+  ASSERT_TRUE(test::succeeds(test::run_sql(path_, "UPDATE lease SET boot_id = 'an earlier one'")));
   EXPECT_EQ(join("app").origin, Origin::kOwn);
 }
 

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "hook/ledger/check.h"
 #include "hook/ledger/internal/schema.h"
-#include "hook/ledger/internal/sqlite.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -46,30 +46,24 @@ class MigrationTest : public testing::TestWithParam<int> {
   // Each row of each table, as text, in the columns that the schema of PATH has.
   static std::map<std::string, std::string> rows_of(const std::string& path) {
     std::map<std::string, std::string> rows;
-    sqlite::Database database = sqlite::Database::open(path, 1000).take();
     for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
-      std::string columns;
-      sqlite::Statement info =
-          database.prepare(str("SELECT name FROM pragma_table_info('", table, "')")).take();
-      while (info.step().take() == sqlite::Step::kRow) {
-        columns += str(columns.empty() ? "" : ",", info.text(0));
-      }
-      rows[table] = columns;
+      rows[table] = base::join(
+          test::query_sql(path, str("SELECT name FROM pragma_table_info('", table, "')")), ",");
     }
     return rows;
   }
   static std::string content(const std::string& path,
                              const std::map<std::string, std::string>& columns) {
     std::string text;
-    sqlite::Database database = sqlite::Database::open(path, 1000).take();
     for (const auto& [table, names] : columns) {
       std::string quoted;
       for (const std::string_view name : base::split(names, ',')) {
         quoted += str(quoted.empty() ? "" : "||'|'||", "quote(", name, ")");
       }
-      sqlite::Statement row =
-          database.prepare(str("SELECT ", quoted, " FROM ", table, " ORDER BY 1")).take();
-      while (row.step().take() == sqlite::Step::kRow) text += str(table, ' ', row.text(0), '\n');
+      for (const std::string& row :
+           test::query_sql(path, str("SELECT ", quoted, " FROM ", table, " ORDER BY 1"))) {
+        text += str(table, ' ', row, '\n');
+      }
     }
     return text;
   }
@@ -121,18 +115,16 @@ TEST_P(MigrationTest, IsDoneOnceByProcessesThatBeginTogether) {
 TEST_P(MigrationTest, LetsProgramsOfThatVersionGoOn) {
   const std::string path = copy(GetParam());
   Ledger ledger = Ledger::open(path).take();
-  sqlite::Database database = sqlite::Database::open(path, 1000).take();
   for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
-    ASSERT_TRUE(test::succeeds(database.execute(str("DELETE FROM ", table).c_str())));
+    ASSERT_TRUE(test::succeeds(test::run_sql(path, str("DELETE FROM ", table))));
   }
   const std::string script = base::read_file(data(GetParam(), ".sql"), 1 << 24).take();
-  size_t statements = 0;
-  for (const std::string_view line : base::split(script, '\n')) {
-    if (line.empty() || line.starts_with("--")) continue;
-    ASSERT_TRUE(test::succeeds(database.execute(std::string(line).c_str()))) << line;
-    ++statements;
-  }
-  EXPECT_GT(statements, 100U);
+  ASSERT_TRUE(test::succeeds(test::run_sql(path, script)));
+  const std::vector<std::string_view> lines = base::split(script, '\n');
+  const auto statements = std::count_if(lines.begin(), lines.end(), [](std::string_view line) {
+    return !line.empty() && !line.starts_with("--");
+  });
+  EXPECT_GT(statements, 100);
   for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
   EXPECT_TRUE(test::succeeds(ledger.live()));
 }
@@ -152,12 +144,11 @@ TEST(Migrations, HaveADatabaseOfEachReleasedVersion) {
 class NewerLedger : public LedgerFixture {
  protected:
   void raise(const char* compatible_from) {
-    sqlite::Database database = sqlite::Database::open(path_, 1000).take();
     const std::string sql =
         str("ALTER TABLE lease ADD COLUMN later TEXT NOT NULL DEFAULT '';"
             " PRAGMA user_version = ",
             kNewest + 1, "; ", compatible_from);
-    ASSERT_TRUE(test::succeeds(database.execute(sql.c_str())));
+    ASSERT_TRUE(test::succeeds(test::run_sql(path_, sql)));
   }
 };
 

@@ -2,7 +2,7 @@
 // Containers in one network namespace: they share the interfaces that are there.
 #include <gmock/gmock.h>
 
-#include "hook/ledger/internal/sqlite.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -22,9 +22,7 @@ class SharingTest : public LedgerFixture {
     attach(lease, in_);
     return lease;
   }
-  void execute(const char* sql) {
-    ASSERT_TRUE(test::succeeds(sqlite::Database::open(path_, 1000).take().execute(sql)));
-  }
+  void execute(const char* sql) { ASSERT_TRUE(test::succeeds(test::run_sql(path_, sql))); }
   std::vector<std::string> sharers(const Lease& lease) {
     std::vector<std::string> containers;
     for (const Lease& other : ledger_.sharers(lease).take()) containers.push_back(other.container);

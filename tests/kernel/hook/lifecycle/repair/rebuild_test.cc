@@ -7,10 +7,10 @@
 #include "base/names.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/check.h"
-#include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/rebuilder.h"
 #include "hook/lifecycle/repair/compare.h"
 #include "tests/support/attached.h"
+#include "tests/support/sql.h"
 
 namespace hook::lifecycle::repair {
 namespace {
@@ -19,16 +19,13 @@ using namespace base::names;
 using ledger::Lease;
 using ledger::LeaseState;
 using ledger::Ledger;
-using ledger::sqlite::Database;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 class RebuildTest : public test::AttachedTest {
  protected:
   std::string path() { return host_.dir / "state/ledger.db"; }
-  void change(const char* sql) {
-    ASSERT_TRUE(test::succeeds(Database::open(path(), 1000).take().execute(sql)));
-  }
+  void change(const char* sql) { ASSERT_TRUE(test::succeeds(test::run_sql(path(), sql))); }
   lifecycle::Env env_of(ledger::Ledger& ledger) {
     const lifecycle::Env& env = host_.env;
     return {ledger,           env.controller,  env.security,

@@ -6,11 +6,11 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/sqlite.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/hook_host.h"
+#include "tests/support/sql.h"
 
 namespace hook::lifecycle::end {
 namespace {
@@ -35,9 +35,7 @@ class DueTest : public testing::Test {
     return lease;
   }
   void change(const std::string& sql) {
-    ledger::sqlite::Database ledger =
-        ledger::sqlite::Database::open(host_.dir / "state/ledger.db", 1000).take();
-    ASSERT_TRUE(test::succeeds(ledger.execute(sql.c_str())));
+    ASSERT_TRUE(test::succeeds(test::run_sql(host_.dir / "state/ledger.db", sql)));
   }
   // As if the pause after the last attempt were over.
   void wait_for_the_next_attempt() { change("UPDATE lease SET retry_ms = 1"); }

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/names.h"
-#include "hook/ledger/internal/sqlite.h"
 #include "tests/support/hook_host.h"
+#include "tests/support/sql.h"
 
 namespace hook::lifecycle::end {
 namespace {
@@ -36,9 +36,8 @@ class ReleaseTest : public testing::Test {
   }
   // As if this boot were another one than that of the lease.
   void reboot() {
-    ledger::sqlite::Database ledger =
-        ledger::sqlite::Database::open(host_.dir / "state/ledger.db", 1000).take();
-    ASSERT_TRUE(test::succeeds(ledger.execute("UPDATE lease SET boot_id = 'another'")));
+    ASSERT_TRUE(test::succeeds(
+        test::run_sql(host_.dir / "state/ledger.db", "UPDATE lease SET boot_id = 'another'")));
   }
   test::HookHost host_;
   // A process that certainly runs, and is not this one.

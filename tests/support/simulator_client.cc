@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/cmd/vipu-simulator/simulator_client.h"
+#include "tests/support/simulator_client.h"
 
 #include <grpcpp/generic/generic_stub.h>
 
