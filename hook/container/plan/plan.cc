@@ -65,7 +65,9 @@ std::string lease_json(const PlanInput& input) {
                   {"mac", netns::to_string(rail.mac)},
                   {"rdma", rdma_json(input.rdma[i])}};
     if (!input.rdma[i]) {
-      entry["rdma_absent"] = str("interface '", rail.parent, "' of the host has no RDMA device");
+      entry["rdma_absent"] =
+          input.rdma_off ? "network.rdma is \"off\" on this host"
+                         : str("interface '", rail.parent, "' of the host has no RDMA device");
     }
     json["rails"].push_back(std::move(entry));
   }

@@ -28,6 +28,7 @@ struct PlanInput {
   uint64_t memlock = 0;            // the highest possible RLIMIT_MEMLOCK, in bytes
   oci::RdmaLimit rdma_limit = {};  // for each device; nothing set: no limit
   bool own_network = false;        // its own namespace instead of the host's
+  bool rdma_off = false;           // the configuration gives no container an RDMA device
   AttachOrders orders = {};        // without ports, which the plan adds
 };
 

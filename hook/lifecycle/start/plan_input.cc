@@ -52,6 +52,7 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
   input.cards = grant.cards;
   input.rdma = TRY(rdma_devices(env, network.rdma, lease));
+  input.rdma_off = network.rdma == config::RdmaUse::kOff;
   if (device::has_rdma_cgroup()) input.rdma_limit = {network.rdma_handles, network.rdma_objects};
   input.own_network = host.own_network;
   input.orders.gid_wait = network.gid_wait;

@@ -113,6 +113,13 @@ TEST(MakePlan, GivesNoDeviceWithoutRdmaAndSaysSo) {
   EXPECT_EQ(rail["rdma_absent"], "interface 'ens1f0' of the host has no RDMA device");
 }
 
+TEST(MakePlan, SaysThatTheConfigurationGivesNoDevice) {
+  PlanInput off = input();
+  off.rdma_off = true;
+  EXPECT_EQ(lease_file(make_plan(off))["rails"][0]["rdma_absent"],
+            "network.rdma is \"off\" on this host");
+}
+
 TEST(MakePlan, GivesTheNodesOfTheRailsDevice) {
   PlanInput with_rdma = input();
   with_rdma.rdma = {mlx5()};
