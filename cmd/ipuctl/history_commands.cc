@@ -14,6 +14,7 @@
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 
 namespace ipuctl {
 namespace {

@@ -26,7 +26,7 @@ constexpr milliseconds kMaxDown(60'000);
 
 // The objects that commands act on.
 struct Rig {
-  Store& store;
+  SharedModel& store;
   CallLog& log;
   Faults& faults;
   Server& server;

@@ -8,7 +8,7 @@
 #include "cmd/vipu-simulator/call_log.h"
 #include "cmd/vipu-simulator/server.h"
 #include "cmd/vipu-simulator/service.h"
-#include "cmd/vipu-simulator/store.h"
+#include "cmd/vipu-simulator/shared_model.h"
 
 namespace simulator {
 
@@ -17,7 +17,7 @@ class Control {
   // The limit for a request line and a reply line, in bytes.
   static constexpr size_t kMaxLine = size_t{1} << 20;
 
-  Control(Store& store, CallLog& log, Faults& faults, Server& server)
+  Control(SharedModel& store, CallLog& log, Faults& faults, Server& server)
       : store_(store), log_(log), faults_(faults), server_(server) {}
 
   // Returns the reply line to {"command":"agent-down","argument":"ag3"}: {"ok":true,...}, or, with
@@ -25,7 +25,7 @@ class Control {
   std::string answer(std::string_view line);
 
  private:
-  Store& store_;
+  SharedModel& store_;
   CallLog& log_;
   Faults& faults_;
   Server& server_;

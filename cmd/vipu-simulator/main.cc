@@ -22,7 +22,7 @@
 #include "cmd/vipu-simulator/request_server.h"
 #include "cmd/vipu-simulator/server.h"
 #include "cmd/vipu-simulator/service.h"
-#include "cmd/vipu-simulator/store.h"
+#include "cmd/vipu-simulator/shared_model.h"
 
 namespace simulator {
 namespace {
@@ -133,8 +133,8 @@ Status run(const Options& options) {
   faults.replace(TRY(open_faults(options.faults_file)));
   std::optional<Users> users = TRY(open_users(options));
   const std::unique_ptr<CallLog> log = TRY(CallLog::open(options.log_file));
-  const std::unique_ptr<Store> store =
-      TRY(Store::open(Model(options.pod, options.settings), options.state_file,
+  const std::unique_ptr<SharedModel> store =
+      TRY(SharedModel::open(Model(options.pod, options.settings), options.state_file,
                       [&](const vipu::simulator::Event& event) { log->add(event); }));
   std::optional<EndpointServer> endpoints = TRY(open_endpoints(options));
   Listeners listeners = TRY(open_listeners(options));

@@ -10,13 +10,13 @@
 
 #include "cmd/vipu-simulator/model/record.h"
 #include "cmd/vipu-simulator/model/users.h"
-#include "cmd/vipu-simulator/store.h"
+#include "cmd/vipu-simulator/shared_model.h"
 
 namespace simulator {
 
 // The context of a call.
 struct Caller {
-  Store& store;
+  SharedModel& store;
   const vipu::simulator::Access& access;
   const vipu::simulator::Outcome& outcome;  // for what is created or reset
 };

@@ -70,7 +70,7 @@ std::string metrics_text(const Model& model, const CallLog::Counts& calls) {
   return partitions_text(model) + ipus_text(model) + calls_text(calls) + "# EOF\n";
 }
 
-std::string metrics_response(std::string_view request, Store& store, const CallLog& log) {
+std::string metrics_response(std::string_view request, SharedModel& store, const CallLog& log) {
   constexpr const char* kPlain = "text/plain; charset=utf-8";
   if (!request.starts_with("GET ")) return response("405 Method Not Allowed", kPlain, "GET only\n");
   const std::string_view path = request.substr(4, request.find_first_of(" ?\r\n", 4) - 4);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cmd/vipu-simulator/call_log.h"
-#include "cmd/vipu-simulator/store.h"
+#include "cmd/vipu-simulator/shared_model.h"
 
 namespace simulator {
 
@@ -15,7 +15,7 @@ namespace simulator {
                                        const CallLog::Counts& calls);
 
 // Returns the whole HTTP response to REQUEST: 200 for GET /metrics, 404 or 405 for anything else.
-[[nodiscard]] std::string metrics_response(std::string_view request, Store& store,
+[[nodiscard]] std::string metrics_response(std::string_view request, SharedModel& store,
                                            const CallLog& log);
 
 }  // namespace simulator

@@ -12,7 +12,7 @@
 #include "cmd/vipu-simulator/call_log.h"
 #include "cmd/vipu-simulator/model/faults.h"
 #include "cmd/vipu-simulator/model/users.h"
-#include "cmd/vipu-simulator/store.h"
+#include "cmd/vipu-simulator/shared_model.h"
 
 namespace simulator {
 
@@ -35,7 +35,7 @@ struct Credentials {
 
 // What all calls share, across restarts of the gRPC server.
 struct Shared {
-  Store& store;
+  SharedModel& store;
   CallLog& log;
   Faults& faults;
   std::optional<vipu::simulator::Users> users;  // unset: every user may do everything

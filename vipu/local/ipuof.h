@@ -14,7 +14,7 @@ namespace vipu {
 struct IpuofOptions {
   std::string pool;        // its name, for errors
   std::string file;        // the IPUoF file of the partition, with one GCD
-  std::string state_file;  // see local::Store
+  std::string state_file;  // see local::PartitionStore
   // Numbers of IPUs that are never given to a partition. Numbers outside the pool have no effect.
   std::vector<uint32_t> taints = {};
 };

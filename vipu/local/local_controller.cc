@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "vipu/local/store.h"
+#include "vipu/local/partition_store.h"
 
 namespace vipu::local {
 namespace {
@@ -180,7 +180,7 @@ class LocalController final : public Controller {
   }
 
   LocalOptions options_;
-  Store store_;
+  PartitionStore store_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the local providers: a Controller whose partitions are entries of a Store.
+// The common part of the local providers: a Controller whose partitions are entries of a PartitionStore.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace vipu::local {
 
 struct LocalOptions {
   std::string name;        // name of the pool, for errors
-  std::string state_file;  // see Store
+  std::string state_file;  // see PartitionStore
   std::string version;     // the result of version()
   // Returns the IPUs as they are now. kUnavailable means that their source is absent.
   std::function<base::Result<Pool>()> look;

@@ -13,7 +13,7 @@ namespace vipu {
 
 struct PcieOptions {
   std::string pool;        // its name, for errors
-  std::string state_file;  // see local::Store
+  std::string state_file;  // see local::PartitionStore
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   // Groups of linked cards, each by the N of /dev/ipuN, in link order. Empty: all cards are one

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "vipu/local/store.h"
+#include "vipu/local/partition_store.h"
 #include "vipu/types.h"
 
 namespace vipu::local {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: the partitions of a local pool, durable and shared by all processes of the host.
+// PartitionStore: the partitions of a local pool, durable and shared by all processes of the host.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ struct Record {
 //   {"version":1,"partitions":[{"id":"p0","ipus":["10.5.1.1:0","10.5.1.1:1"]}]}
 // Each IPU and each id is in it at most once. A crash at any point leaves the old content or the
 // new.
-class Store {
+class PartitionStore {
  public:
   // PATH is absolute. PATH.lock, which is never removed, is locked during changes. The first change
   // makes their directory, for root alone, if necessary.
-  explicit Store(std::string path) : path_(std::move(path)) {}
+  explicit PartitionStore(std::string path) : path_(std::move(path)) {}
 
   // Returns the file's content at one moment; nothing if it is absent. Returns kInvalid, with what
   // to do, if it is damaged or of another version.

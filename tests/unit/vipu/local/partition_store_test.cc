@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vipu/local/store.h"
+#include "vipu/local/partition_store.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class StoreTest : public testing::Test {
 
   test::TempDir dir_;
   std::string path_ = dir_ / "pool.json";
-  Store store_{path_};
+  PartitionStore store_{path_};
 };
 
 TEST_F(StoreTest, AnAbsentFileHasNoPartitions) {
@@ -57,12 +57,12 @@ TEST_F(StoreTest, AnAbsentFileHasNoPartitions) {
 TEST_F(StoreTest, WhatOneChangesAnotherReads) {
   ASSERT_TRUE(test::succeeds(add({"p0", {"10.5.1.1:0", "10.5.1.1:1"}})));
   ASSERT_TRUE(test::succeeds(add({"p1", {"0000:35:00.0"}})));
-  EXPECT_EQ(Store(path_).read().take(),
+  EXPECT_EQ(PartitionStore(path_).read().take(),
             (Records{{"p0", {"10.5.1.1:0", "10.5.1.1:1"}}, {"p1", {"0000:35:00.0"}}}));
 }
 
 TEST_F(StoreTest, TheFileAndItsNewDirectoryAreForTheOwnerAlone) {
-  const Store store(dir_ / "a/pools/pool.json");
+  const PartitionStore store(dir_ / "a/pools/pool.json");
   ASSERT_TRUE(test::succeeds(store.change(
       [](Records& records) -> Status {
         records.push_back({"p0", {"x"}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vipu/local/store.h"
+#include "vipu/local/partition_store.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -130,7 +130,7 @@ void remove_temporaries(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<Record>> Store::read() const {
+Result<std::vector<Record>> PartitionStore::read() const {
   const std::optional<std::string> text = TRY(base::read_file_if_exists(path_, kMaxFile));
   if (!text.has_value()) return std::vector<Record>();
   Result<std::vector<Record>> records = parse(*text);
@@ -140,7 +140,7 @@ Result<std::vector<Record>> Store::read() const {
                    "; restore it, or remove it when no container uses the pool any more"));
 }
 
-Status Store::change(const std::function<Status(std::vector<Record>&)>& edit,
+Status PartitionStore::change(const std::function<Status(std::vector<Record>&)>& edit,
                      const base::Deadline& deadline) const {
   TRY(ensure_directory_of(path_));
   const Fd locked = TRY(lock(path_ + ".lock", deadline));

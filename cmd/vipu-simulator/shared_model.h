@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: the model of the POD, shared between threads and kept in a file.
+// SharedModel: the model of the POD, shared between threads and kept in a file.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace simulator {
 
-class Store {
+class SharedModel {
  public:
   // Receives each event, in order.
   using Listener = std::function<void(const vipu::simulator::Event&)>;
 
   // Starts from the content of FILE; without partitions if FILE is absent, or is empty (then
   // nothing is kept). A file that cannot be used is an error, and is never overwritten.
-  static base::Result<std::unique_ptr<Store>> open(vipu::simulator::Model empty, std::string file,
+  static base::Result<std::unique_ptr<SharedModel>> open(vipu::simulator::Model empty, std::string file,
                                                    Listener listener);
 
   // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed. Changes
@@ -36,7 +36,7 @@ class Store {
   }
 
  private:
-  Store(vipu::simulator::Model model, std::string file, Listener listener)
+  SharedModel(vipu::simulator::Model model, std::string file, Listener listener)
       : model_(std::move(model)), file_(std::move(file)), listener_(std::move(listener)) {}
 
   [[nodiscard]] vipu::simulator::Time now() const;
