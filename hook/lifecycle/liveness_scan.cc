@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the leases that need a judgement. Each start of a container does this, so a thousand leases
-// must take less than a millisecond.
+#include "hook/lifecycle/liveness_scan.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 #include "base/clock.h"
-#include "hook/lifecycle/liveness.h"
 
 namespace hook::lifecycle {
 namespace {

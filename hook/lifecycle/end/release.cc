@@ -9,6 +9,7 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/low_level.h"
+#include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::end {

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "hook/lifecycle/end/effects.h"
+#include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::end {

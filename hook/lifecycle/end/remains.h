@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 
 namespace hook::lifecycle::end {
 

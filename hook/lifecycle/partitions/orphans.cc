@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that were created after everybody had given them up.
+#include "hook/lifecycle/partitions/orphans.h"
+
 #include <algorithm>
 #include <map>
 

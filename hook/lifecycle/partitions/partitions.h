@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 #include "vipu/controller.h"
 #include "vipu/types.h"
 
@@ -73,16 +73,6 @@ base::Status reset_partition(Env& env, const config::PoolConfig& pool, const std
 [[nodiscard]] bool is_silence(const base::Error& error);
 // The longest time that one controller may take to release one thing while others wait.
 inline constexpr std::chrono::seconds kLongestAttempt{30};
-
-// Returns partitions of ended leases that their controllers still have. A controller creates one if
-// it carries out a request after the sender gave up and the removal found nothing. Skips the
-// controllers in SILENT, and adds to it each one that does not answer.
-base::Result<std::vector<ledger::PartitionRecord>> find_late_partitions(
-    Env& env, const base::Deadline& deadline, std::set<std::string>& silent);
-// Removes these partitions and returns their names.
-base::Result<std::vector<std::string>> remove_late_partitions(Env& env,
-                                                              const base::Deadline& deadline,
-                                                              std::set<std::string>& silent);
 
 // Returns the partitions in SCOPE that ended processes left half made or half removed.
 base::Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env,

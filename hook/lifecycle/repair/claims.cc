@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 #include "netns/namespace.h"
 
 namespace hook::lifecycle::repair {

@@ -13,6 +13,7 @@
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 #include "hook/lifecycle/repair/survey.h"
 
 namespace hook::lifecycle::repair {

@@ -13,6 +13,7 @@
 #include "hook/container/inject/rootfs.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/liveness_scan.h"
 #include "hook/lifecycle/start/attach.h"
 #include "hook/lifecycle/start/create.h"
 

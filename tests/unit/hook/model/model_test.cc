@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hook/lifecycle/partitions/orphans.h"
 #include "tests/unit/hook/model/explore.h"
 
 namespace model {
