@@ -135,7 +135,7 @@ Status run(const Options& options) {
   const std::unique_ptr<CallLog> log = TRY(CallLog::open(options.log_file));
   const std::unique_ptr<SharedModel> store =
       TRY(SharedModel::open(Model(options.pod, options.settings), options.state_file,
-                      [&](const vipu::simulator::Event& event) { log->add(event); }));
+                            [&](const vipu::simulator::Event& event) { log->add(event); }));
   std::optional<EndpointServer> endpoints = TRY(open_endpoints(options));
   Listeners listeners = TRY(open_listeners(options));
   const base::ScopeExit remove_socket([&] {

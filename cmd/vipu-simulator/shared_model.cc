@@ -11,9 +11,11 @@ using namespace base::names;
 using vipu::simulator::Model;
 using vipu::simulator::Time;
 
-Result<std::unique_ptr<SharedModel>> SharedModel::open(Model empty, std::string file, Listener listener) {
+Result<std::unique_ptr<SharedModel>> SharedModel::open(Model empty, std::string file,
+                                                       Listener listener) {
   constexpr size_t kMaxState = size_t{4} << 20;
-  std::unique_ptr<SharedModel> store(new SharedModel(std::move(empty), std::move(file), std::move(listener)));
+  std::unique_ptr<SharedModel> store(
+      new SharedModel(std::move(empty), std::move(file), std::move(listener)));
   store->model_.advance_to(store->now());
   if (!store->file_.empty()) {
     const std::optional<std::string> text = TRY(base::read_file_if_exists(store->file_, kMaxState));

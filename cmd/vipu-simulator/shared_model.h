@@ -20,8 +20,8 @@ class SharedModel {
 
   // Starts from the content of FILE; without partitions if FILE is absent, or is empty (then
   // nothing is kept). A file that cannot be used is an error, and is never overwritten.
-  static base::Result<std::unique_ptr<SharedModel>> open(vipu::simulator::Model empty, std::string file,
-                                                   Listener listener);
+  static base::Result<std::unique_ptr<SharedModel>> open(vipu::simulator::Model empty,
+                                                         std::string file, Listener listener);
 
   // Applies CHANGE. If it fails, or its effect cannot be stored, nothing has changed. Changes
   // through time alone are stored with the next change at the latest.

@@ -5,7 +5,6 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"

@@ -5,10 +5,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {

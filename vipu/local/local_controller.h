@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the local providers: a Controller whose partitions are entries of a PartitionStore.
+// The common part of the local providers: a Controller whose partitions are entries of a
+// PartitionStore.
 #pragma once
 
 #include <functional>

@@ -141,7 +141,7 @@ Result<std::vector<Record>> PartitionStore::read() const {
 }
 
 Status PartitionStore::change(const std::function<Status(std::vector<Record>&)>& edit,
-                     const base::Deadline& deadline) const {
+                              const base::Deadline& deadline) const {
   TRY(ensure_directory_of(path_));
   const Fd locked = TRY(lock(path_ + ".lock", deadline));
   const std::vector<Record> before = TRY(read());

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "hook/ledger/actor.h"
-#include "hook/ledger/internal/conditions.h"
+#include "hook/ledger/internal/schema.h"
 
 namespace hook::ledger {
 namespace {

@@ -4,6 +4,11 @@
 
 #include <cstdint>
 
+// SQL conditions on a row of `lease`. They are macros because a statement joins them with its other
+// literals. The partial indexes below have the same words, or SQLite would not use them.
+#define LEASE_IS_LIVE "state NOT IN ('FREE', 'FAILED')"
+#define LEASE_HAS_ENDED "state IN ('FREE', 'FAILED')"
+
 namespace hook::ledger {
 
 // Step i migrates a database from user_version i to i + 1. A released step never changes.

@@ -20,8 +20,8 @@
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
-#include "tests/support/simulator_process.h"
 #include "tests/support/simulator_client.h"
+#include "tests/support/simulator_process.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
+#include "tests/support/simulator_client.h"
 #include "tests/support/simulator_process.h"
 #include "tests/support/temp_dir.h"
-#include "tests/support/simulator_client.h"
 
 namespace test {
 
