@@ -25,8 +25,9 @@ source tests/e2e/conformance.bash
 # These start first, so that no long one is left for the end. The others start in any order. The client's tests have
 # deadlines of a second, so those that start beside them need little of the machine.
 FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vipu-simulator unit/hook-model
-  unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/cri e2e/conformance_engines e2e/network
-  e2e/conformance_runtimes e2e/reconcile e2e/named e2e/hook_only e2e/ipuctl e2e/options e2e/docker_storm)
+  unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/conformance_engines kernel/netns e2e/cri
+  e2e/network e2e/conformance_runtimes e2e/reconcile kernel/hook-ledger e2e/options e2e/ipuctl e2e/cards e2e/configure
+  e2e/conformance e2e/named kernel/storm e2e/lifecycle e2e/capacity e2e/history e2e/isolation)
 # The most useful groups come first.
 LONG=(storm model sanitizers all-faults)
 
