@@ -300,7 +300,7 @@ bench: all $(BENCHES:%=$(O)/bin/%) ## placement policies side by side, and the s
 	@packaging/deps.sh e2e
 	@tests/bench/bench.sh
 demo: ## install what is missing, build, run the main job on the embedded simulator (root)
-	@echo 'The first time this takes about five minutes on two processors: packages, a build, and 15 s of demo.'
+	@echo 'The first time this takes about six minutes on two processors: packages, a build, and 15 s of demo.'
 	@packaging/deps.sh build demo
 	@$(MAKE) --no-print-directory all
 	@tests/demo/demo.sh
