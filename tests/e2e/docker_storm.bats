@@ -21,7 +21,7 @@ teardown() {
 }
 
 @test "16 workers start, hurt and remove containers: nothing is shared, lost or left, and all agree" {
-  storm_rage 15
+  storm_rage 15 16
   storm_figures
   storm_started 16
   storm_had_no_other_errors

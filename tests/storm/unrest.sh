@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs beside the workers in the throw-away host: unrest.sh END. It acts as an operator who looks and cleans up, and
+# Runs beside the workers in the throw-away host: unrest.sh. It acts as an operator who looks and cleans up, and
 # interrupts the link to the controller now and then. It writes to /run/storm/log as a worker does.
 set -u -o pipefail
 cd /run/storm || exit 1
-end=$1
 
 act() { # ACTION COMMAND...
   local action=$1 begin=$EPOCHREALTIME error status=0
@@ -13,7 +12,8 @@ act() { # ACTION COMMAND...
   printf '%s\t%s\t%s\t-\t%s\t%s\n' "$begin" "$EPOCHREALTIME" "$action" "$status" "${error//[$'\n\t']/ }" >>log/unrest
 }
 
-for ((round = 1; EPOCHSECONDS < end; ++round)); do
+for ((round = 1; ; ++round)); do
+  [ ! -e over ] || break
   act gc ipuctl gc
   act ps ipuctl ps
   act queue ipuctl queue

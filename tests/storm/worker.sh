@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One worker of the storm, run in the throw-away host: worker.sh NUMBER END. Until END, in seconds since 1970, it starts
-# containers with IPUs, and does to any worker's containers what people, engines and the kernel do to them. In its
-# folder, /run/storm:
+# One worker of the storm, run in the throw-away host: worker.sh NUMBER. It starts containers with IPUs, and does to
+# any worker's containers what people, engines and the kernel do to them. In its folder, /run/storm:
+#   over          the storm is over: see end.sh
 #   names/NAME    there may be a container of this name
 #   hurt/NAME     times at which a command began that can end the container, or make other commands fail
 #   log/NUMBER    each command: start, end, action, name, exit status, error text; separated by tabs
@@ -10,7 +10,6 @@ set -u -o pipefail
 shopt -s nullglob
 cd /run/storm || exit 1
 number=$1
-end=$2
 count=0
 # Each run makes the same sequence of decisions, in different circumstances.
 RANDOM=$((1000 + number))
@@ -101,7 +100,7 @@ trouble() { # NAME
   esac
 }
 
-while [ "$EPOCHSECONDS" -lt "$end" ]; do
+while [ ! -e over ]; do
   names=(names/*)
   if [ ${#names[@]} -lt 16 ] || { [ ${#names[@]} -lt $MOST ] && percent 60; }; then
     start
