@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <type_traits>
 
 #include "base/scope.h"
 #include "tests/support/outcome.h"
@@ -25,6 +26,14 @@ Result<int> quarter_of(int number) {
 Status check_even(int number) {
   TRY(half_of(number));
   return {};
+}
+
+TEST(ResultOfBool, TakesABoolAndNothingThatMerelyConvertsToOne) {
+  static_assert(std::is_convertible_v<bool, Result<bool>>);
+  static_assert(std::is_convertible_v<Error, Result<bool>>);
+  static_assert(!std::is_constructible_v<Result<bool>, const char*>);
+  static_assert(!std::is_constructible_v<Result<bool>, int>);
+  EXPECT_FALSE(Result<bool>(false).value());
 }
 
 TEST(Try, GivesTheValueOfASuccess) {
