@@ -40,7 +40,7 @@ BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start
 # In kernel-storm, many processes start whole containers against a simulated POD.
 BIN_kernel-storm_DEPS := hook-lifecycle-start
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
-# Two test programs run these programs.
+# These test programs run the client and the simulator.
 runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simulator kernel-storm
 $(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 

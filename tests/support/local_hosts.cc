@@ -48,7 +48,7 @@ void IpuofHost::write_text(const std::string& text) const {
   EXPECT_TRUE(out << text) << file;
 }
 
-void IpuofHost::remove_file() const { EXPECT_TRUE(succeeds(base::remove_file(file))); }
+void IpuofHost::remove_source() const { EXPECT_TRUE(succeeds(base::remove_file(file))); }
 
 bool can_make_devices() {
   const TempDir dir;
@@ -100,6 +100,6 @@ void PcieHost::remove_node(const std::string& name) const {
   EXPECT_TRUE(succeeds(base::remove_file(dir / ("dev/" + name))));
 }
 
-void PcieHost::remove_sysfs() const { std::filesystem::remove_all(dir / "sys"); }
+void PcieHost::remove_source() const { std::filesystem::remove_all(dir / "sys"); }
 
 }  // namespace test

@@ -27,7 +27,7 @@ class IpuofHost {
   // Replaces the file.
   void write(const vipu::IpuofConfig& config) const;
   void write_text(const std::string& text) const;
-  void remove_file() const;
+  void remove_source() const;
 
   TempDir dir;
   vipu::IpuofConfig config;
@@ -55,7 +55,7 @@ class PcieHost {
   void set_attribute(uint32_t slot, const std::string& name, const std::string& value) const;
   void add_node(const std::string& name) const;
   void remove_node(const std::string& name) const;
-  void remove_sysfs() const;
+  void remove_source() const;
 
   TempDir dir;
   std::string state_file = dir / "pools/cards.json";

@@ -51,26 +51,15 @@ class RealRig final : public Rig {
   std::unique_ptr<Controller> second_ = make();
 };
 
-class IpuofRig final : public Rig {
+template <typename Host>
+class LocalRig final : public Rig {
  public:
   Controller& first() override { return *first_; }
   Controller& second() override { return *second_; }
-  void take_down() override { host_.remove_file(); }
+  void take_down() override { host_.remove_source(); }
 
  private:
-  IpuofHost host_;
-  std::unique_ptr<Controller> first_ = host_.controller();
-  std::unique_ptr<Controller> second_ = host_.controller();
-};
-
-class PcieRig final : public Rig {
- public:
-  Controller& first() override { return *first_; }
-  Controller& second() override { return *second_; }
-  void take_down() override { host_.remove_sysfs(); }
-
- private:
-  PcieHost host_;
+  Host host_;
   std::unique_ptr<Controller> first_ = host_.controller();
   std::unique_ptr<Controller> second_ = host_.controller();
 };
@@ -90,8 +79,8 @@ std::vector<Subject> subjects() {
   pcie.grants_cards = pcie.makes_devices = true;
   return {{"Fake", {}, [](milliseconds delay) { return std::make_unique<FakeRig>(delay); }},
           {"Real", real, [](milliseconds delay) { return std::make_unique<RealRig>(delay); }},
-          {"Ipuof", ipuof, [](milliseconds) { return std::make_unique<IpuofRig>(); }},
-          {"Pcie", pcie, [](milliseconds) { return std::make_unique<PcieRig>(); }}};
+          {"Ipuof", ipuof, [](milliseconds) { return std::make_unique<LocalRig<IpuofHost>>(); }},
+          {"Pcie", pcie, [](milliseconds) { return std::make_unique<LocalRig<PcieHost>>(); }}};
 }
 
 }  // namespace test

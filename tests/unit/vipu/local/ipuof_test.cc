@@ -107,7 +107,7 @@ TEST_F(IpuofTest, APartitionThatIsNotReconfigurableIsNotSliced) {
 
 TEST_F(IpuofTest, WithoutAFileItIsUnavailableButPartitionsCanBeRemoved) {
   ASSERT_TRUE(test::succeeds(create("p0", 4)));
-  host_.remove_file();
+  host_.remove_source();
   EXPECT_TRUE(test::fails(create("p1", 4), Code::kUnavailable, host_.file));
   EXPECT_TRUE(test::fails(controller_->list(soon()), Code::kUnavailable));
   EXPECT_EQ(controller_->remove("p0", Force::kNo, soon()).take(), base::Removed::kNow);

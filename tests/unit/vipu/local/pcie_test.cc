@@ -108,7 +108,7 @@ TEST_F(PcieTest, BrokenSysfsIsRefused) {
 TEST_F(PcieTest, WithoutACardItIsUnavailable) {
   for (uint32_t i = 0; i < 8; ++i) host_->remove_card(i);
   EXPECT_TRUE(test::fails(create("p0", 1), Code::kUnavailable, "ipu_driver"));
-  host_->remove_sysfs();
+  host_->remove_source();
   EXPECT_TRUE(test::fails(create("p0", 1), Code::kUnavailable, "bus/pci/devices"));
 }
 
