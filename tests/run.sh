@@ -227,6 +227,8 @@ if [ "$build" = yes ]; then
   packaging/deps.sh build e2e || exit 1
   make --no-print-directory -j"$(nproc)" O="$O" test-programs || exit 1
 fi
+# The tests call make too. It would warn that it cannot reach the jobserver of the make that called this script.
+unset MAKEFLAGS MFLAGS
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
