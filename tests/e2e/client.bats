@@ -5,7 +5,7 @@
 load support
 
 setup() {
-  SIM_CREATE_DELAY=2s restart_sim
+  SIM_CREATE_DELAY=3s restart_sim
 }
 
 teardown() {
@@ -15,12 +15,19 @@ teardown() {
   assert_nothing_left
 }
 
-# Sets CLIENT, its pid, while `ipuctl partition create p0` runs in the background as CREATE.
+# Sets CLIENT, its pid, while `ipuctl partition create p0` runs in the background as CREATE. The client is
+# stopped, so that a slow host has the time to look at it.
 look_for_client() {
   ipuctl partition create p0 --size 4 >/dev/null 3>&- &
   CREATE=$!
   wait_until 5 client_is_confined
   CLIENT=$(client_pid)
+  in_host kill -STOP "$CLIENT"
+}
+
+let_client_end() {
+  in_host kill -CONT "$CLIENT"
+  wait "$CREATE"
 }
 
 client_pid() { in_host pgrep -x ipu-vipu-client; }
@@ -52,7 +59,7 @@ assert_confined() {
   look_for_client
   assert_equal "$(status_of_client Uid | xargs)" '65534 65534 65534 65534'
   assert_confined
-  wait "$CREATE"
+  let_client_end
 }
 
 @test "where the host has the user ipu-vipu-client it runs as that" {
@@ -62,7 +69,7 @@ assert_confined() {
   look_for_client
   assert_equal "$(status_of_client Uid | xargs)" "$uid $uid $uid $uid"
   assert_confined
-  wait "$CREATE"
+  let_client_end
   in_host userdel ipu-vipu-client
 }
 

@@ -94,7 +94,7 @@ TEST_F(ClientCreateTest, FindsItsPartitionWhenTheControllerHangs) {
   for (const When when : {When::kBefore, When::kAfter}) {
     server().script("CreatePartition", {hanging(when)});
     const std::string id = when == When::kBefore ? "p0" : "p1";
-    const auto grant = controller().create(four(id), Deadline::after(milliseconds(2000)));
+    const auto grant = controller().create(four(id), Deadline::after(milliseconds(5000)));
     EXPECT_TRUE(test::succeeds(grant));
   }
 }
@@ -162,7 +162,7 @@ TEST_F(ClientCreateTest, AControllerThatIsLostAfterTheRequestIsNotUnavailable) {
   for (const char* rpc : {"CreatePartition", "ListPartitions", "GetPartitionIpuofConfig"}) {
     server().always("CreatePartition", failing(StatusCode::UNAVAILABLE, When::kAfter));
     server().always(rpc, failing(StatusCode::UNAVAILABLE));
-    const Deadline deadline = Deadline::after(milliseconds(1000));
+    const Deadline deadline = Deadline::after(milliseconds(2000));
     EXPECT_TRUE(test::fails(controller().create(four(rpc), deadline), Code::kTimeout, "was lost"));
     server().always(rpc, {});
   }
@@ -223,8 +223,8 @@ TEST_F(ClientCreateTest, APartitionThatTheControllerStillMendsIsWaitedFor) {
 TEST_F(ClientCreateTest, WhatStaysPendingTimesOutAndSaysHowFarItCame) {
   server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
   EXPECT_TRUE(
-      test::fails(controller().create(four(), Deadline::after(milliseconds(1000))), Code::kTimeout,
-                  "the partition did not become ACTIVE within 750 ms (it is PENDING, CREATING)"));
+      test::fails(controller().create(four(), Deadline::after(milliseconds(3000))), Code::kTimeout,
+                  "the partition did not become ACTIVE within 2750 ms (it is PENDING, CREATING)"));
 }
 
 TEST_F(ClientCreateTest, WaitIsOfAPartitionThatIsThere) {

