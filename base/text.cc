@@ -8,7 +8,55 @@
 namespace base {
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+// One character at the start of a text.
+struct Character {
+  char32_t code = 0;
+  size_t bytes = 0;  // 0: the text does not start with UTF-8
+};
+
+// Decodes the first character of TEXT, which is not empty. RFC 3629, section 4 has the ranges.
+Character first_character(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return {};
+  char32_t code = first & (0xffU >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3fU);
+  }
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < kSmallest[bytes] || code > 0x10ffff || surrogate) return {};
+  return {code, bytes};
+}
+
+bool is_safe(char32_t c) {
+  const bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
+  const bool mark = c == 0x061c || c == 0x200e || c == 0x200f;  // of direction
+  const bool separator_or_embedding = c >= 0x2028 && c <= 0x202e;
+  const bool isolate = c >= 0x2066 && c <= 0x2069;
+  return !control && !mark && !separator_or_embedding && !isolate;
+}
+
+// Returns TEXT, cut to MAX bytes, with REPLACEMENT for each unsafe character that is not in KEPT.
+std::string safe(std::string_view text, size_t max, char replacement, std::string_view kept) {
+  std::string out;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    const size_t bytes = next.bytes == 0 ? 1 : next.bytes;
+    const bool keep = (next.bytes > 0 && is_safe(next.code)) || kept.find(text[0]) != kept.npos;
+    if (out.size() + (keep ? bytes : 1) > max) break;
+    if (keep) {
+      out += text.substr(0, bytes);
+    } else {
+      out += replacement;
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -16,19 +64,12 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 std::string quote(std::string_view text) {
   constexpr size_t kMax = 80;
-  std::string out = "'";
-  for (const char c : text.substr(0, kMax)) out += is_control(c) ? '?' : c;
-  out += text.size() > kMax ? "...'" : "'";
-  return out;
+  return str("'", safe(text, kMax, '?', ""), text.size() > kMax ? "...'" : "'");
 }
 
-std::string one_line(std::string_view text, size_t max) {
-  std::string out(text.substr(0, max));
-  for (char& c : out) {
-    if (is_control(c)) c = ' ';
-  }
-  return out;
-}
+std::string one_line(std::string_view text, size_t max) { return safe(text, max, ' ', ""); }
+
+std::string safe_lines(std::string_view text) { return safe(text, text.size(), ' ', "\n"); }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

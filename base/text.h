@@ -32,12 +32,19 @@ template <typename... Parts>
   return out;
 }
 
-// Returns TEXT in single quotes, cut to 80 bytes, with '?' for control characters: safe in a
-// one-line message.
+// The next three functions make a text safe for terminals and log lines. They replace control
+// characters (C0, DEL, C1), the line and paragraph separators U+2028 and U+2029, characters that
+// change the direction of text (Unicode TR 9), and bytes that are not UTF-8. They cut only between
+// characters.
+
+// Returns TEXT in single quotes, cut to 80 bytes, with '?' for each unsafe character.
 [[nodiscard]] std::string quote(std::string_view text);
 
-// Returns TEXT as one line of at most MAX bytes, with spaces for newlines and control characters.
+// Returns TEXT as one line of at most MAX bytes, with a space for each unsafe character.
 [[nodiscard]] std::string one_line(std::string_view text, size_t max);
+
+// Returns TEXT with its newlines, and with a space for each other unsafe character.
+[[nodiscard]] std::string safe_lines(std::string_view text);
 
 // Returns TEXT without spaces, tabs and newlines at either end.
 [[nodiscard]] std::string_view trim(std::string_view text);

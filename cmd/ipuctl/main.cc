@@ -65,7 +65,7 @@ int run(const Command& command) {
     complain(outcome.error().message());
     return exit_code(outcome.error().code());
   }
-  (void)std::fputs(outcome.value().text.c_str(), stdout);
+  (void)std::fputs(base::safe_lines(outcome.value().text).c_str(), stdout);
   const bool written = std::fflush(stdout) == 0;
   const int err = errno;
   std::set<std::string> said;  // each obstacle is reported once

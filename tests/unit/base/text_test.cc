@@ -33,6 +33,37 @@ TEST(OneLine, ReplacesControlCharactersAndCuts) {
   EXPECT_EQ(one_line("", 3), "");
 }
 
+TEST(OneLine, ReplacesWhatMovesOrReversesTheTextOfATerminal) {
+  // CSI as one C1 character, next line, line separator, right-to-left override and isolate, marks.
+  EXPECT_EQ(one_line("a\xc2\x9b"
+                     "31m",
+                     100),
+            "a 31m");
+  EXPECT_EQ(one_line("\xc2\x85|\xe2\x80\xa8|\xe2\x80\xa9|\xe2\x80\xae|\xe2\x81\xa7", 100),
+            " | | | | ");
+  EXPECT_EQ(one_line("\xd8\x9c|\xe2\x80\x8e|\xe2\x80\x8f", 100), " | | ");
+  EXPECT_EQ(quote("\xe2\x80\xaeipu"), "'?ipu'");
+}
+
+TEST(OneLine, KeepsOtherCharacters) {
+  const std::string text = "é \xc2\xa0 ← € 😀 שלום";
+  EXPECT_EQ(one_line(text, 100), text);
+}
+
+TEST(OneLine, ReplacesBytesThatAreNoUtf8) {
+  for (const std::string_view bytes : {"\x80", "\x9b", "\xc0\x9b", "\xe2\x80", "\xed\xa0\x80",
+                                       "\xf0\x82\x82\xac", "\xf4\x90\x80\x80", "\xff"}) {
+    EXPECT_EQ(one_line(bytes, 100), std::string(bytes.size(), ' '));
+  }
+}
+
+TEST(OneLine, CutsBetweenCharacters) {
+  EXPECT_EQ(one_line("ab€", 4), "ab");
+  EXPECT_EQ(one_line("ab€", 5), "ab€");
+}
+
+TEST(SafeLines, KeepsNewlinesAlone) { EXPECT_EQ(safe_lines("a\n\xc2\x9b\tb\r\n"), "a\n  b \n"); }
+
 TEST(Trim, TakesWhiteSpaceFromBothEndsOnly) {
   EXPECT_EQ(trim(" \t\r\na b\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
