@@ -19,11 +19,13 @@ using Json = nlohmann::ordered_json;
 
 // Parses TEXT as one JSON document. Returns kInvalid, with WHAT and the position, if TEXT is
 // malformed, starts with a byte order mark, nests deeper than 128 levels (which would exhaust a
-// reader's stack), has an object with more than 4096 keys (lookup is linear), or has a duplicate
-// key (readers differ on which value counts).
+// reader's stack), has more than a million values, has an object with more than 4096 keys (lookup
+// is linear), or has a duplicate key (readers differ on which value counts). The time is linear in
+// the length of TEXT.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
-// Returns the text of VALUE on one line. Invalid UTF-8 becomes U+FFFD instead of throwing.
+// Returns the text of VALUE on one line, in ASCII: a terminal and a log show it as it is. Invalid
+// UTF-8 becomes U+FFFD instead of throwing.
 std::string to_text(const Json& value);
 // Returns the text of VALUE, indented by two, with a newline at the end.
 std::string to_pretty_text(const Json& value);

@@ -132,7 +132,7 @@ class Rewriter {
   [[nodiscard]] static std::string fresh(const Json& value, const Layout& around) {
     if (around.before.find('\n') == std::string::npos) return to_text(value);
     const std::string step = step_of(around);
-    const std::string text = value.dump(static_cast<int>(step.size()), step.front(), false,
+    const std::string text = value.dump(static_cast<int>(step.size()), step.front(), true,
                                         Json::error_handler_t::replace);
     std::string indented;
     for (const char character : text) {

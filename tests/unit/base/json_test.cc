@@ -31,8 +31,13 @@ TEST(ParseJson, KeepsNumbers) {
 }
 
 TEST(ParseJson, KeepsTextsAndLiterals) {
-  const std::string text = R"(["é€😀","a\"\\b\n",null,true,false,{},[]])";
+  const std::string text = R"(["a\"\\b\n",null,true,false,{},[],{"a":[{"b":[]}],"c":{}}])";
   EXPECT_EQ(round_trip(text), text);
+}
+
+TEST(ParseJson, IsWrittenAgainInAscii) {
+  EXPECT_EQ(round_trip("[\"é€😀\xc2\x9b\xe2\x80\xae\x7f\"]"),
+            R"(["\u00e9\u20ac\ud83d\ude00\u009b\u202e\u007f"])");
 }
 
 TEST(ParseJson, RefusesAKeyThatStandsTwiceInOneObject) {
@@ -94,11 +99,30 @@ TEST(ParseJson, RefusesAnObjectOfSoManyKeysThatItTakesLong) {
                           "x: an object has more than 4096 keys"));
 }
 
+// What takes quadratic time is not done within the limit of a test.
+TEST(ParseJson, TakesLinearTimeForManyValues) {
+  std::string many;
+  for (int i = 0; i < 499'000; ++i) many += i == 0 ? "{}" : ",{}";
+  EXPECT_TRUE(test::succeeds(parse_json("[" + many + "]", "x")));
+  EXPECT_TRUE(test::succeeds(parse_json(str("{\"a\":[", many, "],\"b\":{}}"), "x")));
+}
+
+TEST(ParseJson, RefusesMoreThanAMillionValues) {
+  const auto with_values = [](size_t count) {
+    std::string text = "[0";
+    for (size_t i = 2; i < count; ++i) text += ",0";
+    return text + "]";
+  };
+  EXPECT_TRUE(test::succeeds(parse_json(with_values(1'000'000), "x")));
+  EXPECT_TRUE(test::fails(parse_json(with_values(1'000'001), "x"), Code::kInvalid,
+                          "x: has more than 1000000 values"));
+}
+
 TEST(ParseJson, DoesNotCountBracketsInsideOfTexts) {
   EXPECT_TRUE(test::succeeds(parse_json("[\"\\\"" + std::string(200, '[') + "\"]", "x")));
 }
 
-TEST(ToText, ReplacesInvalidUtf8) { EXPECT_EQ(to_text(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
+TEST(ToText, ReplacesInvalidUtf8) { EXPECT_EQ(to_text(Json("a\xff")), "\"a\\ufffd\""); }
 
 TEST(ToPrettyText, IndentsByTwoAndEndsTheLine) {
   EXPECT_EQ(to_pretty_text(Json{{"a", {1}}}), "{\n  \"a\": [\n    1\n  ]\n}\n");
