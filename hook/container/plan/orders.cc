@@ -40,7 +40,8 @@ Result<AttachOrders> parse_orders(const std::string& text) {
   orders.probe = std::chrono::milliseconds(TRY(base::get_int(json, "probe_ms", kOrdersFile)));
   const auto ports = json.find("ports");
   if (ports == json.end() || !ports->is_array()) {
-    return Error(Code::kInvalid, base::str(kOrdersFile, ": key 'ports' must be a list"));
+    return Error(Code::kInvalid,
+                 base::str(kOrdersFile, ": key ", base::quote("ports"), " must be a list"));
   }
   for (const Json& port : *ports) orders.ports.push_back(TRY(parse_port(port)));
   return orders;
