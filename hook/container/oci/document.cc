@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -17,64 +18,93 @@ using base::Json;
 
 constexpr std::string_view kWhat = "config.json";
 
-struct Key {
-  std::string_view path;  // "process.env"
+// A place in the document that the product reads or changes.
+struct Place {
+  std::string_view path;  // "process.env"; empty: the document
   Json::value_t type;
+  std::string_view keys;  // that the product reads or writes there; in a list, those of each item
 };
 
 constexpr auto kObject = Json::value_t::object;
 constexpr auto kArray = Json::value_t::array;
 
-// Every key that the product reads or changes. Parents come before their children.
-constexpr std::array<Key, 16> kTouched = {{{"process", kObject},
-                                           {"root", kObject},
-                                           {"process.env", kArray},
-                                           {"process.rlimits", kArray},
-                                           {"process.capabilities", kObject},
-                                           {"mounts", kArray},
-                                           {"annotations", kObject},
-                                           {"hooks", kObject},
-                                           {"hooks.createRuntime", kArray},
-                                           {"hooks.poststop", kArray},
-                                           {"linux", kObject},
-                                           {"linux.namespaces", kArray},
-                                           {"linux.devices", kArray},
-                                           {"linux.resources", kObject},
-                                           {"linux.resources.devices", kArray},
-                                           {"linux.resources.rdma", kObject}}};
+// Parents come before their children, so that a parent has the type that its children need.
+constexpr std::array<Place, 17> kPlaces = {{
+    {"", kObject, "process root mounts annotations hooks linux"},
+    {"process", kObject, "env rlimits capabilities"},
+    {"process.env", kArray, ""},
+    {"process.rlimits", kArray, "type hard soft"},
+    {"process.capabilities", kObject, "bounding effective inheritable permitted ambient"},
+    {"root", kObject, "path"},
+    {"mounts", kArray, "destination type source options"},
+    {"annotations", kObject, ""},
+    {"hooks", kObject, "createRuntime poststop"},
+    {"hooks.createRuntime", kArray, "path args env timeout"},
+    {"hooks.poststop", kArray, "path args env timeout"},
+    {"linux", kObject, "namespaces devices resources"},
+    {"linux.namespaces", kArray, "type path"},
+    {"linux.devices", kArray, "path type major minor fileMode uid gid"},
+    {"linux.resources", kObject, "devices rdma"},
+    {"linux.resources.devices", kArray, "allow type major minor access"},
+    {"linux.resources.rdma", kObject, ""},
+}};
 
-bool same_but_for_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+// Returns NAME as Go's decoder folds a key, by which runc finds it (encoding/json, foldName). Of
+// all characters beyond ASCII, only the long s (U+017F) and the Kelvin sign (U+212A) fold to a
+// letter of the keys above.
+std::string folded(std::string_view name) {
+  constexpr std::string_view kLongS = "\xc5\xbf";
+  constexpr std::string_view kKelvin = "\xe2\x84\xaa";
+  std::string out;
+  while (!name.empty()) {
+    const bool long_s = name.starts_with(kLongS);
+    const bool kelvin = name.starts_with(kKelvin);
+    const char c = long_s ? 's' : kelvin ? 'k' : name.front();
+    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    name.remove_prefix(long_s ? kLongS.size() : kelvin ? kKelvin.size() : 1);
+  }
+  return out;
 }
 
-// Returns the object with the last part of PATH, or null if an earlier part is absent.
-const Json* parent_of(const Json& root, std::string_view path) {
+// Refuses a key that is one of KEYS for runc and another for crun, which knows only one spelling.
+Status check_spelling(const Json& object, std::string_view keys) {
+  if (!object.is_object() || keys.empty()) return {};
+  const std::vector<std::string_view> names = base::split(keys, ' ');
+  for (const auto& [found, value] : object.items()) {
+    if (std::find(names.begin(), names.end(), found) != names.end()) continue;
+    for (const std::string_view name : names) {
+      if (folded(found) != folded(name)) continue;
+      return Error(Code::kInvalid,
+                   str(kWhat, ": key ", base::quote(found), " must be written '", name, "'"));
+    }
+  }
+  return {};
+}
+
+// Returns the value at PATH; null if it is absent.
+const Json& value_at(const Json& root, std::string_view path) {
+  static const Json kNull;
   const Json* at = &root;
-  for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    const auto child = at->find(std::string(path.substr(0, dot)));
-    if (child == at->end() || !child->is_object()) return nullptr;
+  if (path.empty()) return root;
+  for (const std::string_view name : base::split(path, '.')) {
+    const auto child = at->is_object() ? at->find(std::string(name)) : at->end();
+    if (child == at->end()) return kNull;
     at = &*child;
-    path.remove_prefix(dot + 1);
   }
-  return at;
+  return *at;
 }
 
-Status check(const Json& root, const Key& key) {
-  const Json* parent = parent_of(root, key.path);
-  if (parent == nullptr) return {};
-  const std::string_view name = key.path.substr(key.path.rfind('.') + 1);
-  for (const auto& [found, value] : parent->items()) {
-    if (!same_but_for_case(found, name)) continue;
-    if (found != name) {
-      return Error(Code::kInvalid, str(kWhat, ": key '", found, "' must be written '", name, "'"));
-    }
-    if (value.type() != key.type && !value.is_null()) {
-      return Error(Code::kInvalid, str(kWhat, ": key '", key.path, "' must be ",
-                                       key.type == kObject ? "an object" : "a list"));
-    }
+Status check(const Json& root, const Place& place) {
+  const Json& value = value_at(root, place.path);
+  const bool is_document = place.path.empty();
+  if (value.is_null() && !is_document) return {};
+  if (value.type() != place.type) {
+    return Error(Code::kInvalid, str(kWhat, is_document ? "" : ": key " + base::quote(place.path),
+                                     " must be ", place.type == kObject ? "an object" : "a list"));
   }
+  if (value.is_object()) return check_spelling(value, place.keys);
+  if (place.keys.empty()) return {};
+  for (const Json& item : value) TRY(check_spelling(item, place.keys));
   return {};
 }
 
@@ -85,8 +115,7 @@ Result<Json> parse_document(std::string_view text) {
     return Error(Code::kInvalid, str(kWhat, ": longer than ", kMaxSpecBytes, " bytes"));
   }
   Json json = TRY(base::parse_json(text, kWhat));
-  if (!json.is_object()) return Error(Code::kInvalid, str(kWhat, ": must be an object"));
-  for (const Key& key : kTouched) TRY(check(json, key));
+  for (const Place& place : kPlaces) TRY(check(json, place));
   return json;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "base/json_rewrite.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/document.h"
 #include "hook/container/oci/spec.h"
@@ -9,12 +12,13 @@
 namespace hook::oci {
 namespace {
 
+using namespace base::names;
 using base::Json;
-using base::Result;
 
 // The annotation in which an edit notes, as a JSON list, the paths of the devices that it added.
 // Whoever may set annotations can write it too, but it only ever removes something.
 constexpr const char* kAddedAnnotation = "graphcore.ai/ipu.added";
+constexpr size_t kMaxNote = 64 << 10;  // a host has far fewer devices
 
 // Returns a member of an object, made if it is absent or null.
 Json& object_in(Json& parent, const char* name) {
@@ -27,6 +31,20 @@ Json& list_in(Json& parent, const char* name) {
   Json& member = parent[name];
   if (member.is_null()) member = Json::array();
   return member;
+}
+
+// Returns the path in the container that both low-level runtimes mean by DESTINATION.
+std::string clean_path(const std::string& destination) {
+  std::string path = std::filesystem::path("/" + destination).lexically_normal();
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// Returns where a mount is; empty if it does not say.
+std::string destination_of(const Json& mount) {
+  const auto found = mount.is_object() ? mount.find("destination") : mount.end();
+  if (!mount.is_object() || found == mount.end() || !found->is_string()) return "";
+  return clean_path(found->get<std::string>());
 }
 
 template <typename Predicate>
@@ -67,7 +85,7 @@ void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
 }
 
 void add_mount(Json& mounts, const FileMount& mount) {
-  erase_if(mounts, [&](const Json& item) { return has(item, "destination", mount.destination); });
+  erase_if(mounts, [&](const Json& item) { return destination_of(item) == mount.destination; });
   mounts.push_back({{"destination", mount.destination},
                     {"type", "bind"},
                     {"source", mount.source},
@@ -89,7 +107,7 @@ void edit_environment(Json& environment, const SpecEdit& edit) {
            edit.environment.contains(variable.substr(0, variable.find('=')));
   });
   for (const auto& [name, value] : edit.environment) {
-    environment.push_back(base::str(name, "=", value));
+    environment.push_back(str(name, "=", value));
   }
 }
 
@@ -98,13 +116,22 @@ void set_memlock(Json& rlimits, uint64_t bytes) {
   rlimits.push_back({{"type", "RLIMIT_MEMLOCK"}, {"hard", bytes}, {"soft", bytes}});
 }
 
+// crun finds a capability whatever its case.
+std::string upper(std::string name) {
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  }
+  return name;
+}
+
 void forget_capabilities(Json& process, const std::vector<std::string>& names) {
   const auto sets = process.find("capabilities");
   if (sets == process.end() || !sets->is_object()) return;
   for (auto& set : *sets) {
     if (!set.is_array()) continue;
     erase_if(set, [&](const Json& item) {
-      return std::find(names.begin(), names.end(), item) != names.end();
+      return item.is_string() &&
+             std::find(names.begin(), names.end(), upper(item.get<std::string>())) != names.end();
     });
   }
 }
@@ -155,29 +182,41 @@ void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& lim
   }
 }
 
-void take_back_device(Json& linux_section, const std::string& path) {
+void take_back_devices(Json& linux_section, const std::set<std::string>& paths) {
+  const auto is_named = [&](const Json& node) {
+    const auto path = node.is_object() ? node.find("path") : node.end();
+    return node.is_object() && path != node.end() && path->is_string() &&
+           paths.contains(path->get<std::string>());
+  };
   Json& nodes = list_in(linux_section, "devices");
-  Json& rules = list_in(object_in(linux_section, "resources"), "devices");
+  std::set<Json> given;
   for (const Json& node : nodes) {
-    if (!has(node, "path", path) || !node.contains("major") || !node.contains("minor")) continue;
-    const Json rule = allow_rule(node["major"], node["minor"]);
-    erase_if(rules, [&](const Json& item) { return item == rule; });
+    if (!is_named(node) || !node.contains("major") || !node.contains("minor")) continue;
+    given.insert(allow_rule(node["major"], node["minor"]));
   }
-  erase_if(nodes, [&](const Json& item) { return has(item, "path", path); });
+  erase_if(list_in(object_in(linux_section, "resources"), "devices"),
+           [&](const Json& rule) { return given.contains(rule); });
+  erase_if(nodes, is_named);
 }
 
 // Takes the note of an earlier edit out of SPEC and returns its paths.
-std::vector<std::string> take_note(Json& spec) {
-  std::vector<std::string> paths;
+Result<std::set<std::string>> take_note(Json& spec) {
+  std::set<std::string> paths;
   const auto annotations = spec.find("annotations");
   if (annotations == spec.end() || !annotations->contains(kAddedAnnotation)) return paths;
   const Json text = (*annotations)[kAddedAnnotation];
   annotations->erase(kAddedAnnotation);
   if (!text.is_string()) return paths;
+  if (const size_t bytes = text.get_ref<const std::string&>().size(); bytes > kMaxNote) {
+    return Error(Code::kInvalid, str("config.json: annotation '", kAddedAnnotation, "' has ", bytes,
+                                     " bytes; at most ", kMaxNote,
+                                     " are accepted. It is the toolkit's own: create "
+                                     "the container without it"));
+  }
   const Result<Json> note = base::parse_json(text.get<std::string>(), kAddedAnnotation);
   if (!note.ok() || !note.value().is_array()) return paths;
   for (const Json& path : note.value()) {
-    if (path.is_string()) paths.push_back(path.get<std::string>());
+    if (path.is_string()) paths.insert(path.get<std::string>());
   }
   return paths;
 }
@@ -190,21 +229,19 @@ bool is_file_of_lease(const Json& mount, const std::string& leases) {
 
 void forget_mounts(Json& mounts, const std::string& path) {
   erase_if(mounts, [&](const Json& item) {
-    const auto destination = item.is_object() ? item.find("destination") : item.end();
-    if (!item.is_object() || destination == item.end() || !destination->is_string()) return false;
-    return base::str(destination->get<std::string>(), "/").starts_with(base::str(path, "/"));
+    return str(destination_of(item), "/").starts_with(str(path, "/"));
   });
 }
 
 // Removes what an earlier edit of the same bundle added: its devices may be another container's
 // now, and its files are gone.
-void take_back(Json& spec, const SpecEdit& edit) {
-  for (const std::string& path : take_note(spec)) {
-    take_back_device(object_in(spec, "linux"), path);
-  }
+Status take_back(Json& spec, const SpecEdit& edit) {
+  const std::set<std::string> added = TRY(take_note(spec));
+  if (!added.empty()) take_back_devices(object_in(spec, "linux"), added);
   const auto mounts = spec.find("mounts");
-  if (edit.leases.empty() || mounts == spec.end() || !mounts->is_array()) return;
+  if (edit.leases.empty() || mounts == spec.end() || !mounts->is_array()) return {};
   erase_if(*mounts, [&](const Json& item) { return is_file_of_lease(item, edit.leases); });
+  return {};
 }
 
 }  // namespace
@@ -213,7 +250,7 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   const Json original = TRY(parse_document(text));
   Json spec = original;
   Json added = Json::array();
-  take_back(spec, edit);
+  TRY(take_back(spec, edit));
   for (const DeviceNode& device : edit.devices) {
     add_device(object_in(spec, "linux"), device, added);
   }

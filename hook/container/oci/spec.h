@@ -82,9 +82,9 @@ struct SpecView {
 };
 
 // Parses TEXT. Returns kInvalid, with the key, if TEXT is not a JSON object, has a duplicate key,
-// has a key of the product's in another case (runc and crun then disagree about the container), has
-// a type that the OCI runtime specification does not allow, or has an environment too large to
-// start a program with.
+// has a key of the product's in another spelling that runc takes for it and crun does not, has a
+// type that the OCI runtime specification does not allow, or has an environment too large to start
+// a program with.
 base::Result<SpecView> parse_spec(std::string_view text);
 
 // Returns TEXT with EDIT applied. Removes the devices, their rules and the mounts of an earlier

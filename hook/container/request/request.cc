@@ -64,6 +64,15 @@ Error refused(const Given& given, std::string_view accepted) {
                str(given.name, "=", base::quote(given.value), " is not accepted: ", accepted));
 }
 
+// Far more than any value that is accepted. It bounds the work that a value can cause.
+constexpr size_t kMaxValue = 4096;
+
+Status check_length(std::string_view name, std::string_view value) {
+  if (value.size() <= kMaxValue) return {};
+  return Error(Code::kInvalid,
+               str(name, " has ", value.size(), " bytes; at most ", kMaxValue, " are accepted"));
+}
+
 Status read_variables(const std::vector<std::string>& environment, Givens& givens) {
   for (const KeyName& key : kKeys) {
     for (const std::string& variable : environment) {
@@ -75,6 +84,7 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
                                          base::quote(givens[key.key].value), " and ",
                                          base::quote(value), "); give it once"));
       }
+      TRY(check_length(key.variable, value));
       givens[key.key] = {key.variable, value, false};
     }
   }
@@ -97,6 +107,7 @@ Status read_annotations(const std::map<std::string, std::string>& annotations, G
       return Error(Code::kInvalid, str("annotation ", base::quote(name),
                                        " is unknown; see ipu-container-toolkit(7)"));
     }
+    TRY(check_length(name, value));
     givens[known->key] = {known->annotation, value, true};
   }
   return {};

@@ -234,6 +234,33 @@ TEST(EditSpec, ForgetsWhatIsMountedOnAPathOrBelow) {
   EXPECT_EQ(mounts[1]["destination"], "/etc");
 }
 
+TEST(EditSpec, ForgetsAMountHoweverItsPathIsWritten) {
+  SpecEdit edit = edit_for("aa");
+  edit.forget_mounts = "/etc/ipuof.conf.d";
+  for (const char* path : {"/etc//ipuof.conf.d/", "/etc/./ipuof.conf.d", "/etc/x/../ipuof.conf.d/a",
+                           "etc/ipuof.conf.d", "/../etc/ipuof.conf.d", "/run//ipu/lease.json"}) {
+    const std::string text = str(R"({"mounts":[{"destination":")", path, R"(","source":"/x"}]})");
+    const Json mounts = parsed(edited(text, edit))["mounts"];
+    ASSERT_EQ(mounts.size(), 1U) << path;
+    EXPECT_EQ(mounts[0]["destination"], "/run/ipu/lease.json") << path;
+  }
+}
+
+TEST(EditSpec, ForgetsACapabilityWhateverItsCase) {
+  const Json spec = parsed(edited(
+      R"({"process":{"capabilities":{"bounding":["cap_net_raw","CAP_KILL",1]}}})", edit_for("aa")));
+  EXPECT_EQ(spec["process"]["capabilities"]["bounding"], parsed(R"(["CAP_KILL",1])"));
+}
+
+TEST(EditSpec, RefusesANoteThatIsLongerThanAnyOfOurs) {
+  const auto with_note = [](size_t bytes) {
+    return str(R"({"annotations":{"graphcore.ai/ipu.added":")", std::string(bytes, 'x'), R"("}})");
+  };
+  EXPECT_TRUE(test::succeeds(edit_spec(with_note(65536), edit_for("aa"))));
+  EXPECT_TRUE(test::fails(edit_spec(with_note(65537), edit_for("aa")), Code::kInvalid,
+                          "'graphcore.ai/ipu.added' has 65537 bytes; at most 65536"));
+}
+
 // Pods may set annotations of ours.
 TEST(EditSpec, TakesNoMountBackByAForgedNote) {
   const std::string text = R"({"annotations":{"graphcore.ai/ipu.added":"[\"/proc\"]"},

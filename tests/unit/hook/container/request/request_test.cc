@@ -76,6 +76,14 @@ TEST(Request, RefusesEveryOtherCountAndSaysWhatIsAccepted) {
   }
 }
 
+TEST(Request, RefusesAValueThatIsLongerThanAnyThatItAccepts) {
+  const std::string value(4097, '1');
+  EXPECT_TRUE(test::fails(parse({"IPU_VISIBLE_DEVICES=" + value}), Code::kInvalid,
+                          "IPU_VISIBLE_DEVICES has 4097 bytes; at most 4096 are accepted"));
+  EXPECT_TRUE(test::fails(parse({}, {{"graphcore.ai/ipu.tenant", value}}), Code::kInvalid,
+                          "graphcore.ai/ipu.tenant has 4097 bytes; at most 4096"));
+}
+
 TEST(Request, NamesTheAnnotationThatItRefuses) {
   EXPECT_TRUE(test::fails(parse({}, {{"graphcore.ai/ipu.count", "3"}}), Code::kInvalid,
                           "graphcore.ai/ipu.count='3' is not accepted"));
