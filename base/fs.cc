@@ -97,6 +97,44 @@ Result<std::optional<std::string>> read_file_if_exists(const std::string& path, 
   return std::move(data).error();
 }
 
+namespace {
+
+Status check_trusted(const std::string& path, const struct stat& status) {
+  const bool owned = status.st_uid == 0 || status.st_uid == ::geteuid();
+  if (owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  char mode[8];
+  (void)std::snprintf(mode, sizeof mode, "%04o", status.st_mode & 07777U);
+  return Error(Code::kDenied,
+               str(quote(path), " can be changed by others than root (owner ", status.st_uid,
+                   ", mode ", mode, "); run 'chown root: ", path, " && chmod go-w ", path, "'"));
+}
+
+Status check_directory_of(const std::string& path) {
+  const std::string directory = std::filesystem::absolute(path).parent_path();
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0)
+    return Error::from_errno(errno, str("look at ", quote(directory)));
+  return check_trusted(directory, status);
+}
+
+}  // namespace
+
+// The directories come first: whoever cannot change them cannot swap the file afterwards.
+Result<std::optional<std::string>> read_trusted_file(const std::string& path, size_t max_bytes) {
+  std::error_code err;
+  const std::string target = std::filesystem::canonical(path, err);
+  if (err.value() == ENOENT) return std::optional<std::string>();
+  if (err) return Error::from_errno(err.value(), str("open ", quote(path)));
+  TRY(check_directory_of(path));
+  if (target != path) TRY(check_directory_of(target));
+  const Fd fd = TRY(open_at(AT_FDCWD, target, O_RDONLY | O_NOFOLLOW));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0)
+    return Error::from_errno(errno, str("look at ", quote(path)));
+  TRY(check_trusted(target, status));
+  return std::optional<std::string>(TRY(read_all(fd.get(), max_bytes, path)));
+}
+
 Status write_all(int fd, std::string_view data, std::string_view what) {
   while (!data.empty()) {
     const ssize_t put = ::write(fd, data.data(), data.size());

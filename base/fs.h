@@ -22,6 +22,11 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes);
 // Reads a file as read_file does, but an absent file is not an error.
 Result<std::optional<std::string>> read_file_if_exists(const std::string& path, size_t max_bytes);
 
+// Reads a file that decides what root does, as read_file_if_exists does. Returns kDenied, with the
+// command to run, if others than root and the caller can change the file: by its owner or mode, or
+// by those of its directory. A link leads to a file and a directory for which the same holds.
+Result<std::optional<std::string>> read_trusted_file(const std::string& path, size_t max_bytes);
+
 // Writes all of DATA, in as many write(2) calls as necessary.
 Status write_all(int fd, std::string_view data, std::string_view what);
 

@@ -139,7 +139,7 @@ Result<Config> load_config(const std::string& file) {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     host.environment.emplace_back(*variable);
   }
-  const std::optional<std::string> text = TRY(base::read_file_if_exists(file, kMaxBytes));
+  const std::optional<std::string> text = TRY(base::read_trusted_file(file, kMaxBytes));
   if (text) return parse_config(*text, file, host);
   const Result<PoolConfig> detected = detect_pool(host);
   if (detected.ok() && !uses_network(detected.value().provider))
@@ -151,8 +151,9 @@ Result<Config> load_config(const std::string& file) {
 
 ControllerSecurity load_security(const std::string& file, const std::string& name) {
   const auto find = [&]() -> Result<ControllerSecurity> {
-    const std::string text = TRY(base::read_file(file, kMaxBytes));
-    const Section root = TRY(Section::parse(text, file));
+    const auto text = TRY(base::read_trusted_file(file, kMaxBytes));
+    if (!text) return ControllerSecurity();
+    const Section root = TRY(Section::parse(*text, file));
     for (const Section& section : TRY(root.find_tables("pool"))) {
       const std::string found = TRY(section.get_text("name", "a name"));
       if (found == name) return read_security(section);

@@ -144,17 +144,22 @@ base::Result<Config> parse_config(std::string_view text, const std::string& file
                                   const HostFacts& host = {});
 
 // Loads and parses the file, with this process's environment. Returns kNotFound, with the path and
-// what to do, if it is absent; a host with PCIe cards needs none.
+// what to do, if it is absent; a host with PCIe cards needs none. Returns kDenied if others than
+// root can change the file or its directory (see base::read_trusted_file).
 base::Result<Config> load_config(const std::string& file);
 
 // Returns FILE's access to the controller of the pool NAME, or the defaults. Releases use this: the
-// rest of the file may be invalid.
+// rest of the file may be invalid. A file that others can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
 
 // Returns kInvalid, with address, rail and range, if a range contains one of OF_HOST, the addresses
 // of the host's interfaces, which the file alone does not show.
 base::Status check_host_addresses(const NetworkConfig& network,
                                   const std::vector<netns::Address>& of_host);
+
+// Returns why no IPU-Machine can have ADDRESS on RAIL: it is a network or broadcast address, or one
+// that containers get. Empty if one can.
+[[nodiscard]] std::string why_no_machine(const RailConfig& rail, const netns::Address& address);
 
 // Returns the pool NAME, or the first if NAME is empty; kInvalid, with the known names, if absent.
 base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);

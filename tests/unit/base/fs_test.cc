@@ -12,7 +12,9 @@
 #include <csignal>
 
 #include "base/scope.h"
+#include "base/text.h"
 #include "tests/support/outcome.h"
+#include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 
 namespace base {
@@ -191,6 +193,54 @@ TEST_F(EnsureDirTest, FailsWhereAFileIsInTheWay) {
   write("f", "x");
   EXPECT_FALSE(ensure_dir(dir_ / "f", 0700).ok());
   EXPECT_FALSE(ensure_dir(dir_ / "f/g", 0700).ok());
+}
+
+class TrustedFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(write_atomic(file_, "text", {.mode = 0644}).ok());
+    ASSERT_EQ(::mkdir((dir_ / "sub").c_str(), 0755), 0);
+  }
+  [[nodiscard]] auto read(const std::string& path) const { return read_trusted_file(path, 100); }
+
+  const test::TempDir dir_;
+  const std::string file_ = dir_ / "file";
+};
+
+TEST_F(TrustedFileTest, IsReadIfOnlyItsOwnerCanChangeIt) {
+  EXPECT_EQ(read(file_).take(), "text");
+  EXPECT_EQ(read(dir_ / "absent").take(), std::nullopt);
+  EXPECT_EQ(read(dir_ / "no/such/directory").take(), std::nullopt);
+  EXPECT_TRUE(test::fails(read_trusted_file(file_, 3), Code::kInvalid, "longer than 3 bytes"));
+}
+
+TEST_F(TrustedFileTest, IsRefusedIfAGroupOrEverybodyCanChangeIt) {
+  for (const mode_t mode : {0664U, 0646U, 0666U}) {
+    ASSERT_EQ(::chmod(file_.c_str(), mode), 0);
+    EXPECT_TRUE(test::fails(read(file_), Code::kDenied, "can be changed by others than root"));
+    EXPECT_TRUE(test::fails(read(file_), Code::kDenied, str("&& chmod go-w ", file_, "'")));
+  }
+}
+
+TEST_F(TrustedFileTest, IsRefusedIfOthersCanReplaceIt) {
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 01777), 0);
+  EXPECT_TRUE(test::fails(read(file_), Code::kDenied, str("chmod go-w ", dir_.path(), "'")));
+}
+
+TEST_F(TrustedFileTest, IsRefusedIfItBelongsToSomebodyElse) {
+  REQUIRES_ROOT();
+  ASSERT_EQ(::chown(file_.c_str(), 1000, 0), 0);
+  EXPECT_TRUE(test::fails(read(file_), Code::kDenied, "(owner 1000, mode 0644)"));
+}
+
+TEST_F(TrustedFileTest, IsRefusedIfItIsALinkToAFileThatOthersCanChange) {
+  const std::string link = dir_ / "link";
+  const std::string target = dir_ / "sub/target";
+  ASSERT_TRUE(write_atomic(target, "other", {}).ok());
+  ASSERT_EQ(::symlink("sub/target", link.c_str()), 0);
+  EXPECT_EQ(read(link).take(), "other");
+  ASSERT_EQ(::chmod((dir_ / "sub").c_str(), 0777), 0);
+  EXPECT_TRUE(test::fails(read(link), Code::kDenied, str("chmod go-w ", dir_ / "sub")));
 }
 
 TEST_F(RemoveTest, TellsWhetherThereWasAFile) {

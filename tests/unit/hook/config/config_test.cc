@@ -301,6 +301,15 @@ TEST(LoadConfig, ReadsTheFile) {
   EXPECT_EQ(config.value().pools[0].name, "pod64");
 }
 
+TEST(LoadConfig, RefusesAFileThatOthersCanChange) {
+  const test::TempDir dir;
+  ASSERT_TRUE(base::write_atomic(dir / "c", "[[pool]]\nname = \"a\"\ntls = { ca = \"/ca.pem\" }\n",
+                                 {.mode = 0666})
+                  .ok());
+  EXPECT_TRUE(test::fails(load_config(dir / "c"), Code::kDenied, "mode 0666); run 'chown root: "));
+  EXPECT_FALSE(load_security(dir / "c", "a").tls);
+}
+
 TEST(LoadConfig, SaysWhatToWriteWhereThereIsNoFile) {
   const base::Result<Config> config = load_config("/no/such/config.toml");
   EXPECT_TRUE(test::fails(config, Code::kNotFound, "there is no /no/such/config.toml; write one"));
