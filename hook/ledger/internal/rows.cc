@@ -122,7 +122,23 @@ Result<Lease> read_lease(const Statement& row) {
   return lease;
 }
 
+// A container's filter lets it reach ports, not devices. So no two leases have one port, even if
+// the controller says that it leads to different devices. Cards have no ports.
+Status check_ports(Database& database, const Lease& lease, const LeasedIpu& ipu) {
+  Statement other = TRY(database.prepare(
+      "SELECT ipu.lease FROM ipu JOIN lease ON lease.id = ipu.lease"
+      " WHERE address = ?1 AND ipu.lease <> ?2"
+      " AND (NULLIF(server_port, 0) IN (?3, ?4) OR NULLIF(rdma_port, 0) IN (?3, ?4))"
+      " AND NOT (?5 AND ipu.shared AND ipu.pool = ?6 AND lease.partition = ?7) LIMIT 1"));
+  bind_address(other, ipu.address);
+  other.bind(lease.id).bind(int64_t{ipu.server_port}).bind(int64_t{ipu.rdma_port});
+  other.bind(int64_t{lease.origin == Origin::kShared}).bind(lease.pool).bind(lease.partition);
+  if (TRY(other.step()) == Step::kDone) return {};
+  return Error(Code::kExists, str("ledger: a port of the IPU is lease ", other.text(0), "'s"));
+}
+
 Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
+  TRY(check_ports(database, lease, ipu));
   // The index refuses two leases that do not share. This statement refuses a sharing lease beside
   // one that does not share, and two that share different partitions.
   Statement insert = TRY(database.prepare(

@@ -16,8 +16,8 @@ namespace hook::ledger {
 base::Status insert_lease(sqlite::Database& database, const Lease& lease);
 // Writes all columns that a lease's own changes change.
 base::Status update_lease(sqlite::Database& database, const Lease& lease);
-// Inserts the IPUs of LEASE. Fails with kExists, naming an IPU, if another lease holds it, unless
-// both share its partition.
+// Inserts the IPUs of LEASE. Fails with kExists, naming an IPU, if another lease of any pool holds
+// it or one of its ports, unless both share its partition.
 base::Status insert_ipus(sqlite::Database& database, const Lease& lease);
 base::Status delete_ipus(sqlite::Database& database, const std::string& lease_id);
 // Passes the partition of FROM, with its origin and IPUs, to TO. FROM is a joined lease from here

@@ -208,6 +208,30 @@ TEST_F(LedgerTest, GivesAnIpuToOneLeaseOnly) {
   EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {ipu("10.5.1.2", 0)}, {}, {})));
 }
 
+// The filter of a container lets it reach ports. A controller could give two containers one port by
+// two numbers of devices.
+TEST_F(LedgerTest, GivesAPortOfAnAddressToOneLeaseOnly) {
+  Lease first = acquire("a");
+  Lease second = acquire("b");
+  LeasedIpu held = ipu("10.5.1.1", 0);
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(first, {held}, {}, {})));
+  for (const auto& [server, rdma] :
+       std::vector<std::pair<uint16_t, uint16_t>>{{held.server_port, 60001},
+                                                  {60001, held.rdma_port},
+                                                  {held.rdma_port, 60001},
+                                                  {60001, held.server_port}}) {
+    LeasedIpu wanted = ipu("10.5.1.1", 1);
+    wanted.server_port = server;
+    wanted.rdma_port = rdma;
+    EXPECT_TRUE(test::fails(ledger_.mark_allocated(second, {wanted}, {}, {}), Code::kExists,
+                            "of 10.5.1.1, which another container holds"));
+    expect_same(stored(second), second);
+  }
+  LeasedIpu elsewhere = held;
+  elsewhere.address = netns::parse_address("10.5.1.2").take();
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {elsewhere}, {}, {})));
+}
+
 TEST_F(LedgerTest, GivesAnIpuAgainAsSoonAsItsLeaseIsFree) {
   Lease first = acquire("a");
   Lease second = acquire("b");
