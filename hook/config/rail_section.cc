@@ -91,17 +91,24 @@ netns::Address last_of(const netns::Prefix& subnet) {
   return last;
 }
 
+// Returns what no host can have ADDRESS for: it is the "network" or the "broadcast" address of
+// SUBNET. Empty if a host can.
+std::string_view reserved_for(const netns::Prefix& subnet, const netns::Address& address) {
+  constexpr uint8_t kPointToPoint = 31;  // such a subnet has no network and no broadcast address
+  if (!subnet.address.is_ipv4() || subnet.length >= kPointToPoint) return "";
+  if (address == subnet.address) return "network";
+  return address == last_of(subnet) ? "broadcast" : "";
+}
+
 Status check_range(const Section& section, const RailConfig& rail) {
   const netns::Prefix& subnet = rail.subnet;
   if (!subnet.contains(rail.first) || !subnet.contains(rail.last)) {
     return section.wrong("range", str("inside the subnet ", netns::to_string(subnet)));
   }
-  constexpr uint8_t kPointToPoint = 31;  // such a subnet has no network and no broadcast address
-  if (!subnet.address.is_ipv4() || subnet.length >= kPointToPoint) return {};
-  for (const netns::Address& reserved : {subnet.address, last_of(subnet)}) {
-    if (reserved < rail.first || rail.last < reserved) continue;
-    return section.wrong("range", str("without ", netns::to_string(reserved), ", the ",
-                                      reserved == subnet.address ? "network" : "broadcast",
+  for (const netns::Address& end : {subnet.address, last_of(subnet)}) {
+    const std::string_view what = reserved_for(subnet, end);
+    if (what.empty() || end < rail.first || rail.last < end) continue;
+    return section.wrong("range", str("without ", netns::to_string(end), ", the ", what,
                                       " address of ", netns::to_string(subnet)));
   }
   return {};
@@ -203,6 +210,18 @@ Result<RailConfig> read_rail(const Section& section) {
   TRY(read_link(section, rail));
   TRY(read_peers(section, rail));
   return rail;
+}
+
+std::string why_no_machine(const RailConfig& rail, const netns::Address& address) {
+  if (!rail.subnet.contains(address)) return "";
+  const std::string_view reserved = reserved_for(rail.subnet, address);
+  if (!reserved.empty()) {
+    return str("it is the ", reserved, " address of ", netns::to_string(rail.subnet));
+  }
+  if (address < rail.first || rail.last < address) return "";
+  return str("it lies in the range ", netns::to_string(rail.first), "-",
+             netns::to_string(rail.last), " of rail ", quote(name_of(rail)),
+             ", from which containers get their addresses");
 }
 
 }  // namespace hook::config

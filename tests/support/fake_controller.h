@@ -40,6 +40,8 @@ class FakeController final : public vipu::Controller {
   void set_address(uint32_t machine, const std::string& address) {
     pool_.addresses[machine] = address;
   }
+  // Gives the first IPU of each IPU-Machine this server port; the others have the next ones.
+  void set_first_server_port(uint32_t port) { pool_.first_server_port = port; }
   // Makes the IPU unavailable to new partitions.
   void taint(const vipu::IpuPlace& place, const std::string& reason) {
     pool_.tainted.push_back({place, reason});

@@ -23,6 +23,7 @@ struct FakePool {
   std::vector<vipu::TaintedIpu> tainted = {};
   std::map<uint32_t, std::string> addresses =
       {};  // by IPU-Machine, from 0; the others are 10.5.1.N+1
+  uint32_t first_server_port = 50052;
 
   [[nodiscard]] vipu::Survey survey() const {
     vipu::Survey survey;
@@ -101,7 +102,7 @@ struct FakePool {
     const uint32_t machine = number / vipu::kIpusPerMachine;
     const auto address = addresses.find(machine);
     device.ip = address == addresses.end() ? base::str("10.5.1.", machine + 1) : address->second;
-    device.server_port = 50052 + on_machine;
+    device.server_port = first_server_port + on_machine;
     device.rdma_port = 50152 + on_machine;
     device.device_id = on_machine;
     device.ipu_id = number;

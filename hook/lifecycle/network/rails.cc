@@ -94,12 +94,12 @@ Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
   return functions;
 }
 
-Status inspect(Env& env, const config::NetworkConfig& network, ledger::RailRequest& request) {
+Status inspect(Env& env, const config::NetworkConfig& network,
+               const std::vector<netns::Address>& of_host, ledger::RailRequest& request) {
   const config::RailConfig& rail = request.rail;
   config::NetworkConfig this_rail;
   this_rail.rails = {rail};
-  const std::vector<netns::Address> addresses = TRY(env.host.addresses());
-  TRY(config::check_host_addresses(this_rail, addresses));
+  TRY(config::check_host_addresses(this_rail, of_host));
   if (rail.functions.empty()) return check_parent(env, network, rail);
   request.functions = TRY(find_functions(env, network, rail));
   return {};
@@ -107,11 +107,12 @@ Status inspect(Env& env, const config::NetworkConfig& network, ledger::RailReque
 
 }  // namespace
 
-Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network) {
+Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network,
+                                            const std::vector<netns::Address>& of_host) {
   std::vector<HostRail> rails;
   for (const config::RailConfig& rail : network.rails) {
     HostRail host{{rail, str("roce", rails.size()), {}}, {}};
-    host.usable = inspect(env, network, host.request);
+    host.usable = inspect(env, network, of_host, host.request);
     rails.push_back(std::move(host));
   }
   const auto is_usable = [](const HostRail& rail) { return rail.usable.ok(); };

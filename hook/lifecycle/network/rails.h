@@ -14,10 +14,11 @@ struct HostRail {
   base::Status usable;  // success, or why no container can use it now and what to do
 };
 
-// Examines each rail of NETWORK: its parent or functions, their RDMA devices, the host's addresses,
-// and the room in the GID table. Fails if no rail is usable; an unusable rail does not keep
-// containers from the others.
-base::Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network);
+// Examines each rail of NETWORK: its parent or functions, their RDMA devices, the addresses
+// OF_HOST, and the room in the GID table. Fails if no rail is usable; an unusable rail does not
+// keep containers from the others.
+base::Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network,
+                                                  const std::vector<netns::Address>& of_host);
 
 // Returns the rails that reach IPUS. Fails with the error of a rail that is not usable, or with
 // kInvalid if an IPU is on no rail.

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/ledger/ledger.h"
-#include "hook/lifecycle/network/rails.h"
+#include "hook/lifecycle/start/inspect_host.h"
 #include "vipu/types.h"
 
 namespace hook::lifecycle::start {
@@ -21,9 +21,11 @@ struct Granted {
 };
 
 // Returns GRANT, checked. Fails with kDenied if it is more than the policy allows for one
-// container, with kInvalid or kInternal if the answer cannot be right, and as choose_rails() does.
+// container, or if an endpoint is not one of an IPU-Machine: an address that containers get or that
+// HOST has, a network or broadcast address, the controller's, or a management port. Fails with
+// kInvalid or kInternal if the answer cannot be right, and as choose_rails() does.
 base::Result<Granted> check_grant(const config::Config& config, const config::PoolConfig& pool,
-                                  const std::vector<network::HostRail>& rails,
-                                  const vipu::Grant& grant, const ledger::Lease& lease);
+                                  const HostLook& host, const vipu::Grant& grant,
+                                  const ledger::Lease& lease);
 
 }  // namespace hook::lifecycle::start

@@ -50,8 +50,7 @@ Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Le
 
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
                   const Apply& apply) {
-  const Granted granted =
-      TRY(check_grant(start.config, start.pool, start.host.rails, grant, lease));
+  const Granted granted = TRY(check_grant(start.config, start.pool, start.host, grant, lease));
   TRY(allocate(env, start, granted, lease));
   const plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
   const plan::Plan plan = plan::make_plan(input);

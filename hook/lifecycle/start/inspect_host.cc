@@ -42,7 +42,8 @@ Result<HostLook> inspect_host(Env& env, const config::NetworkConfig& config,
                  "a container with IPUs may not use the host's network (--net=host); leave out the"
                  " option or use --net=none; the container gets roce0 in both cases");
   }
-  look.rails = TRY(network::inspect_rails(env, config));
+  look.addresses = TRY(env.host.addresses());
+  look.rails = TRY(network::inspect_rails(env, config, look.addresses));
   return look;
 }
 

@@ -14,6 +14,7 @@ namespace hook::lifecycle::start {
 
 struct HostLook {
   std::vector<network::HostRail> rails;
+  std::vector<netns::Address> addresses;  // of the host's interfaces
   std::optional<netns::Identity> shared;  // the container's network namespace; unset: a new one
   bool own_network = false;               // the container gets a new one instead of the host's
 };

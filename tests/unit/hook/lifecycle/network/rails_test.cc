@@ -18,7 +18,9 @@ using test::succeeds;
 
 class HostRailsTest : public testing::Test {
  protected:
-  Result<std::vector<HostRail>> inspect() { return inspect_rails(host_.env, host_.config.network); }
+  Result<std::vector<HostRail>> inspect() {
+    return inspect_rails(host_.env, host_.config.network, host_.env.host.addresses().take());
+  }
   config::RailConfig& rail() { return host_.config.network.rails[0]; }
   // As the rail's parent is, but for what CHANGE makes of it.
   template <typename Change>

@@ -266,6 +266,19 @@ TEST_F(PrepareTest, RefusesAnIpuMachineThatNoRailReaches) {
   EXPECT_TRUE(host_.is_empty());
 }
 
+TEST_F(PrepareTest, RefusesAnAddressThatNoIpuMachineHas) {
+  host_.controller.set_address(0, "10.5.200.10");
+  EXPECT_TRUE(
+      test::fails(fail_to_start(4), Code::kDenied, "10.5.200.10, but it lies in the range"));
+}
+
+TEST_F(PrepareTest, RefusesAPortThatAnotherContainerHas) {
+  host_.start("web", 4);
+  host_.controller.set_address(1, "10.5.1.1");
+  host_.controller.set_first_server_port(50055);  // the last of the four
+  EXPECT_TRUE(test::fails(fail_to_start(4), Code::kExists, "10.5.1.1"));
+}
+
 TEST_F(PrepareTest, RefusesTheNetworkOfTheHostBeforeItTakesAnything) {
   inject::Bundle bundle = host_.make_bundle("web", R"({"linux":{"namespaces":[{"type":"pid"}]}})");
   EXPECT_TRUE(test::fails(prepare_container(host_.env, host_.config, {4, false, {}, ""}, "web",
