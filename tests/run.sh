@@ -64,7 +64,7 @@ in_order() {
 # Prints how many seconds must be left to begin a group; 0 if it runs in any case.
 needed() { # GROUP
   case $1 in
-    storm) echo $((STORM + 120)) ;;
+    storm) echo $((4 * STORM + 120)) ;;
     model) echo 300 ;;
     sanitizers) echo 1500 ;;
     all-faults) echo 240 ;;
@@ -227,8 +227,9 @@ if [ "$build" = yes ]; then
   packaging/deps.sh build e2e || exit 1
   make --no-print-directory -j"$(nproc)" O="$O" test-programs || exit 1
 fi
-# The tests call make too. It would warn that it cannot reach the jobserver of the make that called this script.
-unset MAKEFLAGS MFLAGS
+# The tests call make too. It would warn that it cannot reach the jobserver of the make that called this script. The
+# variables of the caller's command line stay, or these calls would build other programs.
+MAKEFLAGS=$(sed -E 's/(^| )(-j[0-9]*|--jobserver-[^ ]*)//g' <<<"${MAKEFLAGS:-}")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

@@ -28,11 +28,11 @@ storm_rage() { # SECONDS STARTS
   in_storm remains.sh | host_run tee /run/storm/before >/dev/null
   # shellcheck disable=SC2016
   host_run bash -c '
-    jobs=() status=0
-    for ((i = 1; i <= $3; ++i)); do bash /run/storm/worker.sh "$i" & jobs+=($!); done
-    bash /run/storm/unrest.sh & jobs+=($!)
-    nice --adjustment=-10 bash /run/storm/watch.sh & jobs+=($!)
-    bash /run/storm/end.sh "$1" "$2" & jobs+=($!)
+    latest=$((EPOCHSECONDS + 4 * $1)) jobs=() status=0
+    for ((i = 1; i <= $3; ++i)); do bash /run/storm/worker.sh "$i" "$latest" & jobs+=($!); done
+    bash /run/storm/unrest.sh "$latest" & jobs+=($!)
+    nice --adjustment=-10 bash /run/storm/watch.sh "$latest" & jobs+=($!)
+    bash /run/storm/end.sh "$1" "$latest" "$2" & jobs+=($!)
     echo "$$ ${jobs[*]}" >/run/storm/pids
     for job in "${jobs[@]}"; do wait "$job" || status=1; done
     rm /run/storm/pids

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs beside the workers in the throw-away host: unrest.sh. It acts as an operator who looks and cleans up, and
+# Runs beside the workers in the throw-away host: unrest.sh LATEST. It acts as an operator who looks and cleans up, and
 # interrupts the link to the controller now and then. It writes to /run/storm/log as a worker does.
 set -u -o pipefail
 cd /run/storm || exit 1
@@ -13,7 +13,7 @@ act() { # ACTION COMMAND...
 }
 
 for ((round = 1; ; ++round)); do
-  [ ! -e over ] || break
+  [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$1" ] || break
   act gc ipuctl gc
   act ps ipuctl ps
   act queue ipuctl queue

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Watches the storm in the throw-away host: watch.sh. Once a second it looks into all running containers themselves.
+# Watches the storm in the throw-away host: watch.sh LATEST. Once a second it looks into all running containers themselves.
 # It writes to /run/storm/violations what two containers have at once, and what a container has that the ledger does not
 # know of. Each look adds a line "LIVE SEEN" to /run/storm/samples.
 set -u -o pipefail
@@ -61,7 +61,7 @@ sample() {
   echo "$(jq -r 'map(select(.state == "RUNNING")) | length' leases) $(wc -l <alive)" >>samples
 }
 
-while [ ! -e over ]; do
+while [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$1" ]; do
   sample
   sleep 0.5
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One worker of the storm, run in the throw-away host: worker.sh NUMBER. It starts containers with IPUs, and does to
+# One worker of the storm, run in the throw-away host: worker.sh NUMBER LATEST. It starts containers with IPUs, and does to
 # any worker's containers what people, engines and the kernel do to them. In its folder, /run/storm:
 #   over          the storm is over: see end.sh
 #   names/NAME    there may be a container of this name
@@ -10,6 +10,7 @@ set -u -o pipefail
 shopt -s nullglob
 cd /run/storm || exit 1
 number=$1
+latest=$2
 count=0
 # Each run makes the same sequence of decisions, in different circumstances.
 RANDOM=$((1000 + number))
@@ -100,7 +101,7 @@ trouble() { # NAME
   esac
 }
 
-while [ ! -e over ]; do
+while [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$latest" ]; do
   names=(names/*)
   if [ ${#names[@]} -lt 16 ] || { [ ${#names[@]} -lt $MOST ] && percent 60; }; then
     start
