@@ -41,7 +41,6 @@ CXX := $(if $(shell command -v ccache),ccache )g++
 endif
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_BASEDIR := $(CURDIR)
-export CCACHE_DEPEND := 1
 AR := $(if $(filter default undefined,$(origin AR)),ar,$(AR))
 CXXFLAGS ?=
 CPPFLAGS ?=
@@ -222,7 +221,8 @@ $(O)/lib%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcsDT $@ $(filter %.o,$^)
 
-# OpenSSL stays a shared library, so that its security updates need no new build of ours.
+# OpenSSL stays a shared library, so that its security updates need no new build of ours. gRPC, protobuf and what they
+# use become part of the program.
 link_archives = -Wl,-Bstatic -Wl,--start-group \
   $(filter-out -lssl -lcrypto -ldl -lrt -lm -lpthread -pthread,$(call pkg_libs,--static,$(ARCHIVES))) \
   -Wl,--end-group -Wl,-Bdynamic -lssl -lcrypto -pthread -static-libstdc++ -static-libgcc
