@@ -45,7 +45,7 @@ class RecordingController final : public vipu::Controller {
                                const Deadline& deadline) override {
     const auto call = [&] { return controller_->remove(id, force, deadline); };
     return record(str("remove ", id), call, [](const Result<base::Removed>& removed) {
-      return removed.value() == base::Removed::kNow ? "gone" : "already gone";
+      return removed.value() == base::Removed::kNow ? "gone" : "was absent";
     });
   }
 

@@ -39,8 +39,9 @@ Result<Next> Patience::wait() {
   if (turn_ == nullptr || until_.passed()) return wait_for_releases();
   TRY(turn_->join(until_));
   TRY(watch_.wait(kRetryTime, until_));
-  (void)end::make_room(env_,
-                       pool_);  // a holder may have died meanwhile; if not, the next call says
+  // A holder may have died meanwhile. A failure may pass while the request still waits; the last
+  // attempt reports it.
+  (void)end::make_room(env_, pool_);
   return Next::kTryAgain;
 }
 

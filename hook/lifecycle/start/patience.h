@@ -37,7 +37,8 @@ class Patience {
   // Called after each attempt that found something taken.
   // - Until the request's time is over: waits until the request is first in its queue, then for a
   //   change of the ledger, at most 1 s, because other hosts free IPUs without changing this
-  //   ledger. Releases what dead containers hold. Then kTryAgain.
+  //   ledger. Releases what dead containers hold; a failure of that does not end the wait. Then
+  //   kTryAgain.
   // - Later: kTryAgain at once if dead containers held something that is released now; kTryAgain
   //   after a wait while another process releases something of the pool, until the grace is over;
   //   kTryAgain once if the ledger has changed since the last look, because the release may have
