@@ -76,8 +76,9 @@ class FullDisk : public testing::Test {
   ledger::Lease run(ledger::Ledger& ledger, int number) {
     const ledger::Intent what = intent(number);
     ledger::Lease lease = ledger.acquire(what).take();
-    EXPECT_TRUE(test::succeeds(ledger.mark_allocated(
-        lease, {ipu("10.5.1.1", static_cast<uint32_t>(number))}, {}, {{what.rails[0], "roce0"}})));
+    const std::string machine = str("10.5.", 1 + number / 100, ".", 1 + number % 100);
+    EXPECT_TRUE(test::succeeds(
+        ledger.mark_allocated(lease, {ipu(machine.c_str(), 0)}, {}, {{what.rails[0], "roce0"}})));
     EXPECT_TRUE(test::succeeds(ledger.begin_attach(lease, {2, 2}, {{1, 2, 3}, 4, 5})));
     EXPECT_TRUE(test::succeeds(ledger.mark_running(lease, {3, 3})));
     return lease;
