@@ -12,8 +12,8 @@ act() { # ACTION COMMAND...
   printf '%s\t%s\t%s\t-\t%s\t%s\n' "$begin" "$EPOCHREALTIME" "$action" "$status" "${error//[$'\n\t']/ }" >>log/unrest
 }
 
-for ((round = 1; ; ++round)); do
-  [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$1" ] || break
+for ((round = 1; EPOCHSECONDS < $1; ++round)); do
+  [ ! -e over ] || break
   act gc ipuctl gc
   act ps ipuctl ps
   act queue ipuctl queue
