@@ -25,7 +25,14 @@ teardown() {
 }
 
 init_of() { docker inspect -f '{{.State.Pid}}' "$1"; }
-parent_of() { in_host ps -o ppid= -p "$1" | tr -d ' '; }
+# Kills a container's first process and its shim. The shim is stopped first: it does not reap the process, and containerd
+# does not yet know that the shim is gone, and so removes nothing meanwhile.
+kill_with_shim() { # PID
+  local shim
+  shim=$(in_host ps -o ppid= -p "$1" | tr -d ' ')
+  in_host kill -STOP "$shim"
+  in_host kill -KILL "$1" "$shim"
+}
 state_of_lease() { ipuctl ps -o json | jq -r '.[0].state'; }
 is_gone() { ! in_host test -e "/proc/$1"; }
 
@@ -170,7 +177,7 @@ assert_kept() { # LEASE
   local init
   init=$(init_of job)
   host_signal simulator STOP
-  in_host kill -KILL "$(parent_of "$init")" "$init"
+  kill_with_shim "$init"
   wait_until 10 is_gone "$init"
   start other -e IPU_COUNT=4 -e IPU_POOL=slices
   # It runs, and the attempt to give back what the dead one had, which it started, is not over.
@@ -188,7 +195,7 @@ only_other_is_left() { [ "$(ipuctl ps -o json | jq -r '[.[].pool] | join(" ")')"
   start job -e IPU_COUNT=64
   local init
   init=$(init_of job)
-  in_host kill -KILL "$(parent_of "$init")" "$init"
+  kill_with_shim "$init"
   wait_until 10 is_gone "$init"
   docker run --rm --runtime=ipu -e IPU_COUNT=64 busybox true
 }
