@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "netns/border.h"
 #include "netns/filter.h"
 #include "netns/session.h"
 
@@ -48,6 +49,11 @@ NetworkPlan example_plan() {
 Status try_filter() {
   const Namespace trial = TRY(make_namespace());
   return install_filter(example_plan(), trial);
+}
+
+Status try_border() {
+  const Namespace trial = TRY(make_namespace());
+  return build_border(trial, {{"lo", Others::kDrop}}, {});
 }
 
 Status try_macvlan(const Namespace& host, const std::string& parent) {

@@ -13,6 +13,9 @@ namespace netns {
 // Installs a filter as attach() does.
 base::Status try_filter();
 
+// Makes a border as a host does.
+base::Status try_border();
+
 // Makes a macvlan of PARENT. It stays down, and so is never seen on the wire.
 base::Status try_macvlan(const Namespace& host, const std::string& parent);
 

@@ -42,6 +42,23 @@ struct RailPlan {
   std::vector<Peer> peers;  // the endpoints that this interface may reach
 };
 
+// Where the frames of containers are filtered.
+enum class FilterPlace {
+  kAuto,       // as kHost where the kernel can, else as kNamespace
+  kHost,       // in the host's namespace as well (border.h), or the container does not start
+  kNamespace,  // in the container's namespace alone (filter.h)
+};
+
+// What happens to frames of a parent that are neither the host's nor of a container of ours.
+enum class Others { kPass, kDrop };
+
+// A parent of macvlans, as the border filters it.
+struct BorderParent {
+  std::string name;
+  Others others = Others::kDrop;
+  auto operator<=>(const BorderParent&) const = default;
+};
+
 // Everything that the product makes in one network namespace.
 struct NetworkPlan {
   std::vector<RailPlan> rails;

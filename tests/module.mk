@@ -45,11 +45,13 @@ runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simu
 $(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation quick_look
+BENCHES += fragmentation quick_look attach
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook-lifecycle
+BIN_attach_SRCS := tests/bench/attach.cc
+BIN_attach_DEPS := netns
 
 # The crash enumeration runs on a throw-away host; not installed.
 TESTS += fault

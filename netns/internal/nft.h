@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace netns::nft {
 
-// A table of one family: NFPROTO_INET, NFPROTO_ARP.
+// A table of one family: NFPROTO_INET, NFPROTO_ARP, NFPROTO_NETDEV.
 struct Table {
   uint8_t family;
   const char* name;
@@ -28,11 +29,42 @@ using Keys = std::set<std::vector<uint8_t>>;
 std::vector<uint8_t> address_key(const Address& address);
 std::vector<uint8_t> endpoint_key(const Address& address, uint16_t port);
 
+// The type of the keys of a set: how nft(8) displays them, and their length. A key of several parts
+// has each part in whole words of four bytes.
+struct KeyType {
+  uint32_t display = 0;
+  uint32_t bytes = 0;
+};
+// The parts of a key.
+inline constexpr KeyType kMacPart{9, 6};
+inline constexpr KeyType kIpv4Part{7, 4};
+inline constexpr KeyType kIpv6Part{8, 16};
+inline constexpr KeyType kPortPart{13, 2};
+// Returns the type of a key of PARTS, one after the other.
+KeyType key_of(std::initializer_list<KeyType> parts);
+
+// Returns the user data that holds COMMENT, as nft(8) reads it.
+std::vector<uint8_t> to_user_data(const std::string& comment);
+
+// A key in a set, and a comment for readers.
+struct Element {
+  std::vector<uint8_t> key;
+  std::string comment = {};
+  auto operator<=>(const Element&) const = default;
+};
+
 // A named set of keys of one family, which the rules of its table look up.
 struct Set {
   std::string name;
   uint32_t id = 0;  // unique within the batch
   Family family = Family::kIpv4;
+};
+
+// Bytes of a frame, from the start of its Ethernet header. A VLAN tag counts, also one that the
+// hardware would add.
+struct Field {
+  uint32_t offset;
+  uint32_t size;
 };
 
 // One rule: conditions, tested in the order of the calls, all of which must hold, and then the
@@ -64,6 +96,20 @@ class Rule {
   Rule& arp_target_is(const Address& address);
   Rule& arp_target_in(const Set& addresses);
 
+  // Conditions on a frame, in a table of NFPROTO_NETDEV. They do not depend on the headers that the
+  // kernel found in the frame.
+  Rule& frame_is(Field field, const std::vector<uint8_t>& value);
+  Rule& frame_is(Field field, const std::vector<uint8_t>& bits, const std::vector<uint8_t>& value);
+  Rule& frame_between(Field field, uint8_t first, uint8_t last);  // one byte
+  Rule& frame_in(const Set& set, std::initializer_list<Field> parts);
+  Rule& is_of_own_socket();  // a socket of this namespace, not of a container, sends the frame
+
+  Rule& count();                                // packets and bytes
+  Rule& remember(const Set& set, Field field);  // adds it to a set of kGrowing
+  Rule& comment(const std::string& text);       // for nft(8), at most 120 bytes; comes last
+
+  nl::Message done() &&;  // no verdict: the next rule decides
+  nl::Message jump(const std::string& chain) &&;
   nl::Message accept() &&;
   nl::Message drop() &&;
   nl::Message reject() &&;     // ICMP "administratively prohibited" to the sender
@@ -83,13 +129,18 @@ class Rule {
   void compare_address(End end, const Address& address);
   void look_up(const Set& set);
   void look_up_endpoint(End end, const Set& endpoints);
-  void verdict(uint32_t code);
+  void load_frame(std::initializer_list<Field> parts);
+  void verdict(uint32_t code, const std::string& chain = "");
   nl::Message finish();
   nl::Message message_;
   nlattr* expressions_;
+  std::string comment_;
 };
 
 enum class IfExists { kFail, kReplace };
+
+// Whether rules add keys to a set.
+enum class Growth { kFixed, kGrowing };
 
 // The requests of one transaction, in order.
 class Batch {
@@ -99,8 +150,20 @@ class Batch {
   void remove_table(const Table& table);
   // Adds a base chain of type filter, priority 0, policy accept. HOOK is NF_INET_LOCAL_OUT, ...
   void add_chain(const Table& table, const std::string& chain, uint32_t hook);
+  // Adds a base chain of a table of NFPROTO_NETDEV, or a chain to jump to if DEVICE is empty. HOOK
+  // is NF_NETDEV_INGRESS or NF_NETDEV_EGRESS of DEVICE.
+  void add_device_chain(const Table& table, const std::string& chain, uint32_t hook,
+                        const std::string& device);
   Set add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
               const Keys& keys);
+  // Adds a set without elements. A growing set has at most 1024.
+  Set add_set(const Table& table, const std::string& name, KeyType type, Growth growth);
+  // Adds elements to a set of an earlier request, or of the kernel. An element that is there stays.
+  void add_elements(const Table& table, const std::string& set,
+                    const std::vector<Element>& elements);
+  // Removes elements. An absent element is not an error.
+  void remove_elements(const Table& table, const std::string& set,
+                       const std::vector<Element>& elements);
   void add_rule(nl::Message rule) { messages_.push_back(std::move(rule)); }
 
   // Commits all requests, or none and returns the error of the first failed request. Call it once.
@@ -108,10 +171,22 @@ class Batch {
 
  private:
   void make_table(const Table& table, int flags);
-  void add_keys(const Table& table, const Set& set, std::span<const std::vector<uint8_t>> keys);
+  void change_elements(int type, const Table& table, const std::string& set,
+                       const std::vector<Element>& elements);
   std::vector<nl::Message> messages_;
   uint32_t sets_ = 0;
 };
+
+// A rule as the kernel reports it.
+struct FoundRule {
+  std::string chain;
+  std::string comment;
+  auto operator<=>(const FoundRule&) const = default;
+};
+// Return the rules of TABLE, and the elements of one of its sets. Nothing if it is absent.
+base::Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table);
+base::Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
+                                                 const std::string& set);
 
 // Makes a request to nf_tables about FAMILY, with its fixed header complete.
 nl::Message request(int type, int flags, uint8_t family, std::string what, size_t capacity);

@@ -23,24 +23,15 @@ using nl::Message;
 
 namespace {
 
-// A key with its attributes takes at most 32 bytes; the keys of one request must fit 64 KiB.
-constexpr size_t kKeyBytes = 32;
-constexpr size_t kKeysPerRequest = 1500;
+// An element with its key, its comment and their attributes takes at most 128 bytes. The elements
+// of one request must fit 64 KiB.
+constexpr size_t kElementBytes = 128;
+constexpr size_t kElementsPerRequest = 400;
+constexpr uint32_t kMostGrown = 1024;
 
-// nft(8)'s display types, one for each part of a key, six bits each.
-constexpr uint32_t kIpv4Type = 7;
-constexpr uint32_t kIpv6Type = 8;
-constexpr uint32_t kPortType = 13;
-constexpr uint32_t kTypeBits = 6;
-
-uint32_t type_of(KeyKind kind, Family family) {
-  const uint32_t address = family == Family::kIpv4 ? kIpv4Type : kIpv6Type;
-  return kind == KeyKind::kAddress ? address : address << kTypeBits | kPortType;
-}
-
-uint32_t length_of(KeyKind kind, Family family) {
-  const uint32_t address = family == Family::kIpv4 ? 4 : 16;
-  return kind == KeyKind::kAddress ? address : address + 4;
+KeyType type_of(KeyKind kind, Family family) {
+  const KeyType address = family == Family::kIpv4 ? kIpv4Part : kIpv6Part;
+  return kind == KeyKind::kAddress ? address : key_of({address, kPortPart});
 }
 
 Message control(int type) {
@@ -50,10 +41,14 @@ Message control(int type) {
   return message;
 }
 
-void put_key(Message& message, const std::vector<uint8_t>& key) {
+void put_element(Message& message, const Element& element) {
   message.nest(NFTA_LIST_ELEM, [&] {
-    message.nest(NFTA_SET_ELEM_KEY,
-                 [&] { message.put_bytes(NFTA_DATA_VALUE, key.data(), key.size()); });
+    message.nest(NFTA_SET_ELEM_KEY, [&] {
+      message.put_bytes(NFTA_DATA_VALUE, element.key.data(), element.key.size());
+    });
+    if (element.comment.empty()) return;
+    const std::vector<uint8_t> data = to_user_data(element.comment);
+    message.put_bytes(NFTA_SET_ELEM_USERDATA, data.data(), data.size());
   });
 }
 
@@ -106,35 +101,75 @@ void Batch::add_chain(const Table& table, const std::string& chain, uint32_t hoo
 
 Set Batch::add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
                    const Keys& keys) {
-  const Set set{name, ++sets_, family};
+  Set set = add_set(table, name, type_of(kind, family), Growth::kFixed);
+  set.family = family;
+  std::vector<Element> elements;
+  for (const std::vector<uint8_t>& key : keys) elements.push_back({key});
+  add_elements(table, name, elements);
+  return set;
+}
+
+Set Batch::add_set(const Table& table, const std::string& name, KeyType type, Growth growth) {
+  const Set set{name, ++sets_};
+  const bool grows = growth == Growth::kGrowing;
   Message message = request(NFT_MSG_NEWSET, NLM_F_CREATE, table.family,
                             str("add filter set ", quote(name)), kRequestBytes);
   message.put_text(NFTA_SET_TABLE, table.name);
   message.put_text(NFTA_SET_NAME, name);
-  message.put_be32(NFTA_SET_FLAGS, 0);
-  message.put_be32(NFTA_SET_KEY_TYPE, type_of(kind, family));
-  message.put_be32(NFTA_SET_KEY_LEN, length_of(kind, family));
+  message.put_be32(NFTA_SET_FLAGS, grows ? NFT_SET_EVAL : 0);
+  message.put_be32(NFTA_SET_KEY_TYPE, type.display);
+  message.put_be32(NFTA_SET_KEY_LEN, type.bytes);
+  if (grows) {
+    message.nest(NFTA_SET_DESC, [&] { message.put_be32(NFTA_SET_DESC_SIZE, kMostGrown); });
+  }
   message.put_be32(NFTA_SET_ID, set.id);
   messages_.push_back(std::move(message));
-  const std::vector<std::vector<uint8_t>> all(keys.begin(), keys.end());
-  for (size_t first = 0; first < all.size(); first += kKeysPerRequest) {
-    const size_t count = std::min(kKeysPerRequest, all.size() - first);
-    add_keys(table, set, std::span(all).subspan(first, count));
-  }
   return set;
 }
 
-void Batch::add_keys(const Table& table, const Set& set,
-                     std::span<const std::vector<uint8_t>> keys) {
-  Message message =
-      request(NFT_MSG_NEWSETELEM, NLM_F_CREATE, table.family,
-              str("fill filter set ", quote(set.name)), kRequestBytes + keys.size() * kKeyBytes);
-  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table.name);
-  message.put_text(NFTA_SET_ELEM_LIST_SET, set.name);
-  message.put_be32(NFTA_SET_ELEM_LIST_SET_ID, set.id);
-  message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
-    for (const std::vector<uint8_t>& key : keys) put_key(message, key);
-  });
+void Batch::add_elements(const Table& table, const std::string& set,
+                         const std::vector<Element>& elements) {
+  change_elements(NFT_MSG_NEWSETELEM, table, set, elements);
+}
+
+// The kernel refuses to remove an absent element. One that is added first is never absent.
+void Batch::remove_elements(const Table& table, const std::string& set,
+                            const std::vector<Element>& elements) {
+  change_elements(NFT_MSG_NEWSETELEM, table, set, elements);
+  change_elements(NFT_MSG_DELSETELEM, table, set, elements);
+}
+
+void Batch::change_elements(int type, const Table& table, const std::string& set,
+                            const std::vector<Element>& elements) {
+  const int flags = type == NFT_MSG_NEWSETELEM ? NLM_F_CREATE : 0;
+  for (size_t first = 0; first < elements.size(); first += kElementsPerRequest) {
+    const size_t count = std::min(kElementsPerRequest, elements.size() - first);
+    Message message = request(type, flags, table.family, str("change filter set ", quote(set)),
+                              kRequestBytes + count * kElementBytes);
+    message.put_text(NFTA_SET_ELEM_LIST_TABLE, table.name);
+    message.put_text(NFTA_SET_ELEM_LIST_SET, set);
+    message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
+      for (size_t i = 0; i < count; ++i) put_element(message, elements[first + i]);
+    });
+    messages_.push_back(std::move(message));
+  }
+}
+
+void Batch::add_device_chain(const Table& table, const std::string& chain, uint32_t hook,
+                             const std::string& device) {
+  Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, table.family,
+                            str("add filter chain ", quote(chain)), kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table.name);
+  message.put_text(NFTA_CHAIN_NAME, chain);
+  if (!device.empty()) {
+    message.nest(NFTA_CHAIN_HOOK, [&] {
+      message.put_be32(NFTA_HOOK_HOOKNUM, hook);
+      message.put_be32(NFTA_HOOK_PRIORITY, 0);
+      message.put_text(NFTA_HOOK_DEV, device);
+    });
+    message.put_be32(NFTA_CHAIN_POLICY, NF_ACCEPT);
+    message.put_text(NFTA_CHAIN_TYPE, "filter");
+  }
   messages_.push_back(std::move(message));
 }
 
@@ -144,6 +179,16 @@ Status Batch::commit(const Namespace& in) {
   messages_.push_back(control(NFNL_MSG_BATCH_END));
   nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_NETFILTER));
   return socket.exchange(messages_);
+}
+
+KeyType key_of(std::initializer_list<KeyType> parts) {
+  constexpr uint32_t kTypeBits = 6;
+  KeyType whole;
+  for (const KeyType& part : parts) {
+    whole.display = whole.display << kTypeBits | part.display;
+    whole.bytes += (part.bytes + 3) / 4 * 4;
+  }
+  return whole;
 }
 
 std::vector<uint8_t> address_key(const Address& address) {

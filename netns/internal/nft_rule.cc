@@ -150,6 +150,36 @@ void Rule::look_up(const Set& set) {
   });
 }
 
+// The kernel gives the user of a socket only to rules in the socket's own namespace. Otherwise the
+// condition is false.
+Rule& Rule::is_of_own_socket() {
+  const uint32_t any = 0;
+  load_meta(NFT_META_SKUID);
+  compare(NFT_CMP_GTE, &any, sizeof any);
+  return *this;
+}
+
+Rule& Rule::count() {
+  expression("counter", [] {});
+  return *this;
+}
+
+Rule& Rule::remember(const Set& set, Field field) {
+  load_frame({field});
+  expression("dynset", [&] {
+    message_.put_text(NFTA_DYNSET_SET_NAME, set.name);
+    message_.put_be32(NFTA_DYNSET_SET_ID, set.id);
+    message_.put_be32(NFTA_DYNSET_OP, NFT_DYNSET_OP_ADD);
+    message_.put_be32(NFTA_DYNSET_SREG_KEY, kRegister);
+  });
+  return *this;
+}
+
+Rule& Rule::comment(const std::string& text) {
+  comment_ = text;
+  return *this;
+}
+
 Rule& Rule::leaves_by(const std::string& interface) {
   compare_interface(NFT_META_OIFNAME, interface);
   return *this;
@@ -293,18 +323,32 @@ Rule& Rule::from_endpoint_in(const Set& endpoints) {
   return *this;
 }
 
-void Rule::verdict(uint32_t code) {
+void Rule::verdict(uint32_t code, const std::string& chain) {
   expression("immediate", [&] {
     message_.put_be32(NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
     message_.nest(NFTA_IMMEDIATE_DATA, [&] {
-      message_.nest(NFTA_DATA_VERDICT, [&] { message_.put_be32(NFTA_VERDICT_CODE, code); });
+      message_.nest(NFTA_DATA_VERDICT, [&] {
+        message_.put_be32(NFTA_VERDICT_CODE, code);
+        if (!chain.empty()) message_.put_text(NFTA_VERDICT_CHAIN, chain);
+      });
     });
   });
 }
 
 Message Rule::finish() {
   message_.close_nest(expressions_);
+  if (!comment_.empty()) {
+    const std::vector<uint8_t> data = to_user_data(comment_);
+    message_.put_bytes(NFTA_RULE_USERDATA, data.data(), data.size());
+  }
   return std::move(message_);
+}
+
+Message Rule::done() && { return finish(); }
+
+Message Rule::jump(const std::string& chain) && {
+  verdict(static_cast<uint32_t>(NFT_JUMP), chain);
+  return finish();
 }
 
 Message Rule::accept() && {

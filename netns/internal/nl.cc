@@ -26,6 +26,9 @@ namespace {
 
 // The most that the kernel puts into one datagram of a dump (NLMSG_GOODSIZE to 32 KiB).
 constexpr size_t kReceiveBytes = 32768;
+// A datagram of this size fits into any host's default send buffer.
+constexpr size_t kUsualBatchBytes = 64 << 10;
+constexpr size_t kMostBatchBytes = 256 << 20;
 // The kernel answers during sendmsg. The timeout only matters if it never answers, or if another
 // process floods the socket.
 constexpr std::chrono::seconds kTimeout{5};
@@ -160,15 +163,26 @@ Result<Socket> Socket::open(const Namespace& in, int protocol) {
   return Socket(std::move(fd));
 }
 
+// The kernel takes no datagram that is longer than the send buffer. Root may exceed the limit of
+// the host (net.core.wmem_max).
+Status Socket::make_room(size_t bytes) {
+  const int room = static_cast<int>(std::min<size_t>(bytes, kMostBatchBytes));
+  if (setsockopt(fd_.get(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room) == 0) return {};
+  return Error::from_errno(errno, "enlarge the send buffer of a netlink socket");
+}
+
 Status Socket::send(std::span<Message> batch) {
   std::vector<iovec> parts;
+  size_t bytes = 0;
   for (Message& message : batch) {
     if (!message.complete()) {
       return Error(Code::kInvalid, str(message.what(), ": the request is too long"));
     }
     message.raw()->nlmsg_seq = ++sequence_;
     parts.push_back({.iov_base = message.raw(), .iov_len = NLMSG_ALIGN(message.raw()->nlmsg_len)});
+    bytes += parts.back().iov_len;
   }
+  if (bytes > kUsualBatchBytes) TRY(make_room(bytes));
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
   msghdr datagram{};

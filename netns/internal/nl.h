@@ -118,6 +118,7 @@ class Socket {
 
  private:
   explicit Socket(base::Fd fd) : fd_(std::move(fd)) {}
+  base::Status make_room(size_t bytes);
   base::Status send(std::span<Message> batch);
   base::Result<size_t> receive(std::span<char> buffer);
   base::Fd fd_;

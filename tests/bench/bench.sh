@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Simulates the placement policies, and times how long a start looks at the existing leases. Then measures the start
+# Simulates the placement policies. Times how long a start looks at the existing leases, and what an attachment costs. Then measures the start
 # paths side by side in one run, on a throw-away host. Prints medians, and ratios to runc alone. Compare the ratios:
 # absolute figures depend on the machine.
 set -euo pipefail
@@ -9,6 +9,7 @@ PREFIX=${PREFIX:-/usr/local}
 . tests/support/host.sh
 "$O/bin/fragmentation"
 "$O/bin/quick_look"
+"$O/bin/attach"
 trap host_down EXIT
 trap 'exit 130' INT TERM
 

@@ -26,6 +26,8 @@ class TrialTest : public Wire {
 
 TEST_F(TrialTest, InstallsAFilter) { EXPECT_TRUE(test::succeeds(try_filter())); }
 
+TEST_F(TrialTest, MakesABorder) { EXPECT_TRUE(test::succeeds(try_border())); }
+
 TEST_F(TrialTest, MakesAMacvlanAndLeavesTheHostAsItWas) {
   // The carrier of a new pair comes a moment after the pair.
   const auto patience = base::Deadline::after(std::chrono::milliseconds(10'000));

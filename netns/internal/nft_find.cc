@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel has: rules and elements, with the comments that nft(8) shows.
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "netns/internal/nft.h"
+
+namespace netns::nft {
+
+using namespace base::names;
+using nl::Message;
+
+namespace {
+
+// User data is a list of type, length and value. Type 0 is the comment of a rule or an element,
+// with a terminating zero (libnftnl, udata.h).
+constexpr uint8_t kComment = 0;
+constexpr size_t kMostComment = 120;
+
+std::string comment_in(std::span<const uint8_t> data) {
+  while (data.size() >= 2 && data.size() - 2 >= data[1]) {
+    const std::span<const uint8_t> value = data.subspan(2, data[1]);
+    if (data[0] == kComment) return {value.begin(), std::find(value.begin(), value.end(), 0)};
+    data = data.subspan(2 + value.size());
+  }
+  return "";
+}
+
+std::span<const uint8_t> bytes_of(const nlattr* attribute) {
+  if (attribute == nullptr) return {};
+  return {static_cast<const uint8_t*>(nla_data(attribute)),
+          static_cast<size_t>(nla_len(attribute))};
+}
+
+std::optional<Element> element_of(nlattr* item) {
+  nlattr* parts[NFTA_SET_ELEM_MAX + 1] = {};
+  nlattr* key[NFTA_DATA_MAX + 1] = {};
+  if (nla_parse_nested(parts, NFTA_SET_ELEM_MAX, item, nullptr) < 0 ||
+      parts[NFTA_SET_ELEM_KEY] == nullptr ||
+      nla_parse_nested(key, NFTA_DATA_MAX, parts[NFTA_SET_ELEM_KEY], nullptr) < 0) {
+    return std::nullopt;
+  }
+  const std::span<const uint8_t> value = bytes_of(key[NFTA_DATA_VALUE]);
+  return Element{{value.begin(), value.end()}, comment_in(bytes_of(parts[NFTA_SET_ELEM_USERDATA]))};
+}
+
+}  // namespace
+
+std::vector<uint8_t> to_user_data(const std::string& comment) {
+  const std::string text = comment.substr(0, kMostComment);
+  std::vector<uint8_t> data(text.size() + 3);  // type, length, text, final zero
+  data[0] = kComment;
+  data[1] = static_cast<uint8_t>(text.size() + 1);
+  std::copy(text.begin(), text.end(), data.begin() + 2);
+  return data;
+}
+
+Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table) {
+  Message message =
+      request(NFT_MSG_GETRULE, NLM_F_DUMP, table.family,
+              str("list the rules of filter table ", quote(table.name)), kRequestBytes);
+  message.put_text(NFTA_RULE_TABLE, table.name);
+  message.request_ack();
+  message.tolerate(ENOENT);  // absent
+  std::vector<FoundRule> rules;
+  TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
+    const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_RULE_MAX);
+    if (found.text(NFTA_RULE_TABLE) != table.name) return;
+    rules.push_back({found.text(NFTA_RULE_CHAIN), comment_in(found.bytes(NFTA_RULE_USERDATA))});
+  }));
+  return rules;
+}
+
+Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
+                                           const std::string& set) {
+  Message message = request(NFT_MSG_GETSETELEM, NLM_F_DUMP, table.family,
+                            str("list filter set ", quote(set)), kRequestBytes);
+  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table.name);
+  message.put_text(NFTA_SET_ELEM_LIST_SET, set);
+  message.request_ack();
+  message.tolerate(ENOENT);  // absent
+  std::vector<Element> elements;
+  TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
+    nlattr* parts[NFTA_SET_ELEM_LIST_MAX + 1] = {};
+    if (nlmsg_parse(const_cast<nlmsghdr*>(&reply), sizeof(nfgenmsg), parts, NFTA_SET_ELEM_LIST_MAX,
+                    nullptr) < 0 ||
+        parts[NFTA_SET_ELEM_LIST_ELEMENTS] == nullptr) {
+      return;
+    }
+    nlattr* const list = parts[NFTA_SET_ELEM_LIST_ELEMENTS];
+    int left = nla_len(list);
+    for (auto* item = static_cast<nlattr*>(nla_data(list)); nla_ok(item, left) != 0;
+         item = nla_next(item, &left)) {
+      std::optional<Element> element = element_of(item);
+      if (element) elements.push_back(std::move(*element));
+    }
+  }));
+  return elements;
+}
+
+}  // namespace netns::nft
