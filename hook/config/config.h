@@ -71,6 +71,9 @@ struct RailConfig {
   std::vector<netns::Peer> peers = {};    // in addition to the partition's IPU-Machines
   std::optional<uint32_t> max_gids = {};  // entries of the port's GID table for containers; unset:
                                           // as many as are free
+  // Frames of the parent that are neither the host's nor a container's of ours; unset: they pass,
+  // and doctor reports them.
+  std::optional<netns::Others> others = {};
 };
 
 // Returns the rail's name in messages: its parent, or its functions ("rnic0v0,rnic0v1").
@@ -89,6 +92,7 @@ enum class HostNetwork {
 };
 
 struct NetworkConfig {
+  netns::FilterPlace filter = netns::FilterPlace::kAuto;
   RdmaUse rdma = RdmaUse::kAuto;
   HostNetwork host_network = HostNetwork::kRefuse;
   // Longest wait for the RoCE v2 GID of a container's address in the RNIC's table.

@@ -27,6 +27,12 @@ Result<HostNetwork> parse_host_network(const std::string& text) {
   return Error(Code::kInvalid, str(base::quote(text), " is neither \"refuse\" nor \"isolate\""));
 }
 
+Result<netns::FilterPlace> parse_filter(const std::string& text) {
+  if (text == "host") return netns::FilterPlace::kHost;
+  if (text == "namespace") return netns::FilterPlace::kNamespace;
+  return Error(Code::kInvalid, str(base::quote(text), " is neither \"host\" nor \"namespace\""));
+}
+
 Status read_modes(const Section& section, NetworkConfig& network) {
   const std::optional<std::string> rdma =
       TRY(section.find_text("rdma", "\"auto\", \"require\" or \"off\""));
@@ -35,6 +41,9 @@ Status read_modes(const Section& section, NetworkConfig& network) {
       TRY(section.find_text("host_network", "\"refuse\" or \"isolate\""));
   if (host)
     network.host_network = TRY(section.parse_key("host_network", *host, parse_host_network));
+  const std::optional<std::string> filter =
+      TRY(section.find_text("filter", "\"host\" or \"namespace\""));
+  if (filter) network.filter = TRY(section.parse_key("filter", *filter, parse_filter));
   return {};
 }
 
@@ -94,7 +103,7 @@ Status check_subnets(const Section& section, const std::vector<RailConfig>& rail
 
 Result<NetworkConfig> read_network(const Section& section) {
   TRY(section.refuse_unknown({"rdma", "host_network", "gid_wait", "duplicate_probe", "forbidden",
-                              "rdma_handles", "rdma_objects", "rail"}));
+                              "rdma_handles", "rdma_objects", "filter", "rail"}));
   NetworkConfig network;
   TRY(read_modes(section, network));
   TRY(read_waits(section, network));

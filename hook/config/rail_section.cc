@@ -173,6 +173,12 @@ Status read_peers(const Section& section, RailConfig& rail) {
   return {};
 }
 
+Result<netns::Others> parse_others(const std::string& text) {
+  if (text == "drop") return netns::Others::kDrop;
+  if (text == "pass") return netns::Others::kPass;
+  return Error(Code::kInvalid, str(quote(text), " is neither \"drop\" nor \"pass\""));
+}
+
 Status read_link(const Section& section, RailConfig& rail) {
   const std::optional<std::string> mode =
       TRY(section.find_text("mode", "\"private\" or \"bridge\""));
@@ -185,8 +191,12 @@ Status read_link(const Section& section, RailConfig& rail) {
   const std::optional<int64_t> gids =
       TRY(section.find_number("max_gids", 1, UINT16_MAX, "a number from 1 to 65535"));
   if (gids) rail.max_gids = static_cast<uint32_t>(*gids);
+  const std::optional<std::string> others =
+      TRY(section.find_text("others", "\"drop\" or \"pass\""));
+  if (others) rail.others = TRY(section.parse_key("others", *others, parse_others));
   if (rail.functions.empty()) return {};
-  for (const std::string_view key : {"mode", "max_gids"}) {  // only a shared RNIC has these
+  for (const std::string_view key :
+       {"mode", "max_gids", "others"}) {  // only a shared RNIC has these
     if (section.has(key)) return section.wrong(key, "left out if 'functions' is set");
   }
   return {};
@@ -196,7 +206,7 @@ Status read_link(const Section& section, RailConfig& rail) {
 
 Result<RailConfig> read_rail(const Section& section) {
   TRY(section.refuse_unknown(
-      {"parent", "functions", "subnet", "range", "mode", "mtu", "peers", "max_gids"}));
+      {"parent", "functions", "subnet", "range", "mode", "mtu", "peers", "max_gids", "others"}));
   RailConfig rail;
   TRY(read_interfaces(section, rail));
   const std::string subnet = TRY(section.get_text("subnet", "a subnet, such as \"10.5.0.0/16\""));

@@ -103,7 +103,8 @@ Env product_env(ledger::Ledger& ledger) {
              host_view(kSysfs),
              config::run_dir(),
              config::hook_program(),
-             kSysfs};
+             kSysfs,
+             /*is_only_ledger=*/true};
 }
 
 std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std::string& pool,

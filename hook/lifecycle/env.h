@@ -40,6 +40,9 @@ struct Env {
   std::string run_dir;
   std::string hook_program;
   std::string sysfs = "/sys";
+  // Whether the ledger is the only one of this network namespace, so that a macvlan of ours that it
+  // does not know is a leftover.
+  bool is_only_ledger = false;
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
 };

@@ -32,6 +32,51 @@ Finding examine_filter(const HostState& state) {
   return {kCheck, Verdict::kOk, "the kernel accepts the filter of a container", ""};
 }
 
+Finding examine_border(const hook::config::NetworkConfig& network, const HostState& state) {
+  constexpr const char* kCheck = "border";
+  if (network.filter == netns::FilterPlace::kNamespace) {
+    return {
+        kCheck, Verdict::kWarning,
+        "frames are filtered in the containers' namespaces alone, which CAP_NET_RAW there passes",
+        "leave out 'filter' of [network], if the kernel is Linux 5.16 or newer"};
+  }
+  if (!state.border) {
+    return {kCheck, Verdict::kWarning, "not tried without root", "run ipuctl doctor as root"};
+  }
+  if (state.border->ok()) {
+    return {kCheck, Verdict::kOk, "the kernel filters the frames of containers on their parent",
+            ""};
+  }
+  const bool is_required = network.filter == netns::FilterPlace::kHost;
+  return finding_of(kCheck, is_required ? Verdict::kFailed : Verdict::kWarning,
+                    state.border->error().message());
+}
+
+// Judges what passes beside the containers, until the operator decides.
+std::optional<Finding> examine_others(const hook::config::NetworkConfig& network,
+                                      const HostState& state) {
+  constexpr const char* kCheck = "other MACs";
+  std::vector<std::string> undecided;
+  for (const hook::config::RailConfig& rail : network.rails) {
+    if (!rail.parent.empty() && !rail.others) undecided.push_back(rail.parent);
+  }
+  const bool has_border =
+      network.filter != netns::FilterPlace::kNamespace && state.border && state.border->ok();
+  if (undecided.empty() || !has_border) return std::nullopt;
+  std::vector<std::string> seen;
+  for (const netns::MacAddress& mac : state.others) seen.push_back(netns::to_string(mac));
+  const std::string parents = base::join(undecided, ", ");
+  if (seen.empty()) {
+    return Finding{kCheck, Verdict::kWarning,
+                   str("frames of foreign MACs pass on ", parents, ", but none was seen"),
+                   "set others = \"drop\" in each [[network.rail]]"};
+  }
+  return Finding{
+      kCheck, Verdict::kWarning,
+      str("frames of foreign MACs pass on ", parents, "; seen: ", base::join(seen, ", ")),
+      "set others = \"pass\" in [[network.rail]] if these must pass, else \"drop\""};
+}
+
 bool shares_an_rnic(const hook::config::NetworkConfig& network) {
   return std::any_of(network.rails.begin(), network.rails.end(),
                      [](const hook::config::RailConfig& rail) { return rail.functions.empty(); });
@@ -111,6 +156,9 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   if (!config.ok() || config.value().network.rails.empty()) return findings;
   const hook::config::NetworkConfig& network = config.value().network;
   findings.push_back(examine_filter(state));
+  if (shares_an_rnic(network)) findings.push_back(examine_border(network, state));
+  const std::optional<Finding> others = examine_others(network, state);
+  if (others) findings.push_back(*others);
   if (network.rdma != hook::config::RdmaUse::kOff) {
     findings.push_back(examine_rdma_mode(network, state));
     findings.push_back(examine_memlock(state));

@@ -55,9 +55,12 @@ struct DeviceLink {
 };
 
 struct HostState {
-  base::Result<std::string> runtime;   // the low-level runtime
-  base::Status ledger;                 // result of opening it
-  std::optional<base::Status> filter;  // result of installing one; unset: not tried
+  base::Result<std::string> runtime;        // the low-level runtime
+  base::Status ledger;                      // result of opening it
+  std::optional<base::Status> filter;       // result of installing one; unset: not tried
+  std::optional<base::Status> border = {};  // result of making one; unset: not tried
+  // The foreign MACs that passed the border of this host.
+  std::vector<netns::MacAddress> others = {};
   base::Result<std::vector<netns::Address>> addresses;
   base::Result<std::optional<netns::RdmaMode>> rdma_mode;
   base::Result<uint64_t> memlock;  // bytes that a container may be allowed to lock

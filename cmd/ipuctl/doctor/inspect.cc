@@ -12,6 +12,7 @@
 #include "cmd/ipuctl/doctor/doctor.h"
 #include "hook/lifecycle/low_level.h"
 #include "netns/attach.h"
+#include "netns/border.h"
 #include "netns/trial.h"
 #include "vipu/local/cards.h"
 
@@ -132,7 +133,12 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
                   .rdma_mode = netns::rdma_mode(host),
                   .memlock = base::highest_memlock(),
                   .rails = {}};
-  if (trials == Trials::kAllowed) state.filter = netns::try_filter();
+  if (trials == Trials::kAllowed) {
+    state.filter = netns::try_filter();
+    state.border = netns::try_border();
+    const Result<std::vector<netns::MacAddress>> others = netns::passed_others(host);
+    if (others.ok()) state.others = others.value();
+  }
   for (const hook::config::RailConfig& rail : config.network.rails) {
     state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));
   }

@@ -10,10 +10,50 @@ namespace hook::plan {
 using namespace base::names;
 using base::Json;
 
+namespace {
+
+std::string_view text_of(netns::FilterPlace place) {
+  switch (place) {
+    case netns::FilterPlace::kAuto:
+      return "auto";
+    case netns::FilterPlace::kHost:
+      return "host";
+    case netns::FilterPlace::kNamespace:
+      return "namespace";
+  }
+  return "";
+}
+
+// Orders of an earlier release name no border.
+Status parse_border(const Json& json, AttachOrders& orders) {
+  if (!json.contains("filter")) return {};
+  const std::string filter = TRY(base::get_string(json, "filter", kOrdersFile));
+  for (const auto place : {netns::FilterPlace::kAuto, netns::FilterPlace::kHost}) {
+    if (filter == text_of(place)) orders.filter = place;
+  }
+  const auto parents = json.find("parents");
+  if (parents == json.end() || !parents->is_object()) {
+    return Error(Code::kInvalid,
+                 base::str(kOrdersFile, ": key ", base::quote("parents"), " must be an object"));
+  }
+  for (const auto& [name, others] : parents->items()) {
+    orders.parents.push_back(
+        {name, others == "drop" ? netns::Others::kDrop : netns::Others::kPass});
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string to_text(const AttachOrders& orders) {
   Json json = {{"gid_wait_ms", orders.gid_wait.count()},
                {"probe_ms", orders.probe.count()},
+               {"filter", text_of(orders.filter)},
+               {"parents", Json::object()},
                {"ports", Json::array()}};
+  for (const netns::BorderParent& parent : orders.parents) {
+    json["parents"][parent.name] = parent.others == netns::Others::kDrop ? "drop" : "pass";
+  }
   for (const AttachOrders::Port& port : orders.ports) {
     json["ports"].push_back(
         {{"interface", port.interface}, {"device", port.device}, {"port", port.port}});
@@ -38,6 +78,7 @@ Result<AttachOrders> parse_orders(const std::string& text) {
   AttachOrders orders;
   orders.gid_wait = std::chrono::milliseconds(TRY(base::get_int(json, "gid_wait_ms", kOrdersFile)));
   orders.probe = std::chrono::milliseconds(TRY(base::get_int(json, "probe_ms", kOrdersFile)));
+  TRY(parse_border(json, orders));
   const auto ports = json.find("ports");
   if (ports == json.end() || !ports->is_array()) {
     return Error(Code::kInvalid,

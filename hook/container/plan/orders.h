@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "netns/address.h"
+#include "netns/types.h"
 
 namespace hook::plan {
 
@@ -28,6 +29,9 @@ struct AttachOrders {
   std::chrono::milliseconds gid_wait{0};  // for the GID of an interface's address on its port
   std::vector<Port> ports = {};
   std::chrono::milliseconds probe{0};  // for other hosts to answer; 0: no probe
+  // The border (netns/border.h): where frames are filtered, and all parents of the configuration.
+  netns::FilterPlace filter = netns::FilterPlace::kNamespace;
+  std::vector<netns::BorderParent> parents = {};
   bool operator==(const AttachOrders&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/low_level.h"
+#include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -176,6 +177,8 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
     done.partitions.push_back(std::move(name));
   }
+  const Result<network::Mended> mended = network::mend_border(env, deadline);
+  if (!mended.ok()) done.obstacles.push_back(mended.error());
   Status swept = remove_half_made_links(env.run_dir);
   if (!swept.ok()) done.obstacles.push_back(std::move(swept).error());
   return done;

@@ -10,6 +10,7 @@
 #include "hook/container/plan/orders.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/liveness.h"
+#include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "hook/lifecycle/recording.h"
 #include "netns/attach.h"
@@ -89,8 +90,14 @@ std::string interfaces_text(const ledger::Lease& lease, const netns::Namespace& 
   return str(text, " in network namespace ", target.identity().inode);
 }
 
-Status make_interfaces(Env& env, ledger::Lease& lease, const netns::Namespace& host,
-                       const netns::Namespace& target, const Deadline& deadline) {
+Result<plan::AttachOrders> orders_of(Env& env, const ledger::Lease& lease) {
+  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile));
+  return plan::parse_orders(text);
+}
+
+Status make_interfaces(Env& env, ledger::Lease& lease, const plan::AttachOrders& orders,
+                       const netns::Namespace& host, const netns::Namespace& target,
+                       const Deadline& deadline) {
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, target.identity().cookie, deadline));
   TRY(check_unchanged(env, lease));
   std::vector<ledger::Lease> sharers = TRY(env.ledger.sharers(lease));
@@ -99,6 +106,8 @@ Status make_interfaces(Env& env, ledger::Lease& lease, const netns::Namespace& h
     TRY(netns::keep(kept_namespaces(env), lease.attachment, target));
   }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
+  // First, so that no interface is ever up without it.
+  TRY(open_border(env, lease, orders, plan, host, deadline));
   const auto call = [&] { return netns::attach(plan, host, target); };
   TRY(recorded(env.ledger, lease.id, ledger::EventKind::kKernel, interfaces_text(lease, target),
                call, [](const auto&) { return "there"; }));
@@ -250,6 +259,14 @@ Status check_reached(const ledger::Lease& lease, const std::vector<ledger::Lease
   return {};
 }
 
+// Closes the border to the IPU-Machines that the lease has left.
+Status close_behind(Env& env, const ledger::Lease& lease, const netns::Namespace& host,
+                    const Deadline& deadline) {
+  std::vector<ledger::Lease> sharers = TRY(env.ledger.sharers(lease));
+  sharers.insert(sharers.begin(), lease);
+  return close_border(env, lease, TRY(plan_of(env, sharers)), host, deadline);
+}
+
 }  // namespace
 
 Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
@@ -261,10 +278,9 @@ Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
   // Recorded before the interface exists, so that it can be found and removed whatever happens
   // next.
   TRY(env.ledger.begin_attach(lease, self, {target.identity(), netns_id, host.identity().cookie}));
-  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile));
-  const plan::AttachOrders orders = TRY(plan::parse_orders(text));
+  const plan::AttachOrders orders = TRY(orders_of(env, lease));
   TRY(await_probe(env, lease, orders, deadline));
-  TRY(make_interfaces(env, lease, host, target, deadline));
+  TRY(make_interfaces(env, lease, orders, host, target, deadline));
   return publish_gids(env, lease, orders, target, deadline);
 }
 
@@ -287,7 +303,7 @@ Result<netns::Presence> find_interfaces(Env&, const ledger::Lease& lease, const 
     const netns::Presence found = TRY(find_interface(*host, lease, rail));
     if (found == netns::Presence::kThere) return found;
   }
-  return netns::Presence::kGone;
+  return find_in_border(lease, *host);
 }
 
 Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
@@ -303,11 +319,15 @@ Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& de
     return recorded(
         env.ledger, lease.id, ledger::EventKind::kKernel,
         str("interfaces in network namespace ", lease.netns.inode),
-        [&] { return remove_interfaces(env, lease, host); }, [](const auto&) { return "gone"; });
+        [&]() -> Status {
+          TRY(remove_interfaces(env, lease, host));
+          return close_border(env, lease, {}, host, deadline);
+        },
+        [](const auto&) { return "gone"; });
   }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
   TRY(netns::attach(plan, host, *shared));
-  return {};
+  return close_border(env, lease, plan, host, deadline);
 }
 
 Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& deadline) {
@@ -335,7 +355,9 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   }
   if (!is_recorded) TRY(env.ledger.mark_relocated(lease, ipus));
   TRY(inject::write_lease_record(env.run_dir, lease));
-  TRY(make_interfaces(env, lease, host, target, deadline));
+  const plan::AttachOrders orders = TRY(orders_of(env, lease));
+  TRY(make_interfaces(env, lease, orders, host, target, deadline));
+  TRY(close_behind(env, lease, host, deadline));
   TRY(inject::rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf", file));
   return Refreshed::kMoved;
 }

@@ -56,6 +56,11 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   if (device::has_rdma_cgroup()) input.rdma_limit = {network.rdma_handles, network.rdma_objects};
   input.own_network = host.own_network;
   input.orders.gid_wait = network.gid_wait;
+  input.orders.filter = network.filter;
+  for (const config::RailConfig& rail : network.rails) {
+    if (rail.parent.empty()) continue;  // functions
+    input.orders.parents.push_back({rail.parent, rail.others.value_or(netns::Others::kPass)});
+  }
   if (needs_probe(config, lease)) input.orders.probe = network.duplicate_probe;
   input.lease_dir = inject::lease_dir(env.run_dir, lease.id);
   input.hook_program = env.hook_program;

@@ -65,6 +65,8 @@ TEST(NetworkConfig, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(rail.mode, netns::MacvlanMode::kPrivate);
   EXPECT_EQ(rail.mtu, 0U);
   EXPECT_EQ(rail.max_gids, std::nullopt);
+  EXPECT_EQ(rail.others, std::nullopt);
+  EXPECT_EQ(network.value().filter, netns::FilterPlace::kAuto);
 }
 
 TEST(NetworkConfig, HasEveryKeyOfTheFile) {
@@ -72,6 +74,7 @@ TEST(NetworkConfig, HasEveryKeyOfTheFile) {
 [network]
 rdma = "require"
 host_network = "isolate"
+filter = "host"
 gid_wait = "5s"
 duplicate_probe = "0s"
 forbidden = ["10.2.0.0/16", "fd00:9::/32"]
@@ -83,6 +86,7 @@ mode = "bridge"
 mtu = 4200
 peers = ["10.5.0.9", "10.5.0.8:2049"]
 max_gids = 120
+others = "drop"
 [[network.rail]]
 functions = ["rnic1v0", "rnic1v1"]
 subnet = "fd00:5::/64"
@@ -94,6 +98,7 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
   const NetworkConfig& network = result.value();
   EXPECT_EQ(network.rdma, RdmaUse::kRequire);
   EXPECT_EQ(network.host_network, HostNetwork::kIsolate);
+  EXPECT_EQ(network.filter, netns::FilterPlace::kHost);
   EXPECT_EQ(network.gid_wait, milliseconds(5000));
   EXPECT_EQ(network.duplicate_probe, milliseconds(0));
   EXPECT_THAT(network.forbidden, ElementsAre(netns::parse_prefix("10.2.0.0/16").take(),
@@ -107,6 +112,7 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
   EXPECT_THAT(network.rails[0].peers,
               ElementsAre(netns::Peer{ip("10.5.0.9"), 0}, netns::Peer{ip("10.5.0.8"), 2049}));
   EXPECT_EQ(network.rails[0].max_gids, 120U);
+  EXPECT_EQ(network.rails[0].others, netns::Others::kDrop);
   EXPECT_EQ(network.rails[1].parent, "");
   EXPECT_THAT(network.rails[1].functions, ElementsAre("rnic1v0", "rnic1v1"));
   EXPECT_EQ(network.rails[1].first, ip("fd00:5::10"));
@@ -123,6 +129,8 @@ TEST(NetworkConfig, RefusesWrongValues) {
   EXPECT_TRUE(is_refused(with_network("rdma = true"), "rdma must be"));
   EXPECT_TRUE(is_refused(with_network("host_network = \"allow\""),
                          "host_network: 'allow' is neither \"refuse\" nor \"isolate\""));
+  EXPECT_TRUE(is_refused(with_network("filter = \"auto\""),
+                         "filter: 'auto' is neither \"host\" nor \"namespace\""));
   EXPECT_TRUE(is_refused(with_network("gid_wait = 2"), "gid_wait must be a duration"));
   EXPECT_TRUE(is_refused(with_network("gid_wait = \"0s\""), "gid_wait must be longer than 0"));
   EXPECT_TRUE(is_refused(with_network("gid_wait = \"9s\""), "gid_wait must be"));

@@ -23,6 +23,7 @@ hook::config::RailConfig rail_config() {
   rail.subnet = netns::parse_prefix("10.5.0.0/16").take();
   rail.first = ip("10.5.200.10");
   rail.last = ip("10.5.200.99");
+  rail.others = netns::Others::kDrop;
   return rail;
 }
 
@@ -70,6 +71,7 @@ HostState good_host(const hook::config::RailConfig& rail) {
   return {.runtime = std::string("/usr/bin/runc"),
           .ledger = base::Status(),
           .filter = base::Status(),
+          .border = base::Status(),
           .addresses = std::vector{ip("10.5.0.9"), ip("10.1.3.1")},
           .rdma_mode = std::optional(rail.functions.empty() ? netns::RdmaMode::kShared
                                                             : netns::RdmaMode::kExclusive),
@@ -168,6 +170,30 @@ TEST_F(DoctorTest, NamesWhatTheProductItselfNeeds) {
   host_ = good_host(rail_config());
   host_.filter = std::nullopt;
   EXPECT_TRUE(only(Verdict::kWarning, "packet filter", "run ipuctl doctor as root"));
+}
+
+TEST_F(DoctorTest, JudgesTheBorder) {
+  EXPECT_EQ(found("border"), "ok: the kernel filters the frames of containers on their parent");
+  host_.border = Error(Code::kUnsupported, "this kernel cannot; set filter");
+  EXPECT_EQ(found("border"), "warning: this kernel cannot -> set filter");
+  network().filter = netns::FilterPlace::kHost;
+  EXPECT_EQ(found("border"), "failed: this kernel cannot -> set filter");
+  network().filter = netns::FilterPlace::kNamespace;
+  EXPECT_THAT(found("border"),
+              testing::StartsWith("warning: frames are filtered in the containers'"));
+  use_functions();
+  EXPECT_EQ(found("border"), "") << "no frame of a function passes a parent";
+}
+
+TEST_F(DoctorTest, ListsForeignMacsUntilTheOperatorDecides) {
+  network().rails[0].others = std::nullopt;
+  EXPECT_THAT(found("other MACs"), testing::HasSubstr("none was seen -> set others = \"drop\""));
+  host_.others = {netns::parse_mac("02:00:00:00:00:42").take()};
+  EXPECT_THAT(found("other MACs"), testing::HasSubstr("seen: 02:00:00:00:00:42"));
+  network().rails[0].others = netns::Others::kPass;
+  EXPECT_EQ(found("other MACs"), "");
+  network().rails[0].others = netns::Others::kDrop;
+  EXPECT_EQ(found("other MACs"), "");
 }
 
 TEST_F(DoctorTest, DoesNotCountAddressesWithoutALedger) {

@@ -12,12 +12,22 @@ using base::Code;
 using std::chrono::milliseconds;
 
 TEST(AttachOrders, AreReadAsTheyWereWritten) {
-  const AttachOrders orders{
-      milliseconds(2000), {{"roce0", "mlx5_0", 1}, {"roce1", "mlx5_1", 2}}, milliseconds(25)};
+  const AttachOrders orders{milliseconds(2000),
+                            {{"roce0", "mlx5_0", 1}, {"roce1", "mlx5_1", 2}},
+                            milliseconds(25),
+                            netns::FilterPlace::kHost,
+                            {{"rnic0", netns::Others::kDrop}, {"rnic1", netns::Others::kPass}}};
   const auto read = parse_orders(to_text(orders));
   ASSERT_TRUE(test::succeeds(read));
   EXPECT_EQ(read.value(), orders);
   EXPECT_EQ(parse_orders(to_text(AttachOrders())).value(), AttachOrders());
+}
+
+TEST(AttachOrders, OfAnEarlierReleaseWantNoBorder) {
+  const auto read = parse_orders(R"({"gid_wait_ms":1,"probe_ms":1,"ports":[]})");
+  ASSERT_TRUE(test::succeeds(read));
+  EXPECT_EQ(read.value().filter, netns::FilterPlace::kNamespace);
+  EXPECT_TRUE(read.value().parents.empty());
 }
 
 TEST(AttachOrders, AreRefusedWithTheKeyThatIsWrong) {
@@ -27,6 +37,8 @@ TEST(AttachOrders, AreRefusedWithTheKeyThatIsWrong) {
       test::fails(parse_orders(R"({"gid_wait_ms":1,"probe_ms":1})"), Code::kInvalid, "ports"));
   EXPECT_TRUE(test::fails(parse_orders(R"({"gid_wait_ms":1,"probe_ms":1,"ports":[{}]})"),
                           Code::kInvalid, "interface"));
+  EXPECT_TRUE(test::fails(parse_orders(R"({"gid_wait_ms":1,"probe_ms":1,"filter":"host"})"),
+                          Code::kInvalid, "parents"));
 }
 
 TEST(ProbeReport, IsReadAsItWasWritten) {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network/border.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/names.h"
+#include "hook/container/inject/lease_files.h"
+#include "hook/container/plan/plan.h"
+#include "hook/lifecycle/network/network_lock.h"
+#include "netns/border.h"
+
+namespace hook::lifecycle::network {
+namespace {
+
+using namespace base::names;
+using netns::BorderMember;
+using netns::BorderParent;
+
+constexpr uint64_t kBorderLock = 0;  // no namespace has this cookie
+
+bool is_macvlan(const ledger::RailLease& rail) { return rail.kind == netns::LinkKind::kMacvlan; }
+
+std::vector<BorderMember> members_of(const std::string& lease, const netns::NetworkPlan& plan) {
+  std::vector<BorderMember> members;
+  for (const netns::RailPlan& rail : plan.rails) {
+    if (rail.kind != netns::LinkKind::kMacvlan) continue;
+    members.push_back({lease, rail.mac, rail.address, rail.peers});
+  }
+  return members;
+}
+
+// Returns the macvlans of all live leases, each with the peers of all that share it.
+std::vector<BorderMember> all_members(const std::vector<ledger::Lease>& live) {
+  std::map<std::string, std::vector<ledger::Lease>> attachments;
+  for (const ledger::Lease& lease : live) {
+    if (!lease.rails.empty()) attachments[lease.attachment].push_back(lease);
+  }
+  std::vector<BorderMember> all;
+  for (const auto& [attachment, leases] : attachments) {
+    const std::vector<BorderMember> members =
+        members_of(leases.front().id, plan::network_plan(leases, {}));
+    all.insert(all.end(), members.begin(), members.end());
+  }
+  return all;
+}
+
+// Returns the parents of the configuration, and those that live leases have from an earlier one.
+std::vector<BorderParent> all_parents(std::vector<BorderParent> configured,
+                                      const std::vector<ledger::Lease>& live) {
+  for (const ledger::Lease& lease : live) {
+    for (const ledger::RailLease& rail : lease.rails) {
+      if (!is_macvlan(rail)) continue;
+      const auto same = [&](const BorderParent& parent) { return parent.name == rail.parent; };
+      if (std::any_of(configured.begin(), configured.end(), same)) continue;
+      configured.push_back({rail.parent, netns::Others::kPass});
+    }
+  }
+  std::sort(configured.begin(), configured.end());
+  return configured;
+}
+
+// Returns whether LEASE was attached from HOST since the last boot.
+bool is_attached_from(const ledger::Lease& lease, const netns::Namespace& host,
+                      const std::string& boot) {
+  return lease.netns_id >= 0 && lease.boot_id == boot &&
+         lease.host_netns_cookie == host.identity().cookie;
+}
+
+// Returns the orders of the newest lease that has a border; nothing if none has.
+std::optional<plan::AttachOrders> newest_orders(Env& env, const std::vector<ledger::Lease>& live,
+                                                const netns::Namespace& host,
+                                                const std::string& boot) {
+  std::optional<plan::AttachOrders> newest;
+  int64_t created_ms = -1;
+  for (const ledger::Lease& lease : live) {
+    if (lease.created_ms <= created_ms || !is_attached_from(lease, host, boot)) continue;
+    const Result<std::string> text =
+        inject::read_lease_file(env.run_dir, lease.id, plan::kOrdersFile);
+    if (!text.ok()) continue;
+    Result<plan::AttachOrders> orders = plan::parse_orders(text.value());
+    if (!orders.ok() || orders.value().filter == netns::FilterPlace::kNamespace) continue;
+    newest = std::move(orders).take();
+    created_ms = lease.created_ms;
+  }
+  return newest;
+}
+
+// Leaves the host as it was before the first container.
+Result<Mended> remove_if_empty(const netns::Namespace& host) {
+  if (!TRY(netns::admitted(host)).empty()) return Mended::kNo;
+  const base::Removed removed = TRY(netns::remove_border(host));
+  return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;
+}
+
+Result<Mended> remove_strangers(const std::vector<BorderMember>& members,
+                                const netns::Namespace& host) {
+  std::vector<netns::MacAddress> strangers;
+  for (const netns::Admitted& admitted : TRY(netns::admitted(host))) {
+    const auto same = [&](const BorderMember& member) { return member.mac == admitted.mac; };
+    if (std::none_of(members.begin(), members.end(), same)) strangers.push_back(admitted.mac);
+  }
+  if (strangers.empty()) return remove_if_empty(host);
+  TRY(netns::retain(host, strangers, {}));
+  TRY(remove_if_empty(host));
+  return Mended::kYes;
+}
+
+std::vector<netns::MacAddress> macs_of(const ledger::Lease& lease) {
+  std::vector<netns::MacAddress> macs;
+  for (const ledger::RailLease& rail : lease.rails) {
+    if (is_macvlan(rail)) macs.push_back(rail.mac);
+  }
+  return macs;
+}
+
+}  // namespace
+
+Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrders& orders,
+                   const netns::NetworkPlan& plan, const netns::Namespace& host,
+                   const Deadline& deadline) {
+  const std::vector<BorderMember> members = members_of(lease.id, plan);
+  if (orders.filter == netns::FilterPlace::kNamespace || members.empty()) return {};
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
+  const std::vector<ledger::Lease> live = TRY(env.ledger.live());
+  const std::vector<BorderParent> parents = all_parents(orders.parents, live);
+  if (TRY(netns::border_stands(host, parents))) return netns::admit(host, members);
+  const Status built = netns::build_border(host, parents, all_members(live));
+  const bool may_do_without = orders.filter == netns::FilterPlace::kAuto;
+  if (!built.ok() && built.error().code() == Code::kUnsupported && may_do_without) return {};
+  return built;
+}
+
+Status close_border(Env& env, const ledger::Lease& lease, const netns::NetworkPlan& plan,
+                    const netns::Namespace& host, const Deadline& deadline) {
+  const std::vector<netns::MacAddress> macs = macs_of(lease);
+  if (macs.empty()) return {};
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
+  TRY(netns::retain(host, macs, members_of(lease.id, plan)));
+  TRY(remove_if_empty(host));
+  return {};
+}
+
+Result<netns::Presence> find_in_border(const ledger::Lease& lease, const netns::Namespace& host) {
+  const std::vector<netns::MacAddress> macs = macs_of(lease);
+  if (macs.empty()) return netns::Presence::kGone;
+  for (const netns::Admitted& admitted : TRY(netns::admitted(host))) {
+    if (std::find(macs.begin(), macs.end(), admitted.mac) != macs.end())
+      return netns::Presence::kThere;
+  }
+  return netns::Presence::kGone;
+}
+
+Result<Mended> mend_border(Env& env, const Deadline& deadline) {
+  if (!env.is_only_ledger) return Mended::kNo;
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const std::string boot = TRY(base::boot_id());
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
+  const std::vector<ledger::Lease> live = TRY(env.ledger.live());
+  const std::vector<BorderMember> members = all_members(live);
+  const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
+  if (!orders) return remove_strangers(members, host);
+  const std::vector<BorderParent> parents = all_parents(orders->parents, live);
+  if (TRY(netns::border_stands(host, parents))) return remove_strangers(members, host);
+  const Status built = netns::build_border(host, parents, members);
+  const bool may_do_without = orders->filter == netns::FilterPlace::kAuto;
+  if (!built.ok() && built.error().code() == Code::kUnsupported && may_do_without)
+    return Mended::kNo;
+  TRY(built);
+  return Mended::kYes;
+}
+
+}  // namespace hook::lifecycle::network
