@@ -284,7 +284,7 @@ check-sanitizers: ## the ledger's tests under the thread and the address sanitiz
 .PHONY: test-programs list-tests
 list-tests:
 	@printf '%s\n' $(chosen_unit_tests) $(KERNEL_TESTS)
-test-programs: all $(TESTS:%=$(O)/bin/%)
+test-programs: all $(TESTS:%=$(O)/bin/%) $(BENCHES:%=$(O)/bin/%)
 
 .PHONY: lint format tidy bench demo deps
 lint: ## layering, headers, one TRY a line, format, shell scripts, man pages

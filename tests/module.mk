@@ -49,7 +49,7 @@ BENCHES += fragmentation quick_look attach
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
-BIN_quick_look_DEPS := hook-lifecycle
+BIN_quick_look_DEPS := hook-lifecycle-end
 BIN_attach_SRCS := tests/bench/attach.cc
 BIN_attach_DEPS := netns
 

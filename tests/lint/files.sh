@@ -30,7 +30,7 @@ finish() { [ "$findings" -eq 0 ]; }
 # Makes the sources that the build generates, and prints their folder.
 generated_folder() {
   local made=build/lint/gen/vipu/proto/virm.pb.h
-  make --no-print-directory -s O=build/lint "$made" >&2 || return 1
+  MAKEFLAGS='' make --no-print-directory -s O=build/lint "$made" >&2 || return 1
   echo build/lint/gen
 }
 

@@ -142,7 +142,7 @@ remove_cgroup() {
 # Installs the built product in the host. Run it in the project's folder. Only one runs at a time, because make writes
 # there.
 host_install() {
-  flock "$O" make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
+  flock "$O" env MAKEFLAGS='' make --no-print-directory -s O="$O" DESTDIR="/proc/$HOST_PID/root" BINDIR="$BINDIR" \
     PREFIX="${PREFIX:-/usr/local}" install >/dev/null
 }
 
