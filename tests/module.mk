@@ -71,7 +71,7 @@ BIN_cri-client_DEPS := cri_proto
 BIN_cri-client_ARCHIVES := grpc++ protobuf
 
 # Programs that end-to-end tests run in containers, or in place of engines and low-level runtimes; not installed.
-E2E_PROGRAMS := dial spy odd_caller
+E2E_PROGRAMS := dial raw spy odd_caller
 TESTS += $(E2E_PROGRAMS)
 define e2e_program
 BIN_$(1)_SRCS := tests/e2e/$(1).cc

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-container-runtime stands before runc or crun. A container that asks for IPUs gets a lease and
-// an edited bundle. It refuses a checkpoint of a container with RDMA. All else is one execve.
+// an edited bundle. Who joins the network of such a container gets no power over it. It refuses a
+// checkpoint of a container with RDMA. All else is one execve.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-container-runtime/report.h"
@@ -21,21 +25,18 @@
 #include "hook/lifecycle/low_level.h"
 #include "hook/lifecycle/start/checkpoint.h"
 #include "hook/lifecycle/start/create.h"
+#include "hook/lifecycle/start/neighbours.h"
 
 namespace {
 
 using namespace base::names;
 using hook::config::Config;
 
-// Returns the bundle if it names one of the product's keys. Returns nothing for a bundle that is
-// absent or cannot be read: the low-level runtime reports that in its own words.
+// Returns nothing for a bundle that is absent or cannot be read: the low-level runtime reports that
+// in its own words.
 Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::CommandLine& line) {
   Result<hook::inject::Bundle> bundle = hook::inject::Bundle::open(line.bundle, line.config_name);
-  if (bundle.ok()) {
-    if (!hook::request::mentions_ipus(bundle.value().config()))
-      return std::optional<hook::inject::Bundle>();
-    return std::optional<hook::inject::Bundle>(std::move(bundle).take());
-  }
+  if (bundle.ok()) return std::optional<hook::inject::Bundle>(std::move(bundle).take());
   const Code code = bundle.error().code();
   const bool is_no_bundle = code == Code::kNotFound || code == Code::kDenied ||
                             code == Code::kInvalid || bundle.error().sys_errno() == ENOTDIR;
@@ -43,10 +44,26 @@ Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::Command
   return std::move(bundle).error();
 }
 
+// Where it joins the network of a container with IPUs, a container without gets less than its
+// engine said. It starts in any case: the border does not depend on this.
+void restrict_neighbour(hook::inject::Bundle& bundle) {
+  const std::optional<std::string> restricted =
+      hook::lifecycle::start::restrict_container(hook::config::run_dir(), bundle.config());
+  if (restricted && bundle.check_replaceable().ok()) (void)bundle.replace_config(*restricted);
+}
+
+// Returns the parts of a config.json that asks for IPUs.
+Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bundle& bundle) {
+  using View = std::optional<hook::oci::SpecView>;
+  if (!hook::request::mentions_ipus(bundle.config())) return View();
+  hook::oci::SpecView view = TRY(hook::oci::parse_spec(bundle.config()));
+  if (!hook::request::asks_for_ipus(view.environment, view.annotations)) return View();
+  return View(std::move(view));
+}
+
 Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
-               const std::string& runtime, hook::inject::Bundle& bundle) {
-  const hook::oci::SpecView view = TRY(hook::oci::parse_spec(bundle.config()));
-  if (!hook::request::asks_for_ipus(view.environment, view.annotations)) return {};
+               const std::string& runtime, const hook::oci::SpecView& view,
+               hook::inject::Bundle& bundle) {
   if (!config.ok()) return config.error();
   TRY(bundle.check_replaceable());
   const hook::config::PolicyConfig& policy = config.value().policy;
@@ -76,7 +93,13 @@ Result<std::string> before_create(const hook::oci::CommandLine& line) {
   const Result<Config> config = hook::config::load_config(hook::config::config_file());
   std::string runtime = TRY(configured_runtime(config));
   std::optional<hook::inject::Bundle> bundle = TRY(open_bundle(line));
-  if (bundle) TRY(prepare(line, config, runtime, *bundle));
+  if (!bundle) return runtime;
+  const std::optional<hook::oci::SpecView> asking = TRY(find_request(*bundle));
+  if (asking) {
+    TRY(prepare(line, config, runtime, *asking, *bundle));
+  } else {
+    restrict_neighbour(*bundle);
+  }
   return runtime;
 }
 
@@ -90,6 +113,33 @@ Result<std::string> find_runtime(const hook::oci::CommandLine& line) {
         hook::lifecycle::state_dir_of(runtime, line.root, line.container)));
   }
   return runtime;
+}
+
+// Returns a file in memory that holds TEXT, for the low-level runtime to read by its path.
+Result<std::string> file_in_memory(const std::string& text) {
+  constexpr int kLowest = 200;  // out of the way of descriptors that an engine passes
+  const base::Fd file(::memfd_create("process.json", MFD_CLOEXEC));
+  if (!file.valid()) return Error::from_errno(errno, "make a file in memory");
+  TRY(base::write_all(file.get(), text, "file in memory"));
+  const int kept = ::fcntl(file.get(), F_DUPFD, kLowest);
+  if (kept < 0) return Error::from_errno(errno, "keep a file in memory");
+  return base::str("/proc/self/fd/", kept);
+}
+
+// Returns the word that replaces the one with --process; nothing if the process may stay as its
+// engine describes it, and in every doubt: an exec works whatever state our files are in.
+std::optional<std::string> restricted_process(const hook::oci::CommandLine& line,
+                                              const std::string& runtime) {
+  const std::string run_dir = hook::config::run_dir();
+  if (!line.adds() || !hook::lifecycle::start::may_restrict(run_dir)) return std::nullopt;
+  const Result<std::string> text = base::read_file(line.process, hook::oci::kMaxSpecBytes);
+  if (!text.ok()) return std::nullopt;
+  const std::optional<std::string> restricted = hook::lifecycle::start::restrict_process(
+      run_dir, hook::lifecycle::state_dir_of(runtime, line.root, line.container), text.value());
+  if (!restricted) return std::nullopt;
+  const Result<std::string> path = file_in_memory(*restricted);
+  if (!path.ok()) return std::nullopt;
+  return line.process_prefix + path.value();
 }
 
 // Opens /dev/null on closed standard streams, so that no other file takes their numbers. They are
@@ -111,6 +161,8 @@ int main(int argc, char** argv) {
     runtime::report(line, runtime.error());
     return 1;
   }
+  std::optional<std::string> process = restricted_process(line, runtime.value());
+  if (process) argv[line.process_at + 1] = process->data();
   // argv[0] is the path of the runtime, as if it had been called: it may find itself by this name.
   std::string name = runtime.value();
   char* no_args[] = {name.data(), nullptr};

@@ -21,12 +21,13 @@ using namespace base::names;
 constexpr size_t kMaxBytes = 1 << 20;
 
 Result<PolicyConfig> read_policy(const Section& section) {
-  TRY(section.refuse_unknown({"max_ipus", "sources"}));
+  TRY(section.refuse_unknown({"max_ipus", "sources", "shared_net_admin"}));
   PolicyConfig policy;
   constexpr int64_t kLargest = 256;  // a POD256
   const std::optional<int64_t> max_ipus =
       TRY(section.find_number("max_ipus", 1, kLargest, "a number from 1 to 256"));
   if (max_ipus) policy.max_ipus = static_cast<uint32_t>(*max_ipus);
+  policy.shared_net_admin = TRY(section.find_flag("shared_net_admin")).value_or(false);
   constexpr std::string_view kExpected = "a list of \"env\" and \"annotation\"";
   const std::vector<std::string> sources = TRY(section.find_texts("sources", kExpected));
   if (sources.empty()) return policy;

@@ -112,6 +112,9 @@ struct PolicyConfig {
   uint32_t max_ipus = 64;  // largest partition that a container may ask for
   bool allow_env = true;   // whether IPU_* variables may ask; images can set them
   bool allow_annotation = true;
+  // Whether a container with IPUs may share a network namespace with a process that has
+  // CAP_NET_ADMIN there.
+  bool shared_net_admin = false;
 };
 
 inline constexpr std::chrono::milliseconds kDefaultHistory = std::chrono::hours(7 * 24);

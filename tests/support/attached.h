@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/capabilities.h"
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -24,10 +25,13 @@
 namespace test {
 
 // The first process of a container: it has a network namespace of its own, or that of another
-// container, and does nothing.
+// container, has no capability unless told to, and does nothing.
 class Init {
  public:
-  explicit Init(const std::string& name = "web", const Init* of = nullptr) : name_(name) {
+  enum class Power { kNone, kAll };
+  explicit Init(const std::string& name = "web", const Init* of = nullptr,
+                Power power = Power::kNone)
+      : name_(name) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
     const base::Fd ready(ends[0]);
@@ -39,6 +43,7 @@ class Init {
       const int entered =
           joined.valid() ? ::setns(joined.get(), CLONE_NEWNET) : ::unshare(CLONE_NEWNET);
       if (entered != 0) ::_exit(1);
+      if (power == Power::kNone && !base::clear_capabilities()) ::_exit(1);
       done.reset();
       for (;;) ::pause();
     }

@@ -38,6 +38,25 @@ constexpr std::array<std::string_view, 14> kCreateWithValue = {"bundle",
 constexpr std::array<std::string_view, 8> kSaveWithValue = {
     "image-path",  "work-path",           "parent-path", "status-fd",
     "page-server", "manage-cgroups-mode", "empty-ns",    "network-lock"};
+// The same of the exec command.
+constexpr std::array<std::string_view, 18> kExecWithValue = {"console-socket",
+                                                             "cwd",
+                                                             "env",
+                                                             "e",
+                                                             "user",
+                                                             "u",
+                                                             "process",
+                                                             "p",
+                                                             "pid-file",
+                                                             "pidfd-socket",
+                                                             "c",
+                                                             "process-label",
+                                                             "apparmor",
+                                                             "preserve-fds",
+                                                             "cap",
+                                                             "cgroup",
+                                                             "additional-gids",
+                                                             "g"};
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -126,6 +145,28 @@ void parse_save(CommandLine& line, const std::vector<std::string_view>& args, si
   }
 }
 
+// What follows the container's id is the process's own.
+void parse_exec(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
+  const auto take = [&](std::string_view value) {
+    line.process = value;
+    line.process_at = at;
+    line.process_prefix = args[at].substr(0, args[at].size() - value.size());
+  };
+  for (; at < args.size() && line.container.empty(); ++at) {
+    const std::optional<Option> option = as_option(args[at]);
+    if (!option) {
+      if (args[at] != "--") line.container = args[at];
+    } else if (option->value) {
+      if (option->name == "process" || option->name == "p") take(*option->value);
+    } else if (args[at].size() > 2 && args[at].starts_with("-p") && args[at][2] == '/') {
+      take(args[at].substr(2));  // crun's short option with its value
+    } else if (contains(kExecWithValue, option->name) && at + 1 < args.size()) {
+      ++at;
+      if (option->name == "process" || option->name == "p") take(args[at]);
+    }
+  }
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string_view>& args) {
@@ -135,6 +176,7 @@ CommandLine parse_command_line(const std::vector<std::string_view>& args) {
   line.subcommand = args[at];
   if (line.creates()) parse_create(line, args, at + 1);
   if (line.saves()) parse_save(line, args, at + 1);
+  if (line.subcommand == "exec") parse_exec(line, args, at + 1);
   return line;
 }
 

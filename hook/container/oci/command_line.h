@@ -16,8 +16,14 @@ struct CommandLine {
   std::string root;        // --root; empty: the runtime's own default
   std::string bundle;      // --bundle of create, run, restore; empty: the working directory
   std::string config_name = "config.json";  // crun's --config
-  // The first word after the subcommand create, run, restore or checkpoint that is not an option.
+  // The first word after the subcommand create, run, restore, checkpoint or exec that is not an
+  // option.
   std::string container;
+  // --process of exec: the file, the index of the word that has it, and what that word has before
+  // it. Empty and 0 if there is none.
+  std::string process;
+  size_t process_at = 0;
+  std::string process_prefix;
 
   // Returns whether this call makes a container. Only then are configuration and ledger read.
   [[nodiscard]] bool creates() const {
@@ -25,6 +31,8 @@ struct CommandLine {
   }
   // Returns whether this call saves a container, which not every container with IPUs allows.
   [[nodiscard]] bool saves() const { return subcommand == "checkpoint"; }
+  // Returns whether this call runs one more process, which a file describes, in a container.
+  [[nodiscard]] bool adds() const { return subcommand == "exec" && !process.empty(); }
 };
 
 // Parses ARGS (without argv[0]) by the grammar of Go's flags and of argp: `-x` or `--x`, with the

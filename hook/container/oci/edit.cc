@@ -244,6 +244,15 @@ Status take_back(Json& spec, const SpecEdit& edit) {
   return {};
 }
 
+void edit_process_of(Json& spec, const SpecEdit& edit) {
+  Json& process = object_in(spec, "process");
+  if (!edit.environment.empty() || !edit.forget_environment.empty()) {
+    edit_environment(list_in(process, "env"), edit);
+  }
+  if (edit.memlock) set_memlock(list_in(process, "rlimits"), *edit.memlock);
+  forget_capabilities(process, edit.forget_capabilities);
+}
+
 }  // namespace
 
 Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
@@ -258,14 +267,23 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
   if (!edit.forget_mounts.empty()) forget_mounts(list_in(spec, "mounts"), edit.forget_mounts);
   for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
-  Json& process = object_in(spec, "process");
-  edit_environment(list_in(process, "env"), edit);
-  if (edit.memlock) set_memlock(list_in(process, "rlimits"), *edit.memlock);
-  forget_capabilities(process, edit.forget_capabilities);
+  edit_process_of(spec, edit);
   edit_hooks(spec, edit);
   for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;
   if (!added.empty()) object_in(spec, "annotations")[kAddedAnnotation] = base::to_text(added);
   return base::rewrite_json(text, original, spec);
+}
+
+Result<std::string> edit_process(std::string_view text, const SpecEdit& edit) {
+  constexpr std::string_view kBefore = R"({"process":)";
+  constexpr std::string_view kAfter = "}";
+  SpecEdit of_process;
+  of_process.environment = edit.environment;
+  of_process.forget_environment = edit.forget_environment;
+  of_process.forget_capabilities = edit.forget_capabilities;
+  of_process.memlock = edit.memlock;
+  const std::string edited = TRY(edit_spec(str(kBefore, text, kAfter), of_process));
+  return edited.substr(kBefore.size(), edited.size() - kBefore.size() - kAfter.size());
 }
 
 }  // namespace hook::oci

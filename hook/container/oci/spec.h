@@ -93,4 +93,8 @@ base::Result<SpecView> parse_spec(std::string_view text);
 // parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 
+// Does the same for TEXT that is the process object of a config.json alone, as runtimes take it for
+// `exec`. Only what EDIT says of the process counts.
+base::Result<std::string> edit_process(std::string_view text, const SpecEdit& edit);
+
 }  // namespace hook::oci

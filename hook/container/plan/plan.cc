@@ -117,9 +117,7 @@ void add_fabric(const PlanInput& input, Plan& plan) {
   // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs,
   // and would get an empty file under our mount.
   plan.edit.forget_mounts = kIpuofDirectory;
-  // With these, a tenant could change its own address, leave its macvlan's private mode, or send
-  // raw packets by RDMA.
-  plan.edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};
+  plan.edit.forget_capabilities = forbidden_capabilities();
 }
 
 void add_cards(const PlanInput& input, Plan& plan) {
@@ -144,6 +142,8 @@ void add_peers(const ledger::Lease& lease, const netns::Prefix& subnet,
 }
 
 }  // namespace
+
+std::vector<std::string> forbidden_capabilities() { return {"CAP_NET_ADMIN", "CAP_NET_RAW"}; }
 
 Plan make_plan(const PlanInput& input) {
   Plan plan;

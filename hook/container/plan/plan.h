@@ -39,6 +39,11 @@ struct Plan {
 
 [[nodiscard]] Plan make_plan(const PlanInput& input);
 
+// Returns the capabilities that nobody may have in a network namespace with interfaces of a lease:
+// with them, a tenant could change its own address, remove its filter, leave its macvlan's private
+// mode, or send raw packets, also by RDMA.
+[[nodiscard]] std::vector<std::string> forbidden_capabilities();
+
 // Returns the IPUs of a configuration for the ledger. Returns kInvalid if the controller's answer
 // has an invalid IPv4 address or port, or not COUNT devices.
 base::Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config,

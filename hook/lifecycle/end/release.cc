@@ -10,6 +10,7 @@
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/low_level.h"
 #include "hook/lifecycle/network/border.h"
+#include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -179,6 +180,8 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   }
   const Result<network::Mended> mended = network::mend_border(env, deadline);
   if (!mended.ok()) done.obstacles.push_back(mended.error());
+  Status unmarked = network::sweep_marks(env);
+  if (!unmarked.ok()) done.obstacles.push_back(std::move(unmarked).error());
   Status swept = remove_half_made_links(env.run_dir);
   if (!swept.ok()) done.obstacles.push_back(std::move(swept).error());
   return done;

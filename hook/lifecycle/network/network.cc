@@ -11,6 +11,7 @@
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network/border.h"
+#include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "hook/lifecycle/recording.h"
 #include "netns/attach.h"
@@ -106,7 +107,8 @@ Status make_interfaces(Env& env, ledger::Lease& lease, const plan::AttachOrders&
     TRY(netns::keep(kept_namespaces(env), lease.attachment, target));
   }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
-  // First, so that no interface is ever up without it.
+  // First, so that no interface is ever up without them.
+  TRY(mark_namespace(env.run_dir, lease));
   TRY(open_border(env, lease, orders, plan, host, deadline));
   const auto call = [&] { return netns::attach(plan, host, target); };
   TRY(recorded(env.ledger, lease.id, ledger::EventKind::kKernel, interfaces_text(lease, target),
@@ -321,12 +323,14 @@ Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& de
         str("interfaces in network namespace ", lease.netns.inode),
         [&]() -> Status {
           TRY(remove_interfaces(env, lease, host));
+          TRY(unmark_namespace(env.run_dir, lease));
           return close_border(env, lease, {}, host, deadline);
         },
         [](const auto&) { return "gone"; });
   }
   const netns::NetworkPlan plan = TRY(plan_of(env, sharers));
   TRY(netns::attach(plan, host, *shared));
+  TRY(unmark_namespace(env.run_dir, lease));
   return close_border(env, lease, plan, host, deadline);
 }
 

@@ -14,6 +14,7 @@
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
 #include "hook/lifecycle/start/inspect_host.h"
+#include "hook/lifecycle/start/neighbours.h"
 #include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/plan_input.h"
 
@@ -23,7 +24,8 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReleaseTime{5000};  // to undo a start
+constexpr milliseconds kReleaseTime{5000};   // to undo a start
+constexpr milliseconds kCreationTime{2000};  // of another container in the same namespace
 
 // One start: the request, and what was found on the host.
 struct Start {
@@ -169,6 +171,9 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
   Start start{config, pool, request, newcomer};
   if (config::uses_network(pool.provider)) {
     start.host = TRY(inspect_host(env, config.network, newcomer.network));
+    if (start.host.shared && !config.policy.shared_net_admin) {
+      TRY(check_neighbours(newcomer.network.path, newcomer.init, Deadline::after(kCreationTime)));
+    }
     start.sandbox = TRY(find_sandbox(env, start, oci::sandbox_of(newcomer.annotations)));
   }
   TRY(end::reconcile_soon(env));

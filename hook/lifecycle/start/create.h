@@ -3,6 +3,8 @@
 // belongs to it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -23,6 +25,7 @@ struct Newcomer {
   oci::NetworkNamespace network;  // the one that it will be in
   std::map<std::string, std::string> annotations;
   std::string state_dir = {};  // its directory at its low-level runtime; empty: unknown
+  pid_t init = 0;              // its first process; 0: there is none yet
 };
 
 // Gives the container what PLAN says. The files of the lease exist by then.

@@ -9,6 +9,7 @@
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/start/create.h"
 #include "hook/lifecycle/start/inspect_host.h"
+#include "hook/lifecycle/start/neighbours.h"
 #include "hook/lifecycle/start/plan_input.h"
 #include "vipu/local/cards.h"
 
@@ -85,6 +86,9 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
   vipu::Grant grant;
   if (config::uses_network(pool.provider)) {
     host = TRY(inspect_host(env, config.value().network, view.network));
+    if (host.shared && !config.value().policy.shared_net_admin) {
+      TRY(check_neighbours(view.network.path, 0, Deadline::after(std::chrono::milliseconds(0))));
+    }
   } else {
     grant.cards = TRY(made_up_cards(*request));
   }

@@ -181,7 +181,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   const std::string root = root_of(state, view);
   const oci::NetworkNamespace network{oci::NetworkNamespace::Kind::kPath,
                                       str("/proc/", state.pid, "/ns/net")};
-  const Newcomer newcomer{state.id, state.bundle, network, state.annotations};
+  const Newcomer newcomer{state.id, state.bundle, network, state.annotations, "", init.pid};
   const auto apply = [&](const plan::Plan& plan) {
     return apply_to_process(env, plan.edit, root, init);
   };

@@ -57,6 +57,7 @@ history = "30d"
 [policy]
 max_ipus = 16
 sources = ["annotation"]
+shared_net_admin = true
 [network]
 rdma = "require"
 host_network = "refuse"
@@ -79,6 +80,7 @@ host_network = "refuse"
   EXPECT_EQ(config.policy.max_ipus, 16U);
   EXPECT_FALSE(config.policy.allow_env);
   EXPECT_TRUE(config.policy.allow_annotation);
+  EXPECT_TRUE(config.policy.shared_net_admin);
 }
 
 struct Bad {
@@ -167,6 +169,8 @@ const Bad kBad[] = {
     {"SourcesIsEmpty", with_more("[policy]\nsources = []\n"), "policy.sources must be a list"},
     {"SourceUnknown", with_more("[policy]\nsources = [\"env\", \"label\"]\n"), "policy.sources"},
     {"SourceIsANumber", with_more("[policy]\nsources = [1]\n"), "policy.sources must be a list"},
+    {"SharedNetAdminIsText", with_more("[policy]\nshared_net_admin = \"no\"\n"),
+     "policy.shared_net_admin must be"},
     {"PathsIsText", with_more("[runtime]\npaths = \"/usr/bin/runc\"\n"), "runtime.paths must be"},
     {"PathIsRelative", with_more("[runtime]\npaths = [\"runc\"]\n"), "runtime.paths must be"},
     {"PathsIsEmpty", with_more("[runtime]\npaths = []\n"), "runtime.paths must be"},
@@ -175,7 +179,7 @@ const Bad kBad[] = {
     {"UnknownKeyOfThePool", str(kPool, "controler = \"x\"\n", kRail),
      "line 6: unknown key 'pool.controler'; accepted here: name, provider, controller, timeout"},
     {"UnknownKeyOfThePolicy", with_more("[policy]\nmax = 4\n"),
-     "line 12: unknown key 'policy.max'; accepted here: max_ipus, sources"},
+     "line 12: unknown key 'policy.max'; accepted here: max_ipus, sources, shared_net_admin"},
     {"UnknownKeyOfTheRuntime", with_more("[runtime]\npath = 4\n"), "unknown key 'runtime.path'"},
 };
 

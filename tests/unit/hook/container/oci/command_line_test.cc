@@ -113,7 +113,7 @@ const Example kExamples[] = {
      "restore",
      "abc",
      "/b"},
-    {"ExecWithABundleInItsArguments", {"exec", "abc", "create", "--bundle", "/b"}, "exec"},
+    {"ExecWithABundleInItsArguments", {"exec", "abc", "create", "--bundle", "/b"}, "exec", "abc"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Examples, CommandLineTest, testing::ValuesIn(kExamples),
@@ -156,6 +156,37 @@ TEST(CommandLine, MayBeVeryLong) {
   EXPECT_EQ(parse_command_line({"create", container}).container, container);
   const Args many(100'000, "--debug");
   EXPECT_EQ(parse_command_line(many).subcommand, "");
+}
+
+TEST(CommandLine, KnowsTheFileOfAProcessThatIsAdded) {
+  struct Case {
+    Args args;
+    size_t at;
+    std::string prefix;
+  };
+  const std::vector<Case> cases = {
+      {{"exec", "--process", "/p", "--detach", "--pid-file", "/f", "abc"}, 2, ""},
+      {{"--root", "/r", "exec", "-t", "-p", "/p", "abc"}, 5, ""},
+      {{"exec", "--process=/p", "abc"}, 1, "--process="},
+      {{"exec", "-process=/p", "abc"}, 1, "-process="},
+      {{"exec", "-p=/p", "abc"}, 1, "-p="},
+      {{"exec", "-p/p", "abc"}, 1, "-p"},
+      {{"exec", "--console-socket", "-p", "--process", "/p", "--", "abc"}, 4, ""}};
+  for (const Case& each : cases) {
+    const CommandLine line = parse_command_line(each.args);
+    EXPECT_TRUE(line.adds());
+    EXPECT_EQ(line.process, "/p");
+    EXPECT_EQ(line.process_at, each.at);
+    EXPECT_EQ(line.process_prefix, each.prefix);
+    EXPECT_EQ(line.container, "abc");
+  }
+}
+
+TEST(CommandLine, TakesNoWordOfTheAddedProgramForAnOption) {
+  for (const Args& args : {Args{"exec", "abc", "ssh", "-p", "22"}, Args{"exec", "abc"},
+                           Args{"exec", "--process"}, Args{"create", "--process", "/p", "abc"}}) {
+    EXPECT_FALSE(parse_command_line(args).adds());
+  }
 }
 
 TEST(CommandLine, KnowsWhereTheRuntimeKeepsItsState) {

@@ -246,6 +246,27 @@ TEST(EditSpec, ForgetsAMountHoweverItsPathIsWritten) {
   }
 }
 
+TEST(EditProcess, ChangesWhatTheEditSaysAndKeepsAllElse) {
+  SpecEdit edit;
+  edit.forget_capabilities = {"CAP_NET_RAW"};
+  edit.forget_mounts = "/etc";
+  const std::string text =
+      R"({ "args": ["sh"], "capabilities": {"bounding": ["CAP_KILL"]}, "x":1.0})";
+  EXPECT_EQ(edit_process(text, edit).value(), text);
+  const Json process = parsed(
+      edit_process(R"({"capabilities":{"permitted":["CAP_NET_RAW","CAP_KILL"]},"cwd":"/"})", edit)
+          .take());
+  EXPECT_EQ(process, parsed(R"({"capabilities":{"permitted":["CAP_KILL"]},"cwd":"/"})"));
+}
+
+TEST(EditProcess, RefusesWhatIsNoProcess) {
+  const SpecEdit edit;
+  for (const char* text : {"", "[]", "{", R"({"capabilities":[]})", R"({},"root":{)",
+                           R"({"Capabilities":{"bounding":["CAP_NET_RAW"]}})"}) {
+    EXPECT_FALSE(edit_process(text, edit).ok()) << text;
+  }
+}
+
 TEST(EditSpec, ForgetsACapabilityWhateverItsCase) {
   const Json spec = parsed(edited(
       R"({"process":{"capabilities":{"bounding":["cap_net_raw","CAP_KILL",1]}}})", edit_for("aa")));

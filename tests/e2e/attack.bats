@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What somebody reaches who got hold of CAP_NET_RAW or CAP_NET_ADMIN in the network namespace of a container with
+# IPUs. `web` is attacked or taken over, `victim` is another tenant.
+
+load support
+
+setup_file() {
+  start victim -e IPU_COUNT=4
+  start web -e IPU_COUNT=4
+}
+
+teardown_file() {
+  remove_containers
+  assert_nothing_left
+}
+
+teardown() { host_config; }
+
+configure() { # TEXT: further lines of the configuration
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<"$1"
+}
+
+# Runs a program in a container of its own in the network of `web`.
+beside_web() { # RUNTIME [DOCKER-OPTION...] -- COMMAND...
+  local options=("--runtime=$1")
+  shift
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  docker run --rm --net=container:web -v /run/raw:/bin/raw:ro -v /run/dial:/bin/dial:ro "${options[@]}" busybox "${@:2}"
+}
+
+# The MAC behind which the fabric of the tests has all its addresses.
+fabric_mac() {
+  # shellcheck disable=SC2046
+  inside web dial $(first_endpoint web) >/dev/null
+  inside web cat /proc/net/arp | awk '$6 == "roce0" && $4 != "00:00:00:00:00:00" {print $4; exit}'
+}
+
+# "ADDRESS PORT" of the other tenant's first IPU.
+target() { first_endpoint victim; }
+
+# What a SYN from SOURCE to the endpoint gets, sent from the network of web by a container of plain runc.
+syn() { # SOURCE ADDRESS PORT
+  beside_web runc -- raw syn roce0 "$(fabric_mac)" "$@"
+}
+
+@test "a container that joins gets neither capability, whatever it asks for" {
+  local options
+  for options in '' '--cap-add NET_RAW --cap-add NET_ADMIN'; do
+    # shellcheck disable=SC2086
+    run -3 beside_web ipu $options -- raw syn roce0 02:00:00:00:00:01 10.0.0.1 10.0.0.2 80
+    assert_contains "$output" 'packet socket: not permitted'
+    # shellcheck disable=SC2086
+    run -3 beside_web ipu $options -- raw flush
+    assert_contains "$output" 'not permitted'
+  done
+}
+
+@test "a container in another network keeps both" {
+  run -0 docker run --rm --runtime=ipu --cap-add NET_ADMIN -v /run/raw:/bin/raw:ro busybox raw flush
+  assert_equal "$output" flushed
+}
+
+@test "an exec gets neither capability" {
+  local name
+  docker run --detach --runtime=ipu --net=container:web --cap-add NET_ADMIN --name side -v /run/raw:/bin/raw:ro busybox sleep 3600
+  docker cp /run/raw web:/bin/raw
+  for name in side web; do
+    run -3 docker exec "$name" raw flush
+    run -3 docker exec "$name" raw syn roce0 02:00:00:00:00:01 10.0.0.1 10.0.0.2 80
+    assert_contains "$output" 'packet socket: not permitted'
+    run -0 docker exec --user 7 --env A=b --workdir /tmp "$name" env
+    assert_contains "$output" A=b
+    assert_equal "$(docker exec --user 7 --workdir /tmp "$name" sh -c 'id -u; pwd')" $'7\n/tmp'
+  done
+  docker rm --force side
+}
+
+@test "an exec in a container without IPUs keeps both" {
+  docker run --detach --runtime=ipu --name plain --cap-add NET_ADMIN -v /run/raw:/bin/raw:ro busybox sleep 3600
+  run -0 docker exec plain raw flush
+  docker rm --force plain
+}
+
+@test "a SYN by a packet socket, sent beside plain runc: the own endpoint answers, no other one does" {
+  local own
+  own=$(address_in web)
+  # shellcheck disable=SC2046
+  {
+    assert_equal "$(syn "$own" $(first_endpoint web))" answered
+    assert_equal "$(syn "$own" $(target))" silent
+    assert_equal "$(syn "$(address_in victim)" $(target))" silent
+    assert_equal "$(syn 10.5.200.1 $(target))" silent
+    assert_equal "$(syn "$own" "$(target | cut -d ' ' -f 1)" 22)" silent
+  }
+}
+
+@test "IPUs do not join a network in which somebody has CAP_NET_ADMIN, unless the policy allows it" {
+  docker run --detach --runtime=ipu --cap-add NET_ADMIN --name admin busybox sleep 3600
+  assert_refused --net=container:admin -e IPU_COUNT=4 -- 'CAP_NET_ADMIN' 'shared_net_admin = true in [policy]'
+  configure $'[policy]\nshared_net_admin = true'
+  docker run --rm --runtime=ipu --net=container:admin -e IPU_COUNT=4 busybox true
+  docker rm --force admin
+}
+
+# Takes the filter and the routes of web away, from beside it.
+open_web() {
+  assert_equal "$(beside_web runc --cap-add NET_ADMIN -- raw flush)" flushed
+  beside_web runc --cap-add NET_ADMIN -- ip route add "$(target | cut -d ' ' -f 1)" dev roce0
+}
+
+@test "the filter of the container is gone: the border still lets it reach its own endpoint alone" {
+  open_web
+  # shellcheck disable=SC2046
+  {
+    inside web dial $(first_endpoint web) 0.0.0.0 roce0
+    assert_unreachable web $(target)
+  }
+}
+
+# Shows that the tests above would see it.
+@test "without the border, both attacks reach the other tenant" {
+  docker rm --force web victim
+  configure $'[network]\nfilter = "namespace"'
+  setup_file
+  # shellcheck disable=SC2046
+  {
+    assert_equal "$(syn "$(address_in web)" $(target))" answered
+    open_web
+    inside web dial $(target)
+  }
+}
