@@ -165,6 +165,17 @@ ControllerSecurity load_security(const std::string& file, const std::string& nam
   return found.ok() ? found.value() : ControllerSecurity();
 }
 
+std::vector<netns::Address> numeric_controllers(const Config& config) {
+  std::vector<netns::Address> addresses;
+  for (const PoolConfig& pool : config.pools) {
+    std::string_view host = std::string_view(pool.controller).substr(0, pool.controller.rfind(':'));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const Result<netns::Address> address = netns::parse_address(std::string(host));
+    if (address.ok()) addresses.push_back(address.value());
+  }
+  return addresses;
+}
+
 Result<PoolConfig> find_pool(const Config& config, const std::string& name) {
   if (name.empty()) return config.pools.front();
   std::string names;

@@ -168,6 +168,10 @@ base::Status check_host_addresses(const NetworkConfig& network,
 // that containers get. Empty if one can.
 [[nodiscard]] std::string why_no_machine(const RailConfig& rail, const netns::Address& address);
 
+// Returns the addresses of the controllers of all pools that are configured by address, not by
+// name.
+[[nodiscard]] std::vector<netns::Address> numeric_controllers(const Config& config);
+
 // Returns the pool NAME, or the first if NAME is empty; kInvalid, with the known names, if absent.
 base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -14,37 +14,44 @@ namespace {
 
 using namespace base::names;
 
-// Returns the address of the controller; nothing for an IPUoF file, which has none.
-Result<std::optional<netns::Address>> controller_of(const vipu::Grant& grant) {
-  if (grant.controller_address.empty()) return std::optional<netns::Address>();
-  return std::optional<netns::Address>(
-      TRY_CTX("address of the controller, which containers must not reach",
-              netns::parse_address(grant.controller_address)));
+using Controllers = std::vector<netns::Address>;
+
+// Returns the addresses of the configured controllers, and the one that answered, which its name
+// resolved to. An IPUoF file has none.
+Result<Controllers> controllers_of(const config::Config& config, const vipu::Grant& grant) {
+  Controllers controllers = config::numeric_controllers(config);
+  if (grant.controller_address.empty()) return controllers;
+  controllers.push_back(TRY_CTX("address of the controller, which containers must not reach",
+                                netns::parse_address(grant.controller_address)));
+  return controllers;
 }
 
 std::vector<netns::Prefix> prohibited(const config::Config& config,
-                                      const std::optional<netns::Address>& controller) {
-  std::vector<netns::Prefix> prefixes;
-  for (const config::RailConfig& rail : config.network.rails) prefixes.push_back(rail.subnet);
-  const std::vector<netns::Prefix>& forbidden = config.network.forbidden;
-  prefixes.insert(prefixes.end(), forbidden.begin(), forbidden.end());
-  if (controller) prefixes.push_back(netns::host_prefix(*controller));
-  return prefixes;
+                                      const Controllers& controllers) {
+  std::set<netns::Prefix> prefixes;
+  for (const config::RailConfig& rail : config.network.rails) prefixes.insert(rail.subnet);
+  prefixes.insert(config.network.forbidden.begin(), config.network.forbidden.end());
+  for (const netns::Address& controller : controllers) {
+    prefixes.insert(netns::host_prefix(controller));
+  }
+  return {prefixes.begin(), prefixes.end()};
+}
+
+bool has(const std::vector<netns::Address>& addresses, const netns::Address& address) {
+  return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
 }
 
 // Returns why the container must not reach an IPU's endpoint; empty if it may.
 std::string why_no_endpoint(const config::Config& config, const HostLook& host,
-                            const std::optional<netns::Address>& controller,
-                            const ledger::LeasedIpu& ipu) {
+                            const Controllers& controllers, const ledger::LeasedIpu& ipu) {
   // SSH, the V-IPU agent, the V-IPU controller, and the metrics of an IPU-Machine.
   constexpr std::array<uint16_t, 4> kManagement{22, 8080, 8090, 2112};
   for (const uint16_t port : {ipu.server_port, ipu.rdma_port}) {
     if (std::find(kManagement.begin(), kManagement.end(), port) == kManagement.end()) continue;
     return str("its port ", port, " belongs to the management of IPU-Machines");
   }
-  if (controller && ipu.address == *controller) return "it is the controller";
-  if (std::find(host.addresses.begin(), host.addresses.end(), ipu.address) != host.addresses.end())
-    return "it is this host";
+  if (has(controllers, ipu.address)) return "it is a controller";
+  if (has(host.addresses, ipu.address)) return "it is this host";
   for (const config::RailConfig& rail : config.network.rails) {
     std::string why = config::why_no_machine(rail, ipu.address);
     if (!why.empty()) return why;
@@ -53,10 +60,9 @@ std::string why_no_endpoint(const config::Config& config, const HostLook& host,
 }
 
 Status check_endpoints(const config::Config& config, const HostLook& host,
-                       const std::optional<netns::Address>& controller,
-                       const std::vector<ledger::LeasedIpu>& ipus) {
+                       const Controllers& controllers, const std::vector<ledger::LeasedIpu>& ipus) {
   for (const ledger::LeasedIpu& ipu : ipus) {
-    const std::string why = why_no_endpoint(config, host, controller, ipu);
+    const std::string why = why_no_endpoint(config, host, controllers, ipu);
     if (why.empty()) continue;
     return Error(Code::kDenied, str("the controller granted IPU ", ipu.device, " of ",
                                     netns::to_string(ipu.address), ", but ", why));
@@ -90,9 +96,9 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   }
   granted.ipus = TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
   granted.rails = TRY(network::choose_rails(host.rails, granted.ipus));
-  const std::optional<netns::Address> controller = TRY(controller_of(grant));
-  TRY(check_endpoints(config, host, controller, granted.ipus));
-  granted.prohibited = prohibited(config, controller);
+  const Controllers controllers = TRY(controllers_of(config, grant));
+  TRY(check_endpoints(config, host, controllers, granted.ipus));
+  granted.prohibited = prohibited(config, controllers);
   return granted;
 }
 

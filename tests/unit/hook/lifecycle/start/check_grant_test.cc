@@ -2,6 +2,7 @@
 // Which endpoints of a controller that lies, or is somebody else, does a container reach?
 #include "hook/lifecycle/start/check_grant.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/names.h"
@@ -51,8 +52,11 @@ TEST_F(CheckGrantTest, RefusesAPortOfTheManagement) {
 }
 
 TEST_F(CheckGrantTest, RefusesAnAddressThatNoIpuMachineHas) {
+  host_.config.pools.push_back(host_.config.pools[0]);
+  host_.config.pools[1].controller = "10.5.1.253:8090";
   const std::map<std::string, std::string> refused = {
-      {"10.5.1.254", "it is the controller"},
+      {"10.5.1.254", "it is a controller"},
+      {"10.5.1.253", "it is a controller"},
       {"10.5.0.7", "it is this host"},
       {"10.5.0.0", "it is the network address of 10.5.0.0/16"},
       {"10.5.255.255", "it is the broadcast address of 10.5.0.0/16"},
@@ -61,6 +65,19 @@ TEST_F(CheckGrantTest, RefusesAnAddressThatNoIpuMachineHas) {
   for (const auto& [address, why] : refused) {
     EXPECT_TRUE(test::fails(check(address, 50052, 50152), Code::kDenied,
                             str("granted IPU 0 of ", address, ", but ", why)));
+  }
+}
+
+// Whatever the client says of the address that answered it.
+TEST_F(CheckGrantTest, ProhibitsTheControllersOfAllPools) {
+  config::PoolConfig other = host_.config.pools[0];
+  for (const char* controller : {"10.1.3.101:8090", "[fd00::1]:8090", "vipu.example:8090", ""}) {
+    other.controller = controller;
+    host_.config.pools.push_back(other);
+  }
+  const Granted granted = check("10.5.0.1", 50052, 50152).take();
+  for (const char* expected : {"10.1.3.101/32", "fd00::1/128", "10.5.1.254/32", "10.5.0.0/16"}) {
+    EXPECT_THAT(granted.prohibited, testing::Contains(netns::parse_prefix(expected).value()));
   }
 }
 
