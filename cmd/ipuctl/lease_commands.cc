@@ -14,6 +14,7 @@
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/queue_turn.h"
 
@@ -118,15 +119,17 @@ void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& d
   if (!written.ok()) done.obstacles.push_back(std::move(written).error());
 }
 
-// Removes old history, also on a host that starts nothing. Only the configuration says how old, so
-// nothing is removed without it.
-void forget_history(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& done) {
+// Removes old history, and makes the guard of the host, also on a host that starts nothing. Without
+// a configuration it does neither.
+void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Reconciled& done) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
-  base::Status forgotten =
-      ledger.events().forget(base::unix_millis() - config.value().ledger.history.count());
+  const auto oldest = base::unix_millis() - config.value().ledger.history.count();
+  base::Status forgotten = env.ledger.events().forget(oldest);
   if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
+  base::Status guarded = hook::lifecycle::network::guard_forwarding(env, config.value());
+  if (!guarded.ok()) done.obstacles.push_back(std::move(guarded).error());
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {
@@ -140,7 +143,7 @@ Result<Outcome> run_gc(const GcOptions& options) {
   const Deadline deadline = Deadline::after(options.timeout.value_or(kGcTime));
   hook::lifecycle::end::Reconciled done = TRY(hook::lifecycle::end::reconcile(env, deadline));
   record_gc(ledger, done);
-  forget_history(ledger, done);
+  follow_configuration(env, done);
   std::string text = cleaned_text(done, waiters, options.output);
   return Outcome{std::move(text), std::move(done.obstacles)};
 }

@@ -102,6 +102,10 @@ struct NetworkConfig {
   // Prefixes that no container reaches, in addition to the fabric and the controller: management
   // networks.
   std::vector<netns::Prefix> forbidden = {};
+  // Whether the host forwards nothing to the fabric, the controllers and FORBIDDEN, except from or
+  // to FORWARD_ALLOWED (netns/guard.h); unset: as earlier releases, which let it pass.
+  std::optional<bool> guard_forwarding = {};
+  std::vector<netns::Prefix> forward_allowed = {};
   // linux.resources.rdma of a container, per device; unset: no limit.
   std::optional<uint32_t> rdma_handles = {};
   std::optional<uint32_t> rdma_objects = {};

@@ -69,6 +69,15 @@ Result<std::optional<uint32_t>> read_limit(const Section& section, std::string_v
   return std::optional<uint32_t>(static_cast<uint32_t>(*limit));
 }
 
+Result<std::vector<netns::Prefix>> read_prefixes(const Section& section, std::string_view key) {
+  constexpr std::string_view kExpected = "a list of prefixes, such as [\"10.2.0.0/16\"]";
+  std::vector<netns::Prefix> prefixes;
+  for (const std::string& text : TRY(section.find_texts(key, kExpected))) {
+    prefixes.push_back(TRY(section.parse_key(key, text, netns::parse_prefix)));
+  }
+  return prefixes;
+}
+
 Status check_interfaces(const Section& section, const std::vector<RailConfig>& rails) {
   std::set<std::string> seen;
   for (const RailConfig& rail : rails) {
@@ -103,16 +112,16 @@ Status check_subnets(const Section& section, const std::vector<RailConfig>& rail
 
 Result<NetworkConfig> read_network(const Section& section) {
   TRY(section.refuse_unknown({"rdma", "host_network", "gid_wait", "duplicate_probe", "forbidden",
-                              "rdma_handles", "rdma_objects", "filter", "rail"}));
+                              "rdma_handles", "rdma_objects", "filter", "guard_forwarding",
+                              "forward_allowed", "rail"}));
   NetworkConfig network;
   TRY(read_modes(section, network));
   TRY(read_waits(section, network));
   network.rdma_handles = TRY(read_limit(section, "rdma_handles"));
   network.rdma_objects = TRY(read_limit(section, "rdma_objects"));
-  constexpr std::string_view kForbidden = "a list of prefixes, such as [\"10.2.0.0/16\"]";
-  for (const std::string& text : TRY(section.find_texts("forbidden", kForbidden))) {
-    network.forbidden.push_back(TRY(section.parse_key("forbidden", text, netns::parse_prefix)));
-  }
+  network.guard_forwarding = TRY(section.find_flag("guard_forwarding"));
+  network.forbidden = TRY(read_prefixes(section, "forbidden"));
+  network.forward_allowed = TRY(read_prefixes(section, "forward_allowed"));
   for (const Section& rail : TRY(section.find_tables("rail"))) {
     network.rails.push_back(TRY(read_rail(rail)));
   }

@@ -77,9 +77,12 @@ class Rule {
   Rule& leaves_by(const std::string& interface);
   Rule& arrives_by(const std::string& interface);
   Rule& is_family(Family family);
-  Rule& is_protocol(uint8_t protocol);  // IPPROTO_TCP, ...
-  Rule& is_established();               // or related, by connection tracking
-  Rule& has_header(uint8_t header);     // an IPv6 extension header
+  Rule& is_protocol(uint8_t protocol);       // IPPROTO_TCP, ...
+  Rule& is_established();                    // or related, by connection tracking
+  Rule& is_answer();                         // to the side that opened the connection
+  Rule& from_network(const Prefix& prefix);  // and of its family
+  Rule& to_network(const Prefix& prefix);
+  Rule& has_header(uint8_t header);  // an IPv6 extension header
   Rule& has_icmp_type(uint8_t first, uint8_t last);
   Rule& solicits_in(const Set& addresses);  // after has_icmp_type(ND_NEIGHBOR_SOLICIT)
   Rule& from_address(const Address& address);
@@ -127,6 +130,7 @@ class Rule {
   void compare(uint32_t operation, const void* value, size_t size);
   void compare_interface(uint32_t key, const std::string& interface);
   void compare_address(End end, const Address& address);
+  Rule& compare_network(End end, const Prefix& prefix);
   void look_up(const Set& set);
   void look_up_endpoint(End end, const Set& endpoints);
   void load_frame(std::initializer_list<Field> parts);

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_conntrack_tuple_common.h>
 #include <linux/netfilter/nf_tables.h>
 #include <net/if.h>
 
@@ -214,6 +215,28 @@ Rule& Rule::is_established() {
   compare(NFT_CMP_NEQ, &none, sizeof none);
   return *this;
 }
+
+Rule& Rule::is_answer() {
+  const uint8_t reply = IP_CT_DIR_REPLY;
+  expression("ct", [&] {
+    message_.put_be32(NFTA_CT_KEY, NFT_CT_DIRECTION);
+    message_.put_be32(NFTA_CT_DREG, kRegister);
+  });
+  compare(NFT_CMP_EQ, &reply, sizeof reply);
+  return *this;
+}
+
+Rule& Rule::compare_network(End end, const Prefix& prefix) {
+  const Family family = prefix.address.family;
+  is_family(family).load_address(end, family);
+  mask(mask_of(family, prefix.length));
+  compare(NFT_CMP_EQ, prefix.address.raw().data(), prefix.address.raw().size());
+  return *this;
+}
+
+Rule& Rule::from_network(const Prefix& prefix) { return compare_network(End::kSource, prefix); }
+
+Rule& Rule::to_network(const Prefix& prefix) { return compare_network(End::kDestination, prefix); }
 
 Rule& Rule::has_header(uint8_t header) {
   const uint8_t present = 1;

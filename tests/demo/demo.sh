@@ -133,12 +133,21 @@ no_request() {
   show docker run --rm --runtime=ipu busybox ip -o -4 address
   claim 'it has no roce0' output_lacks roce0
   say "It also shows that those targets do answer: what kept alice and bob out was not luck. The host" \
-    "forwards for docker's bridge; SECURITY.md says how to stop that for containers without IPUs."
+    "forwards for docker's bridge, as this configuration does not say guard_forwarding = true."
   # shellcheck disable=SC2046
   show docker run --rm --runtime=ipu busybox nc -w 2 $(endpoint_of alice)
   claim "alice's endpoint answers it" worked
   show docker run --rm --runtime=ipu busybox nc -w 2 10.5.200.1 9999
   claim 'so does the host' output_has 'the host'
+  say 'With the guard, the host forwards nothing to the fabric any more:'
+  host_run tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[network]\nguard_forwarding = true'
+  show ipuctl gc
+  # shellcheck disable=SC2046
+  show docker run --rm --runtime=ipu busybox nc -w 1 $(endpoint_of alice)
+  claim "alice's endpoint is out of reach of a container without IPUs" failed
+  # shellcheck disable=SC2046
+  show docker exec alice nc -w 2 $(endpoint_of alice)
+  claim 'alice still reaches it' worked
 }
 
 the_operator() {

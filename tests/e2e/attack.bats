@@ -121,6 +121,31 @@ open_web() {
   }
 }
 
+@test "a container without IPUs reaches neither the fabric nor the controller by the host, if the host guards them" {
+  local endpoint
+  endpoint=$(target)
+  docker run --detach --runtime=runc --name plain busybox sleep 3600
+  # shellcheck disable=SC2086
+  inside plain nc -w 2 $endpoint
+  inside plain nc -w 2 10.1.3.101 8090
+  configure $'[network]\nguard_forwarding = true'
+  docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
+  # shellcheck disable=SC2086
+  {
+    assert_no_answer plain nc -w 2 $endpoint
+    in_host busybox nc -w 2 $endpoint
+  }
+  run ! inside plain nc -w 2 10.1.3.101 8090
+  in_host busybox nc -w 2 10.1.3.101 8090
+  ipuctl gc
+  run ! inside plain nc -w 2 10.1.3.101 8090
+  host_config
+  configure $'[network]\nguard_forwarding = false'
+  ipuctl gc
+  inside plain nc -w 2 10.1.3.101 8090
+  docker rm --force plain
+}
+
 # Shows that the tests above would see it.
 @test "without the border, both attacks reach the other tenant" {
   docker rm --force web victim

@@ -77,6 +77,19 @@ std::optional<Finding> examine_others(const hook::config::NetworkConfig& network
       "set others = \"pass\" in [[network.rail]] if these must pass, else \"drop\""};
 }
 
+Finding examine_forwarding(const hook::config::NetworkConfig& network) {
+  constexpr const char* kCheck = "forwarding";
+  if (!network.guard_forwarding) {
+    return {kCheck, Verdict::kWarning,
+            "containers without IPUs reach the fabric and the controllers if the host forwards",
+            "set guard_forwarding = true in [network], and what must stay in forward_allowed"};
+  }
+  return {kCheck, Verdict::kOk,
+          *network.guard_forwarding ? "the host forwards nothing to the fabric and the controllers"
+                                    : "what the host forwards is not guarded, as configured",
+          ""};
+}
+
 bool shares_an_rnic(const hook::config::NetworkConfig& network) {
   return std::any_of(network.rails.begin(), network.rails.end(),
                      [](const hook::config::RailConfig& rail) { return rail.functions.empty(); });
@@ -159,6 +172,7 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   if (shares_an_rnic(network)) findings.push_back(examine_border(network, state));
   const std::optional<Finding> others = examine_others(network, state);
   if (others) findings.push_back(*others);
+  findings.push_back(examine_forwarding(network));
   if (network.rdma != hook::config::RdmaUse::kOff) {
     findings.push_back(examine_rdma_mode(network, state));
     findings.push_back(examine_memlock(state));

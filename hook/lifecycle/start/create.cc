@@ -10,6 +10,7 @@
 #include "hook/container/oci/spec.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
@@ -54,6 +55,9 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
                   const Apply& apply) {
   const Granted granted = TRY(check_grant(start.config, start.pool, start.host, grant, lease));
   TRY(allocate(env, start, granted, lease));
+  if (config::uses_network(start.pool.provider)) {
+    TRY(network::guard_forwarding(env, start.config));
+  }
   const plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
   const plan::Plan plan = plan::make_plan(input);
   TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));

@@ -78,6 +78,8 @@ filter = "host"
 gid_wait = "5s"
 duplicate_probe = "0s"
 forbidden = ["10.2.0.0/16", "fd00:9::/32"]
+guard_forwarding = true
+forward_allowed = ["172.30.0.0/16"]
 rdma_handles = 16
 rdma_objects = 100000
 )",
@@ -101,6 +103,8 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
   EXPECT_EQ(network.filter, netns::FilterPlace::kHost);
   EXPECT_EQ(network.gid_wait, milliseconds(5000));
   EXPECT_EQ(network.duplicate_probe, milliseconds(0));
+  EXPECT_EQ(network.guard_forwarding, true);
+  EXPECT_THAT(network.forward_allowed, ElementsAre(netns::parse_prefix("172.30.0.0/16").take()));
   EXPECT_THAT(network.forbidden, ElementsAre(netns::parse_prefix("10.2.0.0/16").take(),
                                              netns::parse_prefix("fd00:9::/32").take()));
   EXPECT_EQ(network.rdma_handles, 16U);
@@ -137,6 +141,8 @@ TEST(NetworkConfig, RefusesWrongValues) {
   EXPECT_TRUE(
       is_refused(with_network("duplicate_probe = \"2s\""), "duplicate_probe must be at most 1s"));
   EXPECT_TRUE(is_refused(with_network("forbidden = \"10.2.0.0/16\""), "forbidden must be a list"));
+  EXPECT_TRUE(is_refused(with_network("guard_forwarding = 1"), "guard_forwarding must be"));
+  EXPECT_TRUE(is_refused(with_network("forward_allowed = [\"x\"]"), "forward_allowed: "));
   EXPECT_TRUE(is_refused(with_network("forbidden = [\"10.2.0.1/16\"]"),
                          "forbidden: prefix '10.2.0.1/16' has host bits set"));
   EXPECT_TRUE(is_refused(with_network("rdma_handles = 0"), "rdma_handles must be a number from 1"));

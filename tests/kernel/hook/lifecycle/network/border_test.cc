@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/names.h"
+#include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
 #include "netns/border.h"
 #include "tests/support/attached.h"
@@ -135,6 +136,21 @@ TEST_F(LeaseBorderTest, KeepsWhatTheOthersOfANamespaceNeed) {
       base::Removed::kWasAbsent);
   ASSERT_TRUE(succeeds(poststop(first)));
   EXPECT_TRUE(admitted().empty());
+}
+
+TEST_F(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSaysSo) {
+  start_and_attach();
+  EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
+  host_.config.network.guard_forwarding = true;
+  host_.start("second", 4);
+  const netns::Guard guard = guard_of(host_.config, host_.ledger.live().value());
+  EXPECT_EQ(netns::ensure_guard(here(), guard).value(), netns::Ensured::kWasThere);
+  host_.config.network.guard_forwarding = std::nullopt;
+  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config)));
+  EXPECT_EQ(netns::ensure_guard(here(), guard).value(), netns::Ensured::kWasThere);
+  host_.config.network.guard_forwarding = false;
+  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config)));
+  EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
 }
 
 }  // namespace

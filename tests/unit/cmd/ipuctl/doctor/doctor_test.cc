@@ -30,6 +30,7 @@ hook::config::RailConfig rail_config() {
 hook::config::Config config_of(hook::config::RailConfig rail) {
   hook::config::Config config;
   config.network.rails = {std::move(rail)};
+  config.network.guard_forwarding = true;
   return config;
 }
 
@@ -194,6 +195,14 @@ TEST_F(DoctorTest, ListsForeignMacsUntilTheOperatorDecides) {
   EXPECT_EQ(found("other MACs"), "");
   network().rails[0].others = netns::Others::kDrop;
   EXPECT_EQ(found("other MACs"), "");
+}
+
+TEST_F(DoctorTest, AsksForADecisionOnForwarding) {
+  EXPECT_EQ(found("forwarding"), "ok: the host forwards nothing to the fabric and the controllers");
+  network().guard_forwarding = false;
+  EXPECT_EQ(found("forwarding"), "ok: what the host forwards is not guarded, as configured");
+  network().guard_forwarding = std::nullopt;
+  EXPECT_TRUE(only(Verdict::kWarning, "forwarding", "set guard_forwarding = true in [network]"));
 }
 
 TEST_F(DoctorTest, DoesNotCountAddressesWithoutALedger) {

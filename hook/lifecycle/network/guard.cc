@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/network/guard.h"
+
+#include <set>
+
+#include "base/names.h"
+
+namespace hook::lifecycle::network {
+
+using namespace base::names;
+
+netns::Guard guard_of(const config::Config& config, const std::vector<ledger::Lease>& live) {
+  const config::NetworkConfig& network = config.network;
+  netns::Guard guard;
+  std::set<netns::Prefix> prefixes(network.forbidden.begin(), network.forbidden.end());
+  for (const config::RailConfig& rail : network.rails) {
+    if (!rail.parent.empty()) guard.interfaces.push_back(rail.parent);
+    prefixes.insert(rail.subnet);
+  }
+  for (const netns::Address& controller : config::numeric_controllers(config)) {
+    prefixes.insert(netns::host_prefix(controller));
+  }
+  for (const ledger::Lease& lease : live) {
+    prefixes.insert(lease.prohibited.begin(), lease.prohibited.end());
+  }
+  guard.prefixes.assign(prefixes.begin(), prefixes.end());
+  guard.allowed = network.forward_allowed;
+  return guard;
+}
+
+Status guard_forwarding(Env& env, const config::Config& config) {
+  const std::optional<bool> wanted = config.network.guard_forwarding;
+  if (!wanted) return {};
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  if (*wanted) {
+    const std::vector<ledger::Lease> live = TRY(env.ledger.live());
+    TRY(netns::ensure_guard(host, guard_of(config, live)));
+  } else {
+    TRY(netns::remove_guard(host));
+  }
+  return {};
+}
+
+}  // namespace hook::lifecycle::network

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guard of the host (netns/guard.h), as the configuration wants it. It belongs to no lease: it
+// stays when the last one ends, until the configuration says otherwise, or the next boot.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "hook/lifecycle/env.h"
+#include "netns/guard.h"
+
+namespace hook::lifecycle::network {
+
+// Returns the guard that CONFIG wants. What live leases LIVE are kept from counts too: it has the
+// addresses of controllers that are configured by name.
+[[nodiscard]] netns::Guard guard_of(const config::Config& config,
+                                    const std::vector<ledger::Lease>& live);
+
+// Makes the guard of this process's network namespace as CONFIG says, or removes it if
+// guard_forwarding is false. Does nothing where that key is not set.
+base::Status guard_forwarding(Env& env, const config::Config& config);
+
+}  // namespace hook::lifecycle::network

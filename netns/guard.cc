@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/guard.h"
+
+// First, so that the kernel's own definitions give way.
+#include <netinet/in.h>
+
+#include <linux/netfilter.h>
+
+#include <cerrno>
+#include <functional>
+#include <utility>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "netns/internal/nft.h"
+
+namespace netns {
+
+using namespace base::names;
+using base::Removed;
+using nft::Batch;
+using nft::Rule;
+
+namespace {
+
+constexpr nft::Table kTable{NFPROTO_INET, "ipu-guard"};
+constexpr const char* kForward = "forward";
+
+bool is_missing_support(int err) {
+  return err == ENOENT || err == EOPNOTSUPP || err == EPROTONOSUPPORT || err == EAFNOSUPPORT;
+}
+
+// A rule, and the comment by which it is found again: it says all that the rule does.
+struct Commented {
+  std::string comment;
+  nl::Message message;
+};
+
+template <typename End>
+Commented commented(std::string comment, Rule rule, End end) {
+  rule.count().comment(comment);
+  return {std::move(comment), end(std::move(rule))};
+}
+nl::Message accepted(Rule&& rule) { return std::move(rule).accept(); }
+nl::Message dropped(Rule&& rule) { return std::move(rule).drop(); }
+
+std::vector<Commented> rules_of(const Guard& guard) {
+  const auto rule = [] { return Rule(kTable, kForward); };
+  std::vector<Commented> rules;
+  rules.push_back(commented("answers", std::move(rule().is_answer()), accepted));
+  for (const Prefix& prefix : guard.allowed) {
+    const std::string text = to_string(prefix);
+    rules.push_back(
+        commented("allowed from " + text, std::move(rule().from_network(prefix)), accepted));
+    rules.push_back(
+        commented("allowed to " + text, std::move(rule().to_network(prefix)), accepted));
+  }
+  for (const std::string& interface : guard.interfaces) {
+    rules.push_back(
+        commented("to interface " + interface, std::move(rule().leaves_by(interface)), dropped));
+  }
+  for (const Prefix& prefix : guard.prefixes) {
+    rules.push_back(
+        commented("to " + to_string(prefix), std::move(rule().to_network(prefix)), dropped));
+  }
+  return rules;
+}
+
+Result<bool> stands(const Namespace& host, const Guard& guard) {
+  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
+  const std::vector<nft::FoundRule> found = TRY(nft::find_rules(socket, kTable));
+  std::vector<nft::FoundRule> wanted;
+  for (const Commented& rule : rules_of(guard)) wanted.push_back({kForward, rule.comment});
+  return found == wanted;
+}
+
+Status make(const Namespace& host, const Guard& guard) {
+  Batch batch;
+  batch.add_table(kTable, nft::IfExists::kReplace);
+  batch.add_chain(kTable, kForward, NF_INET_FORWARD);
+  for (Commented& rule : rules_of(guard)) batch.add_rule(std::move(rule.message));
+  return batch.commit(host);
+}
+
+}  // namespace
+
+Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard) {
+  const Result<bool> found = stands(host, guard);
+  // A list is incomplete if the rules change meanwhile; the guard is then made anew.
+  if (!found.ok() && found.error().sys_errno() != EINTR) return found.error();
+  if (found.ok() && found.value()) return Ensured::kWasThere;
+  const Status made = make(host, guard);
+  if (made.ok()) return Ensured::kMade;
+  if (!is_missing_support(made.error().sys_errno())) return made.error();
+  return Error(
+      Code::kUnsupported,
+      str("this kernel cannot filter what the host forwards; load the modules nf_tables and"
+          " nft_ct, or set guard_forwarding = false in [network] (",
+          made.error().message(), ')'));
+}
+
+Result<Removed> remove_guard(const Namespace& host) {
+  Batch batch;
+  batch.remove_table(kTable);
+  const Status status = batch.commit(host);
+  if (status.ok()) return Removed::kNow;
+  if (is_missing_support(status.error().sys_errno())) return Removed::kWasAbsent;
+  return status.error();
+}
+
+}  // namespace netns
