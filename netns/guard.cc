@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
+#include "netns/internal/table_names.h"
 
 namespace netns {
 
@@ -23,7 +24,7 @@ using nft::Rule;
 
 namespace {
 
-constexpr nft::Table kTable{NFPROTO_INET, "ipu-guard"};
+constexpr nft::Table kTable{NFPROTO_INET, nft::kGuardName};
 constexpr const char* kForward = "forward";
 
 bool is_missing_support(int err) {
@@ -66,9 +67,13 @@ std::vector<Commented> rules_of(const Guard& guard) {
   return rules;
 }
 
-Result<bool> stands(const Namespace& host, const Guard& guard) {
+Result<std::vector<nft::FoundRule>> find_rules(const Namespace& host) {
   nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
-  const std::vector<nft::FoundRule> found = TRY(nft::find_rules(socket, kTable));
+  return nft::find_rules(socket, kTable);
+}
+
+Result<bool> stands(const Namespace& host, const Guard& guard) {
+  const std::vector<nft::FoundRule> found = TRY(find_rules(host));
   std::vector<nft::FoundRule> wanted;
   for (const Commented& rule : rules_of(guard)) wanted.push_back({kForward, rule.comment});
   return found == wanted;
@@ -97,6 +102,11 @@ Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard) {
       str("this kernel cannot filter what the host forwards; load the modules nf_tables and"
           " nft_ct, or set guard_forwarding = false in [network] (",
           made.error().message(), ')'));
+}
+
+Result<bool> has_guard(const Namespace& host) {
+  const std::vector<nft::FoundRule> found = TRY(find_rules(host));
+  return !found.empty();
 }
 
 Result<Removed> remove_guard(const Namespace& host) {

@@ -29,6 +29,9 @@ enum class Ensured { kWasThere, kMade };
 // kernel has no connection tracking in nftables.
 base::Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard);
 
+// Returns whether a guard stands, whatever it says.
+base::Result<bool> has_guard(const Namespace& host);
+
 // Removes the guard.
 base::Result<base::Removed> remove_guard(const Namespace& host);
 

@@ -128,8 +128,9 @@ void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Recon
   const auto oldest = base::unix_millis() - config.value().ledger.history.count();
   base::Status forgotten = env.ledger.events().forget(oldest);
   if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
-  base::Status guarded = hook::lifecycle::network::guard_forwarding(env, config.value());
-  if (!guarded.ok()) done.obstacles.push_back(std::move(guarded).error());
+  const Result<hook::lifecycle::network::Mended> guarded =
+      hook::lifecycle::network::guard_forwarding(env, config.value());
+  if (!guarded.ok()) done.obstacles.push_back(guarded.error());
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {

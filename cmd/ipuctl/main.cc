@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   ipuctl::add_history_commands(app, command);
   ipuctl::add_ledger_commands(app, command);
   ipuctl::add_runtime_commands(app, command);
+  ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);
   try {
     app.parse(argc, argv);

@@ -18,13 +18,13 @@ class Stream {
   enum class Goes { kOn, kEnd };
   // Writes all of TEXT at once. kEnd: the stream has ended, perhaps before all was written.
   base::Result<Goes> write(std::string_view text);
-  // Waits for TIME, or until the stream ends.
-  base::Result<Goes> pause(std::chrono::milliseconds time);
+  // Waits for TIME, until the stream ends, or until FD (-1: none) is readable.
+  base::Result<Goes> pause(std::chrono::milliseconds time, int fd = -1);
 
  private:
   explicit Stream(base::Fd signals) : signals_(std::move(signals)) {}
   enum class Until { kTimePasses, kWritable };
-  base::Result<Goes> wait(Until until, int time_ms);
+  base::Result<Goes> wait(Until until, int time_ms, int fd = -1);
   base::Fd signals_;
 };
 

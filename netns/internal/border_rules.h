@@ -14,10 +14,11 @@
 
 #include "netns/border.h"
 #include "netns/internal/nft.h"
+#include "netns/internal/table_names.h"
 
 namespace netns::border {
 
-inline constexpr nft::Table kTable{NFPROTO_NETDEV, "ipu-border"};
+inline constexpr nft::Table kTable{NFPROTO_NETDEV, nft::kBorderName};
 
 // Sets with keys that begin with the MAC of a container.
 inline constexpr const char* kMacs = "macs";

@@ -146,6 +146,30 @@ open_web() {
   docker rm --force plain
 }
 
+has_no_answer() { ! inside "$@" >/dev/null 2>&1; }
+
+@test "a flush of the host's packet filter: border and guard are there again within 5 s" {
+  local endpoint
+  endpoint=$(target)
+  docker run --detach --runtime=runc --name plain busybox sleep 3600
+  configure $'[network]\nguard_forwarding = true'
+  # With the capability that its unit has, and no other.
+  host_spawn watch setpriv --no-new-privs --bounding-set=-all,+net_admin ipuctl border watch
+  wait_until 5 has_no_answer plain nc -w 1 "${endpoint% *}" "${endpoint#* }"
+  for _ in 1 2 3; do
+    in_host /run/raw flush 1 ipu-guard
+    in_host /run/raw flush 5 ipu-border
+    wait_until 5 has_no_answer plain nc -w 1 "${endpoint% *}" "${endpoint#* }"
+    # shellcheck disable=SC2086
+    assert_equal "$(syn "$(address_in web)" $endpoint)" silent
+  done
+  host_stop watch
+  host_config
+  configure $'[network]\nguard_forwarding = false'
+  ipuctl gc
+  docker rm --force plain
+}
+
 # Shows that the tests above would see it.
 @test "without the border, both attacks reach the other tenant" {
   docker rm --force web victim

@@ -3,8 +3,8 @@
 //   raw syn INTERFACE TO-MAC SOURCE ADDRESS PORT
 //       sends a SYN by a packet socket. Prints "answered" if a SYN ACK arrives within 1 s, else
 //       "silent".
-//   raw flush
-//       removes all nftables tables of the namespace.
+//   raw flush [FAMILY TABLE]
+//       removes all nftables tables of the namespace, or one: inet is 1, netdev is 5.
 // Exit 3, with "not permitted", without the capability.
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -123,26 +124,42 @@ int send_syn(const char* interface, const char* const* words) {
   return 0;
 }
 
-// A batch with one request: remove all tables of all families.
-int flush() {
-  struct Request {
-    nlmsghdr header;
-    nfgenmsg body;
-  };
-  const auto request = [](uint16_t type, uint16_t flags, uint16_t resource) {
-    Request made{};
-    made.header.nlmsg_len = sizeof made;
-    made.header.nlmsg_type = type;
-    made.header.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags);
-    made.body.res_id = htons(resource);
-    return made;
-  };
-  const Request batch[] = {request(NFNL_MSG_BATCH_BEGIN, 0, NFNL_SUBSYS_NFTABLES),
-                           request(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_DELTABLE, NLM_F_ACK, 0),
-                           request(NFNL_MSG_BATCH_END, 0, NFNL_SUBSYS_NFTABLES)};
+struct Request {
+  nlmsghdr header;
+  nfgenmsg body;
+};
+
+Request request(uint16_t type, uint16_t flags, uint16_t resource) {
+  Request made{};
+  made.header.nlmsg_len = sizeof made;
+  made.header.nlmsg_type = type;
+  made.header.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags);
+  made.body.res_id = htons(resource);
+  return made;
+}
+
+// A batch with one request: remove a table, or all tables of all families.
+int flush(uint8_t family, const char* table) {
+  struct {
+    Request begin = request(NFNL_MSG_BATCH_BEGIN, 0, NFNL_SUBSYS_NFTABLES);
+    Request remove = request(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_DELTABLE, NLM_F_ACK, 0);
+    nlattr name{};
+    char text[32]{};
+  } batch;
+  static_assert(sizeof batch == 2 * sizeof(Request) + sizeof(nlattr) + 32);
+  batch.remove.body.nfgen_family = family;
+  size_t length = 2 * sizeof(Request);
+  if (table != nullptr) {
+    std::snprintf(batch.text, sizeof batch.text, "%s", table);
+    batch.name = {sizeof(nlattr) + sizeof batch.text, NFTA_TABLE_NAME};
+    batch.remove.header.nlmsg_len += batch.name.nla_len;
+    length = sizeof batch;
+  }
+  const Request end = request(NFNL_MSG_BATCH_END, 0, NFNL_SUBSYS_NFTABLES);
+  iovec parts[] = {{&batch, length}, {const_cast<Request*>(&end), sizeof end}};
   const int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER);
   require(fd, "netlink socket");
-  require(send(fd, batch, sizeof batch, 0), "send");
+  require(writev(fd, parts, 2), "send");
   struct {
     nlmsghdr header;
     nlmsgerr error;
@@ -159,6 +176,9 @@ int flush() {
 
 int main(int argc, char** argv) {
   if (argc == 7 && std::strcmp(argv[1], "syn") == 0) return send_syn(argv[2], argv + 3);
-  if (argc == 2 && std::strcmp(argv[1], "flush") == 0) return flush();
+  if (argc == 2 && std::strcmp(argv[1], "flush") == 0) return flush(0, nullptr);
+  if (argc == 4 && std::strcmp(argv[1], "flush") == 0) {
+    return flush(static_cast<uint8_t>(std::atoi(argv[2])), argv[3]);
+  }
   return 2;
 }

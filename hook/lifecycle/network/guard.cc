@@ -28,17 +28,17 @@ netns::Guard guard_of(const config::Config& config, const std::vector<ledger::Le
   return guard;
 }
 
-Status guard_forwarding(Env& env, const config::Config& config) {
+Result<Mended> guard_forwarding(Env& env, const config::Config& config) {
   const std::optional<bool> wanted = config.network.guard_forwarding;
-  if (!wanted) return {};
+  if (!wanted) return Mended::kNo;
   const netns::Namespace host = TRY(netns::Namespace::current());
-  if (*wanted) {
-    const std::vector<ledger::Lease> live = TRY(env.ledger.live());
-    TRY(netns::ensure_guard(host, guard_of(config, live)));
-  } else {
-    TRY(netns::remove_guard(host));
+  if (!*wanted) {
+    const base::Removed removed = TRY(netns::remove_guard(host));
+    return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;
   }
-  return {};
+  const std::vector<ledger::Lease> live = TRY(env.ledger.live());
+  const netns::Ensured ensured = TRY(netns::ensure_guard(host, guard_of(config, live)));
+  return ensured == netns::Ensured::kMade ? Mended::kYes : Mended::kNo;
 }
 
 }  // namespace hook::lifecycle::network

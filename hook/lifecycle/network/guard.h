@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/network/border.h"
 #include "netns/guard.h"
 
 namespace hook::lifecycle::network {
@@ -18,6 +19,7 @@ namespace hook::lifecycle::network {
 
 // Makes the guard of this process's network namespace as CONFIG says, or removes it if
 // guard_forwarding is false. Does nothing where that key is not set.
-base::Status guard_forwarding(Env& env, const config::Config& config);
+// Returns whether anything was changed.
+base::Result<Mended> guard_forwarding(Env& env, const config::Config& config);
 
 }  // namespace hook::lifecycle::network

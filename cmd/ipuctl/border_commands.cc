@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/stream.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/network/border.h"
+#include "hook/lifecycle/network/guard.h"
+#include "netns/filter_watch.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::lifecycle::network::Mended;
+
+// Between two looks without an event: an interface that is made anew has no chain, and nobody says
+// so.
+constexpr std::chrono::milliseconds kLookTime{5000};
+constexpr std::chrono::milliseconds kMendTime{4000};
+
+// Makes again what is missing, and returns a line if anything was.
+Result<std::string> mend() {
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  std::string text;
+  const Mended border = TRY(hook::lifecycle::network::mend_border(env, Deadline::after(kMendTime)));
+  if (border == Mended::kYes) text += "mended the table netdev ipu-border\n";
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) return text;
+  const Mended guard = TRY(hook::lifecycle::network::guard_forwarding(env, config.value()));
+  if (guard == Mended::kYes) text += "mended the table inet ipu-guard\n";
+  return text;
+}
+
+Result<Outcome> run_watch() {
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  // Before the first look, so that nothing is missed in between.
+  netns::FilterWatch watch = TRY(netns::FilterWatch::open(host));
+  Stream stream = TRY(Stream::open());
+  std::string last_error;
+  for (;;) {
+    const Result<std::string> mended = mend();
+    std::string text = mended.ok() ? mended.value() : str(mended.error().message(), '\n');
+    // An error that stays is told once.
+    if (!mended.ok() && text == last_error) text.clear();
+    last_error = mended.ok() ? "" : str(mended.error().message(), '\n');
+    if (TRY(stream.write(text)) == Stream::Goes::kEnd) return Outcome{};
+    const Deadline look = Deadline::after(kLookTime);
+    while (!look.passed()) {
+      if (TRY(stream.pause(look.left(), watch.fd())) == Stream::Goes::kEnd) return Outcome{};
+      if (TRY(watch.read()) == netns::FilterWatch::Seen::kRemoval) break;
+    }
+  }
+}
+
+}  // namespace
+
+void add_border_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group =
+      add_group(app, {"border", "Keep the host's packet filter in place", "ipuctl border watch"});
+  add_command(
+      group,
+      {"watch", "Make the host's tables again whenever somebody removes them, until stopped",
+       "ipuctl border watch"},
+      chosen, [] { return run_watch(); });
+}
+
+}  // namespace ipuctl
