@@ -77,17 +77,24 @@ std::optional<Finding> examine_others(const hook::config::NetworkConfig& network
       "set others = \"pass\" in [[network.rail]] if these must pass, else \"drop\""};
 }
 
-Finding examine_forwarding(const hook::config::NetworkConfig& network) {
+Finding examine_forwarding(const hook::config::NetworkConfig& network, const HostState& state) {
   constexpr const char* kCheck = "forwarding";
   if (!network.guard_forwarding) {
     return {kCheck, Verdict::kWarning,
             "containers without IPUs reach the fabric and the controllers if the host forwards",
             "set guard_forwarding = true in [network], and what must stay in forward_allowed"};
   }
-  return {kCheck, Verdict::kOk,
-          *network.guard_forwarding ? "the host forwards nothing to the fabric and the controllers"
-                                    : "what the host forwards is not guarded, as configured",
-          ""};
+  if (!*network.guard_forwarding) {
+    return {kCheck, Verdict::kOk, "what the host forwards is not guarded, as configured", ""};
+  }
+  if (!state.has_guard) {
+    return {kCheck, Verdict::kWarning, "not looked at without root", "run ipuctl doctor as root"};
+  }
+  if (!*state.has_guard) {
+    return {kCheck, Verdict::kWarning, "the table inet ipu-guard is not there",
+            "run ipuctl gc, and enable ipu-border.service"};
+  }
+  return {kCheck, Verdict::kOk, "the host forwards nothing to the fabric and the controllers", ""};
 }
 
 bool shares_an_rnic(const hook::config::NetworkConfig& network) {
@@ -172,7 +179,7 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   if (shares_an_rnic(network)) findings.push_back(examine_border(network, state));
   const std::optional<Finding> others = examine_others(network, state);
   if (others) findings.push_back(*others);
-  findings.push_back(examine_forwarding(network));
+  findings.push_back(examine_forwarding(network, state));
   if (network.rdma != hook::config::RdmaUse::kOff) {
     findings.push_back(examine_rdma_mode(network, state));
     findings.push_back(examine_memlock(state));

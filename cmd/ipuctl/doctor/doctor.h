@@ -59,6 +59,7 @@ struct HostState {
   base::Status ledger;                      // result of opening it
   std::optional<base::Status> filter;       // result of installing one; unset: not tried
   std::optional<base::Status> border = {};  // result of making one; unset: not tried
+  std::optional<bool> has_guard = {};  // whether the host has one (netns/guard.h); unset: not seen
   // The foreign MACs that passed the border of this host.
   std::vector<netns::MacAddress> others = {};
   base::Result<std::vector<netns::Address>> addresses;

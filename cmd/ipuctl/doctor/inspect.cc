@@ -13,6 +13,7 @@
 #include "hook/lifecycle/low_level.h"
 #include "netns/attach.h"
 #include "netns/border.h"
+#include "netns/guard.h"
 #include "netns/trial.h"
 #include "vipu/local/cards.h"
 
@@ -138,6 +139,8 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
     state.border = netns::try_border();
     const Result<std::vector<netns::MacAddress>> others = netns::passed_others(host);
     if (others.ok()) state.others = others.value();
+    const Result<bool> guard = netns::has_guard(host);
+    if (guard.ok()) state.has_guard = guard.value();
   }
   for (const hook::config::RailConfig& rail : config.network.rails) {
     state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));

@@ -73,6 +73,7 @@ HostState good_host(const hook::config::RailConfig& rail) {
           .ledger = base::Status(),
           .filter = base::Status(),
           .border = base::Status(),
+          .has_guard = true,
           .addresses = std::vector{ip("10.5.0.9"), ip("10.1.3.1")},
           .rdma_mode = std::optional(rail.functions.empty() ? netns::RdmaMode::kShared
                                                             : netns::RdmaMode::kExclusive),
@@ -199,6 +200,10 @@ TEST_F(DoctorTest, ListsForeignMacsUntilTheOperatorDecides) {
 
 TEST_F(DoctorTest, AsksForADecisionOnForwarding) {
   EXPECT_EQ(found("forwarding"), "ok: the host forwards nothing to the fabric and the controllers");
+  host_.has_guard = false;
+  EXPECT_TRUE(only(Verdict::kWarning, "forwarding", "ipu-guard is not there -> run ipuctl gc"));
+  host_.has_guard = std::nullopt;
+  EXPECT_TRUE(only(Verdict::kWarning, "forwarding", "run ipuctl doctor as root"));
   network().guard_forwarding = false;
   EXPECT_EQ(found("forwarding"), "ok: what the host forwards is not guarded, as configured");
   network().guard_forwarding = std::nullopt;

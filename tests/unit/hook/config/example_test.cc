@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The example of a configuration, packaging/config.toml, from which operators start.
+#include <gtest/gtest.h>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "hook/config/config.h"
+#include "tests/support/outcome.h"
+
+namespace hook::config {
+namespace {
+
+std::string example() {
+  return base::read_file(TEST_DATA_DIR "/../../packaging/config.toml", 1 << 20).take();
+}
+
+base::Result<Config> parse(const std::string& text) {
+  return parse_config(text, "/etc/x.toml", {{}, "/no/vipu-cli.hcl", "/no/dev", "/no/conf.d"});
+}
+
+// Takes the '#' from the first line that begins with "# WORDS".
+std::string with_line(std::string text, const std::string& words) {
+  const size_t at = text.find("\n# " + words);
+  EXPECT_NE(at, std::string::npos) << words;
+  return text.erase(at + 1, 2);
+}
+
+TEST(Example, IsAConfigurationForAHostWithSeveralTenants) {
+  const base::Result<Config> config = parse(example());
+  ASSERT_TRUE(test::succeeds(config));
+  EXPECT_EQ(config.value().network.guard_forwarding, true);
+  EXPECT_EQ(config.value().network.rails.at(0).others, netns::Others::kDrop);
+}
+
+TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
+  for (const char* key : {"allocation", "cluster", "warm", "forward_allowed", "filter", "rdma",
+                          "host_network", "gid_wait", "duplicate_probe", "forbidden",
+                          "rdma_handles", "rdma_objects", "mode", "mtu", "peers", "max_gids"}) {
+    EXPECT_TRUE(test::succeeds(parse(with_line(example(), base::str(key, " = "))))) << key;
+  }
+}
+
+TEST(Example, HasEachOptionalTable) {
+  const std::vector<std::vector<const char*>> tables = {
+      {"[policy]", "max_ipus", "sources", "shared_net_admin"},
+      {"[ledger]", "history"},
+      {"[runtime]", "paths"},
+      {"[pool.tls]", "ca", "certificate", "key", "server_name"}};
+  for (const std::vector<const char*>& table : tables) {
+    std::string text = example();
+    for (const char* words : table) text = with_line(text, words);
+    EXPECT_TRUE(test::succeeds(parse(text))) << table.front();
+  }
+}
+
+}  // namespace
+}  // namespace hook::config
