@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
+#include "netns/border.h"
 #include "tests/fault/places.h"
 #include "tests/fault/world.h"
 #include "vipu/process_controller.h"
@@ -52,6 +53,8 @@ Status clean_run_dir() {
 }
 
 Status clean_host() {
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  TRY(netns::remove_border(host));
   TRY(clean_run_dir());
   TRY(remove_contents(hook::config::state_dir()));
   TRY(remove_contents(kBundles));

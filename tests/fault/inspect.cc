@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
+#include "netns/border.h"
 #include "tests/fault/network_view.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
@@ -36,6 +37,7 @@ std::vector<std::string> names_in(const std::string& directory) {
 }
 
 std::string leases_dir() { return str(hook::config::run_dir(), "/leases"); }
+std::string marks_dir() { return str(hook::config::run_dir(), "/namespaces"); }
 std::string kept_dir() { return str(hook::config::run_dir(), "/netns"); }
 
 // An interface that the product makes, under its own or its temporary name.
@@ -64,6 +66,12 @@ Result<std::vector<LinkView>> all_links(World& world) {
   return all;
 }
 
+// What passes the border of the host.
+Result<std::vector<netns::Admitted>> admitted() {
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  return netns::admitted(host);
+}
+
 void check_led_to(const std::vector<std::string>& directories, const std::string& what,
                   const LedgerView& ledger, Violations& found) {
   for (const std::string& id : directories) {
@@ -86,6 +94,11 @@ Status check_ledger(World& world, const LedgerView& ledger, Violations& found) {
   for (const LinkView& link : TRY(all_links(world))) {
     if (ledger.leads_to_mac(link.mac)) continue;
     found.push_back(str("no live lease leads to interface ", link.name, " ", link.mac));
+  }
+  for (const netns::Admitted& each : TRY(admitted())) {
+    const std::string mac = netns::to_string(each.mac);
+    if (ledger.leads_to_mac(mac)) continue;
+    found.push_back(str("no live lease leads to ", mac, " in the border"));
   }
   check_led_to(names_in(leases_dir()), "directory", ledger, found);
   check_led_to(names_in(kept_dir()), "kept namespace", ledger, found);
@@ -127,7 +140,13 @@ void check_names(const std::string& directory, const std::set<std::string>& allo
 
 void check_files(const World& world, bool killed, Findings& findings) {
   Violations& found = findings.violations;
-  check_names(hook::config::run_dir(), {"leases", "netns", "network.lock", "runtime"}, found);
+  check_names(hook::config::run_dir(), {"leases", "namespaces", "netns", "network.lock", "runtime"},
+              found);
+  for (const std::string& name : names_in(marks_dir())) {
+    const std::string marks = str(marks_dir(), "/", name);
+    check_names(marks, {world.bystander_lease()}, found);
+    if (names_in(marks).empty()) found.push_back(str("left: ", marks));
+  }
   check_names(hook::config::state_dir(),
               {"ledger.db", "ledger.db-wal", "ledger.db-shm", "audit.log", "reserve"}, found);
   check_names(leases_dir(), {world.bystander_lease()}, found);
@@ -222,6 +241,10 @@ Status inspect_rest(World& world, bool killed, Findings& findings) {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
   for (const LinkView& link : TRY(all_links(world))) {
     found.push_back(str("left: interface ", link.name, " ", link.mac));
+  }
+  for (const netns::Admitted& each : TRY(admitted())) {
+    if (each.lease == world.bystander_lease()) continue;
+    found.push_back(str("left: ", netns::to_string(each.mac), " in the border"));
   }
   TRY(check_partitions_left(world, ledger ? &*ledger : nullptr, found));
   if (ledger) check_rows_left(world, *ledger, found);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fault/world.h"
+#include "netns/border.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -274,6 +275,8 @@ Status World::undo_reboot() {
 Status World::reboot() {
   forget_containers();
   TRY(clean_run_dir());
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  TRY(netns::remove_border(host));
   const std::string other = str(kScratch, "/boot_id");
   TRY(write_file(other, "11111111-2222-3333-4444-555555555555\n", 0444));
   if (::mount(other.c_str(), kBootId, nullptr, MS_BIND, nullptr) != 0) {
