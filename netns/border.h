@@ -54,6 +54,7 @@ base::Status build_border(const Namespace& host, const std::vector<BorderParent>
                           const std::vector<BorderMember>& members);
 
 // Lets MEMBERS pass a border that stands, in one transaction. What they may pass already stays.
+// Returns kNotFound if there is no border.
 base::Status admit(const Namespace& host, const std::vector<BorderMember>& members);
 
 // Takes from MACS all that MEMBERS do not need, in one transaction. Without members nothing of MACS

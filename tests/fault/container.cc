@@ -27,7 +27,7 @@ namespace {
 [[noreturn]] void live(int joined, int ready) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int entered = joined >= 0 ? ::setns(joined, CLONE_NEWNET) : ::unshare(CLONE_NEWNET);
-  if (entered != 0 || !base::clear_capabilities()) ::_exit(1);
+  if (entered != 0 || !base::clear_bounding_set() || !base::clear_capabilities()) ::_exit(1);
   (void)!::write(ready, "", 1);
   for (;;) (void)::pause();
 }

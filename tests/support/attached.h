@@ -28,7 +28,7 @@ namespace test {
 // container, has no capability unless told to, and does nothing.
 class Init {
  public:
-  enum class Power { kNone, kAll };
+  enum class Power { kNone, kBounding, kAll };  // kBounding: none but those that it may gain
   explicit Init(const std::string& name = "web", const Init* of = nullptr,
                 Power power = Power::kNone)
       : name_(name) {
@@ -43,7 +43,9 @@ class Init {
       const int entered =
           joined.valid() ? ::setns(joined.get(), CLONE_NEWNET) : ::unshare(CLONE_NEWNET);
       if (entered != 0) ::_exit(1);
-      if (power == Power::kNone && !base::clear_capabilities()) ::_exit(1);
+      if (power == Power::kBounding && !base::clear_capabilities()) ::_exit(1);
+      if (power == Power::kNone && !(base::clear_bounding_set() && base::clear_capabilities()))
+        ::_exit(1);
       done.reset();
       for (;;) ::pause();
     }

@@ -31,11 +31,14 @@ std::vector<BorderMember> members_of(const std::string& lease, const netns::Netw
   return members;
 }
 
-// Returns the macvlans of all live leases, each with the peers of all that share it.
+// Returns the macvlans of all leases that are attached or being attached, each with the peers of
+// all that share it. A lease that ends closes the border before it is free, and is not let in
+// again.
 std::vector<BorderMember> all_members(const std::vector<ledger::Lease>& live) {
   std::map<std::string, std::vector<ledger::Lease>> attachments;
   for (const ledger::Lease& lease : live) {
-    if (!lease.rails.empty()) attachments[lease.attachment].push_back(lease);
+    const bool is_attached = lease.netns_id >= 0 && lease.state != ledger::LeaseState::kReleasing;
+    if (is_attached && !lease.rails.empty()) attachments[lease.attachment].push_back(lease);
   }
   std::vector<BorderMember> all;
   for (const auto& [attachment, leases] : attachments) {
@@ -107,6 +110,13 @@ Result<Mended> remove_strangers(const std::vector<BorderMember>& members,
   return Mended::kYes;
 }
 
+// A container that needs no border must pass one that others have made.
+Status admit_if_there(const netns::Namespace& host, const std::vector<BorderMember>& members) {
+  Status admitted = netns::admit(host, members);
+  if (!admitted.ok() && admitted.error().code() == Code::kNotFound) return {};
+  return admitted;
+}
+
 std::vector<netns::MacAddress> macs_of(const ledger::Lease& lease) {
   std::vector<netns::MacAddress> macs;
   for (const ledger::RailLease& rail : lease.rails) {
@@ -121,8 +131,9 @@ Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrder
                    const netns::NetworkPlan& plan, const netns::Namespace& host,
                    const Deadline& deadline) {
   const std::vector<BorderMember> members = members_of(lease.id, plan);
-  if (orders.filter == netns::FilterPlace::kNamespace || members.empty()) return {};
+  if (members.empty()) return {};
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
+  if (orders.filter == netns::FilterPlace::kNamespace) return admit_if_there(host, members);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
   const std::vector<BorderParent> parents = all_parents(orders.parents, live);
   if (TRY(netns::border_stands(host, parents))) return netns::admit(host, members);

@@ -47,9 +47,14 @@ Status write_mark(const std::string& run_dir, const ledger::Lease& lease) {
   const std::string directory = dir_of(run_dir, lease.netns);
   TRY(base::ensure_dir(marks_dir(run_dir), 0700));
   TRY(base::ensure_dir(directory, 0700));
-  const base::Fd file = TRY(base::open_at(AT_FDCWD, str(directory, "/", lease.id),
-                                          O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
-  return base::write_all(file.get(), std::to_string(lease.netns.cookie), "mark of a namespace");
+  // A mark never changes: a lease has one namespace. Nothing that is read is ever empty.
+  const std::string mark = str(directory, "/", lease.id);
+  const std::string cookie = std::to_string(lease.netns.cookie);
+  const Result<std::string> found = base::read_file(mark, kCookieBytes);
+  if (found.ok() && found.value() == cookie) return {};
+  const base::Fd file =
+      TRY(base::open_at(AT_FDCWD, mark, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
+  return base::write_all(file.get(), cookie, "mark of a namespace");
 }
 
 // Removes a mark, and the directories above that are empty then.

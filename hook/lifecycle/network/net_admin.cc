@@ -63,16 +63,37 @@ Result<std::vector<pid_t>> processes() {
   return pids;
 }
 
-// Returns whether CAP_NET_ADMIN is among what the process may use (CapPrm of proc(5)).
-bool may_use_net_admin(pid_t pid) {
-  constexpr std::string_view kKey = "\nCapPrm:\t";
-  const Result<std::string> text = base::read_file(str("/proc/", pid, "/status"), kMaxStatus);
-  const size_t at = text.ok() ? text.value().find(kKey) : std::string::npos;
-  if (at == std::string::npos) return false;
-  const char* const from = text.value().data() + at + kKey.size();
-  uint64_t set = 0;
-  std::from_chars(from, text.value().data() + text.value().size(), set, 16);
+// Returns the value of KEY in a status file of proc(5); 0 if there is none.
+uint64_t value_in(const std::string& status, std::string_view key, int base) {
+  const size_t at = status.find(str("\n", key, ":\t"));
+  uint64_t value = 0;
+  if (at == std::string::npos) return value;
+  const char* const from = status.data() + at + key.size() + 3;
+  std::from_chars(from, status.data() + status.size(), value, base);
+  return value;
+}
+
+// Returns whether the thread may use CAP_NET_ADMIN, now or, unless no_new_privs is set, after it
+// has executed a program of root's.
+bool may_use_net_admin(const std::string& thread) {
+  const Result<std::string> status = base::read_file(thread + "/status", kMaxStatus);
+  if (!status.ok()) return false;
+  const bool may_gain = value_in(status.value(), "NoNewPrivs", 10) == 0;
+  const uint64_t set = value_in(status.value(), may_gain ? "CapBnd" : "CapPrm", 16);
   return (set >> CAP_NET_ADMIN & 1) != 0;
+}
+
+// Returns the threads to look at: the first one stands for all, unless it has ended.
+std::vector<std::string> threads_of(pid_t pid) {
+  const std::string process = str("/proc/", pid);
+  if (file_at(process + "/ns/net")) return {process};
+  std::vector<std::string> threads;
+  std::error_code failed;
+  std::filesystem::directory_iterator each(process + "/task", failed);
+  for (; !failed && each != std::filesystem::directory_iterator(); each.increment(failed)) {
+    threads.push_back(each->path());
+  }
+  return threads;
 }
 
 }  // namespace
@@ -82,10 +103,13 @@ Result<std::optional<pid_t>> find_net_admin(const netns::Namespace& network, pid
   const std::optional<File> ours = file_at("/proc/self/ns/user");
   const File wanted{network.identity().device, network.identity().inode};
   for (const pid_t pid : TRY(processes())) {
-    if (pid == except || file_at(str("/proc/", pid, "/ns/net")) != wanted) continue;
-    const std::optional<File> user = file_at(str("/proc/", pid, "/ns/user"));
-    if (user && (*user == owner || user == ours) && may_use_net_admin(pid)) {
-      return std::optional(pid);
+    if (pid == except) continue;
+    for (const std::string& thread : threads_of(pid)) {
+      if (file_at(thread + "/ns/net") != wanted) continue;
+      const std::optional<File> user = file_at(thread + "/ns/user");
+      if (user && (*user == owner || user == ours) && may_use_net_admin(thread)) {
+        return std::optional(pid);
+      }
     }
   }
   return std::optional<pid_t>();

@@ -37,7 +37,8 @@ Status check_neighbours(const std::string& path, pid_t init, const Deadline& dea
     if (deadline.passed()) {
       return Error(Code::kDenied,
                    str("the container is to share the network namespace of process ", *found,
-                       ", which has CAP_NET_ADMIN and could remove the container's filter; start"
+                       ", which has CAP_NET_ADMIN, or may gain it, and could remove the "
+                       "container's filter; start"
                        " that container without the capability, or let the administrator set"
                        " shared_net_admin = true in [policy]"));
     }

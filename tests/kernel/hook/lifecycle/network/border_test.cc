@@ -120,6 +120,39 @@ TEST_F(LeaseBorderTest, FollowsARelocatedPartition) {
   EXPECT_EQ(
       netns::retain(here(), {rail.mac}, {{lease.id, rail.mac, rail.address, rail.peers}}).value(),
       base::Removed::kWasAbsent);
+  // Each of these peers is there: without one, something is to be removed.
+  std::vector<netns::Peer> fewer = rail.peers;
+  std::erase_if(
+      fewer, [](const netns::Peer& peer) { return netns::to_string(peer.address) == "10.5.1.77"; });
+  ASSERT_LT(fewer.size(), rail.peers.size());
+  EXPECT_EQ(netns::retain(here(), {rail.mac}, {{lease.id, rail.mac, rail.address, fewer}}).value(),
+            base::Removed::kNow);
+}
+
+// The border stands for another lease.
+TEST_F(LeaseBorderTest, LetsALeasePassThatNeedsNone) {
+  const ledger::Lease first = start_and_attach();
+  host_.config.network.filter = netns::FilterPlace::kNamespace;
+  const ledger::Lease second = host_.start("other", 4);
+  const Init other("other");
+  ASSERT_TRUE(succeeds(attach(second, other)));
+  EXPECT_EQ(admitted(), (std::set{first.id, second.id}));
+  ASSERT_TRUE(succeeds(poststop(second)));
+  EXPECT_EQ(admitted(), std::set{first.id});
+}
+
+// Its address, and so its MAC, belongs to another lease soon.
+TEST_F(LeaseBorderTest, DoesNotLetInALeaseThatEndsOrWasNeverAttached) {
+  ledger::Lease ending = start_and_attach();
+  host_.start("never", 4);
+  const ledger::Lease lease = host_.start("other", 4);
+  const Init other("other");
+  ASSERT_TRUE(succeeds(attach(lease, other)));
+  ASSERT_TRUE(
+      succeeds(host_.ledger.begin_release(ending, base::current_process().take(), "it ended")));
+  ASSERT_TRUE(succeeds(netns::remove_border(here())));
+  EXPECT_EQ(mend(), Mended::kYes);
+  EXPECT_EQ(admitted(), std::set{lease.id});
 }
 
 TEST_F(LeaseBorderTest, KeepsWhatTheOthersOfANamespaceNeed) {

@@ -116,6 +116,13 @@ TEST_F(NeighboursTest, WithNetAdminKeepIpusOut) {
   EXPECT_TRUE(succeeds(prepare_in("web", init_, 4)));
 }
 
+// Such a user executes a set-user-ID program of the image.
+TEST_F(NeighboursTest, ThatCanGainNetAdminKeepIpusOut) {
+  const Init user("user", &init_, Init::Power::kBounding);
+  EXPECT_TRUE(
+      fails(prepare_in("web", init_, 4), Code::kDenied, "which has CAP_NET_ADMIN, or may gain it"));
+}
+
 TEST_F(NeighboursTest, AreWaitedForWhileTheyAreCreated) {
   Init created("created", &init_, Init::Power::kAll);
   EXPECT_TRUE(succeeds(check_neighbours(init_.network(), created.pid(), HookHost::soon())));
