@@ -28,6 +28,7 @@ const std::vector<uint8_t> kArpType{0x08, 0x06};
 constexpr Field kToMac{0, 6};
 constexpr Field kFromMac{6, 6};
 constexpr Field kEtherType{12, 2};
+constexpr Field kVlan{14, 2};
 constexpr Field kIpv4Start{14, 1};  // version and length of the header
 constexpr Field kIpv4Fragment{20, 2};
 constexpr Field kArpStart{14, 6};  // Ethernet, IPv4, and the length of their addresses
@@ -135,8 +136,18 @@ void Rules::add_parent(const Parent& parent) {
   accept(out, "of a socket of the host",
          std::move(in(out).frame_is(kFromMac, bytes_of(parent.mac)).is_of_own_socket()));
   jump(out, "not of a container", in(out), kNoContainer);
-  accept(out, str("of the host, ", to_string(parent.mac)),
-         std::move(in(out).frame_is(kFromMac, bytes_of(parent.mac))));
+  const auto of_host = [&] {
+    Rule rule = in(out);
+    rule.frame_is(kFromMac, bytes_of(parent.mac));
+    return rule;
+  };
+  // With another MAC in it, such as a group's, the answer would not go to the host.
+  accept(out, str("ARP of the host, ", to_string(parent.mac)),
+         std::move(
+             of_host().frame_is(kEtherType, kArpType).frame_is(kArpFromMac, bytes_of(parent.mac))));
+  drop(out, "ARP of the host with another MAC",
+       std::move(of_host().frame_is(kEtherType, kArpType)));
+  accept(out, str("of the host, ", to_string(parent.mac)), of_host());
   if (parent.others == Others::kPass) {
     add(out, "remember others", std::move(in(out).remember(sets_.others, kFromMac)),
         [](Rule&& of) { return std::move(of).done(); });
@@ -148,8 +159,16 @@ void Rules::add_parent(const Parent& parent) {
        kToContainer);
 }
 
-// Who is no container does not claim the address of one.
+// Who is no container does not claim the address of one. A receiver takes a tag with VLAN 0 off and
+// reads the frame as if it had none.
 void Rules::add_claims() {
+  for (const uint8_t first : {uint8_t{0x81}, uint8_t{0x88}}) {
+    const uint8_t second = first == 0x81 ? 0x00 : 0xa8;
+    drop(kNoContainer, first == 0x81 ? "VLAN 0" : "VLAN 0 of a provider",
+         std::move(in(kNoContainer)
+                       .frame_is(kEtherType, {first, second})
+                       .frame_is(kVlan, {0x0f, 0xff}, {0, 0})));
+  }
   drop(kNoContainer, "claims an address by ARP",
        std::move(in(kNoContainer)
                      .frame_is(kEtherType, kArpType)

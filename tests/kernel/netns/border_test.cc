@@ -102,6 +102,7 @@ TEST_F(BorderTest, DropsWhateverElseAContainerSends) {
   const MacAddress mac = rail.mac;
   const MacAddress to = fabric_mac();
   const MacAddress unknown{{2, 0, 0, 0, 0, 0x77}};
+  const MacAddress group{{1, 0, 0x5e, 0, 0, 0x63}};
   const Bytes own_ip = ethernet(to, mac, ETHERTYPE_IP);
   const Bytes syn = tcp_syn(40000, peer_.port);
   const auto tcp = [&](const Address& from, const Address& at) {
@@ -139,6 +140,11 @@ TEST_F(BorderTest, DropsWhateverElseAContainerSends) {
        ethernet(kBroadcast, mac, ETHERTYPE_ARP) + arp(2, unknown, rail.address, own_)},
       {"ARP: the neighbour, MAC of the host", ethernet(kBroadcast, host_mac(), ETHERTYPE_ARP) +
                                                   arp(2, host_mac(), neighbour.address, own_)},
+      {"ARP: nobody's, MAC of the host outside, of a group inside",
+       ethernet(kBroadcast, host_mac(), ETHERTYPE_ARP) + arp(2, group, ip("10.5.77.1"), own_)},
+      {"ARP: the neighbour, with VLAN 0 and the MAC of the host",
+       ethernet(kBroadcast, host_mac(), kVlan) + Bytes{0, 0, 8, 6} +
+           arp(2, host_mac(), neighbour.address, own_)},
       {"IPv6", ethernet(to, mac, ETHERTYPE_IPV6) +
                    ipv6_header(ip("fd00:5::c8:1"), ip("fd00:5::1"), IPPROTO_TCP) + syn},
       {"router advertisement", ethernet(kBroadcast, mac, ETHERTYPE_IPV6) +
