@@ -48,6 +48,11 @@ nl::Message dropped(Rule&& rule) { return std::move(rule).drop(); }
 std::vector<Commented> rules_of(const Guard& guard) {
   const auto rule = [] { return Rule(kTable, kForward); };
   std::vector<Commented> rules;
+  // Who pretends to be a guarded address could make the answer to that a connection of its own.
+  for (const Prefix& prefix : guard.prefixes) {
+    rules.push_back(commented("not from " + to_string(prefix),
+                              std::move(rule().from_network(prefix).has_wrong_origin()), dropped));
+  }
   rules.push_back(commented("answers", std::move(rule().is_answer()), accepted));
   for (const Prefix& prefix : guard.allowed) {
     const std::string text = to_string(prefix);
@@ -97,11 +102,10 @@ Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard) {
   const Status made = make(host, guard);
   if (made.ok()) return Ensured::kMade;
   if (!is_missing_support(made.error().sys_errno())) return made.error();
-  return Error(
-      Code::kUnsupported,
-      str("this kernel cannot filter what the host forwards; load the modules nf_tables and"
-          " nft_ct, or set guard_forwarding = false in [network] (",
-          made.error().message(), ')'));
+  return Error(Code::kUnsupported,
+               str("this kernel cannot filter what the host forwards; load the modules nf_tables,"
+                   " nft_ct and nft_fib_inet, or set guard_forwarding = false in [network] (",
+                   made.error().message(), ')'));
 }
 
 Result<bool> has_guard(const Namespace& host) {

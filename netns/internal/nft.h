@@ -80,6 +80,7 @@ class Rule {
   Rule& is_protocol(uint8_t protocol);       // IPPROTO_TCP, ...
   Rule& is_established();                    // or related, by connection tracking
   Rule& is_answer();                         // to the side that opened the connection
+  Rule& has_wrong_origin();                  // its source is not routed to where it comes from
   Rule& from_network(const Prefix& prefix);  // and of its family
   Rule& to_network(const Prefix& prefix);
   Rule& has_header(uint8_t header);  // an IPv6 extension header

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conditions of a Rule on bytes of the whole frame.
+// The conditions of a Rule on bytes of the whole frame, and on where a packet comes from.
 // First, so that the kernel's own definitions give way.
 #include <netinet/in.h>
 
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 
-#include "netns/internal/nft.h"
+#include "netns/internal/nft_expression.h"
 
 namespace netns::nft {
 
@@ -43,6 +43,17 @@ Rule& Rule::frame_between(Field field, uint8_t first, uint8_t last) {
 Rule& Rule::frame_in(const Set& set, std::initializer_list<Field> parts) {
   load_frame(parts);
   look_up(set);
+  return *this;
+}
+
+Rule& Rule::has_wrong_origin() {
+  const uint32_t none = 0;
+  expression("fib", [&] {
+    message_.put_be32(NFTA_FIB_DREG, NFT_REG_1);
+    message_.put_be32(NFTA_FIB_RESULT, NFT_FIB_RESULT_OIF);
+    message_.put_be32(NFTA_FIB_FLAGS, NFTA_FIB_F_SADDR | NFTA_FIB_F_IIF);
+  });
+  compare(NFT_CMP_EQ, &none, sizeof none);
   return *this;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "netns/internal/nft_expression.h"
 
 namespace netns::nft {
 
@@ -80,14 +81,6 @@ Rule::Rule(const Table& table, const std::string& chain)
   message_.put_text(NFTA_RULE_TABLE, table.name);
   message_.put_text(NFTA_RULE_CHAIN, chain);
   expressions_ = message_.open_nest(NFTA_RULE_EXPRESSIONS);
-}
-
-template <typename Body>
-void Rule::expression(const char* name, Body body) {
-  message_.nest(NFTA_LIST_ELEM, [&] {
-    message_.put_text(NFTA_EXPR_NAME, name);
-    message_.nest(NFTA_EXPR_DATA, body);
-  });
 }
 
 void Rule::load_meta(uint32_t key) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "netns/session.h"
+#include "tests/kernel/netns/frames.h"
 #include "tests/kernel/netns/world.h"
 
 namespace netns {
@@ -68,6 +70,28 @@ TEST_F(GuardTest, LetsAnswersPass) {
   must_make(host(), {{"host0"}, {prefix("10.5.0.0/16")}, {}});
   EXPECT_TRUE(echoes(fabric(), address, service));
   EXPECT_EQ(connect_tcp({container}, own_, peer_.port, kQuiet), ETIMEDOUT);
+}
+
+// A container with CAP_NET_RAW sends a datagram in the name of an endpoint to itself, by the host.
+// What it sends to the endpoint would then be an answer.
+TEST_F(GuardTest, TakesNoForgedDatagramForOneOfTheFabric) {
+  constexpr uint16_t kPort = 40000;
+  const Namespace container = plain();
+  const Service endpoint = serve_udp(fabric(), own_);
+  for (const char* name : {"all", "dock1"}) {
+    write_in(host(), str("/proc/sys/net/ipv4/conf/", name, "/rp_filter"), "0");
+  }
+  must_make(host(), {{"host0"}, {prefix("10.5.0.0/16")}, {}});
+  EXPECT_EQ(connect_tcp({container}, ip("172.30.1.1"), 9, kQuiet), ECONNREFUSED) << "finds its MAC";
+  Session session = must(Session::open(host()));
+  const MacAddress gateway = must(session.find_link("dock1")).value().mac;
+  Session inside = must(Session::open(container));
+  const MacAddress mac = must(inside.find_link("eth0")).value().mac;
+  const RawSender sender(container, "eth0");
+  sender.send(ethernet(gateway, mac, 0x0800) + ipv4_header(own_, ip("172.30.1.2"), 17) +
+              udp(endpoint.port, kPort));
+  try_send_udp({container, "", kPort}, own_, endpoint.port);
+  EXPECT_FALSE(has_datagram(endpoint, kQuiet));
 }
 
 TEST_F(GuardTest, KeepsIpv6Too) {
