@@ -204,7 +204,8 @@ Status prepare_container(Env& env, const config::Config& config, const request::
   const Newcomer newcomer{container, bundle.path(), spec.network, spec.annotations, state_dir};
   const auto apply = [&](const plan::Plan& plan) -> Status {
     const std::string edited = TRY(oci::edit_spec(bundle.config(), plan.edit));
-    return bundle.replace_config(edited);
+    // A container with cards may join the network of one with IPUs on the fabric.
+    return bundle.replace_config(restrict_container(env.run_dir, edited).value_or(edited));
   };
   TRY(prepare_lease(env, config, request, newcomer, apply));
   return {};
