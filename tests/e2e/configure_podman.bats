@@ -41,6 +41,15 @@ run_podman() { # OPTION... -- COMMAND...
     "${options[@]}" --rootfs /run/podman-e2e /bin/busybox "$@"
 }
 
+# Prints bits 12 and 13 of what an exec may do in a container that has both.
+network_capabilities() { # OPTION...
+  local capabilities
+  run_podman -d --name job --cap-add NET_ADMIN --cap-add NET_RAW "$@" -- sleep 600 >/dev/null
+  capabilities=$(in_host timeout "$LIMIT" podman --runtime ipu exec job /bin/busybox sed -n 's/^CapEff:\t//p' /proc/self/status)
+  in_host timeout "$LIMIT" podman --runtime ipu rm --force --time 0 job >/dev/null
+  echo $((0x$capabilities >> 12 & 3))
+}
+
 @test "podman: from an unknown runtime to a container with IPUs and back" {
   run ! run_podman -- true
   assert_equal "$(ipuctl runtime status podman -o json | jq -r '.[].in_use')" no
@@ -49,6 +58,9 @@ run_podman() { # OPTION... -- COMMAND...
   assert_contains "$(run_podman -e IPU_COUNT=4 -- cat /run/ipu/lease.json)" '"ipus": 4'
   assert_equal "$(ipuctl runtime status podman -o json | jq -c '.[] | [.file, .runtime, .default, .in_use]')" \
     "[\"$FILE\",\"$BINDIR/ipu-container-runtime\",false,\"yes\"]"
+  # By conmon, too, an exec gets neither CAP_NET_RAW nor CAP_NET_ADMIN where IPUs are.
+  assert_equal "$(network_capabilities -e IPU_COUNT=4)" 0
+  assert_equal "$(network_capabilities)" 3
   run -0 ipuctl runtime unconfigure podman
   assert_contains "$output" 'podman: no longer lists'
   run ! in_host test -e "$FILE"
