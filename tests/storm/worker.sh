@@ -37,6 +37,7 @@ act() { # ACTION NAME COMMAND...
   return "$status"
 }
 
+mkdir -p locks
 remove() { # NAME
   if act remove "$1" docker rm --force "$1"; then rm -f "names/$1"; fi
 }
@@ -94,9 +95,13 @@ trouble() { # NAME
     7) act stop "$name" docker stop --time 0 "$name" ;;
     8) kill_init "$name" ;;
     9 | 10) kill_shim "$name" ;;
-    11 | 12) act exec "$name" docker exec "$name" true ;;
-    13 | 14) act pause "$name" docker pause "$name" ;;
-    15 | 16) act pause "$name" docker pause "$name" && act unpause "$name" docker unpause "$name" ;;
+    # Not both at once: where a pause freezes the process that an exec is just starting, dockerd 20.10 waits for it with
+    # its locks held, and never answers about this container again.
+    11 | 12) act exec "$name" flock "locks/$name" docker exec "$name" true ;;
+    13 | 14) act pause "$name" flock "locks/$name" docker pause "$name" ;;
+    15 | 16)
+      act pause "$name" flock "locks/$name" docker pause "$name" && act unpause "$name" docker unpause "$name"
+      ;;
     *) act restart "$name" docker restart --time 0 "$name" ;;
   esac
 }
