@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/border_rules.h"
+#include "netns/internal/nft_table.h"
 #include "netns/session.h"
 
 namespace netns {
@@ -28,10 +29,6 @@ namespace {
 using Elements = std::map<std::string, std::vector<Element>>;  // by set
 
 constexpr int kListAttempts = 5;  // a list fails if the rules of the host change meanwhile
-
-bool is_missing_support(int err) {
-  return err == ENOENT || err == EOPNOTSUPP || err == EPROTONOSUPPORT || err == EAFNOSUPPORT;
-}
 
 // Returns the part of a key that begins with a MAC.
 void append(std::vector<uint8_t>& key, std::span<const uint8_t> part) {
@@ -109,7 +106,7 @@ Result<std::vector<border::Parent>> find_parents(const Namespace& host,
 }
 
 Error explain(const Error& error) {
-  if (!is_missing_support(error.sys_errno())) return error;
+  if (!nft::is_missing(error.sys_errno())) return error;
   return {Code::kUnsupported,
           str("this kernel cannot filter what leaves an interface (nf_tables with egress, Linux"
               " 5.16 or newer); set filter = \"namespace\" in [network] to do without, see"
@@ -216,13 +213,6 @@ Result<std::vector<MacAddress>> passed_others(const Namespace& host) {
   return macs;
 }
 
-Result<Removed> remove_border(const Namespace& host) {
-  Batch batch;
-  batch.remove_table(kTable);
-  const Status status = batch.commit(host);
-  if (status.ok()) return Removed::kNow;
-  if (is_missing_support(status.error().sys_errno())) return Removed::kWasAbsent;
-  return status.error();
-}
+Result<Removed> remove_border(const Namespace& host) { return nft::remove_tables(host, {kTable}); }
 
 }  // namespace netns

@@ -16,6 +16,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
+#include "netns/internal/nft_table.h"
 
 namespace netns {
 
@@ -203,10 +204,6 @@ void add_arp(Batch& batch, const NetworkPlan& plan) {
   }
 }
 
-bool is_missing_support(int err) {
-  return err == ENOENT || err == EOPNOTSUPP || err == EPROTONOSUPPORT || err == EAFNOSUPPORT;
-}
-
 Status install(const NetworkPlan& plan, const Namespace& target, nft::IfExists if_exists) {
   Batch batch;
   batch.add_table(kTable, if_exists);
@@ -231,7 +228,7 @@ Status install_filter(const NetworkPlan& plan, const Namespace& target) {
   if (!status.ok() && status.error().sys_errno() == EEXIST) {
     status = install(plan, target, nft::IfExists::kReplace);
   }
-  if (status.ok() || !is_missing_support(status.error().sys_errno())) return status;
+  if (status.ok() || !nft::is_missing(status.error().sys_errno())) return status;
   return Error(
       Code::kUnsupported,
       str("this kernel cannot filter what a container sends to the fabric; load the modules "
@@ -240,13 +237,7 @@ Status install_filter(const NetworkPlan& plan, const Namespace& target) {
 }
 
 Result<Removed> remove_filter(const Namespace& target) {
-  Batch batch;
-  batch.remove_table(kTable);
-  batch.remove_table(kArpTable);
-  const Status status = batch.commit(target);
-  if (status.ok()) return Removed::kNow;
-  if (is_missing_support(status.error().sys_errno())) return Removed::kWasAbsent;
-  return status.error();
+  return nft::remove_tables(target, {kTable, kArpTable});
 }
 
 }  // namespace netns

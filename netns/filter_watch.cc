@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/names.h"
+#include "netns/internal/nft_table.h"
 #include "netns/internal/nl.h"
 #include "netns/internal/scope.h"
-#include "netns/internal/table_names.h"
 
 namespace netns {
 

@@ -13,7 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
-#include "netns/internal/table_names.h"
+#include "netns/internal/nft_table.h"
 
 namespace netns {
 
@@ -26,10 +26,6 @@ namespace {
 
 constexpr nft::Table kTable{NFPROTO_INET, nft::kGuardName};
 constexpr const char* kForward = "forward";
-
-bool is_missing_support(int err) {
-  return err == ENOENT || err == EOPNOTSUPP || err == EPROTONOSUPPORT || err == EAFNOSUPPORT;
-}
 
 // A rule, and the comment by which it is found again: it says all that the rule does.
 struct Commented {
@@ -101,7 +97,7 @@ Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard) {
   if (found.ok() && found.value()) return Ensured::kWasThere;
   const Status made = make(host, guard);
   if (made.ok()) return Ensured::kMade;
-  if (!is_missing_support(made.error().sys_errno())) return made.error();
+  if (!nft::is_missing(made.error().sys_errno())) return made.error();
   return Error(Code::kUnsupported,
                str("this kernel cannot filter what the host forwards; load the modules nf_tables,"
                    " nft_ct and nft_fib_inet, or set guard_forwarding = false in [network] (",
@@ -113,13 +109,6 @@ Result<bool> has_guard(const Namespace& host) {
   return !found.empty();
 }
 
-Result<Removed> remove_guard(const Namespace& host) {
-  Batch batch;
-  batch.remove_table(kTable);
-  const Status status = batch.commit(host);
-  if (status.ok()) return Removed::kNow;
-  if (is_missing_support(status.error().sys_errno())) return Removed::kWasAbsent;
-  return status.error();
-}
+Result<Removed> remove_guard(const Namespace& host) { return nft::remove_tables(host, {kTable}); }
 
 }  // namespace netns

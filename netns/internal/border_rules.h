@@ -14,7 +14,7 @@
 
 #include "netns/border.h"
 #include "netns/internal/nft.h"
-#include "netns/internal/table_names.h"
+#include "netns/internal/nft_table.h"
 
 namespace netns::border {
 

@@ -9,10 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "netns/attach.h"
 #include "netns/border.h"
 #include "netns/session.h"
@@ -131,12 +134,22 @@ Status measure(uint32_t leases, const Namespace& host, const base::Fd& home) {
   return {};
 }
 
+Status run_ip(std::vector<std::string> args) {
+  args.insert(args.begin(), "ip");
+  base::Command command;
+  command.path = "/sbin/ip";
+  command.args = args;
+  const base::Output done =
+      TRY(base::run(command, base::Deadline::after(std::chrono::seconds(10))));
+  if (done.exit_status == 0) return {};
+  return Error(Code::kInternal, base::join(args, " ") + " failed");
+}
+
 Status measure_all() {
   if (::unshare(CLONE_NEWNET) != 0) return Error::from_errno(errno, "unshare");
-  if (std::system("ip link add rail0 type veth peer name wire0 &&"
-                  " ip link set rail0 up && ip link set wire0 up") != 0) {
-    return Error(Code::kInternal, "cannot make the parent");
-  }
+  TRY(run_ip({"link", "add", "rail0", "type", "veth", "peer", "name", "wire0"}));
+  TRY(run_ip({"link", "set", "rail0", "up"}));
+  TRY(run_ip({"link", "set", "wire0", "up"}));
   const base::Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   const Namespace host = TRY(Namespace::current());
   for (const uint32_t leases : {0U, 100U, 1000U}) TRY(measure(leases, host, home));
