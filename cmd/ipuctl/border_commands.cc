@@ -37,6 +37,7 @@ Result<std::string> mend() {
 }
 
 Result<Outcome> run_watch() {
+  (void)TRY(open_ledger());  // the error says who may
   const netns::Namespace host = TRY(netns::Namespace::current());
   // Before the first look, so that nothing is missed in between.
   netns::FilterWatch watch = TRY(netns::FilterWatch::open(host));
