@@ -37,7 +37,7 @@ STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
 # Uses ccache if it is installed. ccache needs this sloppiness for precompiled headers.
 ifneq ($(filter default undefined,$(origin CXX)),)
-CXX := $(if $(shell command -v ccache),ccache )g++
+CXX := $(if $(shell command -v ccache),ccache )$(if $(filter fuzz,$(FLAVOR)),clang++-14,g++)
 endif
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_BASEDIR := $(CURDIR)
@@ -49,7 +49,9 @@ PKG_CONFIG ?= pkg-config
 PROTOC ?= protoc
 V ?= 0
 # 0: builds without precompiled headers, so that every unit must include all that it uses.
-PCH ?= 1
+PCH ?= $(if $(filter fuzz,$(FLAVOR)),0,1)
+# How many sources are compiled as one unit. 1: each alone, so that it must include all that it uses.
+GROUP ?= 1
 TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
 CI ?= false
 # Select tests by name, and a folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
@@ -57,7 +59,9 @@ TEST ?=
 ROOM ?=
 # The most seconds that check-long may take. With it, check too goes on with the tests of check-long.
 CHECK_SECONDS ?=
-export TESTS_MUST_RUN TEST ROOM FLAVOR CHECK_SECONDS
+# How long `make fuzz` tries each target.
+FUZZ_SECONDS ?= 60
+export TESTS_MUST_RUN TEST ROOM FLAVOR CHECK_SECONDS FUZZ_SECONDS
 
 O := build/$(FLAVOR)
 GEN := $(O)/gen
@@ -67,28 +71,45 @@ GEN := $(O)/gen
 FLAVOR_CXX_release := -O2 -g1 -D_FORTIFY_SOURCE=2
 FLAVOR_CXX_debug := -O0 -g3 -Werror
 FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-pointer
+FLAVOR_CXX_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+  -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
 FLAVOR_CXX_tsan := -O1 -g -Werror -fsanitize=thread -fno-omit-frame-pointer
 # Additional flags for the tests' own objects. -O1 compiles fastest, and the models take seconds with it.
 TEST_CXX_release := -O1
 TEST_CXX_debug :=
 TEST_CXX_asan :=
 TEST_CXX_tsan :=
+TEST_CXX_fuzz :=
 FLAVOR_LD_release :=
 FLAVOR_LD_debug :=
 FLAVOR_LD_asan := -fsanitize=address,undefined
 FLAVOR_LD_tsan := -fsanitize=thread
+FLAVOR_LD_fuzz := -fsanitize=address,undefined
 ifeq ($(origin FLAVOR_CXX_$(FLAVOR)),undefined)
-$(error FLAVOR=$(FLAVOR) is unknown: use release, debug, asan or tsan)
+$(error FLAVOR=$(FLAVOR) is unknown: use release, debug, asan, tsan or fuzz)
 endif
 # The sanitizers cannot be linked statically.
-STATIC := $(if $(filter asan tsan,$(FLAVOR)),,-static-pie)
+STATIC := $(if $(filter asan tsan fuzz,$(FLAVOR)),,-static-pie)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
   -Wold-style-cast -Woverloaded-virtual -Wformat=2 -Wundef -Wunused-result
-ALL_CXXFLAGS = -std=c++20 -fPIE -fstack-protector-strong -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) \
+HARDENING := -fPIE -fstack-protector-strong
+# The linker leaves out the functions that a program does not call.
+SECTIONS := -ffunction-sections -fdata-sections
+ALL_CXXFLAGS = -std=c++20 $(HARDENING) $(SECTIONS) -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) \
   $(FLAVOR_CXX_$(FLAVOR)) $(CXXFLAGS)
+# Generated code reads what a controller sends.
+GEN_CXXFLAGS = -std=c++20 $(HARDENING) $(SECTIONS) $(FLAVOR_CXX_$(FLAVOR)) -w $(CXXFLAGS)
 ALL_CPPFLAGS = -I. $(CPPFLAGS)
-ALL_LDFLAGS = -Wl,-z,relro,-z,now $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
+ALL_LDFLAGS = -Wl,-z,relro,-z,now -Wl,--gc-sections $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
+
+space := $() $()
+, := ,
+hash := \#
+define nl
+
+
+endef
 
 # A room directly below cmd is a program. Every other room is a library, named after its folder with dashes
 # (hook-ledger). rooms.conf says what a room may use. The module.mk of its top folder says all else.
@@ -96,10 +117,12 @@ LIBS :=
 BINS :=
 TESTS :=
 BENCHES :=
+FUZZERS :=
+ALL_OBJS :=
 dashed = $(subst /,-,$(1))
 define library_room
 LIBS += $(call dashed,$(1))
-LIB_$(call dashed,$(1))_SRCS := $(wildcard $(1)/*.cc $(1)/internal/*.cc)
+LIB_$(call dashed,$(1))_SRCS := $(wildcard $(1)/*.cc $(1)/internal/*.cc $(1)/internal/*/*.cc)
 LIB_$(call dashed,$(1))_DEPS := $(call dashed,$(2))
 endef
 define program_room
@@ -134,57 +157,81 @@ pkg_libs = $(foreach p,$(2),$(call ask_pkg,libs$(1),$(1) --libs,$(p)))
 
 # ---- libraries and programs --------------------------------------------------------------------
 # LIB_x_SRCS, LIB_x_DEPS (our libraries), LIB_x_PKGS (pkg-config), LIB_x_PROTOS (generated first).
-objs = $(patsubst $(GEN)/%.cc,$(GEN)/%.o,$(patsubst %.cc,$(O)/%.o,$(filter-out $(GEN)/%,$(1))) $(filter $(GEN)/%,$(1)))
+# The precompiled headers hold what most units include. Units that include JSON have one of their own.
+JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' base netns vipu hook cmd)
+# Sources are compiled in groups of GROUP files, because headers and templates take most of the time, and the files of a
+# group share them. A group is a generated file that includes its sources. Therefore the names in the unnamed namespaces of
+# one folder must differ. The files of ALONE are in no group.
+ALONE := hook/config/paths.cc
+GROUP_AFTER := $(shell echo $$(($(GROUP) + 1)))
+# The words of a list as "a,b,c d,e": one word for each group.
+joined = $(if $(1),$(subst $(space),$(,),$(wordlist 1,$(GROUP),$(1))) $(call joined,$(wordlist $(GROUP_AFTER),$(words $(1)),$(1))))
+split = $(subst $(,), ,$(1))
+groups = $(call joined,$(filter-out $(GEN)/% $(ALONE),$(1)))
+# NAME,GROUP: the generated file, without ".cc". It is named after the group's first source.
+group_file = $(O)/groups/$(if $(filter $(1),$(TESTS) $(BENCHES) $(FUZZERS)),tests/)$(1)/$(basename $(firstword $(call split,$(2))))
+group_text = $(foreach f,$(call split,$(1)),$(hash)include "$(f)"$(nl))
+define group
+$(if $(call differ,$(file <$(1).cc),$(call group_text,$(2))),$(shell mkdir -p $(dir $(1)))$(file >$(1).cc,$(call group_text,$(2))))
+$(1).o: private PCH_OF_GROUP := $(if $(filter $(call split,$(2)),$(JSON_UNITS)),json,std)
+endef
+differ = $(subst x$(strip $(1))x,,x$(strip $(2))x)
+write_groups = $(foreach g,$(call groups,$(2)),$(eval $(call group,$(call group_file,$(1),$(g)),$(g))))
+# NAME,SOURCES: the objects of a library or a program
+objs = $(patsubst %.cc,%.o,$(filter $(GEN)/%,$(2))) $(patsubst %.cc,$(O)/%.o,$(filter $(ALONE),$(2))) \
+  $(foreach g,$(call groups,$(2)),$(call group_file,$(1),$(g)).o)
+
 # The given libraries, and all that they need.
 all_libs = $(sort $(foreach d,$(1),$(LIB_$(d)_ALL)))
 archives = $(foreach d,$(call all_libs,$(1)),$(O)/lib$(d).a)
 packages = $(sort $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PKGS)))
 protos = $(foreach d,$(call all_libs,$(1)),$(LIB_$(d)_PROTOS))
-# The precompiled headers hold what most units include. Units that include JSON have one of their own.
-JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' base netns vipu hook cmd)
-pch_of = $(if $(filter $(1),$(JSON_UNITS)),json,std)
-
 # LIB_x_ALL needs the LIB_y_ALL of each y in LIB_x_DEPS. So LIBS names each library after those that it needs.
 define library
 LIB_$(1)_PKGS ?=
 LIB_$(1)_PROTOS ?=
 LIB_$(1)_ALL := $(sort $(1) $(foreach d,$(LIB_$(1)_DEPS),$(if $(LIB_$(d)_ALL),$(LIB_$(d)_ALL),$(error $(1) stands before $(d), which it needs))))
-$(call objs,$(LIB_$(1)_SRCS)): private PKGS = $$(call packages,$(1))
-$(call objs,$(LIB_$(1)_SRCS)): | $$(call protos,$(1))
-$(O)/lib$(1).a: $(call objs,$(LIB_$(1)_SRCS))
-ALL_OBJS += $(call objs,$(LIB_$(1)_SRCS))
+$(call objs,$(1),$(LIB_$(1)_SRCS)): private PKGS = $$(call packages,$(1))
+$(call objs,$(1),$(LIB_$(1)_SRCS)): | $$(call protos,$(1))
+$(O)/lib$(1).a: $(call objs,$(1),$(LIB_$(1)_SRCS))
+ALL_OBJS += $(call objs,$(1),$(LIB_$(1)_SRCS))
 endef
 
-# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_STATIC (yes or empty), BIN_x_ARCHIVES
+# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_MODE (its permissions), BIN_x_STATIC (yes or empty), BIN_x_ARCHIVES
 # (packages that are linked from their archives into a program that is not static).
 define program
 BIN_$(1)_PKGS ?=
 BIN_$(1)_STATIC ?=
+BIN_$(1)_MODE ?= 0755
 BIN_$(1)_ARCHIVES ?=
 BIN_$(1)_FLAGS ?=
-$(call objs,$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
-$(call objs,$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
-$(call objs,$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
+$(call objs,$(1),$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
+$(call objs,$(1),$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
+$(call objs,$(1),$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
 $(O)/bin/$(1): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
 $(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
 $(O)/bin/$(1): private PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
 $(O)/bin/$(1): private ARCHIVES = $(if $(STATIC),$$(BIN_$(1)_ARCHIVES))
-$(O)/bin/$(1): $(call objs,$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
-ALL_OBJS += $(call objs,$(BIN_$(1)_SRCS))
+$(O)/bin/$(1): $(call objs,$(1),$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
+ALL_OBJS += $(call objs,$(1),$(BIN_$(1)_SRCS))
 endef
 
-ALL_OBJS :=
 FLAGS :=
 $(foreach l,$(LIBS),$(eval LIB_$(l)_DEPS ?=)$(eval LIB_$(l)_ALL :=))
+# Targets that build nothing write no groups.
+ifneq ($(filter-out help clean uninstall format lint deps,$(or $(MAKECMDGOALS),all)),)
+$(foreach l,$(LIBS),$(call write_groups,$(l),$(LIB_$(l)_SRCS)))
+$(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(call write_groups,$(b),$(BIN_$(b)_SRCS)))
+endif
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
-$(foreach b,$(BINS) $(TESTS) $(BENCHES),$(eval $(call program,$(b))))
+$(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(eval $(call program,$(b))))
 
 # ---- rules ---------------------------------------------------------------------------------------
 # Every object depends on the flags, which change only when the command line does. With the plus signs, `make -n` runs
 # these recipes too: else the count of steps would take the files for new ones. The count runs beside the build, so each
 # make has a temporary file of its own.
 $(O)/flags: FORCE
-	+@mkdir -p $(@D); echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
+	+@mkdir -p $(@D); echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(GEN_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH) $(GROUP)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 # Only the object of hook/config/paths.cc depends on where things are installed.
 $(O)/paths: FORCE
@@ -205,16 +252,27 @@ $(O)/pch/%.h.gch: packaging/pch/%.hpp $(O)/flags | $(O)/deps.ok
 	@cp $< $(@:.gch=)
 	$(call say,PCH,$<)$(COMPILE) $(call pkg_cflags,$(PKGS)) -x c++-header -o $@ $(@:.gch=)
 
-$(O)/tests/%.o: tests/%.cc $(O)/flags $(call pchs,test) | $(O)/deps.ok
-	@mkdir -p $(@D)
-	$(call say,CXX,$<)$(COMPILE) $(TEST_CXX_$(FLAVOR)) $(if $(filter gtest,$(PKGS)),$(call use_pch,test)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+# A group in a line of the output: its library or program, and its first source.
+group_stem = $(patsubst tests/%,%,$(patsubst $(O)/groups/%.cc,%,$<))
+group_name = $(firstword $(subst /, ,$(group_stem)))/$(notdir $(group_stem))
+$(O)/groups/tests/%.o: $(O)/groups/tests/%.cc $(O)/flags $(call pchs,test) | $(O)/deps.ok
+	$(call say,CXX,$(group_name))$(COMPILE) $(TEST_CXX_$(FLAVOR)) $(if $(filter gtest,$(PKGS)),$(call use_pch,test)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
-$(O)/%.o: %.cc $(O)/flags $(call pchs,std json) | $(O)/deps.ok
+$(O)/groups/%.o: $(O)/groups/%.cc $(O)/flags $(call pchs,std json) | $(O)/deps.ok
+	$(call say,CXX,$(group_name))$(COMPILE) $(call use_pch,$(PCH_OF_GROUP)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+
+$(O)/%.o: %.cc $(O)/flags $(call pchs,std) | $(O)/deps.ok
 	@mkdir -p $(@D)
-	$(call say,CXX,$<)$(COMPILE) $(call use_pch,$(call pch_of,$<)) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(COMPILE) $(call use_pch,std) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+
+# Objects that count their work, for tests/fuzz/runner.cc. Without optimization each call of the library counts.
+WORK_CXX := -O0 -g0 -U_FORTIFY_SOURCE -fsanitize-coverage=trace-pc
+$(O)/work/%.o: %.cc $(O)/flags | $(O)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(COMPILE) $(WORK_CXX) $(call pkg_cflags,nlohmann_json libnl-route-3.0) -MMD -MP -c -o $@ $<
 
 $(GEN)/%.o: $(GEN)/%.cc $(O)/flags | $(O)/deps.ok
-	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) -std=c++20 -fPIE $(FLAVOR_CXX_$(FLAVOR)) -w $(CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) $(GEN_CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
 # Thin archives: they name the objects, and hold none.
 $(O)/lib%.a:
@@ -227,11 +285,9 @@ link_archives = -Wl,-Bstatic -Wl,--start-group \
   $(filter-out -lssl -lcrypto -ldl -lrt -lm -lpthread -pthread,$(call pkg_libs,--static,$(ARCHIVES))) \
   -Wl,--end-group -Wl,-Bdynamic -lssl -lcrypto -pthread -static-libstdc++ -static-libgcc
 
-$(foreach b,$(BINS) $(TESTS) $(BENCHES),$(O)/bin/$(b)):
+$(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
-, := ,
-
 # One run of protoc makes all four files.
 $(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto | $(O)/deps.ok
 	@mkdir -p $(GEN)
@@ -257,7 +313,7 @@ all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, d
 
 .PHONY: check check-unit check-kernel check-e2e
 check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
-	@tests/run.sh unit packaging kernel e2e fault $(if $(CHECK_SECONDS),long)
+	@tests/run.sh unit packaging kernel e2e attack fault hostile $(if $(CHECK_SECONDS),long)
 # check-unit and check-kernel do not install the packages of e2e. They build only those programs that their tests run.
 check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit
@@ -266,10 +322,16 @@ check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its 
 check-e2e: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
-.PHONY: check-fault check-long
+.PHONY: check-attack check-fault check-hostile check-long
+check-attack: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## attacks from inside, with and without each defence; ends with their table (root)
+	@packaging/deps.sh e2e
+	@tests/run.sh --built attack
 check-fault: all $(O)/bin/fault ## every program cut short at every system call (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built all-faults
+check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTILE=N (root)
+	@packaging/deps.sh e2e
+	@tests/run.sh --built all-hostile
 check-long: test-programs ## what takes long: a storm of containers, the whole model, sanitizers, all of check-fault (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built long
@@ -277,6 +339,12 @@ check-long: test-programs ## what takes long: a storm of containers, the whole m
 check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
 	@packaging/deps.sh rdma
 	@tests/rdma/check.sh
+.PHONY: fuzz fuzz-programs
+fuzz: ## each parser against libFuzzer for FUZZ_SECONDS (60); TEST=pattern selects targets
+	@packaging/deps.sh build fuzz
+	@$(MAKE) --no-print-directory FLAVOR=fuzz fuzz-programs
+	@tests/fuzz/fuzz.sh
+fuzz-programs: $(FUZZERS:%=$(O)/bin/%)
 .PHONY: check-sanitizers
 check-sanitizers: ## the ledger's tests under the thread and the address sanitizer, built if need be
 	@packaging/deps.sh build
@@ -313,9 +381,9 @@ HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
 .PHONY: install uninstall
-install: all ## install below DESTDIR and PREFIX; configures no engine, enables no unit, makes no user
+install: all ## install below DESTDIR and PREFIX, and make the user of the client (root, without DESTDIR)
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach b,$(BINS),install -m 0755 $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
+	$(foreach b,$(BINS),install -m $(BIN_$(b)_MODE) $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	install -d $(foreach s,1 5 7 8,'$(DESTDIR)$(MANDIR)/man$(s)')
 	$(foreach m,$(MAN_PAGES),$(man_paths) $(m) | install -m 0644 /dev/stdin '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
 	ln -sf gc-docker '$(DESTDIR)$(BINDIR)/gc-podman'
@@ -328,16 +396,12 @@ install: all ## install below DESTDIR and PREFIX; configures no engine, enables 
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
-uninstall: ## remove what install put there
+	$(if $(DESTDIR),,[ "$$(id -u)" -ne 0 ] || packaging/make_user.sh)
+uninstall: ## remove the files that install put there; the user stays
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
-define nl
-
-
-endef
-
 .PHONY: clean help
 clean: ## remove build/
 	rm -rf build

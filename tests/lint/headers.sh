@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each header compiles alone, so it includes what it uses. The build proves this for a header that a .cc includes before
-# everything else, as each x.cc must include its x.h. This check compiles the other headers.
+# Each header compiles alone, so it includes what it uses. A build with GROUP=1 proves this for a header that a .cc includes
+# before everything else, as each x.cc must include its x.h. This check compiles the other headers.
 set -uo pipefail
 # shellcheck source=tests/lint/files.sh
 . "$(dirname "$0")/files.sh"
