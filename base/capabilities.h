@@ -3,6 +3,8 @@
 // it.
 #pragma once
 
+#include <cstdint>
+
 namespace base {
 
 // Empties the bounding set of the calling thread, so that no execve grants a capability. Returns
@@ -13,5 +15,10 @@ namespace base {
 // Empties the effective, permitted, inheritable and ambient sets of the calling thread. Needs no
 // privilege. Returns false with errno on failure.
 [[nodiscard]] bool clear_capabilities();
+
+// Takes from the calling thread all capabilities but those of KEPT, where bit N is capability N.
+// The inheritable and the ambient set become empty. The bounding set loses the others too, except
+// without CAP_SETPCAP. Needs no privilege. Returns false with errno on failure.
+[[nodiscard]] bool keep_capabilities(uint64_t kept);
 
 }  // namespace base

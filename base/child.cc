@@ -31,7 +31,7 @@ Result<int> hear(int heard, const Deadline& deadline) {
 }
 
 // Where the caller ignores SIGCHLD the kernel has reaped the child, or will: ECHILD.
-void reap(pid_t child) {
+void reap_child(pid_t child) {
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
@@ -63,7 +63,7 @@ Status in_child(std::string_view what, Child kind, const std::function<int(const
   if (kind == Child::kEnds) {
     // Until the deadline its end of the socket kept open says that it lives: the pid is its own.
     if (!err.ok() && err.error().code() == Code::kTimeout) (void)::kill(child, SIGKILL);
-    reap(child);
+    reap_child(child);
   }
   if (!err.ok()) return Error(err.error()).wrap(what);
   if (err.value() != 0) return Error::from_errno(err.value(), what);

@@ -10,6 +10,7 @@
 
 #include "base/capabilities.h"
 #include "base/confine_filter.h"
+#include "base/confine_ports.h"
 #include "base/text.h"
 
 namespace base {
@@ -61,18 +62,19 @@ Status drop_privileges() {
   return {};
 }
 
-Status confine_all(const Limits& limits) {
+Status confine_all(const Limits& limits, const Network& network) {
   TRY(require_one_thread());
   (void)::umask(077);
   TRY(set_limits(limits));
   TRY(drop_privileges());
-  return load_filter();
+  if (network.own_sockets && network.port != 0) TRY(limit_ports(network.port));
+  return load_filter(network.own_sockets ? Sockets::kOwn : Sockets::kGiven);
 }
 
 }  // namespace
 
-Status confine(const Limits& limits) {
-  TRY_CTX("confine this process", confine_all(limits));
+Status confine(const Limits& limits, const Network& network) {
+  TRY_CTX("confine this process", confine_all(limits, network));
   return {};
 }
 

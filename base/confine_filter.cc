@@ -41,16 +41,18 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getdents64), SCMP_SYS(lseek), SCMP_SYS(lstat), SCMP_SYS(newfstatat), SCMP_SYS(pread64),
     SCMP_SYS(read), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(readv), SCMP_SYS(stat),
     SCMP_SYS(statx), SCMP_SYS(write), SCMP_SYS(writev),
-    // sockets; gRPC uses bind to find out whether IPv6 exists
-    SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(getpeername), SCMP_SYS(getsockname),
-    SCMP_SYS(getsockopt), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(sendmmsg),
-    SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(setsockopt), SCMP_SYS(shutdown),
+    // sockets
+    SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(recvfrom),
+    SCMP_SYS(recvmsg), SCMP_SYS(shutdown),
     // waiting; a sanitizer uses pipe2 to find out what memory it can read
     SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait),
     SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
     // facts
     SCMP_SYS(getegid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getrandom),
     SCMP_SYS(getrlimit), SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname)};
+
+// What a program with sockets of its own needs; gRPC uses bind to find out whether IPv6 exists.
+constexpr int kForOwnSockets[] = {SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(setsockopt)};
 
 constexpr int kKilled[] = {
     // programs and processes; add_thread_rules handles clone without a thread
@@ -153,7 +155,19 @@ void add_file_rules(Filter& filter) {
   filter.allow_values(SCMP_SYS(ioctl), 1, {FIONBIO, FIONREAD});
 }
 
+// Allows sending, but not with the flag that connects. The kernel takes the flags of the call
+// alone, not those in its messages.
+void add_send_rules(Filter& filter) {
+  const auto allow = [&](int call, unsigned flags) {
+    filter.allow(call, {has_bits(flags, MSG_FASTOPEN, 0)});
+  };
+  allow(SCMP_SYS(sendmsg), 2);
+  allow(SCMP_SYS(sendmmsg), 3);
+  allow(SCMP_SYS(sendto), 3);
+}
+
 void add_socket_rules(Filter& filter) {
+  for (const int call : kForOwnSockets) filter.allow(call);
   struct Kind {
     int type;
     int protocol;
@@ -172,14 +186,15 @@ void add_socket_rules(Filter& filter) {
 
 }  // namespace
 
-Status load_filter() {
+Status load_filter(Sockets sockets) {
   Filter filter;
   for (const int call : kAllowed) filter.allow(call);
   for (const int call : kKilled) filter.kill(call);
   add_thread_rules(filter);
   add_memory_rules(filter);
   add_file_rules(filter);
-  add_socket_rules(filter);
+  add_send_rules(filter);
+  if (sockets == Sockets::kOwn) add_socket_rules(filter);
   return filter.load();
 }
 

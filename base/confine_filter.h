@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system call filter of a confined process. The list comes from strace of gRPC, its resolver
 // and TLS on Debian 12, plus the calls that other versions of glibc make for the same purpose.
-// - Allowed: threads, not processes; memory, never made executable; files for reading only; TCP and
-//   UDP sockets over IPv4 and IPv6, without listen; signals to itself; the clock.
+// - Allowed: threads, not processes; memory, never made executable; files for reading only; reading
+//   from and writing to the sockets that it has; signals to itself; the clock. With kOwn also TCP
+//   and UDP sockets over IPv4 and IPv6, without listen.
+// - Never allowed: sending with MSG_FASTOPEN, which connects without connect(2).
 // - Killed: calls that only an attacker has a reason to make: execve, fork, ptrace, signals to
 //   others, users and capabilities, mounts and namespaces, bpf, io_uring, keys.
 // - ENOSYS: everything else, as on a kernel that is too old for the call. Libraries then fall back:
@@ -13,9 +15,14 @@
 
 namespace base {
 
+enum class Sockets {
+  kOwn,    // makes them, and connects them
+  kGiven,  // has those that it inherits or receives, as they are: it also sets no option
+};
+
 // Loads the filter for this thread and all threads that it starts. The filter cannot be removed.
 // Requires no_new_privs. After a failure no filter is loaded. System calls of another architecture
 // or of x32 kill the process.
-Status load_filter();
+Status load_filter(Sockets sockets);
 
 }  // namespace base

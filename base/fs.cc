@@ -12,6 +12,7 @@
 
 #include "base/scope.h"
 #include "base/text.h"
+#include "base/users.h"
 
 namespace base {
 namespace {
@@ -90,6 +91,16 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
   return read_all(fd.get(), max_bytes, path);
 }
 
+Result<std::string> read_plain_file(const std::string& path, size_t max_bytes) {
+  const Fd fd = TRY(open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return Error::from_errno(errno, str("stat ", quote(path)));
+  if (!S_ISREG(status.st_mode)) {
+    return Error(Code::kInvalid, str(quote(path), " is not a regular file"));
+  }
+  return read_all(fd.get(), max_bytes, path);
+}
+
 Result<std::optional<std::string>> read_file_if_exists(const std::string& path, size_t max_bytes) {
   Result<std::string> data = read_file(path, max_bytes);
   if (data.ok()) return std::optional<std::string>(std::move(data).take());
@@ -100,7 +111,7 @@ Result<std::optional<std::string>> read_file_if_exists(const std::string& path, 
 namespace {
 
 Status check_trusted(const std::string& path, const struct stat& status) {
-  const bool owned = status.st_uid == 0 || status.st_uid == ::geteuid();
+  const bool owned = is_root(status.st_uid) || status.st_uid == ::geteuid();
   if (owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
   char mode[8];
   (void)std::snprintf(mode, sizeof mode, "%04o", status.st_mode & 07777U);
@@ -172,6 +183,8 @@ Status write_atomic(const std::string& path, std::string_view data,
   TRY_CTX(quote(path), write_atomic(directory.get(), name, data, attributes));
   return {};
 }
+
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 Status ensure_dir(const std::string& path, mode_t mode) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {

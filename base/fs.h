@@ -19,6 +19,9 @@ Result<Fd> open_at(int dir_fd, const std::string& path, int flags, mode_t mode =
 // Reads up to end of file. Returns kInvalid beyond MAX_BYTES. WHAT names the input in errors.
 Result<std::string> read_all(int fd, size_t max_bytes, std::string_view what);
 Result<std::string> read_file(const std::string& path, size_t max_bytes);
+// Reads a regular file as read_file does, and waits for nobody: not for a writer of a FIFO, and not
+// for another process's lease on the file (EWOULDBLOCK).
+Result<std::string> read_plain_file(const std::string& path, size_t max_bytes);
 // Reads a file as read_file does, but an absent file is not an error.
 Result<std::optional<std::string>> read_file_if_exists(const std::string& path, size_t max_bytes);
 
@@ -50,6 +53,8 @@ Status write_atomic(int dir_fd, const std::string& name, std::string_view data,
 Status write_atomic(const std::string& path, std::string_view data,
                     const FileAttributes& attributes);
 
+// Returns the directory of a path with a slash: "/a/b" is in "/a".
+std::string directory_of(const std::string& path);
 // Makes sure that the directory PATH exists with exactly MODE. Makes absent parents with mode 0755,
 // less the umask. A PATH that is a link is an error, even a link to a directory.
 Status ensure_dir(const std::string& path, mode_t mode);

@@ -2,6 +2,7 @@
 #include "base/json_rewrite.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/text.h"
@@ -142,20 +143,29 @@ class Rewriter {
     return indented;
   }
 
+  // The members of an object by key. The object's own search goes through all of them.
+  using Index = std::map<std::string_view, const Json*>;
+  static Index index_of(const Json& object) {
+    Index index;
+    for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) index[key] = &value;
+    return index;
+  }
+
   std::string object(const Piece& piece, const Json& original, const Json& edited,
                      const Layout& layout) {
     std::vector<Member> members;
+    Index added_ones = index_of(edited);
     size_t i = 0;
-    for (const auto& [key, old] : original.items()) {
+    for (const auto& [key, old] : original.get_ref<const Json::object_t&>()) {
       const Piece& member = piece.members[i++];
-      const auto found = edited.find(key);
-      if (found == edited.end()) continue;
+      const auto found = added_ones.extract(key);
+      if (found.empty()) continue;
       const std::string_view start = text_.substr(member.begin, member.value - member.begin);
-      members.push_back(kept(member, str(start, value(member, old, *found, layout))));
+      members.push_back(kept(member, str(start, value(member, old, *found.mapped(), layout))));
     }
     const std::string colon = layout.before.empty() ? ":" : ": ";
-    for (const auto& [key, added] : edited.items()) {
-      if (original.contains(key)) continue;
+    for (const auto& [key, added] : edited.get_ref<const Json::object_t&>()) {
+      if (!added_ones.contains(key)) continue;
       members.push_back({layout.before, str(to_text(key), colon, fresh(added, layout))});
     }
     return joined('{', members, layout, '}');

@@ -69,6 +69,7 @@ struct Prepared {
   const Credentials* credentials;
   pid_t parent;
   int error_fd;
+  int question_fd;  // -1: none
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -102,17 +103,23 @@ bool drop_to(const Credentials& who) {
   (void)::setrlimit(RLIMIT_CORE, &no_core);
   // Moved away first: if the caller has closed its own 0, 1 or 2, the descriptors have these
   // numbers.
-  constexpr int kFree = 4;
+  constexpr int kFree = kQuestionFd + 2;
   exec_error = ::fcntl(exec_error, F_DUPFD_CLOEXEC, kFree);
   socket = ::fcntl(socket, F_DUPFD_CLOEXEC, kFree);
   const int errors = prepared.error_fd >= 0 ? ::fcntl(prepared.error_fd, F_DUPFD_CLOEXEC, kFree)
                                             : ::open("/dev/null", O_WRONLY);
+  const int question =
+      prepared.question_fd >= 0 ? ::fcntl(prepared.question_fd, F_DUPFD_CLOEXEC, kFree) : -1;
   if (exec_error < 0 || socket < 0 || errors < 0) fail();
   if (::dup2(errors, 2) < 0 || ::dup2(socket, 0) < 0 || ::dup2(socket, 1) < 0) fail();
-  // Moved to 3, so that one close_range can close all others.
-  if (::dup3(exec_error, 3, O_CLOEXEC) < 0) fail();
-  exec_error = 3;
-  if (::syscall(SYS_close_range, 4U, static_cast<unsigned>(kLastFd), 0U) != 0) fail();
+  // Moved to the next number, so that one close_range can close all others.
+  const bool asks = prepared.question_fd >= 0;
+  if (asks && ::dup2(question, kQuestionFd) < 0) fail();
+  const int last = asks ? kQuestionFd + 1 : kQuestionFd;
+  if (::dup3(exec_error, last, O_CLOEXEC) < 0) fail();
+  exec_error = last;
+  const auto others = static_cast<unsigned>(last + 1);
+  if (::syscall(SYS_close_range, others, static_cast<unsigned>(kLastFd), 0U) != 0) fail();
   if (prepared.credentials != nullptr && !drop_to(*prepared.credentials)) fail();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail();
   // Set after the change of user, which clears it.
@@ -123,9 +130,11 @@ bool drop_to(const Credentials& who) {
   ::_exit(127);
 }
 
-// Sends all of INPUT, then reads the output until end of file.
-Result<std::string> exchange(int socket, std::string_view input, size_t max_output,
+// Sends all of COMMAND's input, then reads the output until end of file. Answers questions
+// meanwhile, which arrive on QUESTIONS unless that is -1.
+Result<std::string> exchange(int socket, int questions, const Command& command,
                              const Deadline& deadline) {
+  std::string_view input = command.input;
   std::string out;
   char chunk[65536];
   // Without this, a program that never sees the end of its input would run until the deadline.
@@ -135,10 +144,16 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
   };
   if (input.empty()) TRY(end_input());
   for (;;) {
-    pollfd waiter{socket, static_cast<short>(input.empty() ? POLLIN : POLLIN | POLLOUT), 0};
-    const int ready = ::poll(&waiter, 1, static_cast<int>(deadline.left().count()));
+    pollfd waiters[] = {{socket, static_cast<short>(input.empty() ? POLLIN : POLLIN | POLLOUT), 0},
+                        {questions, POLLIN, 0}};
+    const pollfd& waiter = waiters[0];
+    const int ready = ::poll(waiters, 2, static_cast<int>(deadline.left().count()));
     if (ready < 0 && errno != EINTR) return Error::from_errno(errno, "poll");
     if (ready == 0) return Error(Code::kTimeout, "deadline passed");
+    // A program that asks for ever ends at the deadline, too.
+    if (waiters[1].revents != 0 && (deadline.passed() || !answer_one(questions, command.serve))) {
+      questions = -1;
+    }
     if ((waiter.revents & POLLOUT) != 0 && !input.empty()) {
       const ssize_t put = ::send(socket, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       // A program that ends without reading its input may still have written its answer.
@@ -149,8 +164,9 @@ Result<std::string> exchange(int socket, std::string_view input, size_t max_outp
     const ssize_t got = ::recv(socket, chunk, sizeof chunk, MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno == ECONNRESET)) return out;
     if (got > 0) out.append(chunk, static_cast<size_t>(got));
-    if (out.size() > max_output) {
-      return Error(Code::kInvalid, str("the program wrote more than ", max_output, " bytes"));
+    if (out.size() > command.max_output) {
+      return Error(Code::kInvalid,
+                   str("the program wrote more than ", command.max_output, " bytes"));
     }
   }
 }
@@ -196,6 +212,12 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   }
   const Fd ours(sockets[0]);
   Fd theirs(sockets[1]);
+  int questions[] = {-1, -1};
+  if (command.serve && ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, questions) != 0) {
+    return Error::from_errno(errno, what);
+  }
+  const Fd questions_here(questions[0]);
+  Fd questions_there(questions[1]);
   int pipes[2];
   if (::pipe2(pipes, O_CLOEXEC) != 0) return Error::from_errno(errno, what);
   const Fd exec_error_read(pipes[0]);
@@ -206,11 +228,13 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
                           pointers(command.env),
                           command.credentials ? &*command.credentials : nullptr,
                           ::getpid(),
-                          command.error_fd};
+                          command.error_fd,
+                          questions_there.get()};
   const pid_t pid = ::fork();
   if (pid < 0) return Error::from_errno(errno, what);
   if (pid == 0) exec_child(prepared, theirs.get(), exec_error_write.get());
   theirs.reset();
+  questions_there.reset();
   exec_error_write.reset();
   ScopeExit end_child([&] {
     (void)::kill(pid, SIGKILL);
@@ -225,8 +249,7 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   if (got == sizeof exec_errno) {
     return Error::from_errno(exec_errno, what);
   }
-  std::string out =
-      TRY_CTX(what, exchange(ours.get(), command.input, command.max_output, deadline));
+  std::string out = TRY_CTX(what, exchange(ours.get(), questions_here.get(), command, deadline));
   end_child.dismiss();
   // A program that closed its output is about to end; if it does not, it is killed.
   const auto give_up = Deadline::after(std::chrono::milliseconds(200));

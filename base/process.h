@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/serve.h"
 
 namespace base {
 
@@ -46,6 +47,9 @@ struct Command {
   size_t max_output = 0;  // limit for standard output, in bytes; more is an error
   std::optional<Credentials> credentials;  // unset: the caller's own
   int error_fd = -1;                       // standard error; -1: /dev/null
+  // Answers what the program asks on kQuestionFd; unset: it has no such descriptor. Runs in run(),
+  // which waits for it even past the deadline.
+  Serve serve = {};
 };
 
 struct Output {
@@ -54,11 +58,11 @@ struct Output {
 };
 
 // Runs the program to its end and collects its standard output. The program has only the first
-// three descriptors, its own session, "/" as its working directory, and no_new_privs. It gets
-// SIGKILL when this thread ends, at DEADLINE, or 200 ms after it closed both its standard input and
-// output. It is reaped before run() returns. Returns kTimeout at the deadline, kNotFound if the
-// program is absent, and kDenied if CREDENTIALS cannot be assumed, which needs CAP_SETUID,
-// CAP_SETGID and CAP_SETPCAP.
+// three descriptors, and kQuestionFd if COMMAND serves it, its own session, "/" as its working
+// directory, and no_new_privs. It gets SIGKILL when this thread ends, at DEADLINE, or 200 ms after
+// it closed both its standard input and output. It is reaped before run() returns. Returns kTimeout
+// at the deadline, kNotFound if the program is absent, and kDenied if CREDENTIALS cannot be
+// assumed, which needs CAP_SETUID, CAP_SETGID and CAP_SETPCAP.
 Result<Output> run(const Command& command, const Deadline& deadline);
 
 }  // namespace base

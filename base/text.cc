@@ -4,9 +4,20 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <iterator>
 
 namespace base {
 namespace {
+
+struct Unit {
+  std::string_view suffix;
+  std::chrono::milliseconds length;
+};
+constexpr Unit kUnits[] = {{"ms", std::chrono::milliseconds(1)},
+                           {"s", std::chrono::seconds(1)},
+                           {"m", std::chrono::minutes(1)},
+                           {"h", std::chrono::hours(1)},
+                           {"d", std::chrono::hours(24)}};
 
 // One character at the start of a text.
 struct Character {
@@ -98,16 +109,6 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view text,
                                                  std::chrono::milliseconds longest) {
-  using std::chrono::milliseconds;
-  struct Unit {
-    std::string_view suffix;
-    milliseconds length;
-  };
-  constexpr Unit kUnits[] = {{"ms", milliseconds(1)},
-                             {"s", milliseconds(1000)},
-                             {"m", milliseconds(60'000)},
-                             {"h", milliseconds(3'600'000)},
-                             {"d", milliseconds(86'400'000)}};
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
     const std::string_view digits = text.substr(0, text.size() - unit.suffix.size());
@@ -117,6 +118,15 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text,
   return Error(Code::kInvalid,
                str(quote(text), " is not a duration such as 250ms, 90s, 5m or 1h (at most ",
                    std::chrono::floor<std::chrono::hours>(longest).count(), "h)"));
+}
+
+std::string format_duration(std::chrono::milliseconds time) {
+  if (time.count() == 0) return "0s";
+  const Unit* unit = std::begin(kUnits);
+  for (const Unit& larger : kUnits) {
+    if (time % larger.length == std::chrono::milliseconds(0)) unit = &larger;
+  }
+  return str(time / unit->length, unit->suffix);
 }
 
 Result<std::string> random_hex(size_t count) {

@@ -71,6 +71,9 @@ Result<T> parse_int(std::string_view text, T min, T max) {
 Result<std::chrono::milliseconds> parse_duration(
     std::string_view text, std::chrono::milliseconds longest = std::chrono::hours(24));
 
+// Returns TIME as parse_duration() takes it, in the largest unit that divides it: "90s", "5m".
+[[nodiscard]] std::string format_duration(std::chrono::milliseconds time);
+
 // Returns COUNT random bytes from the kernel as lower-case hexadecimal (2 * COUNT characters).
 Result<std::string> random_hex(size_t count);
 

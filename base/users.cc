@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/users.h"
 
+#include <unistd.h>
+
+#include <climits>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +31,13 @@ Result<Credentials> parse_line(std::string_view line) {
   return Credentials{uid, gid};
 }
 
+// Returns whether a uid_map (see user_namespaces(7)) omits users, as it does in every namespace but
+// the first.
+bool is_partial(std::string_view uid_map) {
+  constexpr std::string_view kAll = "4294967295";
+  return !trim(uid_map).ends_with(kAll);
+}
+
 }  // namespace
 
 Result<std::optional<Credentials>> find_user(std::string_view name,
@@ -43,6 +53,36 @@ Result<std::optional<Credentials>> find_user(std::string_view name,
     return std::optional<Credentials>(TRY_CTX(where, parse_line(line)));
   }
   return std::optional<Credentials>();
+}
+
+bool is_root(uid_t uid) {
+  if (uid == 0) return true;
+  constexpr size_t kMaxText = 4096;
+  const Result<std::string> map = read_file("/proc/self/uid_map", kMaxText);
+  const Result<std::string> overflow = read_file("/proc/sys/kernel/overflowuid", kMaxText);
+  if (!map.ok() || !overflow.ok() || !is_partial(map.value())) return false;
+  const Result<uid_t> unmapped = parse_int<uid_t>(trim(overflow.value()), 0, UINT_MAX);
+  return unmapped.ok() && unmapped.value() == uid;
+}
+
+uid_t user_outside(uid_t uid, std::string_view uid_map) {
+  for (const std::string_view line : split(uid_map, '\n')) {
+    std::vector<uint32_t> numbers;
+    for (const std::string_view word : split(line, ' ')) {
+      const Result<uint32_t> number = parse_int<uint32_t>(word, 0, UINT32_MAX);
+      if (number.ok()) numbers.push_back(number.value());
+    }
+    const bool is_range = numbers.size() == 3;
+    if (is_range && uid >= numbers[0] && uid - numbers[0] < numbers[2])
+      return numbers[1] + (uid - numbers[0]);
+  }
+  return uid;
+}
+
+uid_t user_of_host() {
+  constexpr size_t kMaxText = 64 << 10;
+  const Result<std::string> map = read_file("/proc/self/uid_map", kMaxText);
+  return user_outside(::geteuid(), map.ok() ? map.value() : "");
 }
 
 }  // namespace base

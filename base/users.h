@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookup of users by name for static programs, which have no name service.
+// Users: by name for static programs, which have no name service; and whether one is root.
 #pragma once
+
+#include <sys/types.h>
 
 #include <optional>
 #include <string>
@@ -17,5 +19,17 @@ namespace base {
 // privileges.
 Result<std::optional<Credentials>> find_user(std::string_view name,
                                              const std::string& passwd_file = "/etc/passwd");
+
+// Returns whether UID, the owner of a file, is root. In a user namespace (user_namespaces(7)) the
+// host's root looks like every user who is not mapped there, and all of them count.
+[[nodiscard]] bool is_root(uid_t uid);
+
+// Returns the effective user of this process as the parent of its user namespace sees it: 1000 for
+// the root of a rootless engine of user 1000. In the first namespace, this is the user itself.
+[[nodiscard]] uid_t user_of_host();
+
+// Does the same for user UID by UID_MAP, a text like that of /proc/self/uid_map. Returns UID if the
+// map does not have it.
+[[nodiscard]] uid_t user_outside(uid_t uid, std::string_view uid_map);
 
 }  // namespace base

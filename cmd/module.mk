@@ -18,6 +18,8 @@ BIN_gc-docker_DIR = $(BINDIR)
 BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf
 BIN_ipu-vipu-client_DEPS += confine
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
+# Not readable for its user: the kernel then lets no process of that user trace it, from its first instruction on.
+BIN_ipu-vipu-client_MODE := 0711
 
 BIN_vipu-simulator_PKGS := CLI11
 BIN_vipu-simulator_ARCHIVES := grpc++ protobuf

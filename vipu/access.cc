@@ -140,6 +140,10 @@ bool is_pem(std::string_view text) {
                      [](char c) { return is_printable(c) || c == '\n' || c == '\r' || c == '\t'; });
 }
 
+bool has_secrets(const Access& access) {
+  return !access.credentials.empty() || (access.tls && !access.tls->key.empty());
+}
+
 std::string without_secrets(std::string text, const Access& access) {
   constexpr size_t kShortest = 4;  // shorter texts also occur in other words
   std::vector<std::string_view> secrets;

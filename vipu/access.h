@@ -45,6 +45,9 @@ base::Result<Access> read_access(const Endpoint& endpoint);
 // Returns whether TEXT can be that of a PEM file: lines of ASCII.
 [[nodiscard]] bool is_pem(std::string_view text);
 
+// Returns whether ACCESS holds credentials or a key.
+[[nodiscard]] bool has_secrets(const Access& access);
+
 // Returns TEXT with "***" for each secret of ACCESS: its credentials and the lines of its key.
 [[nodiscard]] std::string without_secrets(std::string text, const Access& access);
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vipu/process_controller.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <type_traits>
 #include <utility>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "vipu/access.h"
+#include "vipu/dial.h"
 #include "vipu/wire.h"
 
 namespace vipu {
@@ -19,6 +24,8 @@ using std::chrono::milliseconds;
 // The client gets less time than there is, so that its own error, which says what it waited for,
 // comes before it is killed. The margin is this much, or a quarter of a short time.
 constexpr milliseconds kMargin(250);
+
+constexpr mode_t kReadableByOthers = 044;
 
 milliseconds client_time(const Deadline& deadline) {
   const milliseconds left = deadline.left();
@@ -131,27 +138,76 @@ class ProcessController final : public Controller {
                id.empty() ? "" : " ", id.empty() ? "" : base::quote(id));
   }
 
+  // Checks that nobody else comes near the memory of a client that gets secrets.
+  Status check_secrets(const Access& access) const {
+    if (!has_secrets(access) || !options_.credentials) return {};
+    TRY(options_.may_hold_secrets);
+    struct stat program {};
+    const std::string& path = options_.program;
+    if (::stat(path.c_str(), &program) != 0) return {};  // running it reports why
+    if (program.st_uid == 0 && (program.st_mode & kReadableByOthers) == 0) return {};
+    return Error(Code::kDenied, str("others may trace ", base::quote(path), ": chown root ",
+                                    base::quote(path), "; chmod 0711 ", base::quote(path)));
+  }
+
   template <typename T>
   Result<T> ask(wire::Request request, const Deadline& deadline) {
     const std::string what = describe(request);
     request.access = TRY_CTX(what, read_access(options_.endpoint));
+    TRY_CTX(what, check_secrets(request.access));
     request.timeout = client_time(deadline);
-    const std::string reply = TRY_CTX(what, run_client(wire::to_text(request), deadline));
-    const Result<T> parsed = wire::parse_reply<T>(reply);
-    if (parsed.ok()) return parsed;
-    return Error(parsed.error().code(),
-                 str(what, ": ", without_secrets(parsed.error().message(), request.access)));
+    Dialer dialer(options_.endpoint.address,
+                  [this](const Deadline& limit) { return resolve(limit); });
+    base::Serve serve;
+    if (asks_for_connections(request)) {
+      serve = [&](std::string_view question) { return dialer.answer(question, deadline); };
+    }
+    const std::string reply = TRY_CTX(what, run_client(request, serve, deadline));
+    Result<T> parsed = wire::parse_reply<T>(reply);
+    if (!parsed.ok()) {
+      return Error(parsed.error().code(),
+                   str(what, ": ", without_secrets(parsed.error().message(), request.access)));
+    }
+    if constexpr (std::is_same_v<T, Grant>) {
+      if (asks_for_connections(request)) parsed.value().controller_address = dialer.ipv4();
+    }
+    return parsed;
   }
 
-  Result<std::string> run_client(std::string input, const Deadline& deadline) {
+  // With TLS, gRPC 1.51 takes no connection from others. To resolve, a client talks to DNS servers.
+  static bool asks_for_connections(const wire::Request& request) {
+    return !request.access.tls && request.call != wire::Call::kResolve;
+  }
+
+  std::string role_of(const wire::Request& request) const {
+    if (asks_for_connections(request)) return wire::kAskForConnections;
+    if (request.call == wire::Call::kResolve) return "53";  // DNS
+    return split_host_and_port(options_.endpoint.address).port;
+  }
+
+  // Returns the addresses of the controller's host, which a client of its own looks up.
+  Result<std::vector<std::string>> resolve(const Deadline& deadline) {
+    wire::Request asked = about(wire::Call::kResolve);
+    asked.access.address = options_.endpoint.address;
+    asked.timeout = client_time(deadline);
+    const std::string reply = TRY(run_client(asked, {}, deadline));
+    const std::string text = TRY(wire::parse_reply<std::string>(reply));
+    std::vector<std::string> addresses;
+    for (const std::string_view word : base::split(text, ' ')) addresses.emplace_back(word);
+    return addresses;
+  }
+
+  Result<std::string> run_client(const wire::Request& request, const base::Serve& serve,
+                                 const Deadline& deadline) {
     const milliseconds time = deadline.left();
     if (time.count() == 0) return Error(Code::kTimeout, "no time left to ask");
     base::Command command;
     command.path = options_.program;
-    command.args = {"ipu-vipu-client"};
-    command.input = std::move(input);
+    command.args = {"ipu-vipu-client", role_of(request)};
+    command.input = wire::to_text(request);
     command.max_output = wire::kMaxReply;
     command.credentials = options_.credentials;
+    command.serve = serve;
     const Result<base::Output> output = base::run(command, deadline);
     if (!output.ok()) return not_run(output.error(), time);
     // -1 means that another process reaped it, so only its reply shows the result.
@@ -163,6 +219,7 @@ class ProcessController final : public Controller {
   }
 
   static std::string exit_text(int status) {
+    if (status == 128 + SIGSYS) return "a forbidden system call (SIGSYS)";
     return status > 128 ? str("signal ", status - 128) : str("exit status ", status);
   }
 

@@ -5,6 +5,9 @@
 // A request also has "tls" and "credentials" if they are configured. It goes through a pipe, so
 // that secrets are in no argument and in no environment. Each side parses the other's text as
 // hostile.
+// The client's argument says who makes its connections: with kAskForConnections, its caller, whom
+// it asks on descriptor 3 (dial.h); with a number, the client, to that TCP port; without one, the
+// client.
 #pragma once
 
 #include <chrono>
@@ -20,10 +23,11 @@
 
 namespace vipu::wire {
 
+inline constexpr const char* kAskForConnections = "ask";
 inline constexpr size_t kMaxRequest = size_t{1} << 20;  // bytes
 inline constexpr size_t kMaxReply = size_t{4} << 20;    // bytes
 
-// The calls of vipu::Controller.
+// The calls of vipu::Controller, and kResolve.
 enum class Call {
   kCreate,
   kSubmit,
@@ -35,6 +39,7 @@ enum class Call {
   kRemove,
   kSurvey,
   kAttributes,
+  kResolve,  // not one of vipu::Controller: the addresses of the controller's host
   kVersion
 };
 
@@ -60,7 +65,8 @@ base::Result<Request> parse_request(std::string_view text);
 struct Done {};
 
 // Returns RESULT as a reply. T is the result of a call: Grant, Done, std::vector<Partition>,
-// PartitionStatus, base::Removed, Survey, std::vector<IpuAttributes>, std::string (a version).
+// PartitionStatus, base::Removed, Survey, std::vector<IpuAttributes>, std::string (a version;
+// addresses with spaces between them).
 template <typename T>
 std::string reply_text(const base::Result<T>& result);
 

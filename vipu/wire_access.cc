@@ -7,7 +7,7 @@ namespace {
 using base::Json;
 using base::Result;
 
-constexpr size_t kMaxName = 256;  // bytes
+constexpr size_t kMaxAddress = 256;  // bytes
 constexpr size_t kMaxCredential = 64;
 
 Result<std::string> parse_pem(const Fields& fields, const char* key, const Json& tls) {
@@ -24,7 +24,7 @@ Result<Tls> parse_tls(const Json& json) {
   tls.ca = TRY(parse_pem(fields, "ca", json));
   tls.certificate = TRY(parse_pem(fields, "certificate", json));
   tls.key = TRY(parse_pem(fields, "key", json));
-  tls.server_name = TRY(fields.text("server_name", kMaxName));
+  tls.server_name = TRY(fields.text("server_name", kMaxAddress));
   return tls;
 }
 
@@ -44,7 +44,7 @@ Json to_json(const Access& access) {
 
 Result<Access> parse_access(const Fields& request) {
   Access access;
-  access.address = TRY(request.text("controller", kMaxName));
+  access.address = TRY(request.text("controller", kMaxAddress));
   if (!is_host_and_port(access.address)) {
     return request.wrong("controller", "HOST:PORT, such as 10.1.3.101:8090");
   }

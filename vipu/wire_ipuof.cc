@@ -12,9 +12,9 @@ using namespace base::names;
 using base::Json;
 
 constexpr size_t kMaxGcds = 1024;
-constexpr size_t kMaxDevices = 1024;  // of one GCD
-constexpr size_t kMaxText = 256;      // bytes of a version or an id
-constexpr size_t kMaxAttributes = 4096;
+constexpr size_t kMaxDevices = 1024;    // of one GCD
+constexpr size_t kMaxDeviceText = 256;  // bytes of a version or an id
+constexpr size_t kMaxDeviceAttributes = 4096;
 constexpr size_t kMaxAttributeName = 1024;    // bytes
 constexpr size_t kMaxAttributeValue = 65536;  // bytes; may hold routing and topology tables
 
@@ -35,7 +35,7 @@ Json device_to_json(const IpuofDevice& device) {
 Result<IpuofDevice> parse_device(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "device"));
   IpuofDevice device;
-  device.ip = TRY(fields.text("ip", kMaxText));
+  device.ip = TRY(fields.text("ip", kMaxDeviceText));
   if (!is_host_address(device.ip)) return fields.wrong("ip", "the IP address of a host");
   device.server_port = TRY(fields.number("server_port", 1, 65535));
   device.rdma_port = TRY(fields.number("rdma_port", 0, 65535));
@@ -44,9 +44,9 @@ Result<IpuofDevice> parse_device(const Json& json) {
   device.routing_id = TRY(fields.number("routing_id", 0, UINT32_MAX));
   device.ipu_arch_id = TRY(fields.number("ipu_arch_id", 0, UINT32_MAX));
   device.ipu_id = TRY(fields.number("ipu_id", 0, UINT32_MAX));
-  device.chip_id = TRY(fields.text("chip_id", kMaxText));
-  device.gwsw_version = TRY(fields.text("gwsw_version", kMaxText));
-  device.ipum_sw_version = TRY(fields.text("ipum_sw_version", kMaxText));
+  device.chip_id = TRY(fields.text("chip_id", kMaxDeviceText));
+  device.gwsw_version = TRY(fields.text("gwsw_version", kMaxDeviceText));
+  device.ipum_sw_version = TRY(fields.text("ipum_sw_version", kMaxDeviceText));
   return device;
 }
 
@@ -56,7 +56,7 @@ Result<IpuofConfig> parse_config(const Json& json) {
   const Json* devices = TRY(fields.array("devices", kMaxDevices));
   if (devices->empty()) return fields.wrong("devices", "a list of devices: it is empty");
   for (const Json& device : *devices) config.devices.push_back(TRY(parse_device(device)));
-  const Json* attributes = TRY(fields.object("attributes", kMaxAttributes));
+  const Json* attributes = TRY(fields.object("attributes", kMaxDeviceAttributes));
   for (const auto& [name, value] : attributes->items()) {
     if (name.size() > kMaxAttributeName || !value.is_string() ||
         value.get_ref<const std::string&>().size() > kMaxAttributeValue) {
@@ -90,7 +90,7 @@ Result<Grant> from_json(const Json& json) {
   if (gcds->empty()) return fields.wrong("gcds", "a list of configurations: it is empty");
   Grant grant;
   for (const Json& config : *gcds) grant.gcds.push_back(TRY(parse_config(config)));
-  grant.controller_address = TRY(fields.text("controller_address", kMaxText));
+  grant.controller_address = TRY(fields.text("controller_address", kMaxDeviceText));
   if (!grant.controller_address.empty() && !is_address(grant.controller_address)) {
     return fields.wrong("controller_address", "an IPv4 address");
   }

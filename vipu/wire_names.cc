@@ -5,28 +5,28 @@ namespace vipu::wire {
 
 template <>
 const std::vector<std::string>& names_of<ReadyState>() {
-  static const std::vector<std::string> names = names_up_to(ReadyState::kError, name_of);
+  static const std::vector<std::string> names = names_up_to(ReadyState::kError, vipu::name_of);
   return names;
 }
 template <>
 const std::vector<std::string>& names_of<OperationState>() {
-  static const std::vector<std::string> names = names_up_to(OperationState::kFailed, name_of);
+  static const std::vector<std::string> names = names_up_to(OperationState::kFailed, vipu::name_of);
   return names;
 }
 template <>
 const std::vector<std::string>& names_of<LinkRouting>() {
-  static const std::vector<std::string> names = names_up_to(LinkRouting::kRingSwnc, name_of);
+  static const std::vector<std::string> names = names_up_to(LinkRouting::kRingSwnc, vipu::name_of);
   return names;
 }
 template <>
 const std::vector<std::string>& names_of<GatewayRouting>() {
-  static const std::vector<std::string> names = names_up_to(GatewayRouting::kSwRing, name_of);
+  static const std::vector<std::string> names = names_up_to(GatewayRouting::kSwRing, vipu::name_of);
   return names;
 }
 template <>
 const std::vector<std::string>& names_of<SyncType>() {
   static const std::vector<std::string> names =
-      names_up_to(SyncType::kPodNativeReplicatedPipeline, name_of);
+      names_up_to(SyncType::kPodNativeReplicatedPipeline, vipu::name_of);
   return names;
 }
 

@@ -16,7 +16,7 @@ using namespace base::names;
 
 constexpr size_t kMaxName = 256;  // bytes of the name of a partition, an allocation, ...
 constexpr uint32_t kMaxTimeout = 24 * 3'600'000;
-constexpr uint32_t kMaxIpus = 1U << 20;
+constexpr uint32_t kMaxRequestIpus = 1U << 20;
 constexpr size_t kMaxChosen = 4096;
 constexpr size_t kMaxAgents = 4096;
 
@@ -70,15 +70,15 @@ Result<ChosenIpu> parse_chosen(const Json& json) {
 
 Result<PartitionRequest> parse_wanted(const Fields& fields) {
   PartitionRequest request;
-  request.size = TRY(fields.number("size", 0, kMaxIpus));
+  request.size = TRY(fields.number("size", 0, kMaxRequestIpus));
   request.reconfigurable = TRY(fields.flag("reconfigurable")) == Flag::kYes;
   request.allocation = TRY(fields.text("allocation", kMaxName));
   request.cluster = TRY(fields.text("cluster", kMaxName));
   request.link_routing = TRY(parse_choice<LinkRouting>(fields, "link_routing"));
   request.gateway_routing = TRY(parse_choice<GatewayRouting>(fields, "gateway_routing"));
   request.sync = TRY(parse_choice<SyncType>(fields, "sync"));
-  request.segments = TRY(fields.number("segments", 0, kMaxIpus));
-  request.gcds = TRY(fields.number("gcds", 0, kMaxIpus));
+  request.segments = TRY(fields.number("segments", 0, kMaxRequestIpus));
+  request.gcds = TRY(fields.number("gcds", 0, kMaxRequestIpus));
   request.replicas = TRY(fields.number("replicas", 0, UINT32_MAX));
   const Json* ipus = TRY(fields.array("ipus", kMaxChosen));
   for (const Json& ipu : *ipus) request.ipus.push_back(TRY(parse_chosen(ipu)));
@@ -136,6 +136,8 @@ const char* name_of(Call call) {
       return "survey";
     case Call::kAttributes:
       return "attributes";
+    case Call::kResolve:
+      return "resolve";
     case Call::kVersion:
       return "version";
   }

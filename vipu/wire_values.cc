@@ -12,8 +12,8 @@ using namespace base::names;
 using base::Json;
 
 // More than any V-IPU installation has: the largest POD is 256 IPUs.
-constexpr size_t kMaxText = 256;  // bytes of a name or a version
-constexpr uint32_t kMaxIpus = 65536;
+constexpr size_t kMaxValueText = 256;  // bytes of a name or a version
+constexpr uint32_t kMaxPartitionIpus = 65536;
 constexpr size_t kMaxPartitions = 4096;
 constexpr size_t kMaxErrors = 64;
 constexpr size_t kMaxErrorText = 4096;
@@ -49,14 +49,14 @@ Result<IpuPlace> parse_place(const Json& json) {
 Result<Partition> parse_partition(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "partition"));
   Partition partition;
-  partition.id = TRY(fields.text("id", kMaxText));
-  partition.cluster = TRY(fields.text("cluster", kMaxText));
-  partition.allocation = TRY(fields.text("allocation", kMaxText));
-  const Json* ipus = TRY(fields.array("ipus", kMaxIpus));
+  partition.id = TRY(fields.text("id", kMaxValueText));
+  partition.cluster = TRY(fields.text("cluster", kMaxValueText));
+  partition.allocation = TRY(fields.text("allocation", kMaxValueText));
+  const Json* ipus = TRY(fields.array("ipus", kMaxPartitionIpus));
   for (const Json& ipu : *ipus) partition.ipus.push_back(TRY(parse_place(ipu)));
-  partition.gcds = TRY(fields.number("gcds", 0, kMaxIpus));
+  partition.gcds = TRY(fields.number("gcds", 0, kMaxPartitionIpus));
   partition.replicas = TRY(fields.number("replicas", 0, UINT32_MAX));
-  partition.segments = TRY(fields.number("segments", 0, kMaxIpus));
+  partition.segments = TRY(fields.number("segments", 0, kMaxPartitionIpus));
   partition.reconfigurable = TRY(fields.flag("reconfigurable")) == Flag::kYes;
   partition.ready = TRY(parse_choice<ReadyState>(fields, "ready"));
   partition.link_routing = TRY(parse_choice<LinkRouting>(fields, "link_routing"));
@@ -131,7 +131,7 @@ Result<base::Removed> from_json(const Json& json) {
 
 template <>
 Result<std::string> from_json(const Json& json) {
-  if (!json.is_string() || !is_plain_text(json.get_ref<const std::string&>(), kMaxText)) {
+  if (!json.is_string() || !is_plain_text(json.get_ref<const std::string&>(), kMaxValueText)) {
     return Error(Code::kInvalid, "version: is not a short text");
   }
   return json.get<std::string>();

@@ -2,11 +2,14 @@
 #include "cmd/ipu-vipu-client/connection.h"
 
 #include <grpc/support/time.h>
+#include <grpcpp/create_channel_posix.h>
 
 #include <algorithm>
 
 #include "base/names.h"
+#include "base/serve.h"
 #include "base/text.h"
+#include "vipu/dial.h"
 #include "vipu/wire.h"
 
 namespace client {
@@ -32,7 +35,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const vipu::Access& acc
   return grpc::SslCredentials(options);
 }
 
-std::shared_ptr<grpc::Channel> open_channel(const vipu::Access& access) {
+grpc::ChannelArguments arguments_for(const vipu::Access& access) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(vipu::wire::kMaxReply));
   // Connects only to the named controller: no proxy, no service configuration from DNS.
@@ -48,20 +51,48 @@ std::shared_ptr<grpc::Channel> open_channel(const vipu::Access& access) {
   if (access.tls && !access.tls->server_name.empty()) {
     arguments.SetSslTargetNameOverride(access.tls->server_name);
   }
-  // With "dns:///", gRPC takes no part of the name for another scheme, such as unix:.
-  return grpc::CreateCustomChannel("dns:///" + access.address, credentials_of(access), arguments);
+  return arguments;
 }
 
 }  // namespace
 
-Connection::Connection(const vipu::Access& access, milliseconds timeout)
-    : timeout_(timeout),
-      deadline_(Deadline::after(timeout)),
-      metadata_(access.credentials),
-      tls_(access.tls ? Tls::kYes : Tls::kNo),
-      channel_(open_channel(access)),
-      users_(virmgrpc::UserService::NewStub(channel_)),
-      versions_(virmgrpc::VersionService::NewStub(channel_)) {}
+Connection::Connection(const vipu::Access& access, milliseconds timeout, Dials dials)
+    : access_(access), dials_(dials), timeout_(timeout), deadline_(Deadline::after(timeout)) {}
+
+grpc::Status Connection::open(const Deadline& deadline) {
+  if (users_ != nullptr) return grpc::Status::OK;
+  if (dials_ == Dials::kCaller) return open_given(deadline);
+  // With "dns:///", gRPC takes no part of the name for another scheme, such as unix:.
+  use(grpc::CreateCustomChannel("dns:///" + access_.address, credentials_of(access_),
+                                arguments_for(access_)));
+  return grpc::Status::OK;
+}
+
+grpc::Status Connection::open_given(const Deadline& deadline) {
+  const auto wanted = std::max<int64_t>(1, deadline.left().count());
+  Result<base::Answer> answer = base::ask(base::kQuestionFd, str(wanted));
+  if (!answer.ok()) return {StatusCode::INTERNAL, answer.error().message()};
+  const std::string& text = answer.value().text;
+  if (text == vipu::kNoConnectionInTime) return {StatusCode::DEADLINE_EXCEEDED, text};
+  if (!answer.value().fd.valid()) return {StatusCode::UNAVAILABLE, text};
+  grpc::ChannelArguments arguments = arguments_for(access_);
+  // gRPC names the server "test.authority" otherwise.
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, access_.address);
+  use(grpc::CreateCustomInsecureChannelFromFd(access_.address, answer.value().fd.release(),
+                                              arguments));
+  return grpc::Status::OK;
+}
+
+void Connection::use(std::shared_ptr<grpc::Channel> channel) {
+  users_ = virmgrpc::UserService::NewStub(channel);
+  versions_ = virmgrpc::VersionService::NewStub(channel);
+}
+
+void Connection::lose() {
+  if (dials_ == Dials::kItself) return;
+  users_.reset();
+  versions_.reset();
+}
 
 std::string Connection::within() const { return str("within ", timeout_.count(), " ms"); }
 
@@ -73,7 +104,7 @@ void Connection::prepare(grpc::ClientContext& context, const Deadline& deadline)
   const gpr_timespec left = gpr_time_from_millis(deadline.left().count(), GPR_TIMESPAN);
   context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), left));
   context.set_wait_for_ready(false);
-  for (const auto& [name, value] : metadata_) context.AddMetadata(name, value);
+  for (const auto& [name, value] : access_.credentials) context.AddMetadata(name, value);
 }
 
 // Corrects two of gRPC's statuses. gRPC reports an answer that it cannot parse like a call that the
@@ -102,7 +133,8 @@ void Connection::remember(const std::string& peer) {
 }
 
 base::Error Connection::to_error(const grpc::Status& status) const {
-  return client::to_error(status, {timeout_ - deadline_.left(), reached_, tls_});
+  return client::to_error(
+      status, {timeout_ - deadline_.left(), reached_, access_.tls ? Tls::kYes : Tls::kNo});
 }
 
 }  // namespace client

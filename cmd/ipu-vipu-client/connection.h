@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One channel to a V-IPU controller, with a function that ends by the deadline for each RPC.
+// The connection to a V-IPU controller, with a function that ends by the deadline for each RPC.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -19,6 +18,12 @@
 
 namespace client {
 
+// Who makes the TCP connections.
+enum class Dials {
+  kItself,
+  kCaller  // asked on base::kQuestionFd, and again for each connection that was lost
+};
+
 class Connection {
  public:
   using Users = virmgrpc::UserService::Stub;
@@ -27,7 +32,7 @@ class Connection {
   using Rpc = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
   // Connects at the first RPC.
-  Connection(const vipu::Access& access, std::chrono::milliseconds timeout);
+  Connection(const vipu::Access& access, std::chrono::milliseconds timeout, Dials dials);
 
   // Attempts once an RPC that changes something, e.g. attempt(&Users::CreatePartition, request,
   // reply). If no answer comes, time is left to find out the result.
@@ -62,17 +67,25 @@ class Connection {
   template <typename Stub, typename Request, typename Reply>
   grpc::Status invoke(Rpc<Stub, Request, Reply> rpc, const Request& request, Reply& reply,
                       const base::Deadline& deadline) {
+    grpc::Status status = open(deadline);
+    if (!status.ok()) return status;
     grpc::ClientContext context;
     prepare(context, deadline);
-    grpc::Status status;
     if constexpr (std::is_same_v<Stub, Users>) {
       status = (*users_.*rpc)(&context, request, &reply);
     } else {
       status = (*versions_.*rpc)(&context, request, &reply);
     }
     if (is_answer(status)) remember(context.peer());
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) lose();
     return status.ok() ? status : status_of(status);
   }
+  // Has a channel, or returns why there is none. A channel without a connection is not an error.
+  grpc::Status open(const base::Deadline& deadline);
+  grpc::Status open_given(const base::Deadline& deadline);
+  void use(std::shared_ptr<grpc::Channel> channel);
+  // Forgets the channel if that makes no new connection by itself.
+  void lose();
   // Returns a SHARE-th of the time left, but not too little.
   [[nodiscard]] base::Deadline attempt_limit(int share) const;
   void prepare(grpc::ClientContext& context, const base::Deadline& deadline) const;
@@ -83,12 +96,11 @@ class Connection {
   static grpc::Status status_of(const grpc::Status& status);
   void remember(const std::string& peer);
 
+  vipu::Access access_;
+  Dials dials_;
   std::chrono::milliseconds timeout_;
   base::Deadline deadline_;
-  std::map<std::string, std::string> metadata_;
-  Tls tls_;
   Reached reached_ = Reached::kNo;
-  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<Users> users_;
   std::unique_ptr<Versions> versions_;
   std::string controller_address_;

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 
 #include "base/confine.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/resolve.h"
 #include "vipu/wire.h"
 
 namespace client {
@@ -27,8 +30,22 @@ Result<Done> done(Status status) {
   return Done{};
 }
 
-std::string answer(const Request& request) {
-  Connection connection(request.access, request.timeout);
+// Who makes the connections, as the argument says (wire.h).
+struct Role {
+  Dials dials = Dials::kItself;
+  uint16_t port = 0;  // where alone it may connect itself; 0: anywhere
+};
+
+Result<Role> parse_role(int argc, const char* const* argv) {
+  if (argc < 2) return Role{};
+  const std::string_view argument = argv[1];
+  if (argument == vipu::wire::kAskForConnections) return Role{Dials::kCaller};
+  const auto port = TRY(base::parse_int<uint16_t>(argument, 1, UINT16_MAX));
+  return Role{Dials::kItself, port};
+}
+
+std::string answer(const Request& request, Dials dials) {
+  Connection connection(request.access, request.timeout, dials);
   const std::string& id = request.partition.id;
   switch (request.call) {
     case Call::kCreate:
@@ -51,6 +68,8 @@ std::string answer(const Request& request) {
       return reply_text(survey(connection));
     case Call::kAttributes:
       return reply_text(attributes(connection, request.agents));
+    case Call::kResolve:
+      return reply_text(resolve(request.access.address, connection.deadline()));
     case Call::kVersion:
       break;
   }
@@ -58,22 +77,24 @@ std::string answer(const Request& request) {
 }
 
 // Confines the program before it reads the first byte. If that fails, it reads nothing.
-Result<Request> read_request() {
-  TRY(base::confine());
+Result<Request> read_request(const Role& role) {
+  TRY(base::confine({}, {role.dials == Dials::kItself, role.port}));
   const std::string text =
       TRY(base::read_all(STDIN_FILENO, vipu::wire::kMaxRequest, "standard input"));
   return vipu::wire::parse_request(text);
 }
 
-int run() {
+int run(int argc, const char* const* argv) {
   gpr_set_log_function([](gpr_log_func_args*) {});  // the reply reports what matters
-  const Result<Request> request = read_request();
-  const std::string reply =
-      request.ok() ? answer(request.value()) : reply_text(Result<std::string>(request.error()));
+  const Result<Role> role = parse_role(argc, argv);
+  if (!role.ok()) return 2;
+  const Result<Request> request = read_request(role.value());
+  const std::string reply = request.ok() ? answer(request.value(), role.value().dials)
+                                         : reply_text(Result<std::string>(request.error()));
   return base::write_all(STDOUT_FILENO, reply, "standard output").ok() ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace client
 
-int main() { return client::run(); }
+int main(int argc, char** argv) { return client::run(argc, argv); }

@@ -96,7 +96,7 @@ Status parse_devices(const Json& devices, IpuofConfig& config) {
   return {};
 }
 
-Result<IpuofConfig> parse(const Json& json) {
+Result<IpuofConfig> parse_config(const Json& json) {
   if (json.is_array()) {
     return Error(Code::kInvalid,
                  "is a bare list, the format of 2020, which has no attributes; write it again with "
@@ -122,7 +122,7 @@ Result<IpuofConfig> parse(const Json& json) {
 
 Result<IpuofConfig> parse_ipuof_file(std::string_view text, std::string_view what) {
   const Json json = TRY(base::parse_json(text, what));
-  return TRY_CTX(what, parse(json));
+  return TRY_CTX(what, parse_config(json));
 }
 
 Status check_reconfigurable(const IpuofConfig& config) {

@@ -77,7 +77,7 @@ Status check(const std::vector<Record>& records) {
   return {};
 }
 
-Result<std::vector<Record>> parse(std::string_view text) {
+Result<std::vector<Record>> parse_records(std::string_view text) {
   const Json json = TRY(base::parse_json(text, "content"));
   const Fields fields = TRY(Fields::open(json, "content"));
   const uint32_t version = TRY(fields.number("version", 0, UINT32_MAX));
@@ -133,7 +133,7 @@ void remove_temporaries(const std::string& path) {
 Result<std::vector<Record>> PartitionStore::read() const {
   const std::optional<std::string> text = TRY(base::read_file_if_exists(path_, kMaxFile));
   if (!text.has_value()) return std::vector<Record>();
-  Result<std::vector<Record>> records = parse(*text);
+  Result<std::vector<Record>> records = parse_records(*text);
   if (records.ok()) return records;
   return Error(Code::kInvalid,
                str("state file ", quote(path_), ": ", records.error().message(),

@@ -19,8 +19,8 @@ using wire::Fields;
 namespace {
 
 constexpr size_t kMaxFaults = 1000;
-constexpr size_t kMaxErrors = 20;
-constexpr size_t kMaxText = 1000;
+constexpr size_t kMaxFaultErrors = 20;
+constexpr size_t kMaxFaultText = 1000;
 
 constexpr std::array kCalls = {"CreatePartition",         "RemovePartition",    "ResetPartition",
                                "GetPartitionIpuofConfig", "GetPartitionStatus", "ListPartitions",
@@ -42,11 +42,11 @@ Status check_keys(const Json& object, const Fields& fields, const std::vector<st
 }
 
 Status read_call(const Fields& fields, Fault& fault) {
-  fault.call = TRY(fields.text("call", kMaxText));
+  fault.call = TRY(fields.text("call", kMaxFaultText));
   if (fault.call != "*" && !is_call(fault.call)) {
     return fields.wrong("call", "* or the name of a call, such as CreatePartition");
   }
-  if (fields.has("partition")) fault.partition = TRY(fields.text("partition", kMaxText));
+  if (fields.has("partition")) fault.partition = TRY(fields.text("partition", kMaxFaultText));
   return {};
 }
 
@@ -66,7 +66,7 @@ Status read_delay(const Fields& fields, Fault& fault) {
     if (fault.action == Action::kDelay) return fields.wrong("delay", "given for action delay");
     return {};
   }
-  const std::string text = TRY(fields.text("delay", kMaxText));
+  const std::string text = TRY(fields.text("delay", kMaxFaultText));
   const Result<std::chrono::milliseconds> delay = base::parse_duration(text);
   if (!delay.ok()) return fields.wrong("delay", "a time such as 500ms or 2s");
   fault.delay = delay.value();
@@ -74,7 +74,7 @@ Status read_delay(const Fields& fields, Fault& fault) {
 }
 
 Status read_status(const Fields& fields, Fault& fault) {
-  if (fields.has("message")) fault.message = TRY(fields.text("message", kMaxText));
+  if (fields.has("message")) fault.message = TRY(fields.text("message", kMaxFaultText));
   if (!fields.has("status")) {
     if (fault.action == Action::kStatus) return fields.wrong("status", "given for action status");
     return {};
@@ -82,7 +82,7 @@ Status read_status(const Fields& fields, Fault& fault) {
   if (fault.action != Action::kStatus && fault.action != Action::kLoseReply) {
     return fields.wrong("status", "for this action: it is for status and lose_reply");
   }
-  const std::string name = TRY(fields.text("status", kMaxText));
+  const std::string name = TRY(fields.text("status", kMaxFaultText));
   fault.status = status_number(name).value_or(0);
   if (fault.status == 0) return fields.wrong("status", "a gRPC status other than OK");
   return {};
@@ -96,10 +96,10 @@ Status read_errors(const Fields& fields, Fault& fault) {
   if (fault.action != Action::kErrorState) {
     return fields.wrong("errors", "for this action: it is for error_state");
   }
-  const Json* list = TRY(fields.array("errors", kMaxErrors));
+  const Json* list = TRY(fields.array("errors", kMaxFaultErrors));
   for (const Json& text : *list) {
     const bool plain =
-        text.is_string() && wire::is_plain_text(text.get_ref<const std::string&>(), kMaxText);
+        text.is_string() && wire::is_plain_text(text.get_ref<const std::string&>(), kMaxFaultText);
     if (!plain) return fields.wrong("errors", "an array of texts");
     fault.errors.push_back(text.get<std::string>());
   }

@@ -18,8 +18,8 @@ using wire::Flag;
 
 namespace {
 
-constexpr size_t kMaxText = 1000;
-constexpr size_t kMaxErrors = 20;
+constexpr size_t kMaxStateText = 1000;
+constexpr size_t kMaxStateErrors = 20;
 
 Json to_json(const std::vector<ChosenIpu>& ipus) {
   Json list = Json::array();
@@ -72,13 +72,13 @@ Result<std::vector<ChosenIpu>> read_ipus(const Fields& fields, uint32_t size) {
 }
 
 Status read_routing(const Fields& fields, PartitionRequest& wanted) {
-  const auto link = parse_link_routing(TRY(fields.text("link_routing", kMaxText)));
+  const auto link = parse_link_routing(TRY(fields.text("link_routing", kMaxStateText)));
   if (!link.has_value()) return fields.wrong("link_routing", "a routing type");
-  const std::string gateway_text = TRY(fields.text("gateway_routing", kMaxText));
+  const std::string gateway_text = TRY(fields.text("gateway_routing", kMaxStateText));
   const auto gateway =
       gateway_text == "DEFAULT" ? GatewayRouting::kUndefined : parse_gateway_routing(gateway_text);
   if (!gateway.has_value()) return fields.wrong("gateway_routing", "a routing type");
-  const auto sync = parse_sync_type(TRY(fields.text("sync", kMaxText)));
+  const auto sync = parse_sync_type(TRY(fields.text("sync", kMaxStateText)));
   if (!sync.has_value()) return fields.wrong("sync", "a sync type");
   wanted.link_routing = *link;
   wanted.gateway_routing = *gateway;
@@ -88,9 +88,9 @@ Status read_routing(const Fields& fields, PartitionRequest& wanted) {
 
 Result<PartitionRequest> read_wanted(const Fields& fields, const Pod& pod) {
   PartitionRequest wanted;
-  wanted.id = TRY(fields.text("id", kMaxText));
+  wanted.id = TRY(fields.text("id", kMaxStateText));
   wanted.size = TRY(fields.number("size", 1, pod.ipus()));
-  wanted.allocation = TRY(fields.text("allocation", kMaxText));
+  wanted.allocation = TRY(fields.text("allocation", kMaxStateText));
   wanted.cluster = pod.cluster;
   TRY(read_routing(fields, wanted));
   wanted.segments = TRY(fields.number("segments", 1, pod.ipus()));
@@ -104,7 +104,7 @@ Result<PartitionRequest> read_wanted(const Fields& fields, const Pod& pod) {
 
 Status read_condition(const Fields& fields, Record& record) {
   record.outcome.stuck = TRY(fields.flag("stuck")) == Flag::kYes;
-  const Json* errors = TRY(fields.array("errors", kMaxErrors));
+  const Json* errors = TRY(fields.array("errors", kMaxStateErrors));
   for (const Json& error : *errors) {
     if (!error.is_string()) return fields.wrong("errors", "an array of texts");
     record.errors.push_back(error.get<std::string>());
@@ -149,7 +149,7 @@ Status Model::put_back(Record record) {
 Status Model::load_state(std::string_view text) {
   const Json json = TRY(base::parse_json(text, "state"));
   const Fields state = TRY(Fields::open(json, "state"));
-  const std::string pod = TRY(state.text("pod", kMaxText));
+  const std::string pod = TRY(state.text("pod", kMaxStateText));
   if (pod != pod_.name) return state.wrong("pod", pod_.name);
   const Json* partitions = TRY(state.array("partitions", pod_.ipus()));
   for (const Json& partition : *partitions) {

@@ -65,6 +65,16 @@ TEST_F(ReadFileTest, NamesAFileThatIsAbsent) {
   EXPECT_TRUE(test::fails(read_file(dir_ / "no", 10), Code::kNotFound, dir_ / "no"));
 }
 
+TEST_F(ReadFileTest, APlainFileIsRegularAndWaitsForNoWriter) {
+  write("f", "12345");
+  EXPECT_EQ(read_plain_file(dir_ / "f", 5).value(), "12345");
+  EXPECT_TRUE(test::fails(read_plain_file(dir_ / "f", 4), Code::kInvalid, "longer than 4 bytes"));
+  ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+  EXPECT_TRUE(test::fails(read_plain_file(dir_ / "fifo", 5), Code::kInvalid, "not a regular file"));
+  EXPECT_TRUE(test::fails(read_plain_file(dir_.path(), 5), Code::kInvalid, "not a regular file"));
+  EXPECT_TRUE(test::fails(read_plain_file(dir_ / "no", 5), Code::kNotFound, dir_ / "no"));
+}
+
 TEST_F(ReadFileTest, FailsOnADirectory) { EXPECT_FALSE(read_file(dir_.path(), 10).ok()); }
 
 TEST_F(ReadFileTest, GivesNothingForAnAbsentFileThatMayBeAbsent) {

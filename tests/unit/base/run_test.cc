@@ -20,14 +20,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Deadline soon() { return Deadline::after(milliseconds(30'000)); }
+Deadline in_time() { return Deadline::after(milliseconds(30'000)); }
 
 Command shell(const std::string& script) {
   return {"/bin/sh", {"sh", "-c", script}, {"PATH=/usr/bin:/bin"}, "", 1 << 20, {}};
 }
 
 std::string output_of(const Command& command) {
-  const Result<Output> output = run(command, soon());
+  const Result<Output> output = run(command, in_time());
   return output.ok() ? output.value().out : output.error().message();
 }
 
@@ -50,21 +50,21 @@ TEST_F(RunTest, GivesTheProgramItsArgumentsAndOnlyTheGivenEnvironment) {
 TEST_F(RunTest, CarriesMoreThanAPipeHoldsInBothDirectionsAtOnce) {
   std::string input(3'000'000, '\0');
   for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<char>(i % 251);
-  const Result<Output> output = run({"/bin/cat", {"cat"}, {}, input, input.size(), {}}, soon());
+  const Result<Output> output = run({"/bin/cat", {"cat"}, {}, input, input.size(), {}}, in_time());
   ASSERT_TRUE(test::succeeds(output));
   EXPECT_EQ(output.value().exit_status, 0);
   EXPECT_TRUE(output.value().out == input);
 }
 
 TEST_F(RunTest, EndsAnEmptyInputAtOnce) {
-  const Result<Output> output = run({"/bin/cat", {"cat"}, {}, "", 10, {}}, soon());
+  const Result<Output> output = run({"/bin/cat", {"cat"}, {}, "", 10, {}}, in_time());
   ASSERT_TRUE(test::succeeds(output));
   EXPECT_EQ(output.value().out, "");
 }
 
 TEST_F(RunTest, ReportsTheExitStatus) {
-  EXPECT_EQ(run(shell("exit 7"), soon()).value().exit_status, 7);
-  EXPECT_EQ(run(shell("kill -9 $$"), soon()).value().exit_status, 128 + SIGKILL);
+  EXPECT_EQ(run(shell("exit 7"), in_time()).value().exit_status, 7);
+  EXPECT_EQ(run(shell("kill -9 $$"), in_time()).value().exit_status, 128 + SIGKILL);
 }
 
 TEST_F(RunTest, ItsErrorsGoWhereTheyAreSaidToGo) {
@@ -89,7 +89,7 @@ TEST_F(RunTest, KillsAProgramThatHasClosedOnlyItsOutputAtTheDeadline) {
 }
 
 TEST_F(RunTest, KillsAProgramThatLivesOnWithoutInputAndOutput) {
-  const Result<Output> output = run(shell("echo x; exec 0<&- 1>&-; exec sleep 600"), soon());
+  const Result<Output> output = run(shell("echo x; exec 0<&- 1>&-; exec sleep 600"), in_time());
   ASSERT_TRUE(test::succeeds(output));
   EXPECT_EQ(output.value().exit_status, 128 + SIGKILL);
   EXPECT_EQ(output.value().out, "x\n");
@@ -98,7 +98,7 @@ TEST_F(RunTest, KillsAProgramThatLivesOnWithoutInputAndOutput) {
 TEST_F(RunTest, EndsAProgramThatWritesTooMuch) {
   Command command = shell("while :; do echo 0123456789; done");
   command.max_output = 100'000;
-  EXPECT_TRUE(test::fails(run(command, soon()), Code::kInvalid, "more than 100000 bytes"));
+  EXPECT_TRUE(test::fails(run(command, in_time()), Code::kInvalid, "more than 100000 bytes"));
 }
 
 TEST_F(RunTest, TakesExactlyTheLargestOutput) {
@@ -106,22 +106,22 @@ TEST_F(RunTest, TakesExactlyTheLargestOutput) {
   command.max_output = 5;
   EXPECT_EQ(output_of(command), "12345");
   command.max_output = 4;
-  EXPECT_FALSE(run(command, soon()).ok());
+  EXPECT_FALSE(run(command, in_time()).ok());
 }
 
 TEST_F(RunTest, NamesAProgramThatIsNotThere) {
-  const Result<Output> output = run({"/no/such/program", {"program"}, {}, "", 10, {}}, soon());
+  const Result<Output> output = run({"/no/such/program", {"program"}, {}, "", 10, {}}, in_time());
   EXPECT_TRUE(test::fails(output, Code::kNotFound, "run '/no/such/program': not found"));
 }
 
 TEST_F(RunTest, SaysThatAFileIsNoProgram) {
-  EXPECT_TRUE(test::fails(run({"/etc/passwd", {"x"}, {}, "", 10, {}}, soon()), Code::kDenied));
+  EXPECT_TRUE(test::fails(run({"/etc/passwd", {"x"}, {}, "", 10, {}}, in_time()), Code::kDenied));
 }
 
 TEST_F(RunTest, NeedsNoReaderOfItsInput) {
   Command command = shell("echo answer; exit 3");
   command.input = std::string(3'000'000, 'x');
-  const Result<Output> output = run(command, soon());
+  const Result<Output> output = run(command, in_time());
   ASSERT_TRUE(test::succeeds(output));
   EXPECT_EQ(output.value().exit_status, 3);
   EXPECT_EQ(output.value().out, "answer\n");
@@ -153,7 +153,7 @@ TEST_F(RunTest, WorksForACallerWithoutStandardDescriptors) {
       command.input = "input";
       if (output_of(command) != "0\n1\n2\ninput") ::_exit(1);
       command.path = "/no/such/program";
-      ::_exit(test::fails(run(command, soon()), Code::kNotFound) ? 0 : 2);
+      ::_exit(test::fails(run(command, in_time()), Code::kNotFound) ? 0 : 2);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(pid, &status, 0), pid);
@@ -194,7 +194,7 @@ TEST_F(RunTest, GivesTheProgramNoBlockedSignals) {
 
 TEST_F(RunTest, HasNoExitStatusWhereTheCallerIgnoresItsChildren) {
   (void)::signal(SIGCHLD, SIG_IGN);
-  const Result<Output> output = run(shell("echo x; exit 7"), soon());
+  const Result<Output> output = run(shell("echo x; exit 7"), in_time());
   (void)::signal(SIGCHLD, SIG_DFL);
   ASSERT_TRUE(test::succeeds(output));
   EXPECT_EQ(output.value().out, "x\n");

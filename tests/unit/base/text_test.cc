@@ -132,6 +132,15 @@ TEST(ParseDuration, RefusesAllElse) {
   }
 }
 
+TEST(FormatDuration, GivesWhatParseDurationTakes) {
+  for (const std::string_view text : {"0s", "1ms", "1500ms", "90s", "15m", "25h", "7d"}) {
+    const auto time = parse_duration(text, std::chrono::hours(7 * 24));
+    ASSERT_TRUE(test::succeeds(time));
+    EXPECT_EQ(format_duration(time.value()), text);
+  }
+  EXPECT_EQ(format_duration(std::chrono::seconds(3600)), "1h");
+}
+
 TEST(RandomHex, HasTwoDigitsAByteAndDiffersEachTime) {
   const std::string first = random_hex(16).value();
   EXPECT_EQ(first.size(), 32U);

@@ -75,5 +75,17 @@ TEST_F(FindUserTest, RefusesAFileThatIsTooLarge) {
   EXPECT_FALSE(find("worker:x:5:6::/:/x\n" + std::string(size_t{5} << 20, '\n')).ok());
 }
 
+TEST(UserOutside, IsAsTheParentOfTheUserNamespaceSeesIt) {
+  EXPECT_EQ(user_outside(0, "         0          0 4294967295\n"), 0U);
+  EXPECT_EQ(user_outside(1000, "         0          0 4294967295\n"), 1000U);
+  const std::string rootless =
+      "         0       1000          1\n         1     100000      65536\n";
+  EXPECT_EQ(user_outside(0, rootless), 1000U);
+  EXPECT_EQ(user_outside(7, rootless), 100006U);
+  EXPECT_EQ(user_outside(70000, rootless), 70000U);
+  EXPECT_EQ(user_outside(0, ""), 0U);
+  EXPECT_EQ(user_outside(0, "no map"), 0U);
+}
+
 }  // namespace
 }  // namespace base

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a confined process can still do, and how much of it.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
@@ -18,33 +17,10 @@
 
 #include "base/fd.h"
 #include "tests/unit/confine/child.h"
+#include "tests/unit/confine/loopback_server.h"
 
 namespace test {
 namespace {
-
-constexpr Ending kFine{0, 0};
-
-// A TCP socket on a free port of the loopback interface.
-class LoopbackServer {
- public:
-  LoopbackServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    address_.sin_family = AF_INET;
-    address_.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address_;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address_);
-    EXPECT_EQ(::bind(listener_.get(), generic, size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 1), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), generic, &size), 0);
-  }
-  [[nodiscard]] const sockaddr_in& address() const { return address_; }
-  [[nodiscard]] base::Fd accept() const {
-    return base::Fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  }
-
- private:
-  base::Fd listener_;
-  sockaddr_in address_{};
-};
 
 TEST(ConfinedProcess, ConnectsOverTcp) {
   const LoopbackServer server;

@@ -37,10 +37,11 @@ Ending wait_for(pid_t pid) {
   return {WEXITSTATUS(status), 0};
 }
 
-Ending confined(const std::function<int()>& probe, const base::Limits& limits) {
+Ending confined(const std::function<int()>& probe, const base::Limits& limits,
+                const base::Network& network) {
   return wait_for(start_child([&] {
     become_nobody();
-    const base::Status status = base::confine(limits);
+    const base::Status status = base::confine(limits, network);
     if (status.ok()) return probe();
     std::fprintf(stderr, "%s\n", status.error().message().c_str());
     return kNotConfined;

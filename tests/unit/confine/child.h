@@ -17,6 +17,8 @@ struct Ending {
   bool operator==(const Ending&) const = default;
 };
 
+inline constexpr Ending kFine{0, 0};
+
 // Exit status of a child that could not be confined.
 inline constexpr int kNotConfined = 125;
 
@@ -29,7 +31,8 @@ pid_t start_child(const std::function<int()>& function);
 Ending wait_for(pid_t pid);
 
 // What became of PROBE as nobody and confined. A probe gives 0 or an errno.
-Ending confined(const std::function<int()>& probe, const base::Limits& limits = {});
+Ending confined(const std::function<int()>& probe, const base::Limits& limits = {},
+                const base::Network& network = {});
 // The same without confine().
 Ending unconfined(const std::function<int()>& probe);
 

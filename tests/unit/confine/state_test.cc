@@ -20,7 +20,6 @@
 namespace test {
 namespace {
 
-constexpr Ending kFine{0, 0};
 constexpr int kPatience = 10'000;  // milliseconds
 
 // Whether a line of /proc/self/status is FIELD with VALUE.

@@ -9,7 +9,9 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "tests/support/outcome.h"
+#include "vipu/wire.h"
 
 namespace vipu {
 namespace {
@@ -65,6 +67,46 @@ TEST_F(ProcessControllerTest, GivesTheReplyOfTheClient) {
                            ->version(Deadline::after(milliseconds(10'000)));
   ASSERT_TRUE(test::succeeds(version));
   EXPECT_EQ(version.value(), "1.18.0");
+}
+
+// Says its argument.
+constexpr const char* kTellRole = R"(cat >/dev/null; printf '{"ok":"%s"}' "$*")";
+
+TEST_F(ProcessControllerTest, AClientWithoutTlsAsksForConnections) {
+  EXPECT_EQ(with_client(kTellRole)->version(Deadline::after(milliseconds(10'000))).take(), "ask");
+}
+
+TEST_F(ProcessControllerTest, AClientWithTlsKnowsItsOnlyPort) {
+  use_secrets();
+  endpoint_.address = "10.1.3.101:8091";
+  EXPECT_EQ(with_client(kTellRole)->version(Deadline::after(milliseconds(10'000))).take(), "8091");
+}
+
+// It claims another address than the one of its connection; it has none.
+TEST_F(ProcessControllerTest, AClientDoesNotSayWhereTheControllerIs) {
+  Grant lie;
+  lie.gcds.resize(1);
+  lie.gcds[0].devices.resize(1);
+  lie.gcds[0].devices[0].ip = "10.5.1.1";
+  lie.gcds[0].devices[0].server_port = 50052;
+  lie.controller_address = "10.9.9.9";
+  write("reply", wire::reply_text(base::Result<Grant>(lie)));
+  const auto grant = with_client(str("cat >/dev/null; cat ", directory_, "/reply"))
+                         ->config("p0", std::nullopt, Deadline::after(milliseconds(10'000)));
+  ASSERT_TRUE(test::succeeds(grant));
+  EXPECT_EQ(grant.value().controller_address, "");
+}
+
+// For each question, a client of its own looks the name up; its argument is the port of DNS.
+TEST_F(ProcessControllerTest, ANameIsLookedUpByAnotherClient) {
+  endpoint_.address = "vipu.example:1";
+  const auto version = with_client(R"(
+    [ "$1" != 53 ] || { cat >/dev/null; echo '{"ok":"127.0.0.1 ::1"}'; exit; }
+    printf 1000 >&3
+    dd bs=100 count=1 <&3 2>/dev/null | sed 's/.*/{"ok":"&"}/')")
+                           ->version(Deadline::after(milliseconds(10'000)));
+  EXPECT_TRUE(test::succeeds(version));
+  EXPECT_TRUE(version.value().starts_with("failed to connect to [::1]:1: ")) << version.value();
 }
 
 TEST_F(ProcessControllerTest, ErrorsNameTheControllerTheCallAndThePartition) {

@@ -12,9 +12,9 @@ using base::Code;
 using base::Json;
 using std::chrono::milliseconds;
 
-constexpr Call kCalls[] = {Call::kCreate, Call::kSubmit,     Call::kWait,   Call::kList,
-                           Call::kStatus, Call::kConfig,     Call::kReset,  Call::kRemove,
-                           Call::kSurvey, Call::kAttributes, Call::kVersion};
+constexpr Call kCalls[] = {Call::kCreate, Call::kSubmit,     Call::kWait,    Call::kList,
+                           Call::kStatus, Call::kConfig,     Call::kReset,   Call::kRemove,
+                           Call::kSurvey, Call::kAttributes, Call::kResolve, Call::kVersion};
 
 // Every field differs from its default.
 PartitionRequest full_partition() {

@@ -19,10 +19,11 @@ using namespace base::names;
 using grpc::StatusCode;
 
 // What the client writes when it is given INPUT; it must end well in any case.
-std::string reply_to(const std::string& input) {
+std::string reply_to(const std::string& input,
+                     const std::vector<std::string>& args = {"ipu-vipu-client"}) {
   base::Command command;
   command.path = PROGRAM_DIR "/ipu-vipu-client";
-  command.args = {"ipu-vipu-client"};
+  command.args = args;
   command.input = input;
   command.max_output = wire::kMaxReply;
   const base::Result<base::Output> output =
@@ -43,6 +44,16 @@ TEST(ClientProgramTest, WhatIsNoRequestIsAnsweredWithTheReason) {
 TEST(ClientProgramTest, ARequestThatIsTooLongIsAnsweredAsSuch) {
   const std::string reply = reply_to(std::string(wire::kMaxRequest + 1, ' '));
   EXPECT_TRUE(test::fails(wire::parse_reply<Survey>(reply), Code::kInvalid, "longer than"));
+}
+
+TEST(ClientProgramTest, MakesNoConnectionItselfIfItIsToAsk) {
+  const test::ScriptedServer server;
+  const std::string request =
+      wire::to_text({.access = {server.address()}, .timeout = std::chrono::milliseconds(2000)});
+  EXPECT_EQ(wire::parse_reply<std::string>(reply_to(request)).take(), "1.18.0");
+  const std::string reply = reply_to(request, {"ipu-vipu-client", wire::kAskForConnections});
+  EXPECT_TRUE(test::fails(wire::parse_reply<std::string>(reply), Code::kInternal,
+                          "ask the caller: Bad file descriptor"));
 }
 
 // A call that changes nothing, and the RPC that it makes first.
@@ -153,6 +164,12 @@ TEST_F(ClientReadTest, ARefusedConnectionSaysSoAtOnce) {
     EXPECT_TRUE(test::fails(outcome, Code::kUnavailable, "cannot be reached: failed to connect"));
   }
   EXPECT_FALSE(half.passed());
+}
+
+TEST_F(ClientReadTest, AControllerIsAlsoFoundByItsName) {
+  const auto named = controller_at({str("localhost:", server().port())});
+  EXPECT_EQ(named->version(soon()).take(), "1.18.0");
+  EXPECT_EQ(named->config("p0", std::nullopt, soon()).take().controller_address, "127.0.0.1");
 }
 
 TEST_F(ClientReadTest, ConfigIsOfOneGcdOrOfAll) {

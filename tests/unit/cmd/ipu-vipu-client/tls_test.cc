@@ -148,6 +148,18 @@ TEST_F(ClientCredentialsTest, AreSentWithEveryCall) {
   }
 }
 
+TEST_F(ClientCredentialsTest, AreNotGivenToAClientThatOthersMayTrace) {
+  const base::Credentials user{65534, 65534};
+  const std::string program = PROGRAM_DIR "/ipu-vipu-client";  // everybody may read it
+  const Endpoint with{server().address(), std::nullopt, directory_ / "credentials"};
+  EXPECT_TRUE(test::fails(make_process_controller({program, with, user})->version(soon()),
+                          Code::kDenied, "; chmod 0711 '"));
+  const Error shared(Code::kDenied, "this user is not its own");
+  EXPECT_TRUE(test::fails(make_process_controller({program, with, user, shared})->version(soon()),
+                          Code::kDenied, shared.message()));
+  EXPECT_EQ(server().calls("GetVersion"), 0);
+}
+
 TEST_F(ClientCredentialsTest, AreNotShownWhenTheControllerRepeatsThem) {
   server().script("GetVersion", {{.code = grpc::StatusCode::UNAUTHENTICATED,
                                   .message = "key 685X_K4uCzN of alice is unknown"}});

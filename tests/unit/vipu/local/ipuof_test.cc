@@ -10,13 +10,12 @@
 #include "base/text.h"
 #include "tests/support/local_hosts.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/vipu/local/soon.h"
 
 namespace vipu {
 namespace {
 
 using namespace base::names;
-
-Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }
 
 // "1:3" for device 3 of 10.5.1.1, in the order of the grant.
 std::vector<std::string> devices_of(const Grant& grant) {

@@ -17,14 +17,13 @@
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/vipu/local/soon.h"
 
 namespace vipu::local {
 namespace {
 
 using namespace base::names;
 using Records = std::vector<Record>;
-
-Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }
 
 class StoreTest : public testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "tests/support/local_hosts.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/vipu/local/soon.h"
 #include "vipu/local/cards.h"
 
 namespace vipu {
@@ -17,8 +18,6 @@ namespace {
 using namespace base::names;
 using Numbers = std::vector<uint32_t>;
 using test::PcieHost;
-
-Deadline soon() { return Deadline::after(std::chrono::seconds(10)); }
 
 Numbers numbers_of(const Grant& grant) {
   Numbers numbers;
