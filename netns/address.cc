@@ -115,6 +115,23 @@ uint32_t count_between(const Address& first, const Address& last, uint32_t most)
   return static_cast<uint32_t>(std::min<uint64_t>(distance + 1, most));
 }
 
+Address first_of(const Prefix& prefix) { return masked(prefix.address, prefix.length); }
+
+Address last_of(const Prefix& prefix) {
+  Address last = prefix.address;
+  for (size_t bit = prefix.length; bit < 8 * last.raw().size(); ++bit) {
+    last.bytes[bit / 8] = static_cast<uint8_t>(last.bytes[bit / 8] | 0x80 >> bit % 8);
+  }
+  return last;
+}
+
+Prefix link_local_ipv6() {
+  Address first;
+  first.family = Family::kIpv6;
+  first.bytes = {0xfe, 0x80};
+  return {first, 10};
+}
+
 bool Prefix::contains(const Address& other) const {
   return address.family == other.family && masked(other, length) == address;
 }

@@ -55,6 +55,14 @@ struct Prefix {
   auto operator<=>(const Prefix&) const = default;
 };
 
+// Return the addresses of PREFIX whose host bits are all zero, and all one. The host bits of PREFIX
+// may have any value.
+Address first_of(const Prefix& prefix);
+Address last_of(const Prefix& prefix);
+
+// Returns fe80::/10.
+Prefix link_local_ipv6();
+
 // Returns the prefix of ADDRESS alone: /32 or /128.
 Prefix host_prefix(const Address& address);
 

@@ -19,12 +19,19 @@ using internal::Ends;
 
 namespace {
 
+// The kernel reads '%' as a pattern, and the filter would name another interface. It refuses the
+// others, with an errno that says nothing.
+bool is_interface_name(const std::string& name) {
+  const size_t length = name.size();
+  if (length == 0 || length >= IFNAMSIZ || name == "." || name == "..") return false;
+  return name.find_first_of("%/: \t\n\v\f\r") == std::string::npos;
+}
+
 Status check(const RailPlan& rail) {
-  const size_t length = rail.interface.size();
-  // The kernel reads '%' as a pattern, and the filter would name another interface.
-  if (length == 0 || length >= IFNAMSIZ || rail.interface.find('%') != std::string::npos) {
-    return Error(Code::kInvalid, str("interface name ", quote(rail.interface), " must have 1 to ",
-                                     IFNAMSIZ - 1, " characters and no '%'"));
+  if (!is_interface_name(rail.interface)) {
+    return Error(Code::kInvalid,
+                 str("interface name ", quote(rail.interface), " must have 1 to ", IFNAMSIZ - 1,
+                     " characters, none of them '%', '/', ':' or a space"));
   }
   for (const Peer& peer : rail.peers) {
     if (peer.address.family == rail.address.family) continue;
@@ -68,10 +75,11 @@ class Attaching {
  private:
   struct Rail {
     const RailPlan& plan;
-    std::optional<Link> ready;         // before this call
+    internal::Found before;            // before this call
     std::vector<Address> new_peers{};  // of an interface that was ready
     bool is_begun = false;
   };
+  Result<Link> make_rail(const Rail& rail);
   Status update_routes();
   Status take_over(Rail& rail, const std::vector<Route>& routes);
   Status remove_rail(const Rail& rail);
@@ -84,25 +92,31 @@ class Attaching {
 };
 
 Status Attaching::look() {
+  const std::vector<Link> links = TRY(ends_.target.links());
   for (const RailPlan& plan : plan_.rails) {
-    std::optional<Link> ready = TRY(internal::find_ready(ends_.target, plan));
-    rails_.push_back(Rail{plan, std::move(ready)});
+    internal::Found found = TRY(internal::find_rail(links, plan));
+    rails_.push_back(Rail{plan, std::move(found)});
   }
   return {};
 }
 
 Status Attaching::make() {
-  TRY(install_filter(plan_, ends_.target_namespace));
+  TRY(install_filter(plan_, ends_.target_filter));
   TRY(ends_.target.ensure_prohibited(plan_.prohibited));
   TRY(update_routes());
   for (Rail& rail : rails_) {
     rail.is_begun = true;
-    const Link link = TRY(rail.ready.has_value() ? internal::refresh_rail(rail.plan, *rail.ready,
-                                                                          rail.new_peers, ends_)
-                                                 : internal::make_rail(rail.plan, ends_));
+    const Link link = TRY(make_rail(rail));
     attachments_.push_back(Attachment{link.index, link.mtu});
   }
   return {};
+}
+
+Result<Link> Attaching::make_rail(const Rail& rail) {
+  const std::optional<Link>& ready = rail.before.ready;
+  if (ready) return internal::refresh_rail(rail.plan, *ready, rail.new_peers, ends_);
+  if (rail.before.is_begun) TRY(internal::unmake_rail(rail.plan, ends_));
+  return internal::make_rail(rail.plan, ends_);
 }
 
 // Removes the routes of earlier plans that are absent from this one.
@@ -118,7 +132,7 @@ Status Attaching::update_routes() {
   }
   TRY(ends_.target.remove_prohibited(no_longer_prohibited));
   for (Rail& rail : rails_) {
-    if (rail.ready.has_value()) TRY(take_over(rail, routes));
+    if (rail.before.ready) TRY(take_over(rail, routes));
   }
   return {};
 }
@@ -128,28 +142,28 @@ Status Attaching::take_over(Rail& rail, const std::vector<Route>& routes) {
   for (const Address& peer : internal::peer_addresses(rail.plan)) missing.insert(peer);
   std::vector<Address> gone;
   for (const Route& route : routes) {
-    if (route.link != rail.ready->index || !route.is_static) continue;
+    if (route.link != rail.before.ready->index || !route.is_static) continue;
     const bool is_host = route.to == host_prefix(route.to.address);
     if (is_host && missing.erase(route.to.address) == 0) gone.push_back(route.to.address);
   }
   rail.new_peers.assign(missing.begin(), missing.end());
-  TRY(ends_.target.remove_host_routes(rail.ready->index, gone));
+  TRY(ends_.target.remove_host_routes(rail.before.ready->index, gone));
   // RDMA needs only the MAC; the filter prevents only a new query for it.
   for (const Address& address : gone) {
-    TRY(ends_.target.remove_neighbour(rail.ready->index, address));
+    TRY(ends_.target.remove_neighbour(rail.before.ready->index, address));
   }
   return {};
 }
 
 Status Attaching::remove_rail(const Rail& rail) {
   if (!rail.is_begun) return {};
-  if (!rail.ready.has_value()) return internal::unmake_rail(rail.plan, ends_);
-  return ends_.target.remove_host_routes(rail.ready->index, rail.new_peers);
+  if (!rail.before.ready) return internal::unmake_rail(rail.plan, ends_);
+  return ends_.target.remove_host_routes(rail.before.ready->index, rail.new_peers);
 }
 
 bool Attaching::was_attached() const {
   return std::any_of(rails_.begin(), rails_.end(),
-                     [](const Rail& rail) { return rail.ready.has_value(); });
+                     [](const Rail& rail) { return rail.before.ready.has_value(); });
 }
 
 // Undoes the changes. An interface that existed before keeps the new plan's filter: the old filter

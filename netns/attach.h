@@ -58,4 +58,8 @@ base::Result<base::Removed> give_back(const RailPlan& rail, const Namespace& hos
 // Returns all addresses of the interfaces of HOST, except IPv6 link-local ones.
 base::Result<std::vector<Address>> addresses_of(const Namespace& host);
 
+// Returns the prefixes at which HOST may hear a packet that names none of its addresses: all
+// multicast, 255.255.255.255, and the broadcast and anycast addresses of its subnets.
+base::Result<std::vector<Prefix>> broadcasts_of(const Namespace& host);
+
 }  // namespace netns

@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/border.h"
 
-// First, so that the kernel's own definitions give way.
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <functional>
-#include <map>
+#include <memory>
 
 #include "base/names.h"
 #include "base/text.h"
-#include "netns/internal/border_rules.h"
-#include "netns/internal/nft_table.h"
+#include "netns/internal/border/nftables.h"
+#include "netns/internal/border/tc.h"
 #include "netns/session.h"
 
 namespace netns {
 
 using namespace base::names;
 using base::Removed;
-using border::kTable;
-using nft::Batch;
-using nft::Element;
+using border::Elements;
+using border::SetId;
 
 namespace {
-
-using Elements = std::map<std::string, std::vector<Element>>;  // by set
-
-constexpr int kListAttempts = 5;  // a list fails if the rules of the host change meanwhile
 
 // Returns the part of a key that begins with a MAC.
 void append(std::vector<uint8_t>& key, std::span<const uint8_t> part) {
@@ -51,14 +41,26 @@ MacAddress mac_of(const Element& element) {
   return mac;
 }
 
+struct FamilySets {
+  Family family;
+  SetId addresses;
+  SetId own;
+  SetId peers;
+  SetId endpoints;
+};
+constexpr std::array<FamilySets, 2> kFamilies{{
+    {Family::kIpv4, SetId::kAddresses4, SetId::kOwn4, SetId::kPeers4, SetId::kEndpoints4},
+    {Family::kIpv6, SetId::kAddresses6, SetId::kOwn6, SetId::kPeers6, SetId::kEndpoints6},
+}};
+
 void add_elements(const BorderMember& member, Elements& to) {
-  const border::SetNames& sets = border::names_of(member.address.family);
+  const FamilySets& sets = kFamilies[member.address.is_ipv4() ? 0 : 1];
   const std::span<const uint8_t> mac(member.mac.bytes);
   const std::span<const uint8_t> own = member.address.raw();
-  const auto add = [&](const char* set, std::vector<uint8_t> value) {
+  const auto add = [&](SetId set, std::vector<uint8_t> value) {
     to[set].push_back({std::move(value), member.lease});
   };
-  add(border::kMacs, mac_key(member.mac));
+  add(SetId::kMacs, mac_key(member.mac));
   add(sets.addresses, key({own}));
   add(sets.own, member.address.is_ipv4() ? key({mac, mac, own}) : key({mac, own, own}));
   add(sets.peers, key({mac, own, own}));  // it may announce itself
@@ -81,138 +83,194 @@ Elements elements_of(const std::vector<BorderMember>& members) {
   return elements;
 }
 
-// Lists until no transaction of another program comes in between.
-template <typename T>
-Result<T> list(const std::function<Result<T>()>& once) {
-  for (int attempt = 1;; ++attempt) {
-    Result<T> found = once();
-    if (found.ok() || found.error().sys_errno() != EINTR || attempt == kListAttempts) return found;
-  }
-}
-
-Result<std::vector<Element>> elements_in(nl::Socket& socket, const char* set) {
-  return list<std::vector<Element>>([&] { return nft::find_elements(socket, kTable, set); });
-}
-
 Result<std::vector<border::Parent>> find_parents(const Namespace& host,
                                                  const std::vector<BorderParent>& parents) {
   Session session = TRY(Session::open(host));
   std::vector<border::Parent> found;
   for (const BorderParent& parent : parents) {
     const std::optional<Link> link = TRY(session.find_link(parent.name));
-    if (link) found.push_back({link->name, link->mac, parent.others});
+    const auto is_link = [&](const border::Parent& other) { return other.index == link->index; };
+    // An interface can have several names.
+    if (!link || std::any_of(found.begin(), found.end(), is_link)) continue;
+    found.push_back({link->index, link->name, link->mac, parent.others});
   }
   return found;
 }
 
-Error explain(const Error& error) {
-  if (!nft::is_missing(error.sys_errno())) return error;
-  return {Code::kUnsupported,
-          str("this kernel cannot filter what leaves an interface (nf_tables with egress, Linux"
-              " 5.16 or newer); set filter = \"namespace\" in [network] to do without, see"
-              " SECURITY.md (",
-              error.message(), ')')};
+// Returns what CARRIER has of MACS and KEPT does not need.
+Result<Elements> find_unneeded(border::Carrier& carrier, const std::vector<MacAddress>& macs,
+                               Elements kept) {
+  Elements gone;
+  for (const border::SetLayout& set : border::kSets) {
+    if (!set.begins_with_mac) continue;
+    for (Element& element : TRY(carrier.list(set.id))) {
+      if (std::find(macs.begin(), macs.end(), mac_of(element)) == macs.end()) continue;
+      const auto same = [&](const Element& other) { return other.key == element.key; };
+      if (std::any_of(kept[set.id].begin(), kept[set.id].end(), same)) continue;
+      gone[set.id].push_back(std::move(element));
+    }
+  }
+  for (const FamilySets& sets : kFamilies) {
+    // The addresses follow from the own keys, which end with them.
+    const ptrdiff_t size = sets.family == Family::kIpv4 ? 4 : 16;
+    const auto own = gone.find(sets.own);
+    if (own == gone.end()) continue;
+    for (const Element& element : own->second) {
+      gone[sets.addresses].push_back({{element.key.end() - size, element.key.end()}});
+    }
+  }
+  return gone;
 }
+
+constexpr FilterPlace kWays[] = {FilterPlace::kNftables, FilterPlace::kTc};  // best first
+
+std::unique_ptr<border::Carrier> open_carrier(const Namespace& host, FilterPlace way) {
+  if (way == FilterPlace::kTc) return std::make_unique<border::Tc>(host);
+  return std::make_unique<border::Nftables>(host);
+}
+
+// All ways, best first.
+std::vector<std::unique_ptr<border::Carrier>> open_carriers(const Namespace& host) {
+  std::vector<std::unique_ptr<border::Carrier>> carriers;
+  for (const FilterPlace way : kWays) carriers.push_back(open_carrier(host, way));
+  return carriers;
+}
+
+std::vector<FilterPlace> ways_of(FilterPlace place) {
+  switch (place) {
+    case FilterPlace::kAuto:
+    case FilterPlace::kHost:
+      return {std::begin(kWays), std::end(kWays)};
+    case FilterPlace::kNftables:
+    case FilterPlace::kTc:
+      return {place};
+    case FilterPlace::kNamespace:
+      return {};
+  }
+  return {};
+}
+
+Result<std::vector<Element>> list_all(const Namespace& host, SetId set) {
+  std::vector<Element> all;
+  for (const FilterPlace way : kWays) {
+    for (Element& element : TRY(open_carrier(host, way)->list(set))) {
+      all.push_back(std::move(element));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+Status remove_other_ways(const Namespace& host, FilterPlace kept) {
+  for (const FilterPlace way : kWays) {
+    if (way != kept) TRY(open_carrier(host, way)->remove_all());
+  }
+  return {};
+}
+
+// Adds to each border that there is.
+Status add_to(const std::vector<std::unique_ptr<border::Carrier>>& carriers,
+              const std::vector<BorderMember>& members) {
+  const Elements elements = elements_of(members);
+  bool is_there = false;
+  for (const std::unique_ptr<border::Carrier>& carrier : carriers) {
+    const Status added = carrier->add(elements);
+    if (!added.ok() && added.error().code() != Code::kNotFound) return added;
+    is_there = is_there || added.ok();
+  }
+  if (!is_there) return Error(Code::kNotFound, "the host has no border");
+  return {};
+}
+
+Removed either(Removed a, Removed b) { return a == Removed::kNow ? a : b; }
 
 }  // namespace
 
-Result<bool> border_stands(const Namespace& host, const std::vector<BorderParent>& parents) {
+Result<bool> border_stands(const Namespace& host, FilterPlace place,
+                           const std::vector<BorderParent>& parents) {
   const std::vector<border::Parent> present = TRY(find_parents(host, parents));
-  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
-  std::vector<nft::FoundRule> found =
-      TRY(list<std::vector<nft::FoundRule>>([&] { return nft::find_rules(socket, kTable); }));
-  std::vector<nft::FoundRule> wanted;
-  for (const border::NamedRule& rule : border::rules_of(present, {})) {
-    wanted.push_back({rule.chain, rule.comment});
+  for (const FilterPlace way : ways_of(place)) {
+    if (TRY(open_carrier(host, way)->stands(present))) return true;
   }
-  std::stable_sort(found.begin(), found.end(), border::by_chain);
-  std::stable_sort(wanted.begin(), wanted.end(), border::by_chain);
-  return found == wanted;
+  return false;
 }
 
-Status build_border(const Namespace& host, const std::vector<BorderParent>& parents,
-                    const std::vector<BorderMember>& members) {
+Result<bool> admit_if_stands(const Namespace& host, FilterPlace place,
+                             const std::vector<BorderParent>& parents,
+                             const std::vector<BorderMember>& members) {
   const std::vector<border::Parent> present = TRY(find_parents(host, parents));
-  const auto build = [&](nft::IfExists if_exists) {
-    Batch batch;
-    batch.add_table(kTable, if_exists);
-    const border::Sets sets = border::add_sets(batch);
-    border::add_chains(batch, present);
-    for (border::NamedRule& rule : border::rules_of(present, sets)) {
-      batch.add_rule(std::move(rule.message));
+  const std::vector<std::unique_ptr<border::Carrier>> carriers = open_carriers(host);
+  bool stands = false;
+  for (const FilterPlace way : ways_of(place)) {
+    const auto number =
+        static_cast<size_t>(std::find(std::begin(kWays), std::end(kWays), way) - std::begin(kWays));
+    stands = stands || TRY(carriers[number]->stands(present));
+  }
+  if (stands && !members.empty()) TRY(add_to(carriers, members));
+  return stands;
+}
+
+Result<FilterPlace> build_border(const Namespace& host, FilterPlace place,
+                                 const std::vector<BorderParent>& parents,
+                                 const std::vector<BorderMember>& members) {
+  const std::vector<border::Parent> present = TRY(find_parents(host, parents));
+  const Elements elements = elements_of(members);
+  std::vector<std::string> reasons;
+  for (const FilterPlace way : ways_of(place)) {
+    const Status built = open_carrier(host, way)->build(present, elements);
+    if (built.ok()) {
+      TRY(remove_other_ways(host, way));
+      return way;
     }
-    for (const auto& [set, elements] : elements_of(members)) {
-      batch.add_elements(kTable, set, elements);
-    }
-    return batch.commit(host);
-  };
-  // As in install_filter(): replacement at once would cost 12 ms also where nothing is replaced.
-  Status status = build(nft::IfExists::kFail);
-  if (!status.ok() && status.error().sys_errno() == EEXIST) status = build(nft::IfExists::kReplace);
-  if (status.ok()) return status;
-  return explain(status.error());
+    if (built.error().code() != Code::kUnsupported) return built.error();
+    reasons.push_back(built.error().message());
+  }
+  return Error(Code::kUnsupported,
+               str("this kernel cannot filter what leaves an interface; set filter ="
+                   " \"namespace\" in [network] to do without, see SECURITY.md (",
+                   base::join(reasons, "; "), ')'));
 }
 
 Status admit(const Namespace& host, const std::vector<BorderMember>& members) {
   if (members.empty()) return {};
-  Batch batch;
-  for (const auto& [set, elements] : elements_of(members)) {
-    batch.add_elements(kTable, set, elements);
-  }
-  return batch.commit(host);
+  return add_to(open_carriers(host), members);
 }
 
 Result<Removed> retain(const Namespace& host, const std::vector<MacAddress>& macs,
                        const std::vector<BorderMember>& members) {
-  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
-  Elements kept = elements_of(members);
-  std::map<std::string, std::vector<Element>> gone;
-  for (const char* set : border::kMacSets) {
-    for (Element& element : TRY(elements_in(socket, set))) {
-      if (std::find(macs.begin(), macs.end(), mac_of(element)) == macs.end()) continue;
-      const auto same = [&](const Element& other) { return other.key == element.key; };
-      if (std::any_of(kept[set].begin(), kept[set].end(), same)) continue;
-      gone[set].push_back(std::move(element));
-    }
+  Removed removed = Removed::kWasAbsent;
+  const Elements kept = elements_of(members);
+  for (const FilterPlace way : kWays) {
+    const std::unique_ptr<border::Carrier> carrier = open_carrier(host, way);
+    const Elements gone = TRY(find_unneeded(*carrier, macs, kept));
+    if (!gone.empty()) removed = either(removed, TRY(carrier->remove(gone)));
   }
-  for (const auto& [family, set] : border::kAddressSets) {
-    // The addresses follow from the own keys, which end with them.
-    for (const Element& own : gone[border::names_of(family).own]) {
-      const size_t size = family == Family::kIpv4 ? 4 : 16;
-      gone[set].push_back({{own.key.end() - static_cast<ptrdiff_t>(size), own.key.end()}});
-    }
-  }
-  Batch batch;
-  bool any = false;
-  for (const auto& [set, elements] : gone) {
-    batch.remove_elements(kTable, set, elements);
-    any = any || !elements.empty();
-  }
-  if (!any) return Removed::kWasAbsent;
-  const Status status = batch.commit(host);
-  if (status.ok()) return Removed::kNow;
-  if (status.error().sys_errno() == ENOENT) return Removed::kWasAbsent;
-  return status.error();
+  return removed;
 }
 
 Result<std::vector<Admitted>> admitted(const Namespace& host) {
-  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
   std::vector<Admitted> found;
-  for (const Element& element : TRY(elements_in(socket, border::kMacs))) {
+  for (const Element& element : TRY(list_all(host, SetId::kMacs))) {
     found.push_back({mac_of(element), element.comment});
   }
   return found;
 }
 
 Result<std::vector<MacAddress>> passed_others(const Namespace& host) {
-  nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_NETFILTER));
   std::vector<MacAddress> macs;
-  for (const Element& element : TRY(elements_in(socket, border::kOthers))) {
+  for (const Element& element : TRY(list_all(host, SetId::kOthers))) {
     macs.push_back(mac_of(element));
   }
   return macs;
 }
 
-Result<Removed> remove_border(const Namespace& host) { return nft::remove_tables(host, {kTable}); }
+Result<Removed> remove_border(const Namespace& host) {
+  Removed removed = Removed::kWasAbsent;
+  for (const FilterPlace way : kWays) {
+    removed = either(removed, TRY(open_carrier(host, way)->remove_all()));
+  }
+  return removed;
+}
 
 }  // namespace netns

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The border: what the macvlans of containers may send and receive, decided in the host's network
-// namespace. It is one nftables table, `netdev ipu-border`, with a chain for each direction of each
-// parent. A container's own filter (filter.h) ends where somebody in the container's namespace has
-// CAP_NET_RAW or CAP_NET_ADMIN. The border does not: every frame of a macvlan leaves and arrives by
-// its parent.
+// namespace for each direction of each parent. A container's own filter (filter.h) ends where
+// somebody in the container's namespace has CAP_NET_RAW or CAP_NET_ADMIN. The border does not:
+// every frame of a macvlan leaves and arrives by its parent.
+//
+// The rules are carried out by one of two parts of the kernel, with the same effect:
+// - nftables: the table `netdev ipu-border`, from Linux 5.16 on. Each change is one transaction. It
+//   ends with `nft flush ruleset`.
+// - tc: an eBPF program for each direction on the clsact of the parent, from Linux 4.18 on. Needs
+//   CAP_SYS_ADMIN, except for border_stands(). During a change a MAC may do less than before and
+//   after, never more. It knows no sockets: what the host sends from its own MAC is judged by the
+//   frame alone.
 //
 // A frame with the MAC of a container passes only if the parts of the frame at fixed places are:
 // - TCP between the container's address and an endpoint of its peers, RoCE v2 (UDP 4791) or ICMP
@@ -21,8 +28,8 @@
 // multicasts that arrive are not filtered. Between two macvlans in bridge mode on one parent the
 // kernel delivers broadcasts directly.
 //
-// The border belongs to the network namespace of the host, and outlives its processes. It ends with
-// `nft flush ruleset` and at boot. All calls of one host must exclude each other.
+// The border belongs to the network namespace of the host, outlives its processes, and ends at
+// boot. All calls of one host must exclude each other.
 #pragma once
 
 #include <optional>
@@ -44,21 +51,30 @@ struct BorderMember {
   std::vector<Peer> peers;
 };
 
-// Returns whether the border stands with exactly the rules of PARENTS. A parent that HOST does not
-// have is ignored.
-base::Result<bool> border_stands(const Namespace& host, const std::vector<BorderParent>& parents);
+// Returns whether a border that PLACE allows has exactly the rules of PARENTS. A parent that HOST
+// does not have is ignored.
+base::Result<bool> border_stands(const Namespace& host, FilterPlace place,
+                                 const std::vector<BorderParent>& parents);
 
-// Makes the border anew in one transaction, with these members and no others. Returns kUnsupported
-// if this kernel cannot filter what leaves an interface (before Linux 5.16).
-base::Status build_border(const Namespace& host, const std::vector<BorderParent>& parents,
-                          const std::vector<BorderMember>& members);
+// As border_stands(); where it stands, also as admit() of MEMBERS.
+base::Result<bool> admit_if_stands(const Namespace& host, FilterPlace place,
+                                   const std::vector<BorderParent>& parents,
+                                   const std::vector<BorderMember>& members);
 
-// Lets MEMBERS pass a border that stands, in one transaction. What they may pass already stays.
-// Returns kNotFound if there is no border.
+// Makes the border anew with these members and no others, by the first way that PLACE allows and
+// the kernel has. Then removes a border that was made the other way: at no moment is there none.
+// Returns the way, kNftables or kTc; kUnsupported if the kernel has none, or if PLACE is
+// kNamespace.
+base::Result<FilterPlace> build_border(const Namespace& host, FilterPlace place,
+                                       const std::vector<BorderParent>& parents,
+                                       const std::vector<BorderMember>& members);
+
+// Lets MEMBERS pass the border that stands. What they may pass already stays. Returns kNotFound if
+// there is no border.
 base::Status admit(const Namespace& host, const std::vector<BorderMember>& members);
 
-// Takes from MACS all that MEMBERS do not need, in one transaction. Without members nothing of MACS
-// passes any more. An absent border is not an error.
+// Takes from MACS all that MEMBERS do not need. Without members nothing of MACS passes any more. An
+// absent border is not an error.
 base::Result<base::Removed> retain(const Namespace& host, const std::vector<MacAddress>& macs,
                                    const std::vector<BorderMember>& members);
 

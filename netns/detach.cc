@@ -56,4 +56,14 @@ Result<std::vector<Address>> addresses_of(const Namespace& host) {
   return session.addresses();
 }
 
+Result<std::vector<Prefix>> broadcasts_of(const Namespace& host) {
+  Session session = TRY(Session::open(host));
+  std::vector<Prefix> all;
+  for (const char* fixed : {"224.0.0.0/4", "255.255.255.255/32", "ff00::/8"}) {
+    all.push_back(TRY(parse_prefix(fixed)));
+  }
+  for (const Address& address : TRY(session.broadcasts())) all.push_back(host_prefix(address));
+  return all;
+}
+
 }  // namespace netns

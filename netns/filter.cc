@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/names.h"
@@ -33,7 +34,9 @@ constexpr nft::Table kArpTable{NFPROTO_ARP, "ipu"};
 constexpr const char* kOutput = "output";
 constexpr const char* kInput = "input";
 constexpr const char* kForward = "forward";
+constexpr const char* kRefuse = "refuse";
 constexpr uint16_t kRoceV2Port = 4791;
+constexpr uint8_t kMldReport2 = 143;  // RFC 3810, 5.2
 
 // One interface, with its peers as sets for the rules.
 struct Rail {
@@ -60,6 +63,20 @@ Rail add_peers(Batch& batch, const RailPlan& plan) {
   rail.addresses =
       batch.add_set(kTable, str("peers-", plan.interface), KeyKind::kAddress, family, addresses);
   return rail;
+}
+
+// Adds the rules for joining and leaving groups, whose messages go to the groups themselves.
+void add_group_membership(Batch& batch) {
+  Rule igmp(kTable, kOutput);
+  igmp.is_family(Family::kIpv4).is_protocol(IPPROTO_IGMP);
+  batch.add_rule(std::move(igmp).accept());
+  for (const auto& [first, last] :
+       {std::pair<uint8_t, uint8_t>{MLD_LISTENER_QUERY, MLD_LISTENER_REDUCTION},
+        std::pair<uint8_t, uint8_t>{kMldReport2, kMldReport2}}) {
+    Rule mld(kTable, kOutput);
+    mld.is_family(Family::kIpv6).is_protocol(IPPROTO_ICMPV6).has_icmp_type(first, last);
+    batch.add_rule(std::move(mld).accept());
+  }
 }
 
 Rule neighbour_discovery(const char* chain) {
@@ -96,8 +113,7 @@ void add_rail_output(Batch& batch, const Rail& rail) {
     advert.has_icmp_type(ND_NEIGHBOR_ADVERT, ND_NEIGHBOR_ADVERT);
     batch.add_rule(std::move(advert).accept());
   }
-  batch.add_rule(std::move(rule().is_protocol(IPPROTO_TCP)).reset_tcp());
-  batch.add_rule(rule().reject());
+  batch.add_rule(rule().jump(kRefuse));
 }
 
 // Refuses routing headers, which name a destination other than the first header's and need no
@@ -108,42 +124,46 @@ void add_routing_headers(Batch& batch) {
   batch.add_rule(std::move(sent).drop());
 }
 
-// Refuses packets to PREFIXES: a set and two rules for each prefix length, however many prefixes
-// there are. The answer to TCP is a reset, because the kernel reports an ICMP error to a pending
-// connect(2) only at the first retransmission, a second later.
-void add_refusals(Batch& batch, const std::string& name, const std::vector<Prefix>& prefixes) {
-  std::map<std::pair<Family, uint8_t>, nft::Keys> by_length;
-  for (const Prefix& prefix : prefixes) {
-    by_length[{prefix.address.family, prefix.length}].insert(nft::address_key(prefix.address));
-  }
-  for (const auto& [kind, networks] : by_length) {
-    const auto& [family, length] = kind;
-    const std::string set_name = str(name, family == Family::kIpv4 ? "-ipv4-" : "-ipv6-", length);
-    const nft::Set set = batch.add_set(kTable, set_name, KeyKind::kAddress, family, networks);
-    Rule tcp(kTable, kOutput);
-    tcp.is_family(family).to_network_in(set, length).is_protocol(IPPROTO_TCP);
-    batch.add_rule(std::move(tcp).reset_tcp());
-    Rule any(kTable, kOutput);
-    any.is_family(family).to_network_in(set, length);
-    batch.add_rule(std::move(any).reject());
+// The answer to TCP is a reset, because the kernel reports an ICMP error to a pending connect(2)
+// only at the first retransmission, a second later.
+void add_refuse(Batch& batch) {
+  batch.add_chain(kTable, kRefuse);
+  Rule tcp(kTable, kRefuse);
+  batch.add_rule(std::move(tcp.is_protocol(IPPROTO_TCP)).reset_tcp());
+  batch.add_rule(Rule(kTable, kRefuse).reject());
+}
+
+// Refuses packets to PREFIXES: a set and a rule for each family, however many prefixes there are.
+void add_refusals(Batch& batch, const std::string& name, const std::set<Prefix>& prefixes) {
+  std::map<Family, std::vector<Prefix>> by_family;
+  for (const Prefix& prefix : prefixes) by_family[prefix.address.family].push_back(prefix);
+  for (const auto& [family, networks] : by_family) {
+    const std::string set_name = str(name, family == Family::kIpv4 ? "-ipv4" : "-ipv6");
+    const nft::Set set = batch.add_networks(kTable, set_name, family, networks);
+    Rule sent(kTable, kOutput);
+    batch.add_rule(std::move(sent.is_family(family).to_address_in(set)).jump(kRefuse));
   }
 }
 
 // Accepts peers before it refuses the prohibited prefixes, which contain them, and accepts answers
-// before it refuses the guarded prefixes, which may be answered, unlike the prohibited. Other
-// interfaces keep their neighbour discovery, which reaches only the link: their gateway may be
-// guarded.
+// before it refuses the guarded prefixes, which may be answered, unlike the prohibited and the
+// broadcasts. Other interfaces keep their neighbour discovery, which reaches only the link: their
+// gateway may be guarded.
 void add_output(Batch& batch, const std::vector<Rail>& rails, const NetworkPlan& plan) {
+  add_refuse(batch);
   batch.add_chain(kTable, kOutput, NF_INET_LOCAL_OUT);
   Rule loopback(kTable, kOutput);
   batch.add_rule(std::move(loopback.leaves_by("lo")).accept());
   add_routing_headers(batch);
   for (const Rail& rail : rails) add_rail_output(batch, rail);
   batch.add_rule(neighbour_discovery(kOutput).accept());
-  add_refusals(batch, "prohibited", plan.prohibited);
+  add_group_membership(batch);
+  std::set<Prefix> prohibited(plan.prohibited.begin(), plan.prohibited.end());
+  prohibited.insert(plan.broadcasts.begin(), plan.broadcasts.end());
+  add_refusals(batch, "prohibited", prohibited);
   Rule answer(kTable, kOutput);
-  batch.add_rule(std::move(answer.is_established()).accept());
-  add_refusals(batch, "guarded", plan.guarded);
+  batch.add_rule(std::move(answer.is_established().is_answer()).accept());
+  add_refusals(batch, "guarded", {plan.guarded.begin(), plan.guarded.end()});
 }
 
 void add_rail_input(Batch& batch, const Rail& rail) {
@@ -204,7 +224,7 @@ void add_arp(Batch& batch, const NetworkPlan& plan) {
   }
 }
 
-Status install(const NetworkPlan& plan, const Namespace& target, nft::IfExists if_exists) {
+Status install(const NetworkPlan& plan, nl::Socket& target, nft::IfExists if_exists) {
   Batch batch;
   batch.add_table(kTable, if_exists);
   std::vector<Rail> rails;
@@ -222,18 +242,28 @@ Status install(const NetworkPlan& plan, const Namespace& target, nft::IfExists i
 }  // namespace
 
 Status install_filter(const NetworkPlan& plan, const Namespace& target) {
+  Result<nl::Socket> socket = nl::Socket::open(target, NETLINK_NETFILTER);
+  if (!socket.ok()) return explain_filter(socket.error());
+  return install_filter(plan, socket.value());
+}
+
+Status install_filter(const NetworkPlan& plan, nl::Socket& target) {
   // Immediate replacement would work, but a transaction that removes anything, even its own, costs
   // an RCU grace period: 12 ms instead of 0.2 ms.
   Status status = install(plan, target, nft::IfExists::kFail);
   if (!status.ok() && status.error().sys_errno() == EEXIST) {
     status = install(plan, target, nft::IfExists::kReplace);
   }
-  if (status.ok() || !nft::is_missing(status.error().sys_errno())) return status;
-  return Error(
-      Code::kUnsupported,
-      str("this kernel cannot filter what a container sends to the fabric; load the modules "
-          "nf_tables, nft_ct and nft_reject_inet (",
-          status.error().message(), ')'));
+  if (status.ok()) return status;
+  return explain_filter(status.error());
+}
+
+Error explain_filter(const Error& error) {
+  if (!nft::is_missing(error.sys_errno())) return error;
+  return {Code::kUnsupported,
+          str("this kernel cannot filter what a container sends to the fabric; load the modules "
+              "nf_tables, nft_ct and nft_reject_inet (",
+              error.message(), ')')};
 }
 
 Result<Removed> remove_filter(const Namespace& target) {

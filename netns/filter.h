@@ -12,6 +12,10 @@
 
 namespace netns {
 
+namespace nl {
+class Socket;
+}
+
 // Installs the tables `inet ipu` and `arp ipu` of PLAN in TARGET, in place of tables of the same
 // names. One transaction replaces them, so that no packet passes in between. The tables live as
 // long as TARGET, whichever process ends. They have these effects:
@@ -20,13 +24,18 @@ namespace netns {
 //   peers, apart from IPv6 neighbour discovery, and forwards nothing.
 // - An interface of the plan asks only for the MACs of its peers, which RDMA needs. It announces
 //   only its rail's own address, and answers only for that.
-// - Other interfaces reach no prohibited prefix. They may answer a guarded prefix, but not contact
-//   it first. Their IPv6 neighbour discovery is not filtered.
+// - Other interfaces reach no prohibited prefix and no broadcast. They may answer a guarded prefix,
+//   but not contact it first. Their IPv6 neighbour discovery is not filtered.
 // The sender of a refused packet gets ICMP "administratively prohibited", or for TCP a reset. The
 // filter drops without an answer what arrives or is forwarded, ARP, and IPv6 routing headers. It
 // does not touch loopback. Packet sockets (CAP_NET_RAW) and RDMA's own packets bypass it, and
 // CAP_NET_ADMIN in TARGET can remove it. kUnsupported names missing kernel modules.
 base::Status install_filter(const NetworkPlan& plan, const Namespace& target);
+base::Status install_filter(const NetworkPlan& plan, nl::Socket& target);  // of NETLINK_NETFILTER
+
+// Returns ERROR of a socket or request for a filter; kUnsupported, with what to do, where the
+// kernel lacks something.
+base::Error explain_filter(const base::Error& error);
 
 // Removes both tables. Absent tables are not an error.
 base::Result<base::Removed> remove_filter(const Namespace& target);

@@ -88,7 +88,6 @@ Result<std::optional<Link>> find_link(nl::Socket& socket, const std::string& nam
   if (netns_id.has_value()) message.put_s32(IFLA_TARGET_NETNSID, *netns_id);
   message.put_text(IFLA_IFNAME, name);
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  message.request_ack();
   std::optional<Link> link;
   const Status status =
       socket.exchange(message, [&](const nlmsghdr& reply) { link = parse_link(reply); });
@@ -113,14 +112,13 @@ uint32_t group_of(const MacAddress& mac) {
   return std::max(group, uint32_t{1});
 }
 
-Session::Session(std::unique_ptr<nl::Socket> socket) : socket_(std::move(socket)) {}
+Session::Session(nl::Socket socket) : socket_(std::make_unique<nl::Socket>(std::move(socket))) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::open(const Namespace& in) {
-  nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_ROUTE));
-  return Session(std::make_unique<nl::Socket>(std::move(socket)));
+  return Session(TRY(nl::Socket::open(in, NETLINK_ROUTE)));
 }
 
 Result<std::optional<Link>> Session::find_link(const std::string& name) {

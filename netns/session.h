@@ -74,6 +74,7 @@ inline constexpr uint32_t kProhibitMetric = 4791;
 class Session {
  public:
   static base::Result<Session> open(const Namespace& in);
+  explicit Session(nl::Socket socket);  // of NETLINK_ROUTE
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
@@ -98,6 +99,10 @@ class Session {
 
   // Returns all addresses except IPv6 link-local ones.
   base::Result<std::vector<Address>> addresses();
+  // Returns the addresses at which the kernel hears others on the subnets of its interfaces: of
+  // IPv4 the broadcast addresses, also those with host bits of zero, of IPv6 the subnet routers'
+  // anycast addresses (RFC 4291, 2.6.1).
+  base::Result<std::vector<Address>> broadcasts();
 
   // Returns the routes of the table main.
   base::Result<std::vector<Route>> routes();
@@ -124,7 +129,6 @@ class Session {
   base::Result<base::Removed> remove_group_in(int32_t netns_id, uint32_t group);
 
  private:
-  explicit Session(std::unique_ptr<nl::Socket> socket);
   base::Result<std::optional<int32_t>> find_netns_id(const Namespace& other);
   std::unique_ptr<nl::Socket> socket_;
 };

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -33,6 +34,20 @@ std::optional<Address> parse_own_address(const nlmsghdr& reply) {
   if (!address.has_value()) address = read_address(attributes, IFA_ADDRESS);
   if (address.has_value() && is_link_local(*address)) return std::nullopt;
   return address;
+}
+
+// The addresses with host bits of zero and of one, and the one that somebody has set.
+std::optional<std::vector<Address>> broadcasts_of(const nlmsghdr& reply) {
+  const auto& header = *static_cast<const ifaddrmsg*>(nlmsg_data(&reply));
+  const Attributes attributes(reply, sizeof header, IFA_MAX);
+  const std::optional<Address> on_link = read_address(attributes, IFA_ADDRESS);
+  if (!on_link || header.ifa_prefixlen + 1 >= full_length(*on_link)) return std::nullopt;
+  std::vector<Address> all{first_of({*on_link, header.ifa_prefixlen})};
+  if (!on_link->is_ipv4()) return all;
+  all.push_back(last_of({*on_link, header.ifa_prefixlen}));
+  const std::optional<Address> broadcast = read_address(attributes, IFA_BROADCAST);
+  if (broadcast) all.push_back(*broadcast);
+  return all;
 }
 
 RouteKind kind_of(uint8_t type) {
@@ -126,6 +141,17 @@ Result<std::vector<Address>> Session::addresses() {
   Message message(RTM_GETADDR, NLM_F_DUMP, "list addresses");
   message.header(ifaddrmsg{});
   return list<Address>(*socket_, message, parse_own_address);
+}
+
+Result<std::vector<Address>> Session::broadcasts() {
+  Message message(RTM_GETADDR, NLM_F_DUMP, "list broadcast addresses");
+  message.header(ifaddrmsg{});
+  std::set<Address> all;
+  for (const std::vector<Address>& some :
+       TRY(list<std::vector<Address>>(*socket_, message, broadcasts_of))) {
+    all.insert(some.begin(), some.end());
+  }
+  return std::vector<Address>(all.begin(), all.end());
 }
 
 Result<std::vector<Route>> Session::routes() {

@@ -51,9 +51,9 @@ Status try_filter() {
   return install_filter(example_plan(), trial);
 }
 
-Status try_border() {
+Result<FilterPlace> try_border(FilterPlace place) {
   const Namespace trial = TRY(make_namespace());
-  return build_border(trial, {{"lo", Others::kDrop}}, {});
+  return build_border(trial, place, {{"lo", Others::kDrop}}, {});
 }
 
 Status try_macvlan(const Namespace& host, const std::string& parent) {

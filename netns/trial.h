@@ -7,14 +7,15 @@
 
 #include "base/result.h"
 #include "netns/namespace.h"
+#include "netns/types.h"
 
 namespace netns {
 
 // Installs a filter as attach() does.
 base::Status try_filter();
 
-// Makes a border as a host does.
-base::Status try_border();
+// Makes a border where PLACE says. Returns the way, as build_border() does.
+base::Result<FilterPlace> try_border(FilterPlace place);
 
 // Makes a macvlan of PARENT. It stays down, and so is never seen on the wire.
 base::Status try_macvlan(const Namespace& host, const std::string& parent);

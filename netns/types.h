@@ -46,6 +46,8 @@ struct RailPlan {
 enum class FilterPlace {
   kAuto,       // as kHost where the kernel can, else as kNamespace
   kHost,       // in the host's namespace as well (border.h), or the container does not start
+  kNftables,   // as kHost, by nftables
+  kTc,         // as kHost, by tc
   kNamespace,  // in the container's namespace alone (filter.h)
 };
 
@@ -69,6 +71,10 @@ struct NetworkPlan {
   // Prefixes that the container may answer but not contact: the host's own addresses. (Connections
   // to a published port of docker come from there.) Each gets filter rules only.
   std::vector<Prefix> guarded;
+  // Prefixes that the container may not send to, because the host may hear it there: broadcast,
+  // multicast and anycast addresses. What the host answers would count as a connection from there.
+  // Each gets filter rules only. The group membership of IPv4 and IPv6 is not filtered.
+  std::vector<Prefix> broadcasts;
 };
 
 // Tells whether an object made outside this process exists now.

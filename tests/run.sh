@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e or fault. The
-# groups storm, model, sanitizers and all-faults take longer, and the group long is these four. Without --built, the
-# script first installs what is missing and builds.
+# Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
+# hostile. The groups storm, model, sanitizers, all-faults and all-hostile take longer, and the group long is the first
+# four. Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one for each processor by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
 #   STORM=SECONDS      sets how long the storm rages; 120 by default
+#   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
 # none ran, and under TESTS_MUST_RUN=1 if one was skipped.
@@ -22,17 +23,19 @@ CHECK_SECONDS=${CHECK_SECONDS:-}
 source tests/e2e/host.bash
 # shellcheck source=tests/e2e/conformance.bash
 source tests/e2e/conformance.bash
+# shellcheck source=tests/attack/table.bash
+source tests/attack/table.bash
 # These start first, so that no long one is left for the end. The others start in any order. The client's tests have
 # deadlines of a second, so those that start beside them need little of the machine.
 FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vipu-simulator unit/hook-model
-  unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick e2e/conformance_engines kernel/netns e2e/cri
-  e2e/network e2e/conformance_runtimes e2e/reconcile kernel/hook-ledger e2e/options e2e/ipuctl e2e/cards e2e/configure
+  unit/hook-lifecycle-start unit/hook-lifecycle-end unit/base fault/quick hostile/quick e2e/conformance_engines kernel/netns e2e/cri
+  e2e/network attack/network attack/runtime e2e/conformance_runtimes e2e/reconcile kernel/hook-ledger e2e/options e2e/ipuctl e2e/cards e2e/configure
   e2e/conformance e2e/named kernel/storm e2e/lifecycle e2e/capacity e2e/history e2e/isolation)
 # The most useful groups come first.
 LONG=(storm model sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {unit|packaging|kernel|e2e|fault|storm|model|sanitizers|all-faults|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {unit|packaging|kernel|e2e|attack|fault|hostile|storm|model|sanitizers|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -43,9 +46,9 @@ jobs_of() { # GROUP
   case $1 in
     # unit/base is the program unit-base.
     unit | kernel) make --no-print-directory -s O="$O" list-tests | sed -n "s|^$1-|$1/|p" ;;
-    e2e) find tests/e2e -name '*.bats' -printf 'e2e/%f\n' | sed 's/\.bats$//' ;;
-    packaging) echo packaging/deps ;;
+    e2e | attack | packaging) find "tests/$1" -name '*.bats' -printf "$1/%f\n" | sed 's/\.bats$//' ;;
     fault) echo fault/quick ;;
+    hostile) echo hostile/quick ;;
     *) echo "$1/all" ;;
   esac
 }
@@ -68,23 +71,27 @@ needed() { # GROUP
     model) echo 300 ;;
     sanitizers) echo 1500 ;;
     all-faults) echo 240 ;;
+    all-hostile) echo 1800 ;;
     *) echo 0 ;;
   esac
 }
 
 run_job() { # GROUP NAME
   case $1 in
-    packaging | e2e | *fault* | storm)
+    packaging | e2e | attack | *fault* | *hostile | storm)
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
     model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
     packaging) BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
-    e2e) run_bats "tests/e2e/$2.bats" ;;
+    e2e | attack) run_bats "tests/$1/$2.bats" ;;
     # One host, because other jobs run beside it. By default there is a host for each processor.
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
     # The units that have begun need up to 180 s to end.
     all-faults) FAULT=${FAULT:-all} FAULT_UNTIL=${until:+$((until - 180))} tests/fault/check.sh ;;
+    # One host, as above. In check-long it is one for each processor.
+    hostile) HOSTILE_HOSTS=1 tests/hostile/check.sh ;;
+    all-hostile) tests/hostile/check.sh "${HOSTILE:-10000}" ;;
     storm) tests/storm/check.sh "$STORM" ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
@@ -100,7 +107,8 @@ run_bats() { # FILE
   [ -z "$TEST" ] || [ "$(bats --count --filter "$TEST" "$1")" -gt 0 ] || return 0
   [ -n "${HOST_PID:-}" ] || e2e_host_up || { host_down; return 1; }
   # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
-  BATS_TEST_TIMEOUT=120 CONFORMANCE=$work/conformance timeout --foreground --kill-after=10 1200 bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
+  BATS_TEST_TIMEOUT=120 CONFORMANCE=$work/conformance ATTACKS=$work/attacks timeout --foreground --kill-after=10 1200 \
+    bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
 }
 
 # ---- what became of a job ------------------------------------------------------------------------------
@@ -214,8 +222,8 @@ beside=()
 after=()
 for group in "$@"; do
   case $group in
-    unit | packaging | kernel | e2e | fault) beside+=("$group") ;;
-    storm | model | sanitizers | all-faults) after+=("$group") ;;
+    unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
+    storm | model | sanitizers | all-faults | all-hostile) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac
@@ -247,6 +255,7 @@ for group in "${after[@]}"; do
 done
 
 print_conformance "$work/conformance"
+print_attacks "$work/attacks"
 echo '== the slowest tests, in seconds'
 cat "$work"/*/times 2>/dev/null | sort -rn | head -n 20
 [ ! -e "$work/left_out" ] || sed 's/^/left out: /' "$work/left_out"

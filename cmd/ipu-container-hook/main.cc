@@ -25,11 +25,13 @@
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
+#include "hook/confinement/enter.h"
 #include "hook/container/oci/state.h"
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/duplicate_probe.h"
 #include "hook/lifecycle/start/attach.h"
+#include "hook/lifecycle/start/rootless.h"
 #include "hook/lifecycle/start/without_wrapper.h"
 
 namespace {
@@ -105,6 +107,7 @@ void log_to_system(const std::string& container, const Error& error) {
 }
 
 Status start_alone(const hook::oci::ContainerState& state) {
+  TRY(hook::lifecycle::start::check_host_root());
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
@@ -132,9 +135,26 @@ Status reconcile() {
   return {};
 }
 
+// Before anything is read.
+Status confine(hook::confinement::Phase phase) {
+  return hook::confinement::enter(phase, "ipu-container-hook",
+                                  hook::config::forbidden_calls_file());
+}
+
+hook::confinement::Phase phase_of(const Call& call) {
+  using hook::confinement::Phase;
+  if (call.stage == "probe") return Phase::kProbe;
+  const bool is_alone = call.lease_id.empty() && call.stage != "poststop";
+  return is_alone ? Phase::kAlone : Phase::kLease;
+}
+
 Status run(const std::vector<std::string_view>& args) {
-  if (args.size() == 1 && args[0] == "reconcile") return reconcile();
+  if (args.size() == 1 && args[0] == "reconcile") {
+    TRY(confine(hook::confinement::Phase::kLease));
+    return reconcile();
+  }
   const Call call = TRY(parse_call(args));
+  TRY(confine(phase_of(call)));
   const State state = read_state();
   if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
   if (call.lease_id.empty()) return create_alone(state);

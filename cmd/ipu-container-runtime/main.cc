@@ -20,12 +20,16 @@
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/bundle.h"
+#include "hook/container/oci/powers.h"
 #include "hook/container/oci/spec.h"
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/low_level.h"
+#include "hook/lifecycle/start/asked.h"
 #include "hook/lifecycle/start/checkpoint.h"
 #include "hook/lifecycle/start/create.h"
+#include "hook/lifecycle/start/leftovers.h"
 #include "hook/lifecycle/start/neighbours.h"
+#include "hook/lifecycle/start/rootless.h"
 
 namespace {
 
@@ -33,10 +37,11 @@ using namespace base::names;
 using hook::config::Config;
 
 // Returns nothing for a bundle that is absent or cannot be read: the low-level runtime reports that
-// in its own words.
+// in its own words. It may read what is too long here.
 Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::CommandLine& line) {
   Result<hook::inject::Bundle> bundle = hook::inject::Bundle::open(line.bundle, line.config_name);
   if (bundle.ok()) return std::optional<hook::inject::Bundle>(std::move(bundle).take());
+  TRY(hook::lifecycle::start::check_readable(hook::config::run_dir(), bundle.error()));
   const Code code = bundle.error().code();
   const bool is_no_bundle = code == Code::kNotFound || code == Code::kDenied ||
                             code == Code::kInvalid || bundle.error().sys_errno() == ENOTDIR;
@@ -44,12 +49,22 @@ Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::Command
   return std::move(bundle).error();
 }
 
-// Where it joins the network of a container with IPUs, a container without gets less than its
-// engine said. It starts in any case: the border does not depend on this.
-void restrict_neighbour(hook::inject::Bundle& bundle) {
+// A container without IPUs starts from its config.json as it is, with two exceptions. It loses what
+// an earlier start with IPUs left there. Where it joins the network of a container with IPUs, it
+// gets less than its engine said, or does not start.
+Status prepare_plain(hook::inject::Bundle& bundle) {
+  const std::string run_dir = hook::config::run_dir();
+  std::optional<std::string> changed = hook::lifecycle::start::without_leftovers(
+      run_dir, hook::config::hook_program(), bundle.config());
   const std::optional<std::string> restricted =
-      hook::lifecycle::start::restrict_container(hook::config::run_dir(), bundle.config());
-  if (restricted && bundle.check_replaceable().ok()) (void)bundle.replace_config(*restricted);
+      TRY(hook::lifecycle::start::restrict_container(run_dir, changed.value_or(bundle.config())));
+  if (restricted) {
+    TRY_CTX("take CAP_NET_ADMIN and CAP_NET_RAW from a container that joins one with IPUs",
+            bundle.replace_config(*restricted));
+  } else if (changed) {
+    (void)bundle.replace_config(*changed);
+  }
+  return {};
 }
 
 // Returns the parts of a config.json that asks for IPUs.
@@ -64,12 +79,11 @@ Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bund
 Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
                const std::string& runtime, const hook::oci::SpecView& view,
                hook::inject::Bundle& bundle) {
+  TRY(hook::lifecycle::start::check_host_root());
   if (!config.ok()) return config.error();
-  TRY(bundle.check_replaceable());
-  const hook::config::PolicyConfig& policy = config.value().policy;
   const std::optional<hook::request::Request> request =
-      TRY(hook::request::parse_request(view.environment, view.annotations, policy));
-  if (!request) return {};
+      TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
+  if (!request) return prepare_plain(bundle);
   hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::prepare_container(
@@ -77,15 +91,21 @@ Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
       hook::lifecycle::state_dir_of(runtime, line.root, line.container));
 }
 
-// Returns the low-level runtime that the configuration chooses. While the configuration is broken,
-// returns the remembered one, because a container without IPUs starts nevertheless.
+// Returns the low-level runtime to which commands on existing containers go.
+Result<std::string> remembered_runtime() {
+  return hook::lifecycle::choose_runtime(
+      hook::lifecycle::remembered_runtimes(hook::config::run_dir(), hook::config::config_file()));
+}
+
+// Returns the low-level runtime that the configuration chooses. If it cannot be read or the choice
+// not be recorded, returns that of all other commands: a container without IPUs starts
+// nevertheless, and they must know it.
 Result<std::string> configured_runtime(const Result<Config>& config) {
-  if (!config.ok())
-    return hook::lifecycle::choose_runtime(
-        hook::lifecycle::remembered_runtimes(hook::config::run_dir()));
+  if (!config.ok()) return remembered_runtime();
   std::string runtime = TRY(hook::lifecycle::choose_runtime(config.value().runtimes));
-  TRY(hook::lifecycle::remember_runtime(hook::config::run_dir(), runtime));
-  return runtime;
+  const bool is_remembered =
+      hook::lifecycle::remember_runtime(hook::config::run_dir(), runtime).ok();
+  return is_remembered ? runtime : remembered_runtime();
 }
 
 // Does everything that comes before the low-level runtime, and returns the runtime's path.
@@ -98,15 +118,14 @@ Result<std::string> before_create(const hook::oci::CommandLine& line) {
   if (asking) {
     TRY(prepare(line, config, runtime, *asking, *bundle));
   } else {
-    restrict_neighbour(*bundle);
+    TRY(prepare_plain(*bundle));
   }
   return runtime;
 }
 
 Result<std::string> find_runtime(const hook::oci::CommandLine& line) {
   if (line.creates()) return before_create(line);
-  std::string runtime = TRY(hook::lifecycle::choose_runtime(
-      hook::lifecycle::remembered_runtimes(hook::config::run_dir())));
+  std::string runtime = TRY(remembered_runtime());
   if (line.saves()) {
     TRY(hook::lifecycle::start::check_checkpoint(
         hook::config::run_dir(), line.container,
@@ -132,7 +151,7 @@ std::optional<std::string> restricted_process(const hook::oci::CommandLine& line
                                               const std::string& runtime) {
   const std::string run_dir = hook::config::run_dir();
   if (!line.adds() || !hook::lifecycle::start::may_restrict(run_dir)) return std::nullopt;
-  const Result<std::string> text = base::read_file(line.process, hook::oci::kMaxSpecBytes);
+  const Result<std::string> text = base::read_plain_file(line.process, hook::oci::kMaxProcessBytes);
   if (!text.ok()) return std::nullopt;
   const std::optional<std::string> restricted = hook::lifecycle::start::restrict_process(
       run_dir, hook::lifecycle::state_dir_of(runtime, line.root, line.container), text.value());

@@ -6,6 +6,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/stream.h"
 #include "hook/config/paths.h"
+#include "hook/confinement/enter.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/guard.h"
 #include "netns/filter_watch.h"
@@ -16,9 +17,9 @@ namespace {
 using namespace base::names;
 using hook::lifecycle::network::Mended;
 
-// Between two looks without an event: an interface that is made anew has no chain, and nobody says
-// so.
-constexpr std::chrono::milliseconds kLookTime{5000};
+// Between two looks without an event: nobody says that an interface was made anew, or that a border
+// by tc was removed.
+constexpr std::chrono::milliseconds kWatchTime{4000};
 constexpr std::chrono::milliseconds kMendTime{4000};
 
 // Makes again what is missing, and returns a line if anything was.
@@ -27,16 +28,19 @@ Result<std::string> mend() {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::string text;
   const Mended border = TRY(hook::lifecycle::network::mend_border(env, Deadline::after(kMendTime)));
-  if (border == Mended::kYes) text += "mended the table netdev ipu-border\n";
+  if (border == Mended::kYes) text += "mended the border of the host\n";
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return text;
-  const Mended guard = TRY(hook::lifecycle::network::guard_forwarding(env, config.value()));
+  const Mended guard = TRY(
+      hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kMendTime)));
   if (guard == Mended::kYes) text += "mended the table inet ipu-guard\n";
   return text;
 }
 
 Result<Outcome> run_watch() {
+  TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border watch",
+                               hook::config::forbidden_calls_file()));
   (void)TRY(open_ledger());  // the error says who may
   const netns::Namespace host = TRY(netns::Namespace::current());
   // Before the first look, so that nothing is missed in between.
@@ -50,7 +54,7 @@ Result<Outcome> run_watch() {
     if (!mended.ok() && text == last_error) text.clear();
     last_error = mended.ok() ? "" : str(mended.error().message(), '\n');
     if (TRY(stream.write(text)) == Stream::Goes::kEnd) return Outcome{};
-    const Deadline look = Deadline::after(kLookTime);
+    const Deadline look = Deadline::after(kWatchTime);
     while (!look.passed()) {
       if (TRY(stream.pause(look.left(), watch.fd())) == Stream::Goes::kEnd) return Outcome{};
       if (TRY(watch.read()) == netns::FilterWatch::Seen::kRemoval) break;

@@ -51,7 +51,8 @@ Result<Outcome> explain_bundle(const std::string& directory, Output output) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   const std::string& text = bundle.config();
-  const std::optional<Preview> shown = TRY(hook::lifecycle::start::preview(env, config, text));
+  const std::optional<Preview> shown =
+      TRY(hook::lifecycle::start::preview(env, config, bundle.path(), text));
   if (!shown) return unasked(bundle.path(), output);
   if (output == Output::kJson) {
     const Json edited = TRY(base::parse_json(shown->config, "config.json"));
@@ -59,11 +60,14 @@ Result<Outcome> explain_bundle(const std::string& directory, Output output) {
                                          {"pool", shown->pool},
                                          {"ipus", shown->ipus},
                                          {"partition", shown->partition},
+                                         {"ignored", shown->ignored},
                                          {"config", edited}})};
   }
   const std::string before = TRY(laid_out(text));
   const std::string after = TRY(laid_out(shown->config));
-  return Outcome{str(bundle.path(), ": asks for ", what_is_asked(*shown), " of pool \"",
+  std::string ignored;
+  for (const std::string& line : shown->ignored) ignored += line + "\n";
+  return Outcome{str(ignored, bundle.path(), ": asks for ", what_is_asked(*shown), " of pool \"",
                      shown->pool,
                      "\"; config.json would change as follows (the id, address and cards of the"
                      " lease are placeholders):\n",

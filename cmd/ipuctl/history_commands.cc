@@ -22,8 +22,8 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr uint32_t kBatch = 256;       // events per read
-constexpr milliseconds kLookTime{50};  // between two looks for new events
+constexpr uint32_t kBatch = 256;        // events per read
+constexpr milliseconds kEventTime{50};  // between two looks for new events
 constexpr milliseconds kLongestAge = std::chrono::hours(365 * 24);
 
 struct ExplainOptions {
@@ -148,7 +148,7 @@ Result<Outcome> run_events(const EventsOptions& options) {
       if (written == Stream::Goes::kEnd) return Outcome{};
     }
     if (!options.follow) return Outcome{};
-    if (TRY(stream.pause(kLookTime)) == Stream::Goes::kEnd) return Outcome{};
+    if (TRY(stream.pause(kEventTime)) == Stream::Goes::kEnd) return Outcome{};
   }
 }
 

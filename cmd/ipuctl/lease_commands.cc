@@ -10,6 +10,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "hook/config/paths.h"
+#include "hook/confinement/enter.h"
 #include "hook/ledger/rebuilder.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
@@ -17,6 +18,7 @@
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/start/check_grant.h"
 
 namespace ipuctl {
 namespace {
@@ -25,6 +27,7 @@ using namespace base::names;
 
 constexpr std::chrono::milliseconds kRefreshTime{60'000};  // for one lease
 constexpr std::chrono::minutes kGcTime{5};
+constexpr std::chrono::seconds kGuardTime{5};  // to wait for others that make the guard
 
 struct ListOptions {
   Output output = Output::kTable;
@@ -63,6 +66,16 @@ Result<Outcome> run_lease_show(const LeaseOptions& options) {
   return Outcome{lease_text(lease, options.output)};
 }
 
+// Checks what a controller tells after a relocation like what it granted first.
+hook::lifecycle::network::CheckMoved check_moved(const hook::lifecycle::Env& env) {
+  return [&env](const vipu::Grant& grant,
+                const std::vector<hook::ledger::LeasedIpu>& ipus) -> base::Status {
+    const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+    const std::vector<netns::Address> of_host = TRY(env.host.addresses());
+    return hook::lifecycle::start::check_endpoints(config, of_host, grant, ipus);
+  };
+}
+
 // Refreshes each lease by itself, so that an obstacle to one does not stop the others.
 Result<Outcome> run_lease_refresh(const Output& output) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -70,8 +83,8 @@ Result<Outcome> run_lease_refresh(const Output& output) {
   std::vector<hook::ledger::Lease> moved;
   std::vector<base::Error> obstacles;
   for (hook::ledger::Lease& lease : TRY(ledger.live())) {
-    Result<hook::lifecycle::network::Refreshed> done =
-        hook::lifecycle::network::refresh_lease(env, lease, Deadline::after(kRefreshTime));
+    Result<hook::lifecycle::network::Refreshed> done = hook::lifecycle::network::refresh_lease(
+        env, lease, Deadline::after(kRefreshTime), check_moved(env));
     if (!done.ok()) {
       obstacles.push_back(std::move(done).error());
     } else if (done.value() == hook::lifecycle::network::Refreshed::kMoved) {
@@ -129,11 +142,13 @@ void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Recon
   base::Status forgotten = env.ledger.events().forget(oldest);
   if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
   const Result<hook::lifecycle::network::Mended> guarded =
-      hook::lifecycle::network::guard_forwarding(env, config.value());
+      hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kGuardTime));
   if (!guarded.ok()) done.obstacles.push_back(guarded.error());
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {
+  TRY(hook::confinement::enter(hook::confinement::Phase::kLease, "ipuctl gc",
+                               hook::config::forbidden_calls_file()));
   if (options.dry_run) return run_dry_gc(options);
   TRY(hook::ledger::Rebuilder::remove_remains(hook::config::ledger_file()));
   hook::ledger::Ledger ledger = TRY(open_ledger());

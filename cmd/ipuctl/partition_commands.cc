@@ -154,10 +154,10 @@ Result<Outcome> run_ipu_attrs(const PartitionOptions& options) {
   return Outcome{attributes_text(ipus, options.output)};
 }
 
-using Run = Result<Outcome> (*)(const PartitionOptions&);
+using RunPartition = Result<Outcome> (*)(const PartitionOptions&);
 
 // Adds a command with the options that all commands have. DECLARE adds its own.
-void add_with(CLI::App& group, Command& chosen, const About& about, Run run,
+void add_with(CLI::App& group, Command& chosen, const About& about, RunPartition run,
               void (*declare)(Options&, PartitionOptions&)) {
   const auto options = std::make_shared<PartitionOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });

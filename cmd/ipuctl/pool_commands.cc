@@ -108,9 +108,9 @@ Result<Outcome> run_refill(const PoolOptions& options) {
   return Outcome{refilled_text(done, options.output), std::move(obstacles)};
 }
 
-using Run = Result<Outcome> (*)(const PoolOptions&);
+using RunPool = Result<Outcome> (*)(const PoolOptions&);
 
-void add(CLI::App& group, Command& chosen, const About& about, Run run) {
+void add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
   const auto options = std::make_shared<PoolOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
   declared.output(options->output);

@@ -26,7 +26,7 @@ using hook::engines::Listed;
 constexpr std::chrono::milliseconds kCheckTime{30'000};   // for the engine's own checker
 constexpr std::chrono::milliseconds kAnswerTime{10'000};  // for an engine to list its runtimes
 constexpr std::chrono::milliseconds kReloadTime{3'000};   // for docker to read its file again
-constexpr std::chrono::milliseconds kLookTime{100};       // between two looks at the list
+constexpr std::chrono::milliseconds kListTime{100};       // between two looks at the list
 
 struct RuntimeOptions {
   std::vector<std::string> engines;
@@ -82,7 +82,7 @@ hook::engines::Listing wait_until(const Site& site, const std::string& name, Lis
     if (listing.listed == wanted || listing.listed == Listed::kUnknown || deadline.passed()) {
       return listing;
     }
-    base::sleep_for(kLookTime, deadline);
+    base::sleep_for(kListTime, deadline);
   }
 }
 

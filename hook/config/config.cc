@@ -20,17 +20,10 @@ using namespace base::names;
 
 constexpr size_t kMaxBytes = 1 << 20;
 
-Result<PolicyConfig> read_policy(const Section& section) {
-  TRY(section.refuse_unknown({"max_ipus", "sources", "shared_net_admin"}));
-  PolicyConfig policy;
-  constexpr int64_t kLargest = 256;  // a POD256
-  const std::optional<int64_t> max_ipus =
-      TRY(section.find_number("max_ipus", 1, kLargest, "a number from 1 to 256"));
-  if (max_ipus) policy.max_ipus = static_cast<uint32_t>(*max_ipus);
-  policy.shared_net_admin = TRY(section.find_flag("shared_net_admin")).value_or(false);
+Status read_sources(const Section& section, PolicyConfig& policy) {
   constexpr std::string_view kExpected = "a list of \"env\" and \"annotation\"";
   const std::vector<std::string> sources = TRY(section.find_texts("sources", kExpected));
-  if (sources.empty()) return policy;
+  if (sources.empty()) return {};
   policy.allow_env = policy.allow_annotation = false;
   for (const std::string& source : sources) {
     if (source == "env") {
@@ -41,6 +34,29 @@ Result<PolicyConfig> read_policy(const Section& section) {
       return section.wrong("sources", kExpected);
     }
   }
+  return {};
+}
+
+Status read_waiting(const Section& section, PolicyConfig& policy) {
+  policy.max_wait = TRY(section.find_duration("max_wait")).value_or(policy.max_wait);
+  policy.max_wait_cri = TRY(section.find_duration("max_wait_cri")).value_or(policy.max_wait_cri);
+  const std::optional<int64_t> waiters =
+      TRY(section.find_number("max_waiters", 0, 10'000, "a number from 0 to 10000"));
+  if (waiters) policy.max_waiters = static_cast<uint32_t>(*waiters);
+  return {};
+}
+
+Result<PolicyConfig> read_policy(const Section& section) {
+  TRY(section.refuse_unknown(
+      {"max_ipus", "sources", "shared_net_admin", "max_wait", "max_wait_cri", "max_waiters"}));
+  PolicyConfig policy;
+  constexpr int64_t kLargest = 256;  // a POD256
+  const std::optional<int64_t> max_ipus =
+      TRY(section.find_number("max_ipus", 1, kLargest, "a number from 1 to 256"));
+  if (max_ipus) policy.max_ipus = static_cast<uint32_t>(*max_ipus);
+  policy.shared_net_admin = TRY(section.find_flag("shared_net_admin")).value_or(false);
+  TRY(read_waiting(section, policy));
+  TRY(read_sources(section, policy));
   return policy;
 }
 
@@ -52,12 +68,14 @@ Result<LedgerConfig> read_ledger(const Section& section) {
   return ledger;
 }
 
-Result<std::vector<std::string>> read_runtimes(const Section& section) {
-  TRY(section.refuse_unknown({"paths"}));
+Result<std::vector<std::string>> read_runtimes(const Section& root) {
+  const std::optional<Section> section = TRY(root.find_table("runtime"));
+  if (!section) return default_runtimes();
+  TRY(section->refuse_unknown({"paths"}));
   constexpr std::string_view kExpected = "a list of absolute paths, such as [\"/usr/bin/runc\"]";
-  std::vector<std::string> paths = TRY(section.find_texts("paths", kExpected));
+  std::vector<std::string> paths = TRY(section->find_texts("paths", kExpected));
   for (const std::string& path : paths) {
-    if (!path.starts_with('/')) return section.wrong("paths", kExpected);
+    if (!path.starts_with('/')) return section->wrong("paths", kExpected);
   }
   return paths.empty() ? default_runtimes() : paths;
 }
@@ -111,11 +129,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   const Section root = TRY(Section::parse(text, file));
   TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "ledger"}));
   Config config;
-  if (const auto section = TRY(root.find_table("runtime"))) {
-    config.runtimes = TRY(read_runtimes(*section));
-  } else {
-    config.runtimes = default_runtimes();
-  }
+  config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
   if (const auto section = TRY(root.find_table("network"))) {
     config.network = TRY(read_network(*section));
@@ -163,6 +177,16 @@ ControllerSecurity load_security(const std::string& file, const std::string& nam
   };
   const Result<ControllerSecurity> found = find();
   return found.ok() ? found.value() : ControllerSecurity();
+}
+
+std::vector<std::string> load_runtimes(const std::string& file) {
+  const auto find = [&]() -> Result<std::vector<std::string>> {
+    const auto text = TRY(base::read_trusted_file(file, kMaxBytes));
+    if (!text) return default_runtimes();
+    return read_runtimes(TRY(Section::parse(*text, file)));
+  };
+  const Result<std::vector<std::string>> found = find();
+  return found.ok() ? found.value() : default_runtimes();
 }
 
 std::vector<netns::Address> numeric_controllers(const Config& config) {

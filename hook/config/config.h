@@ -66,6 +66,8 @@ struct RailConfig {
   netns::Prefix subnet = {};                // IPv4 or IPv6; no two rails overlap
   netns::Address first = {};                // start and end of the range, both included
   netns::Address last = {};
+  // Where the IPU-Machines are: inside the subnet and outside the range; unset: anywhere there.
+  std::optional<netns::Prefix> machines = {};
   netns::MacvlanMode mode = netns::MacvlanMode::kPrivate;
   uint32_t mtu = 0;                       // 0: the parent's
   std::vector<netns::Peer> peers = {};    // in addition to the partition's IPU-Machines
@@ -74,6 +76,9 @@ struct RailConfig {
   // Frames of the parent that are neither the host's nor a container's of ours; unset: they pass,
   // and doctor reports them.
   std::optional<netns::Others> others = {};
+  // Whether containers in different namespaces may have macvlans in mode bridge at the same time;
+  // unset: they may, and doctor warns.
+  std::optional<bool> shared_bridge = {};
 };
 
 // Returns the rail's name in messages: its parent, or its functions ("rnic0v0,rnic0v1").
@@ -112,10 +117,19 @@ struct NetworkConfig {
   std::vector<RailConfig> rails = {};  // the first is roce0, and so on; none if no pool uses them
 };
 
+// Each waiter is a process of root that takes 0.3 to 0.5 % of a CPU (measured), so these take a
+// third of one. A POD64 serves as many at a time, if each asks for one IPU.
+inline constexpr uint32_t kDefaultMaxWaiters = 64;
+
 struct PolicyConfig {
   uint32_t max_ipus = 64;  // largest partition that a container may ask for
   bool allow_env = true;   // whether IPU_* variables may ask; images can set them
   bool allow_annotation = true;
+  std::chrono::milliseconds max_wait = std::chrono::minutes(15);  // longest IPU_WAIT
+  // Longest IPU_WAIT in a pod, if it is less. The kubelet gives up after 2 minutes, and a new
+  // partition needs some of them.
+  std::chrono::milliseconds max_wait_cri = std::chrono::seconds(90);
+  uint32_t max_waiters = kDefaultMaxWaiters;  // requests that wait on this host at a time
   // Whether a container with IPUs may share a network namespace with a process that has
   // CAP_NET_ADMIN there.
   bool shared_net_admin = false;
@@ -163,13 +177,17 @@ base::Result<Config> load_config(const std::string& file);
 // rest of the file may be invalid. A file that others can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
 
+// Returns FILE's low-level runtimes, or the default ones. The rest of the file may be invalid. A
+// file that others can change counts as absent.
+[[nodiscard]] std::vector<std::string> load_runtimes(const std::string& file);
+
 // Returns kInvalid, with address, rail and range, if a range contains one of OF_HOST, the addresses
 // of the host's interfaces, which the file alone does not show.
 base::Status check_host_addresses(const NetworkConfig& network,
                                   const std::vector<netns::Address>& of_host);
 
-// Returns why no IPU-Machine can have ADDRESS on RAIL: it is a network or broadcast address, or one
-// that containers get. Empty if one can.
+// Returns why no IPU-Machine can have ADDRESS on RAIL: it is a network or broadcast address, one
+// that containers get, or outside of 'machines'. Empty if one can.
 [[nodiscard]] std::string why_no_machine(const RailConfig& rail, const netns::Address& address);
 
 // Returns the addresses of the controllers of all pools that are configured by address, not by

@@ -27,10 +27,14 @@ Result<HostNetwork> parse_host_network(const std::string& text) {
   return Error(Code::kInvalid, str(base::quote(text), " is neither \"refuse\" nor \"isolate\""));
 }
 
+constexpr const char* kFilterPlaces = "\"host\", \"nftables\", \"tc\", \"namespace\"";
+
 Result<netns::FilterPlace> parse_filter(const std::string& text) {
   if (text == "host") return netns::FilterPlace::kHost;
+  if (text == "nftables") return netns::FilterPlace::kNftables;
+  if (text == "tc") return netns::FilterPlace::kTc;
   if (text == "namespace") return netns::FilterPlace::kNamespace;
-  return Error(Code::kInvalid, str(base::quote(text), " is neither \"host\" nor \"namespace\""));
+  return Error(Code::kInvalid, str(base::quote(text), " is not one of ", kFilterPlaces));
 }
 
 Status read_modes(const Section& section, NetworkConfig& network) {
@@ -41,8 +45,7 @@ Status read_modes(const Section& section, NetworkConfig& network) {
       TRY(section.find_text("host_network", "\"refuse\" or \"isolate\""));
   if (host)
     network.host_network = TRY(section.parse_key("host_network", *host, parse_host_network));
-  const std::optional<std::string> filter =
-      TRY(section.find_text("filter", "\"host\" or \"namespace\""));
+  const std::optional<std::string> filter = TRY(section.find_text("filter", kFilterPlaces));
   if (filter) network.filter = TRY(section.parse_key("filter", *filter, parse_filter));
   return {};
 }

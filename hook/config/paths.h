@@ -7,15 +7,16 @@
 
 namespace hook::config {
 
-[[nodiscard]] std::string product_version();  // "0.1.0"
-[[nodiscard]] std::string config_file();      // /etc/ipu-container-toolkit/config.toml
-[[nodiscard]] std::string state_dir();        // /var/lib/ipu-container-toolkit
-[[nodiscard]] std::string ledger_file();      // /var/lib/ipu-container-toolkit/ledger.db
-[[nodiscard]] std::string audit_file();       // /var/lib/ipu-container-toolkit/audit.log
-[[nodiscard]] std::string run_dir();          // /run/ipu-container-toolkit
-[[nodiscard]] std::string hook_program();     // .../bin/ipu-container-hook
-[[nodiscard]] std::string runtime_program();  // .../bin/ipu-container-runtime
-[[nodiscard]] std::string control_program();  // .../bin/ipuctl
-[[nodiscard]] std::string client_program();   // .../libexec/ipu-container-toolkit/ipu-vipu-client
+[[nodiscard]] std::string product_version();       // "0.1.0"
+[[nodiscard]] std::string config_file();           // /etc/ipu-container-toolkit/config.toml
+[[nodiscard]] std::string state_dir();             // /var/lib/ipu-container-toolkit
+[[nodiscard]] std::string ledger_file();           // /var/lib/ipu-container-toolkit/ledger.db
+[[nodiscard]] std::string audit_file();            // /var/lib/ipu-container-toolkit/audit.log
+[[nodiscard]] std::string run_dir();               // /run/ipu-container-toolkit
+[[nodiscard]] std::string forbidden_calls_file();  // /run/ipu-container-toolkit/forbidden-calls
+[[nodiscard]] std::string hook_program();          // .../bin/ipu-container-hook
+[[nodiscard]] std::string runtime_program();       // .../bin/ipu-container-runtime
+[[nodiscard]] std::string control_program();       // .../bin/ipuctl
+[[nodiscard]] std::string client_program();  // .../libexec/ipu-container-toolkit/ipu-vipu-client
 
 }  // namespace hook::config

@@ -82,22 +82,17 @@ Result<Range> parse_range(const std::string& text) {
   return Range{first, last};
 }
 
-// SUBNET's address with all host bits set.
-netns::Address last_of(const netns::Prefix& subnet) {
-  netns::Address last = subnet.address;
-  for (size_t bit = subnet.length; bit < 8 * last.raw().size(); ++bit) {
-    last.bytes[bit / 8] = static_cast<uint8_t>(last.bytes[bit / 8] | 0x80 >> bit % 8);
-  }
-  return last;
-}
-
 // Returns what no host can have ADDRESS for: it is the "network" or the "broadcast" address of
 // SUBNET. Empty if a host can.
 std::string_view reserved_for(const netns::Prefix& subnet, const netns::Address& address) {
   constexpr uint8_t kPointToPoint = 31;  // such a subnet has no network and no broadcast address
   if (!subnet.address.is_ipv4() || subnet.length >= kPointToPoint) return "";
   if (address == subnet.address) return "network";
-  return address == last_of(subnet) ? "broadcast" : "";
+  return address == netns::last_of(subnet) ? "broadcast" : "";
+}
+
+std::string range_text(const RailConfig& rail) {
+  return str(netns::to_string(rail.first), '-', netns::to_string(rail.last));
 }
 
 Status check_range(const Section& section, const RailConfig& rail) {
@@ -105,12 +100,30 @@ Status check_range(const Section& section, const RailConfig& rail) {
   if (!subnet.contains(rail.first) || !subnet.contains(rail.last)) {
     return section.wrong("range", str("inside the subnet ", netns::to_string(subnet)));
   }
-  for (const netns::Address& end : {subnet.address, last_of(subnet)}) {
+  for (const netns::Address& end : {subnet.address, netns::last_of(subnet)}) {
     const std::string_view what = reserved_for(subnet, end);
     if (what.empty() || end < rail.first || rail.last < end) continue;
     return section.wrong("range", str("without ", netns::to_string(end), ", the ", what,
                                       " address of ", netns::to_string(subnet)));
   }
+  return {};
+}
+
+// Reads where the IPU-Machines are. The range has addresses of containers alone.
+Status read_machines(const Section& section, RailConfig& rail) {
+  const std::optional<std::string> text =
+      TRY(section.find_text("machines", "the subnet of the IPU-Machines, such as \"10.5.0.0/20\""));
+  if (!text) return {};
+  const netns::Prefix machines = TRY(section.parse_key("machines", *text, netns::parse_prefix));
+  if (!rail.subnet.contains(machines.address) || machines.length < rail.subnet.length) {
+    return section.wrong("machines", str("inside the subnet ", netns::to_string(rail.subnet), "; ",
+                                         netns::to_string(machines), " is not"));
+  }
+  if (!(last_of(machines) < rail.first) && !(rail.last < machines.address)) {
+    return section.wrong("machines", str("apart from the range ", range_text(rail), "; ",
+                                         netns::to_string(machines), " overlaps it"));
+  }
+  rail.machines = machines;
   return {};
 }
 
@@ -194,6 +207,9 @@ Status read_link(const Section& section, RailConfig& rail) {
   const std::optional<std::string> others =
       TRY(section.find_text("others", "\"drop\" or \"pass\""));
   if (others) rail.others = TRY(section.parse_key("others", *others, parse_others));
+  rail.shared_bridge = TRY(section.find_flag("shared_bridge"));
+  if (rail.shared_bridge && rail.mode != netns::MacvlanMode::kBridge)
+    return section.wrong("shared_bridge", "left out unless mode = \"bridge\"");
   if (rail.functions.empty()) return {};
   for (const std::string_view key :
        {"mode", "max_gids", "others"}) {  // only a shared RNIC has these
@@ -205,8 +221,8 @@ Status read_link(const Section& section, RailConfig& rail) {
 }  // namespace
 
 Result<RailConfig> read_rail(const Section& section) {
-  TRY(section.refuse_unknown(
-      {"parent", "functions", "subnet", "range", "mode", "mtu", "peers", "max_gids", "others"}));
+  TRY(section.refuse_unknown({"parent", "functions", "subnet", "range", "machines", "mode",
+                              "shared_bridge", "mtu", "peers", "max_gids", "others"}));
   RailConfig rail;
   TRY(read_interfaces(section, rail));
   const std::string subnet = TRY(section.get_text("subnet", "a subnet, such as \"10.5.0.0/16\""));
@@ -217,6 +233,7 @@ Result<RailConfig> read_rail(const Section& section) {
   rail.first = range.first;
   rail.last = range.last;
   TRY(check_range(section, rail));
+  TRY(read_machines(section, rail));
   TRY(read_link(section, rail));
   TRY(read_peers(section, rail));
   return rail;
@@ -228,10 +245,14 @@ std::string why_no_machine(const RailConfig& rail, const netns::Address& address
   if (!reserved.empty()) {
     return str("it is the ", reserved, " address of ", netns::to_string(rail.subnet));
   }
-  if (address < rail.first || rail.last < address) return "";
-  return str("it lies in the range ", netns::to_string(rail.first), "-",
-             netns::to_string(rail.last), " of rail ", quote(name_of(rail)),
-             ", from which containers get their addresses");
+  if (!(address < rail.first) && !(rail.last < address)) {
+    return str("it lies in the range ", range_text(rail), " of rail ", quote(name_of(rail)),
+               ", from which containers get their addresses");
+  }
+  if (!rail.machines || rail.machines->contains(address)) return "";
+  return str("it lies outside of ", netns::to_string(*rail.machines), ", where rail ",
+             quote(name_of(rail)),
+             " has its IPU-Machines; if one is there, change 'machines' of network.rail");
 }
 
 }  // namespace hook::config

@@ -16,7 +16,7 @@ namespace {
 
 using namespace base::names;
 
-constexpr size_t kMaxFile = 1 << 20;
+constexpr size_t kMaxUnit = 1 << 20;
 
 // Returns the lines of TEXT without comments. Joins a line that ends with a backslash to the next.
 std::vector<std::string> lines_of(const std::string& text) {
@@ -93,7 +93,7 @@ std::string name_in(std::string_view word) {
 std::vector<std::string> texts_of(const std::vector<std::string>& paths) {
   std::vector<std::string> texts;
   for (const std::string& path : paths) {
-    const Result<std::string> text = base::read_file(path, kMaxFile);
+    const Result<std::string> text = base::read_file(path, kMaxUnit);
     if (text.ok()) texts.push_back(text.value());
   }
   return texts;

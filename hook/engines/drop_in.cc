@@ -19,6 +19,15 @@ constexpr std::string_view kMark =
 constexpr std::string_view kPodmanJson[] = {"crun", "crun-vm", "crun-wasm", "kata",  "krun",
                                             "runc", "ocijail", "runj",      "runsc", "youki"};
 
+// Returns the names that podman may have for the runtime: for one that it is given by a path, the
+// name of the file. A runtime with another name writes what it has to say as log lines, which
+// podman shows as they are.
+std::string own_names(const RuntimeEntry& entry) {
+  const std::string program = entry.path.substr(entry.path.rfind('/') + 1);
+  const std::string name = toml_string(entry.name);
+  return program == entry.name ? name : str(toml_string(program), ", ", name);
+}
+
 std::string default_line(const RuntimeEntry& entry, std::string_view key) {
   return entry.make_default ? str(key, " = ", toml_string(entry.name), "\n") : std::string();
 }
@@ -29,8 +38,8 @@ std::string podman_drop_in(const RuntimeEntry& entry) {
   std::string names;
   for (const std::string_view name : kPodmanJson) names += str(toml_string(name), ", ");
   return str(kMark, "[engine]\n", default_line(entry, "runtime"), "runtime_supports_json = [",
-             names, toml_string(entry.name), "]\n\n[engine.runtimes]\n", toml_string(entry.name),
-             " = [", toml_string(entry.path), "]\n");
+             names, own_names(entry), "]\n\n[engine.runtimes]\n", toml_string(entry.name), " = [",
+             toml_string(entry.path), "]\n");
 }
 
 std::string crio_drop_in(const RuntimeEntry& entry) {

@@ -8,7 +8,7 @@
 namespace hook::engines {
 
 // Returns /etc/containers/containers.conf.d/ipu-container-toolkit.conf, with which podman reads the
-// runtime's errors as JSON, like runc's.
+// runtime's errors as JSON, like runc's, also if it is given the runtime by its path.
 [[nodiscard]] std::string podman_drop_in(const RuntimeEntry& entry);
 // Returns /etc/crio/crio.conf.d/99-ipu-container-toolkit.conf. It has no allowed_annotations: CRI-O
 // passes all annotations on except unlisted ones of its own, and does not start if others are

@@ -16,7 +16,7 @@ namespace {
 
 using namespace base::names;
 
-constexpr size_t kMaxFile = 4 << 20;
+constexpr size_t kMaxConfigFile = 4 << 20;
 
 // One engine. Root's file is PATH, any other user's is HOME_PATH below ~/.config. Both paths are
 // from the engine's documentation.
@@ -264,7 +264,7 @@ Result<FileEdit> plan_unconfigure(Engine engine, const std::string& path, const 
 
 Result<std::string> find_hindrance(Engine engine, const std::string& path) {
   if (engine != Engine::kContainerd) return std::string();
-  const FileText text = TRY(base::read_file_if_exists(path, kMaxFile));
+  const FileText text = TRY(base::read_file_if_exists(path, kMaxConfigFile));
   const std::optional<std::string> disabled = TRY(find_disabled_cri(text, path));
   if (!disabled) return std::string();
   return str("the runtime has no effect while the CRI plugin is disabled; remove ",
@@ -272,7 +272,7 @@ Result<std::string> find_hindrance(Engine engine, const std::string& path) {
 }
 
 Result<Registered> find_runtime(Engine engine, const std::string& path, const std::string& name) {
-  return kind_of(engine).find(TRY(base::read_file_if_exists(path, kMaxFile)), name, path);
+  return kind_of(engine).find(TRY(base::read_file_if_exists(path, kMaxConfigFile)), name, path);
 }
 
 }  // namespace hook::engines

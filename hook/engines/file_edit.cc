@@ -19,7 +19,7 @@ namespace {
 using namespace base::names;
 using std::filesystem::path;
 
-constexpr size_t kMaxFile = 4 << 20;
+constexpr size_t kMaxEdited = 4 << 20;
 constexpr int kMaxLinks = 40;
 
 std::string backup_of(const std::string& file) { return file + ".before-ipu"; }
@@ -120,14 +120,14 @@ Status put(const FileEdit& edit, const base::FileAttributes& attributes) {
 Result<FileEdit> read_edit(const std::string& file) {
   FileEdit edit;
   edit.path = TRY(target_of(file));
-  edit.before = TRY(base::read_file_if_exists(edit.path, kMaxFile));
-  edit.backup_before = TRY(base::read_file_if_exists(backup_of(edit.path), kMaxFile));
+  edit.before = TRY(base::read_file_if_exists(edit.path, kMaxEdited));
+  edit.backup_before = TRY(base::read_file_if_exists(backup_of(edit.path), kMaxEdited));
   return edit;
 }
 
 Status apply_edit(const FileEdit& edit) {
   if (edit.before == edit.after) return {};
-  const FileText now = TRY(base::read_file_if_exists(edit.path, kMaxFile));
+  const FileText now = TRY(base::read_file_if_exists(edit.path, kMaxEdited));
   if (now != edit.before) {
     return Error(Code::kBusy, str("change ", base::quote(edit.path),
                                   ": another program changed it meanwhile; try again"));

@@ -21,7 +21,7 @@ namespace {
 using namespace base::names;
 using base::Json;
 
-constexpr size_t kMaxFile = 4 << 20;
+constexpr size_t kMaxListing = 4 << 20;
 
 Error unanswered(const std::string& program, const Answer& answer) {
   const std::string text = answer.errors.empty() ? base::one_line(answer.out, 200) : answer.errors;
@@ -36,7 +36,7 @@ std::string usual_host(const Daemon& daemon) {
 Result<Listed> ask_docker(const Daemon& daemon, const std::string& path, const std::string& name,
                           const Deadline& deadline) {
   const std::string docker = TRY(find_program("docker"));
-  const FileText text = TRY(base::read_file_if_exists(path, kMaxFile));
+  const FileText text = TRY(base::read_file_if_exists(path, kMaxListing));
   const std::string host = TRY(docker_host(daemon.args, text, usual_host(daemon), path));
   const Answer said =
       TRY(ask(docker, {"--host", host, "info", "--format", "{{json .Runtimes}}"}, deadline));

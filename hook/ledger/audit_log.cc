@@ -31,7 +31,8 @@ using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;
 
-constexpr std::string_view kAudited = "rowid > ? AND (kind IN ('STATE', 'ERROR') OR lease = '')";
+constexpr std::string_view kAudited =
+    "rowid > ? AND audited AND (kind IN ('STATE', 'ERROR') OR lease = '')";
 constexpr uint32_t kMostLines = 1000;     // read at a time
 constexpr size_t kUsualLine = 1 << 11;    // most lines have a third of it
 constexpr size_t kLongestLine = 1 << 16;  // far longer than any event's

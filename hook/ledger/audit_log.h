@@ -36,8 +36,9 @@ class AuditLog {
   explicit AuditLog(std::string path) : path_(std::move(path)) {}
 
   // Appends all changes in DATABASE that follow the last line: events of kind STATE and ERROR, and
-  // those that belong to no lease. Removes an incomplete last line first. If another process is
-  // appending, it appends these events too, and this call does nothing. Does not sync.
+  // those that belong to no lease, but for starts that internal/refusals.h counts. Removes an
+  // incomplete last line first. If another process is appending, it appends these events too, and
+  // this call does nothing. Does not sync.
   base::Status append(sqlite::Database& database);
   // Stores in DATABASE the last line that this object appended, inside the caller's transaction.
   // The stored line tells a truncated or deleted file from a new one.

@@ -19,7 +19,7 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-constexpr int kBusyMs = 1000;
+constexpr int kCheckMs = 1000;
 constexpr std::string_view kRebuild = "run 'ipuctl ledger rebuild'";
 
 // A rule whose query finds forbidden rows. The first column names each of them.
@@ -175,7 +175,7 @@ std::string_view name_of(Gravity gravity) { return gravity == Gravity::kNote ? "
 Result<std::vector<Flaw>> check_ledger(const std::string& path) {
   std::vector<Flaw> flaws;
   const auto look = [&]() -> Status {
-    Database database = TRY(Database::open_to_read(path, kBusyMs));
+    Database database = TRY(Database::open_to_read(path, kCheckMs));
     Store store{std::move(database)};
     return check_store(store, flaws);
   };
@@ -188,7 +188,7 @@ Result<std::vector<Flaw>> check_ledger(const std::string& path) {
 }
 
 Status check_known(const std::string& path) {
-  Result<Database> database = Database::open_to_read(path, kBusyMs);
+  Result<Database> database = Database::open_to_read(path, kCheckMs);
   if (!database.ok()) return {};
   const Result<int64_t> version = version_of(database.value());
   constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));

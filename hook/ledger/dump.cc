@@ -46,6 +46,8 @@ constexpr Part kParts[] = {
      "waiter ORDER BY ticket"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",
      "event ORDER BY rowid"},
+    {"refusals", "pool, tenant, user, kind, count, first_ms, last_ms, container, error, leases",
+     "refusal ORDER BY pool, tenant, user, kind"},
 };
 
 // Returns a cell as JSON. A column with bytes is an address.

@@ -101,7 +101,7 @@ Status Events::record(std::string_view text) {
 Status Events::forget(int64_t before_ms) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(forget_history(store_, before_ms));
-  return transaction.commit();
+  return commit(store_, transaction);
 }
 
 Status Events::write_audit_log() { return store_.audit.append(store_.database); }
@@ -111,11 +111,11 @@ Result<AuditMark> Events::audit_mark() { return read_audit_mark(store_.database)
 Status insert_event(Database& database, const Event& event) {
   Statement insert =
       TRY(database.prepare("INSERT INTO event(at_ms, lease, container, pool, partition, kind,"
-                           " event, details) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"));
+                           " event, details, audited) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.bind(event.at_ms).bind(event.lease).bind(event.container).bind(event.pool);
   insert.bind(event.partition).bind(name_of(event.kind));
   insert.bind(base::one_line(event.text, kMaxEventText));
-  return insert.bind(event.details).run();
+  return insert.bind(event.details).bind(int64_t{event.audited ? 1 : 0}).run();
 }
 
 Result<std::vector<Event>> select_events(Database& database, std::string_view condition,

@@ -36,6 +36,7 @@ struct Event {
   // A JSON object of further data for the audit log: the actor and what the change granted. Empty:
   // none.
   std::string details = {};
+  bool audited = true;  // false: it is not for the audit log
 };
 
 // The maximum length of an event's text in bytes; longer text is truncated.

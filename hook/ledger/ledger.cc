@@ -12,6 +12,7 @@
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/rail_choice.h"
 #include "hook/ledger/internal/rail_rows.h"
+#include "hook/ledger/internal/refusals.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
@@ -25,7 +26,7 @@ using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;
 
-constexpr int kBusyMs = 5000;  // the longest wait for another writer
+constexpr int kWriteMs = 5000;  // the longest wait for another writer
 
 // Returns the change that ends a release.
 Change end_of(const Lease& lease) {
@@ -33,13 +34,11 @@ Change end_of(const Lease& lease) {
   return lease.quarantine_until_ms > 0 ? Change::kQuarantine : Change::kFree;
 }
 
-std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
 // Sets the journal mode, and retries itself: SQLite does not wait here. Processes that change a new
 // database at the same time look like a deadlock to SQLite, and all but one get SQLITE_BUSY at
 // once.
 Status use_wal(sqlite::Database& database) {
-  const auto patience = base::Deadline::after(std::chrono::milliseconds(kBusyMs));
+  const auto patience = base::Deadline::after(std::chrono::milliseconds(kWriteMs));
   for (;;) {
     Status changed = database.execute("PRAGMA journal_mode=WAL");
     if (changed.ok() || changed.error().code() != Code::kBusy || patience.passed()) return changed;
@@ -57,7 +56,7 @@ Ledger& Ledger::operator=(Ledger&&) noexcept = default;
 Ledger::~Ledger() = default;
 
 Result<Ledger> Ledger::open(const std::string& path, base::WallClock now) {
-  TRY_CTX("ledger", base::ensure_dir(directory_of(path), 0700));
+  TRY_CTX("ledger", base::ensure_dir(base::directory_of(path), 0700));
   const Gate gate = TRY(Gate::enter(path, Gate::Way::kOpen));
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT && has_had_reserve(path)) {
@@ -70,7 +69,7 @@ Result<Ledger> Ledger::open(const std::string& path, base::WallClock now) {
 }
 
 Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now) {
-  sqlite::Database database = TRY(sqlite::Database::open(path, kBusyMs));
+  sqlite::Database database = TRY(sqlite::Database::open(path, kWriteMs));
   AuditLog audit(audit_log_of(path));
   Ledger ledger(
       std::make_unique<Store>(Store{std::move(database), std::move(now), std::move(audit)}));
@@ -91,7 +90,7 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
 }
 
 Result<Ledger> Ledger::open_copy(const std::string& path) {
-  sqlite::Database copy = TRY(sqlite::Database::copy_of(path, kBusyMs));
+  sqlite::Database copy = TRY(sqlite::Database::copy_of(path, kWriteMs));
   Ledger ledger(std::make_unique<Store>(Store{std::move(copy)}));
   TRY(ledger.migrate());
   return ledger;
@@ -270,8 +269,8 @@ Status Ledger::begin_release(Lease& lease, const base::ProcessId& owner, const s
   return with_reserve(*store_, [&] { return try_begin_release(lease, owner, error); });
 }
 
-Status Ledger::finish_release(Lease& lease) {
-  return with_reserve(*store_, [&] { return try_finish_release(lease); });
+Status Ledger::finish_release(Lease& lease, Late late) {
+  return with_reserve(*store_, [&] { return try_finish_release(lease, late); });
 }
 
 Status Ledger::note_obstacle(Lease& lease, const std::string& obstacle) {
@@ -309,7 +308,7 @@ Status Ledger::pass_partition_on(Lease& lease) {
       *store_, heir, str("took over the partition of container ", base::short_id(lease.container)));
 }
 
-Status Ledger::try_finish_release(Lease& lease) {
+Status Ledger::try_finish_release(Lease& lease, Late late) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   // The clock ends a quarantine, not a change made here.
   Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));
@@ -326,7 +325,11 @@ Status Ledger::try_finish_release(Lease& lease) {
   after.attachment.clear();
   after.devices.clear();
   after.rails.clear();
-  const std::string_view event = name_of(after.state);
+  std::string event(name_of(after.state));
+  if (after.state == LeaseState::kFailed && TRY(was_refused(store_->database, after.id))) {
+    const bool may_forget = late == Late::kNever || after.origin != Origin::kOwn;
+    event = TRY(count_refusal(*store_, after, may_forget));
+  }
   return commit(transaction, lease, std::move(after), event);
 }
 

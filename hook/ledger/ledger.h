@@ -80,7 +80,10 @@ class Ledger {
   base::Status begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error);
   // Changes RELEASING to QUARANTINE (FREE without an address, FAILED with an error). Its IPUs and
   // partition name are free now; unshared addresses in 2 s, or 10 min if another host answered.
-  base::Status finish_release(Lease& lease);
+  // Refused starts of one kind become a count (internal/refusals.h), and the next one replaces
+  // this one unless its partition may still come into being.
+  enum class Late { kMayCome, kNever };
+  base::Status finish_release(Lease& lease, Late late = Late::kMayCome);
   // Records what blocked a release. The lease stays RELEASING; any process may continue the
   // release.
   base::Status note_obstacle(Lease& lease, const std::string& obstacle);
@@ -146,7 +149,7 @@ class Ledger {
   // One transaction each, for the public changes that release.
   base::Status try_begin_release(Lease& lease, const base::ProcessId& owner,
                                  const std::string& error);
-  base::Status try_finish_release(Lease& lease);
+  base::Status try_finish_release(Lease& lease, Late late);
   base::Status try_note_obstacle(Lease& lease, const std::string& obstacle);
   [[nodiscard]] Lease as_of_now(Lease lease) const;
 

@@ -20,7 +20,7 @@ using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kPartitionColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
     " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms";
 
@@ -52,8 +52,8 @@ Result<PartitionRecord> read_record(const Statement& row) {
 Result<std::vector<PartitionRecord>> select(Database& database, std::string_view condition,
                                             std::initializer_list<std::string_view> parameters) {
   std::vector<PartitionRecord> records;
-  Statement row = TRY(database.prepare(
-      str("SELECT ", kColumns, " FROM partition ", condition, " ORDER BY pool, created_ms, name")));
+  Statement row = TRY(database.prepare(str("SELECT ", kPartitionColumns, " FROM partition ",
+                                           condition, " ORDER BY pool, created_ms, name")));
   for (const std::string_view parameter : parameters) row.bind(parameter);
   while (TRY(row.step()) == Step::kRow) {
     records.push_back(TRY(read_record(row)));
@@ -62,8 +62,8 @@ Result<std::vector<PartitionRecord>> select(Database& database, std::string_view
 }
 
 Status insert(Database& database, const PartitionRecord& record) {
-  Statement statement = TRY(database.prepare(
-      str("INSERT INTO partition(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  Statement statement = TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
+                                                 ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
   statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
   statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});

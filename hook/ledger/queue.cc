@@ -10,14 +10,16 @@ using namespace base::names;
 using sqlite::Statement;
 using sqlite::Step;
 
-Result<int64_t> Queue::enter(const Waiter& waiter) {
+Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
   Statement insert = TRY(store_.database.prepare(
       "INSERT INTO waiter(resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace) VALUES(?,?,?,?,?,?,?,?,?) RETURNING ticket"));
+      " owner_start, owner_pid_namespace) SELECT ?,?,?,?,?,?,?,?,?"
+      " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
   insert.bind(waiter.resource).bind(waiter.container).bind(int64_t{waiter.ipus});
   insert.bind(waiter.boot_id).bind(waiter.since_ms).bind(waiter.until_ms);
   bind_process(insert, waiter.owner);
-  TRY(insert.step());
+  insert.bind(int64_t{most});
+  if (TRY(insert.step()) == Step::kDone) return Error(Code::kBusy, "the queue is full");
   const int64_t ticket = insert.integer(0);
   TRY(insert.run());  // the insert is committed only at the statement's end
   return ticket;

@@ -28,8 +28,9 @@ class Queue {
  public:
   explicit Queue(Store& store) : store_(store) {}
 
-  // Adds WAITER at the end and returns its ticket.
-  base::Result<int64_t> enter(const Waiter& waiter);
+  // Adds WAITER at the end and returns its ticket. Fails with kBusy, and adds nothing, if MOST
+  // waiters are there, whatever they wait for.
+  base::Result<int64_t> enter(const Waiter& waiter, uint32_t most = UINT32_MAX);
   // Removes the waiter. Succeeds also if the ticket does not exist any more.
   base::Status leave(int64_t ticket);
   // Returns the waiters for all resources in order of arrival, including those whose process ended.

@@ -27,7 +27,7 @@ using namespace base::names;
 using base::Fd;
 using sqlite::Database;
 
-constexpr int kBusyMs = 1000;
+constexpr int kRebuildMs = 1000;
 constexpr off_t kBlock = 4096;
 
 // Copies what can be read: a block that cannot is zeros in the copy, and noted. What is not there,
@@ -96,10 +96,10 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
 // What a rebuild makes is here until it is put in place; then it has the name of the ledger.
-std::string scratch_of(const std::string& ledger) { return directory_of(ledger) + "/rebuild"; }
+std::string scratch_of(const std::string& ledger) {
+  return base::directory_of(ledger) + "/rebuild";
+}
 
 // The old log must be gone before the new database comes: SQLite would take it for that one's. What
 // a crash in between leaves says that it is damaged, by its reserve, and can be rebuilt again.
@@ -110,7 +110,7 @@ Result<std::string> replace(const std::string& ledger, const std::string& fresh)
   TRY(move(ledger, aside));
   for (const char* suffix : {"-wal", "-shm"}) TRY(move(ledger + suffix, aside + suffix));
   TRY(move(fresh, ledger));
-  TRY(sync_directory(directory_of(ledger)));
+  TRY(sync_directory(base::directory_of(ledger)));
   return was_there ? aside : std::string();
 }
 
@@ -135,7 +135,7 @@ Rebuilder::~Rebuilder() {
 }
 
 Result<Rebuilder> Rebuilder::enter(const std::string& path) {
-  TRY(base::ensure_dir(directory_of(path), 0700));
+  TRY(base::ensure_dir(base::directory_of(path), 0700));
   Gate gate = TRY(Gate::enter(path, Gate::Way::kRebuild));
   return Rebuilder(std::make_unique<State>(State{path, std::move(gate)}));
 }
@@ -163,7 +163,7 @@ Result<Salvaged> Rebuilder::salvage() {
 Result<Ledger> Rebuilder::open_new() { return Ledger::open(state_->fresh()); }
 
 Status Rebuilder::begin_history(std::string_view event) {
-  Database database = TRY(Database::open(state_->fresh(), kBusyMs));
+  Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
   Store store{std::move(database)};
   copy_history(store.database, state_->old());
   Event begin;
@@ -174,7 +174,7 @@ Status Rebuilder::begin_history(std::string_view event) {
 }
 
 Status Rebuilder::add(const std::vector<Lease>& leases, std::vector<std::string>& notes) {
-  Database database = TRY(Database::open(state_->fresh(), kBusyMs));
+  Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
   for (const Lease& lease : leases) TRY(add_lease(database, lease, notes));
   return database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }

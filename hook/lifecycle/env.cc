@@ -4,8 +4,8 @@
 #include "base/detached.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "base/users.h"
 #include "hook/config/paths.h"
+#include "hook/lifecycle/client_user.h"
 #include "netns/attach.h"
 #include "vipu/local/ipuof.h"
 #include "vipu/local/pcie.h"
@@ -17,15 +17,6 @@ namespace {
 using namespace base::names;
 
 constexpr const char* kSysfs = "/sys";
-constexpr const char* kClientUser = "ipu-vipu-client";
-// Debian's `nobody` and `nogroup`, the user that owns nothing, for a client without a user of its
-// own.
-constexpr base::Credentials kNobody{65534, 65534};
-
-base::Credentials client_credentials() {
-  const base::Result<std::optional<base::Credentials>> own = base::find_user(kClientUser);
-  return own.ok() && own.value() && own.value()->uid != 0 ? *own.value() : kNobody;
-}
 
 vipu::Endpoint endpoint_of(const config::PoolConfig& pool) {
   vipu::Endpoint endpoint;
@@ -50,8 +41,9 @@ std::unique_ptr<vipu::Controller> make_controller(const config::PoolConfig& pool
     case config::Provider::kVipu:
       break;
   }
+  const ClientUser user = client_user();
   return vipu::make_process_controller(
-      {config::client_program(), endpoint_of(pool), client_credentials()});
+      {config::client_program(), endpoint_of(pool), user.credentials, user.is_its_own});
 }
 
 void refill_in_background(const std::string& pool) {
@@ -81,6 +73,10 @@ HostView host_view(const std::string& sysfs) {
           []() -> Result<std::vector<netns::Address>> {
             const netns::Namespace host = TRY(netns::Namespace::current());
             return netns::addresses_of(host);
+          },
+          []() -> Result<std::vector<netns::Prefix>> {
+            const netns::Namespace host = TRY(netns::Namespace::current());
+            return netns::broadcasts_of(host);
           },
           []() -> Result<std::optional<netns::RdmaMode>> {
             const netns::Namespace host = TRY(netns::Namespace::current());

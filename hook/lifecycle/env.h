@@ -20,6 +20,7 @@ namespace hook::lifecycle {
 struct HostView {
   std::function<base::Result<netns::LinkFacts>(const std::string& interface)> link;
   std::function<base::Result<std::vector<netns::Address>>()> addresses;
+  std::function<base::Result<std::vector<netns::Prefix>>()> broadcasts;
   std::function<base::Result<std::optional<netns::RdmaMode>>()> rdma_mode;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/users.h"
 #include "hook/config/config.h"
 
 namespace hook::lifecycle {
@@ -47,25 +49,6 @@ std::string read_link(const std::string& path) {
   return length > 0 && target[0] == '/' ? std::string(target, static_cast<size_t>(length)) : "";
 }
 
-// Returns whether a uid_map (see user_namespaces(7)) omits users, as it does in every namespace but
-// the first.
-bool is_partial(std::string_view uid_map) {
-  constexpr std::string_view kAll = "4294967295";
-  return !base::trim(uid_map).ends_with(kAll);
-}
-
-// Returns whether root owns the file. In a user namespace, the host's root looks like every user
-// who is not mapped there.
-bool is_roots(const struct stat& file) {
-  if (file.st_uid == 0) return true;
-  constexpr size_t kMaxText = 4096;
-  const Result<std::string> map = base::read_file("/proc/self/uid_map", kMaxText);
-  const Result<std::string> overflow = base::read_file("/proc/sys/kernel/overflowuid", kMaxText);
-  if (!map.ok() || !overflow.ok() || !is_partial(map.value())) return false;
-  const Result<uid_t> unmapped = base::parse_int<uid_t>(base::trim(overflow.value()), 0, UINT_MAX);
-  return unmapped.ok() && unmapped.value() == file.st_uid;
-}
-
 Status check_runtime(const std::string& path, const struct stat& file) {
   struct stat self {};
   if (::stat("/proc/self/exe", &self) == 0 && self.st_dev == file.st_dev &&
@@ -75,7 +58,7 @@ Status check_runtime(const std::string& path, const struct stat& file) {
                      "' is this program itself; name runc or crun in runtime.paths"));
   }
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-  if (!S_ISREG(file.st_mode) || !is_roots(file) || (file.st_mode & kOthersWrite) != 0) {
+  if (!S_ISREG(file.st_mode) || !base::is_root(file.st_uid) || (file.st_mode & kOthersWrite) != 0) {
     return Error(Code::kDenied,
                  str("low-level runtime '", path,
                      "' must be a regular file that root owns and nobody else can write"));
@@ -96,17 +79,22 @@ Result<std::string> choose_runtime(const std::vector<std::string>& candidates) {
                                     " is installed; install runc or set runtime.paths"));
 }
 
-std::vector<std::string> remembered_runtimes(const std::string& run_dir) {
-  std::vector<std::string> candidates = config::default_runtimes();
+std::vector<std::string> remembered_runtimes(const std::string& run_dir,
+                                             const std::string& config_file) {
   const std::string remembered = read_link(link_path(run_dir));
-  if (!remembered.empty()) candidates.insert(candidates.begin(), remembered);
+  std::vector<std::string> candidates = {remembered};
+  if (remembered.empty()) candidates = config::load_runtimes(config_file);
+  for (std::string& path : config::default_runtimes()) {
+    const bool is_there = std::find(candidates.begin(), candidates.end(), path) != candidates.end();
+    if (!is_there) candidates.push_back(std::move(path));
+  }
   return candidates;
 }
 
 Status remember_runtime(const std::string& run_dir, const std::string& runtime) {
-  const Result<std::string> chosen = choose_runtime(remembered_runtimes(run_dir));
+  const std::string remembered = read_link(link_path(run_dir));
   std::error_code unused;
-  if (chosen.ok() && std::filesystem::equivalent(chosen.value(), runtime, unused)) return {};
+  if (!remembered.empty() && std::filesystem::equivalent(remembered, runtime, unused)) return {};
   const std::string link = link_path(run_dir);
   TRY(base::ensure_dir(run_dir, 0711));
   const ProcessId self = TRY(base::current_process());

@@ -15,10 +15,12 @@ namespace hook::lifecycle {
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
 // Returns the candidates for a command that must work without the configuration (kill, delete,
-// state, ...): the runtime last chosen from the configuration, then the default ones.
-[[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir);
+// state, ...): the runtime of the last create, then the default ones. Only while no create could
+// record its runtime does it look into CONFIG_FILE, and does without what cannot be read there.
+[[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir,
+                                                           const std::string& config_file);
 
-// Makes RUNTIME the first of remembered_runtimes(). Does nothing if it is already, by whatever
+// Records RUNTIME as the first of remembered_runtimes(). Does nothing if it is already, by whatever
 // path.
 base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
 

@@ -31,6 +31,12 @@ std::string wanted_text(const WaitFor& what) {
   return str(ipus, "'", what.resource, "'");
 }
 
+Error full_queue(uint32_t most) {
+  return {Code::kBusy, str("no place in the queue: ", most,
+                           " requests wait on this host, and policy.max_waiters allows no more; try"
+                           " again later, or let an administrator raise it in config.toml")};
+}
+
 }  // namespace
 
 Result<std::vector<ledger::Waiter>> waiting(Env& env) {
@@ -97,7 +103,10 @@ Status Turn::enter() {
   waiter.boot_id = TRY(base::boot_id());
   waiter.since_ms = base::unix_millis();
   waiter.until_ms = waiter.since_ms + what_.time.count();
-  ticket_ = TRY(env_.ledger.queue().enter(waiter));
+  TRY(waiting(env_));  // the dead count no more
+  const Result<int64_t> ticket = env_.ledger.queue().enter(waiter, what_.max_waiters);
+  if (!ticket.ok() && ticket.error().code() == Code::kBusy) return full_queue(what_.max_waiters);
+  ticket_ = TRY(ticket);
   return {};
 }
 

@@ -17,8 +17,9 @@ namespace hook::lifecycle {
 struct WaitFor {
   std::string resource;  // a pool's name, or "pool/partition"
   std::string container;
-  uint32_t ipus = 0;                  // 0: unknown
-  std::chrono::milliseconds time{0};  // 0: the request does not wait
+  uint32_t ipus = 0;                                  // 0: unknown
+  std::chrono::milliseconds time{0};                  // 0: the request does not wait
+  uint32_t max_waiters = config::kDefaultMaxWaiters;  // for all resources together
 };
 
 // The turn of one request. The request whose turn it is may take what is left of the resource.
@@ -26,7 +27,8 @@ struct WaitFor {
 class Turn {
  public:
   // Returns at once if no request waits. Otherwise queues until this request is first, or fails
-  // with kBusy at PATIENCE, saying what is ahead. A request that does not wait fails at once.
+  // with kBusy at PATIENCE, saying what is ahead. Fails with kBusy at once if the request does not
+  // wait, or if the queue is full.
   static base::Result<Turn> await(Env& env, WaitFor what, const base::Deadline& patience);
 
   // Takes a place in the queue, if it has none yet, and waits until it is first: for a request that

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "netns/address.h"
+#include "netns/internal/frame.h"
 #include "netns/internal/nl.h"
 #include "netns/namespace.h"
 
@@ -41,30 +42,16 @@ inline constexpr KeyType kIpv4Part{7, 4};
 inline constexpr KeyType kIpv6Part{8, 16};
 inline constexpr KeyType kPortPart{13, 2};
 // Returns the type of a key of PARTS, one after the other.
-KeyType key_of(std::initializer_list<KeyType> parts);
+KeyType key_of(const std::vector<KeyType>& parts);
 
 // Returns the user data that holds COMMENT, as nft(8) reads it.
 std::vector<uint8_t> to_user_data(const std::string& comment);
-
-// A key in a set, and a comment for readers.
-struct Element {
-  std::vector<uint8_t> key;
-  std::string comment = {};
-  auto operator<=>(const Element&) const = default;
-};
 
 // A named set of keys of one family, which the rules of its table look up.
 struct Set {
   std::string name;
   uint32_t id = 0;  // unique within the batch
   Family family = Family::kIpv4;
-};
-
-// Bytes of a frame, from the start of its Ethernet header. A VLAN tag counts, also one that the
-// hardware would add.
-struct Field {
-  uint32_t offset;
-  uint32_t size;
 };
 
 // One rule: conditions, tested in the order of the calls, all of which must hold, and then the
@@ -89,7 +76,6 @@ class Rule {
   Rule& from_address(const Address& address);
   Rule& to_address(const Address& address);
   Rule& to_port(uint16_t port);
-  Rule& to_network_in(const Set& networks, uint8_t length);  // all of this prefix length
   Rule& to_address_in(const Set& addresses);
   Rule& from_address_in(const Set& addresses);
   Rule& to_endpoint_in(const Set& endpoints);
@@ -102,10 +88,10 @@ class Rule {
 
   // Conditions on a frame, in a table of NFPROTO_NETDEV. They do not depend on the headers that the
   // kernel found in the frame.
-  Rule& frame_is(Field field, const std::vector<uint8_t>& value);
-  Rule& frame_is(Field field, const std::vector<uint8_t>& bits, const std::vector<uint8_t>& value);
+  Rule& frame_is(Field field, const std::vector<uint8_t>& bits,  // these bits are VALUE
+                 const std::vector<uint8_t>& value);
   Rule& frame_between(Field field, uint8_t first, uint8_t last);  // one byte
-  Rule& frame_in(const Set& set, std::initializer_list<Field> parts);
+  Rule& frame_in(const Set& set, const std::vector<Field>& parts);
   Rule& is_of_own_socket();  // a socket of this namespace, not of a container, sends the frame
 
   Rule& count();                                // packets and bytes
@@ -134,7 +120,7 @@ class Rule {
   Rule& compare_network(End end, const Prefix& prefix);
   void look_up(const Set& set);
   void look_up_endpoint(End end, const Set& endpoints);
-  void load_frame(std::initializer_list<Field> parts);
+  void load_frame(const std::vector<Field>& parts);
   void verdict(uint32_t code, const std::string& chain = "");
   nl::Message finish();
   nl::Message message_;
@@ -155,12 +141,17 @@ class Batch {
   void remove_table(const Table& table);
   // Adds a base chain of type filter, priority 0, policy accept. HOOK is NF_INET_LOCAL_OUT, ...
   void add_chain(const Table& table, const std::string& chain, uint32_t hook);
+  // Adds a chain to jump to.
+  void add_chain(const Table& table, const std::string& chain);
   // Adds a base chain of a table of NFPROTO_NETDEV, or a chain to jump to if DEVICE is empty. HOOK
   // is NF_NETDEV_INGRESS or NF_NETDEV_EGRESS of DEVICE.
   void add_device_chain(const Table& table, const std::string& chain, uint32_t hook,
                         const std::string& device);
   Set add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
               const Keys& keys);
+  // Adds a set of the addresses of NETWORKS, all of one family.
+  Set add_networks(const Table& table, const std::string& name, Family family,
+                   const std::vector<Prefix>& networks);
   // Adds a set without elements. A growing set has at most 1024.
   Set add_set(const Table& table, const std::string& name, KeyType type, Growth growth);
   // Adds elements to a set of an earlier request, or of the kernel. An element that is there stays.
@@ -173,9 +164,11 @@ class Batch {
 
   // Commits all requests, or none and returns the error of the first failed request. Call it once.
   base::Status commit(const Namespace& in);
+  base::Status commit(nl::Socket& socket);
 
  private:
   void make_table(const Table& table, int flags);
+  Set make_set(const Table& table, const std::string& name, KeyType type, uint32_t flags);
   void change_elements(int type, const Table& table, const std::string& set,
                        const std::vector<Element>& elements);
   std::vector<nl::Message> messages_;

@@ -11,6 +11,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/names.h"
@@ -46,10 +47,34 @@ void put_element(Message& message, const Element& element) {
     message.nest(NFTA_SET_ELEM_KEY, [&] {
       message.put_bytes(NFTA_DATA_VALUE, element.key.data(), element.key.size());
     });
+    if (element.ends_range) message.put_be32(NFTA_SET_ELEM_FLAGS, NFT_SET_ELEM_INTERVAL_END);
     if (element.comment.empty()) return;
     const std::vector<uint8_t> data = to_user_data(element.comment);
     message.put_bytes(NFTA_SET_ELEM_USERDATA, data.data(), data.size());
   });
+}
+
+// Returns the ranges of NETWORKS, which are sorted: none within another, and none next to another.
+std::vector<Element> ranges_of(const std::vector<Prefix>& networks) {
+  std::vector<Element> ends;
+  std::optional<Address> last;
+  for (const Prefix& network : networks) {
+    const Address first = first_of(network);
+    const Address end = next(last_of(network));
+    const bool is_within = last && last_of(network) <= *last;
+    const bool continues = last && !ends.empty() && first == next(*last);
+    if (is_within) continue;
+    if (continues) {
+      ends.pop_back();
+    } else {
+      ends.push_back({address_key(first)});
+    }
+    last = last_of(network);
+    ends.push_back({address_key(end), "", true});
+  }
+  // A range up to the last address of the family has no end.
+  if (last && next(*last) < *last) ends.pop_back();
+  return ends;
 }
 
 }  // namespace
@@ -85,6 +110,14 @@ void Batch::add_table(const Table& table, IfExists if_exists) {
   make_table(table, NLM_F_EXCL);
 }
 
+void Batch::add_chain(const Table& table, const std::string& chain) {
+  Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, table.family,
+                            str("add filter chain ", quote(chain)), kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table.name);
+  message.put_text(NFTA_CHAIN_NAME, chain);
+  messages_.push_back(std::move(message));
+}
+
 void Batch::add_chain(const Table& table, const std::string& chain, uint32_t hook) {
   Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, table.family,
                             str("add filter chain ", quote(chain)), kRequestBytes);
@@ -109,17 +142,28 @@ Set Batch::add_set(const Table& table, const std::string& name, KeyKind kind, Fa
   return set;
 }
 
+Set Batch::add_networks(const Table& table, const std::string& name, Family family,
+                        const std::vector<Prefix>& networks) {
+  Set set = make_set(table, name, type_of(KeyKind::kAddress, family), NFT_SET_INTERVAL);
+  set.family = family;
+  add_elements(table, name, ranges_of(networks));
+  return set;
+}
+
 Set Batch::add_set(const Table& table, const std::string& name, KeyType type, Growth growth) {
+  return make_set(table, name, type, growth == Growth::kGrowing ? NFT_SET_EVAL : 0);
+}
+
+Set Batch::make_set(const Table& table, const std::string& name, KeyType type, uint32_t flags) {
   const Set set{name, ++sets_};
-  const bool grows = growth == Growth::kGrowing;
   Message message = request(NFT_MSG_NEWSET, NLM_F_CREATE, table.family,
                             str("add filter set ", quote(name)), kRequestBytes);
   message.put_text(NFTA_SET_TABLE, table.name);
   message.put_text(NFTA_SET_NAME, name);
-  message.put_be32(NFTA_SET_FLAGS, grows ? NFT_SET_EVAL : 0);
+  message.put_be32(NFTA_SET_FLAGS, flags);
   message.put_be32(NFTA_SET_KEY_TYPE, type.display);
   message.put_be32(NFTA_SET_KEY_LEN, type.bytes);
-  if (grows) {
+  if (flags == NFT_SET_EVAL) {
     message.nest(NFTA_SET_DESC, [&] { message.put_be32(NFTA_SET_DESC_SIZE, kMostGrown); });
   }
   message.put_be32(NFTA_SET_ID, set.id);
@@ -174,14 +218,18 @@ void Batch::add_device_chain(const Table& table, const std::string& chain, uint3
 }
 
 Status Batch::commit(const Namespace& in) {
+  nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_NETFILTER));
+  return commit(socket);
+}
+
+Status Batch::commit(nl::Socket& socket) {
   // The kernel acknowledges the requests between the two ends of a transaction, not the ends.
   messages_.back().request_ack();
   messages_.push_back(control(NFNL_MSG_BATCH_END));
-  nl::Socket socket = TRY(nl::Socket::open(in, NETLINK_NETFILTER));
   return socket.exchange(messages_);
 }
 
-KeyType key_of(std::initializer_list<KeyType> parts) {
+KeyType key_of(const std::vector<KeyType>& parts) {
   constexpr uint32_t kTypeBits = 6;
   KeyType whole;
   for (const KeyType& part : parts) {

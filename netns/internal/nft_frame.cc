@@ -6,12 +6,14 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 
+#include <algorithm>
+
 #include "netns/internal/nft_expression.h"
 
 namespace netns::nft {
 
 // Loads the parts of a key into registers of four bytes, one after the other.
-void Rule::load_frame(std::initializer_list<Field> parts) {
+void Rule::load_frame(const std::vector<Field>& parts) {
   uint32_t into = NFT_REG32_00;
   for (const Field& part : parts) {
     load_packet(NFT_PAYLOAD_LL_HEADER, part.offset, part.size, into);
@@ -19,16 +21,10 @@ void Rule::load_frame(std::initializer_list<Field> parts) {
   }
 }
 
-Rule& Rule::frame_is(Field field, const std::vector<uint8_t>& value) {
-  load_frame({field});
-  compare(NFT_CMP_EQ, value.data(), value.size());
-  return *this;
-}
-
 Rule& Rule::frame_is(Field field, const std::vector<uint8_t>& bits,
                      const std::vector<uint8_t>& value) {
   load_frame({field});
-  mask(bits);
+  if (std::any_of(bits.begin(), bits.end(), [](uint8_t byte) { return byte != 0xff; })) mask(bits);
   compare(NFT_CMP_EQ, value.data(), value.size());
   return *this;
 }
@@ -40,7 +36,7 @@ Rule& Rule::frame_between(Field field, uint8_t first, uint8_t last) {
   return *this;
 }
 
-Rule& Rule::frame_in(const Set& set, std::initializer_list<Field> parts) {
+Rule& Rule::frame_in(const Set& set, const std::vector<Field>& parts) {
   load_frame(parts);
   look_up(set);
   return *this;

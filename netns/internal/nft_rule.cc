@@ -304,13 +304,6 @@ Rule& Rule::to_port(uint16_t port) {
   return *this;
 }
 
-Rule& Rule::to_network_in(const Set& networks, uint8_t length) {
-  load_address(End::kDestination, networks.family);
-  mask(mask_of(networks.family, length));
-  look_up(networks);
-  return *this;
-}
-
 Rule& Rule::to_address_in(const Set& addresses) {
   load_address(End::kDestination, addresses.family);
   look_up(addresses);

@@ -18,7 +18,11 @@ inline constexpr const char* kGuardName = "ipu-guard";
 // that a table is absent.
 [[nodiscard]] bool is_missing(int err);
 
-// Removes TABLES in one transaction. If one is absent, none is removed, which is not an error.
+// Asks without a transaction: one that fails costs 10 ms and more.
+base::Result<bool> has_table(nl::Socket& socket, const Table& table);
+
+// Removes TABLES in one transaction. An absent one is not an error.
 base::Result<base::Removed> remove_tables(const Namespace& in, std::initializer_list<Table> tables);
+base::Result<base::Removed> remove_tables(nl::Socket& socket, std::initializer_list<Table> tables);
 
 }  // namespace netns::nft

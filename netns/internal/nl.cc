@@ -32,6 +32,7 @@ constexpr size_t kMostBatchBytes = 256 << 20;
 // The kernel answers during sendmsg. The timeout only matters if it never answers, or if another
 // process floods the socket.
 constexpr std::chrono::seconds kTimeout{5};
+constexpr int kLargestErrno = 4095;  // MAX_ERRNO of linux/err.h
 
 Error error_of(const nlmsghdr& reply, int err, const std::string& what) {
   std::string text;
@@ -49,6 +50,8 @@ class Answers {
     for (const Message& message : batch) {
       if ((message.raw()->nlmsg_flags & NLM_F_ACK) != 0) last_ = message.raw()->nlmsg_seq;
     }
+    const nlmsghdr& end = *batch.back().raw();
+    if (last_ == 0 && (end.nlmsg_flags & NLM_F_DUMP) == 0) question_ = end.nlmsg_seq;
   }
   [[nodiscard]] bool done() const { return done_; }
 
@@ -67,23 +70,30 @@ class Answers {
     const uint32_t index = reply.nlmsg_seq - batch_.front().raw()->nlmsg_seq;
     if (index >= batch_.size()) return {};  // answers an earlier batch that failed
     const std::string& what = batch_[index].what();
-    if ((reply.nlmsg_flags & NLM_F_DUMP_INTR) != 0) return nl_error(EINTR, what, "");
+    was_interrupted_ = was_interrupted_ || (reply.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
     if (reply.nlmsg_type != NLMSG_ERROR && reply.nlmsg_type != NLMSG_DONE) {
       on_reply_(reply);
+      done_ = reply.nlmsg_seq == question_;
       return {};
     }
     // Both start with an errno, which is 0 for an acknowledgement and for the end of a dump.
     int err = 0;
     if (nlmsg_datalen(&reply) < static_cast<int>(sizeof err)) return nl_error(EBADMSG, what, "");
     std::memcpy(&err, nlmsg_data(&reply), sizeof err);
+    if (err > 0 || err < -kLargestErrno) return nl_error(EBADMSG, what, "");
     if (err != 0 && !batch_[index].tolerates(-err)) return error_of(reply, -err, what);
-    done_ = reply.nlmsg_type == NLMSG_DONE || reply.nlmsg_seq == last_;
+    // Not before: the kernel refuses the next dump while this one lasts.
+    if (reply.nlmsg_type == NLMSG_DONE && was_interrupted_) return nl_error(EINTR, what, "");
+    done_ =
+        reply.nlmsg_type == NLMSG_DONE || reply.nlmsg_seq == last_ || reply.nlmsg_seq == question_;
     return {};
   }
 
   std::span<const Message> batch_;
   const Socket::OnReply& on_reply_;
-  uint32_t last_ = 0;
+  uint32_t last_ = 0;      // the request that is acknowledged last
+  uint32_t question_ = 0;  // or, where none is, the one whose only reply is the answer
+  bool was_interrupted_ = false;
   bool done_ = false;
 };
 
@@ -121,6 +131,15 @@ Attributes::Attributes(const nlmsghdr& reply, int header_size, int max_type)
   }
 }
 
+Attributes Attributes::nested(int type, int max_type) const {
+  Attributes inner(max_type);
+  nlattr* const outer = table_[static_cast<size_t>(type)];
+  if (outer == nullptr || nla_parse_nested(inner.table_.data(), max_type, outer, nullptr) < 0) {
+    std::fill(inner.table_.begin(), inner.table_.end(), nullptr);
+  }
+  return inner;
+}
+
 std::span<const uint8_t> Attributes::bytes(int type) const {
   const nlattr* const attribute = table_[static_cast<size_t>(type)];
   if (attribute == nullptr) return {};
@@ -148,19 +167,30 @@ Error nl_error(int err, std::string_view what, std::string_view kernel_text) {
 }
 
 Result<Socket> Socket::open(const Namespace& in, int protocol) {
-  Fd fd = TRY(internal::open_socket(in.fd(), AF_NETLINK, SOCK_RAW, protocol));
+  Socket socket(TRY(internal::open_socket(in.fd(), AF_NETLINK, SOCK_RAW, protocol)));
+  TRY(socket.set_up());
+  return socket;
+}
+
+Result<std::vector<Socket>> Socket::open_all(const Namespace& in,
+                                             const std::vector<int>& protocols) {
+  const internal::Scope inside = TRY(internal::Scope::enter(in.fd()));
+  std::vector<Socket> sockets;
+  for (const int protocol : protocols) sockets.push_back(TRY(open(in, protocol)));
+  return sockets;
+}
+
+Status Socket::set_up() {
   const int on = 1;
   // Requests the kernel's explanation of an error, without a copy of the failed request.
   for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK}) {
-    if (setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0) {
+    if (setsockopt(fd_.get(), SOL_NETLINK, option, &on, sizeof on) != 0) {
       return Error::from_errno(errno, "set up a netlink socket");
     }
   }
   const timeval timeout{.tv_sec = kTimeout.count(), .tv_usec = 0};
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
-    return Error::from_errno(errno, "set up a netlink socket");
-  }
-  return Socket(std::move(fd));
+  if (setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0) return {};
+  return Error::from_errno(errno, "set up a netlink socket");
 }
 
 // The kernel takes no datagram that is longer than the send buffer. Root may exceed the limit of

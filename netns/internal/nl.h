@@ -86,11 +86,14 @@ class Message {
 class Attributes {
  public:
   Attributes(const nlmsghdr& reply, int header_size, int max_type);
+  // The attributes in one attribute.
+  [[nodiscard]] Attributes nested(int type, int max_type) const;
   [[nodiscard]] std::optional<uint32_t> u32(int type) const;
   [[nodiscard]] std::string text(int type) const;
   [[nodiscard]] std::span<const uint8_t> bytes(int type) const;
 
  private:
+  explicit Attributes(int max_type) : table_(static_cast<size_t>(max_type) + 1) {}
   std::vector<nlattr*> table_;
 };
 
@@ -105,10 +108,14 @@ class Socket {
 
   // PROTOCOL is NETLINK_ROUTE or NETLINK_NETFILTER.
   static base::Result<Socket> open(const Namespace& in, int protocol);
+  // Opens one socket for each of PROTOCOLS, in one visit to the namespace.
+  static base::Result<std::vector<Socket>> open_all(const Namespace& in,
+                                                    const std::vector<int>& protocols);
 
   // Sends BATCH as one datagram. Returns after the kernel has done all of it, or returns the error
   // of the first failed request; requests after that one may have been done too. Answers other than
-  // acknowledgements go to ON_REPLY.
+  // acknowledgements go to ON_REPLY. A batch in which nothing requests an acknowledgement is a
+  // question, whose last request has one reply or is a dump.
   base::Status exchange(std::span<Message> batch, const OnReply& on_reply);
   base::Status exchange(std::span<Message> batch);
   base::Status exchange(Message& request) { return exchange(std::span(&request, 1)); }
@@ -118,6 +125,7 @@ class Socket {
 
  private:
   explicit Socket(base::Fd fd) : fd_(std::move(fd)) {}
+  base::Status set_up();
   base::Status make_room(size_t bytes);
   base::Status send(std::span<Message> batch);
   base::Result<size_t> receive(std::span<char> buffer);

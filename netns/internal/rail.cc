@@ -12,7 +12,9 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/attach.h"
+#include "netns/filter.h"
 #include "netns/internal/ipv6_settings.h"
+#include "netns/internal/nl.h"
 #include "netns/rdma.h"
 
 namespace netns::internal {
@@ -70,12 +72,18 @@ Error explain_refusal(const Error& error, const RailPlan& rail, const Link& pare
           error.message(), ')'));
 }
 
-Status create(const RailPlan& rail, Ends& ends) {
+// Returns the name under which it was made. A rename costs an RCU grace period, so it is the last
+// name already, unless that is taken.
+Result<std::string> create(const RailPlan& rail, Ends& ends) {
   const Link parent = TRY(find_parent(ends.host, rail.parent));
-  const Macvlan macvlan{parent.index, temporary_name(rail.mac), rail.mac, rail.mode, rail.mtu};
-  const Status status = ends.host.create_macvlan(macvlan, ends.target_namespace);
+  Macvlan macvlan{parent.index, rail.interface, rail.mac, rail.mode, rail.mtu};
+  Status status = ends.host.create_macvlan(macvlan, ends.target_namespace);
+  if (!status.ok() && status.error().sys_errno() == EEXIST) {
+    macvlan.name = temporary_name(rail.mac);
+    status = ends.host.create_macvlan(macvlan, ends.target_namespace);
+  }
   if (!status.ok()) return explain_refusal(status.error(), rail, parent);
-  return {};
+  return macvlan.name;
 }
 
 Status move_rdma(const RailPlan& rail, Ends& ends) {
@@ -85,18 +93,19 @@ Status move_rdma(const RailPlan& rail, Ends& ends) {
   return move_rdma_device(ends.host_namespace, rail.rdma_device, ends.target_namespace);
 }
 
-Status move_in(const RailPlan& rail, Ends& ends) {
+Result<std::string> move_in(const RailPlan& rail, Ends& ends) {
   const Link function = TRY(find_parent(ends.host, rail.parent));
   if (function.mac != rail.mac) {
     return Error(Code::kInvalid, str("function ", quote(rail.parent), " has MAC ",
                                      to_string(function.mac), " instead of ", to_string(rail.mac)));
   }
-  TRY(ends.host.move_link(function.index, temporary_name(rail.mac), ends.target_namespace));
-  return move_rdma(rail, ends);
+  const std::string name = temporary_name(rail.mac);
+  TRY(ends.host.move_link(function.index, name, ends.target_namespace));
+  TRY(move_rdma(rail, ends));
+  return name;
 }
 
-Result<Link> find_made(const RailPlan& rail, Ends& ends) {
-  const std::string name = temporary_name(rail.mac);
+Result<Link> find_made(const RailPlan& rail, const std::string& name, Ends& ends) {
   const std::optional<Link> link = TRY(ends.target.find_link(name));
   if (!link.has_value()) return Error(Code::kNotFound, str("interface ", quote(name), " vanished"));
   if (link->mac == rail.mac) return *link;
@@ -132,8 +141,12 @@ Result<uint32_t> wanted_mtu(const RailPlan& rail, Session& host) {
 
 Result<Ends> Ends::open(const Namespace& host, const Namespace& target) {
   Session host_session = TRY(Session::open(host));
-  Session target_session = TRY(Session::open(target));
-  return Ends{host, target, std::move(host_session), std::move(target_session)};
+  Result<std::vector<nl::Socket>> opened =
+      nl::Socket::open_all(target, {NETLINK_ROUTE, NETLINK_NETFILTER});
+  if (!opened.ok()) return explain_filter(opened.error());
+  std::vector<nl::Socket> sockets = std::move(opened).take();
+  return Ends{host, target, std::move(host_session), Session(std::move(sockets[0])),
+              std::move(sockets[1])};
 }
 
 std::string temporary_name(const MacAddress& mac) {
@@ -152,21 +165,29 @@ Result<std::optional<Link>> find_own(Session& session, const RailPlan& rail) {
   return std::optional<Link>();
 }
 
-Result<std::optional<Link>> find_ready(Session& target, const RailPlan& rail) {
-  const std::optional<Link> link = TRY(target.find_link(rail.interface));
-  if (!link.has_value()) return link;
-  if (link->mac != rail.mac) {
-    return Error(Code::kExists, str("interface ", quote(rail.interface),
-                                    " exists in the container already, with MAC ",
-                                    to_string(link->mac), " instead of ", to_string(rail.mac)));
+Result<Found> find_rail(const std::vector<Link>& links, const RailPlan& rail) {
+  const std::string temporary = temporary_name(rail.mac);
+  Found found;
+  for (const Link& link : links) {
+    const bool has_name = link.name == rail.interface;
+    if (has_name && link.mac != rail.mac) {
+      return Error(Code::kExists, str("interface ", quote(rail.interface),
+                                      " exists in the container already, with MAC ",
+                                      to_string(link.mac), " instead of ", to_string(rail.mac)));
+    }
+    if (has_name && link.is_up) {
+      found.ready = link;
+    } else if (link.mac == rail.mac && (has_name || link.name == temporary)) {
+      found.is_begun = true;
+    }
   }
-  return link->is_up ? link : std::optional<Link>();
+  return found;
 }
 
 Result<Link> make_rail(const RailPlan& rail, Ends& ends) {
-  TRY(unmake_rail(rail, ends));
-  TRY(rail.kind == LinkKind::kMacvlan ? create(rail, ends) : move_in(rail, ends));
-  Link link = TRY(find_made(rail, ends));
+  const std::string name =
+      TRY(rail.kind == LinkKind::kMacvlan ? create(rail, ends) : move_in(rail, ends));
+  Link link = TRY(find_made(rail, name, ends));
   if (rail.kind == LinkKind::kFunction && rail.mtu != 0) {
     TRY(ends.target.set_mtu(link.index, rail.mtu));
     link.mtu = rail.mtu;

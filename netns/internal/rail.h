@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "netns/internal/nl.h"
 #include "netns/namespace.h"
 #include "netns/session.h"
 #include "netns/types.h"
@@ -20,22 +21,28 @@ struct Ends {
   const Namespace& target_namespace;
   Session host;
   Session target;
+  nl::Socket target_filter;
 };
 
-// Returns the name of an interface that is not ready. It is unique in both namespaces, because the
-// MAC is: before Linux 6.15, the name of a new link must be free in the host's namespace too.
+// Returns the name of an interface that is not ready and cannot have its own name yet: a function,
+// or a macvlan where a link of the host has that name, before Linux 6.15. It is unique in both
+// namespaces, because the MAC is.
 std::string temporary_name(const MacAddress& mac);
 
 // Finds the link in the session's namespace with the MAC of RAIL and one of the names that attach()
 // gives.
 base::Result<std::optional<Link>> find_own(Session& session, const RailPlan& rail);
 
-// Finds the interface of RAIL in the target if it is ready. Returns kExists if its name belongs to
-// another link.
-base::Result<std::optional<Link>> find_ready(Session& target, const RailPlan& rail);
+// What LINKS, those of the target, have of the interface of RAIL.
+struct Found {
+  std::optional<Link> ready;
+  bool is_begun = false;  // but not ready: a leftover
+};
+// Returns kExists if the name of the interface belongs to another link.
+base::Result<Found> find_rail(const std::vector<Link>& links, const RailPlan& rail);
 
-// Makes the interface in the target and replaces one that is not ready. After a failure, parts of
-// it may remain; unmake_rail() removes them.
+// Makes the interface in the target, which has none of it. After a failure, parts of it may remain;
+// unmake_rail() removes them.
 base::Result<Link> make_rail(const RailPlan& rail, Ends& ends);
 // Removes the interface and its parts. Absent parts are not an error.
 base::Status unmake_rail(const RailPlan& rail, Ends& ends);

@@ -17,14 +17,20 @@ namespace netns::internal {
 using namespace base::names;
 using base::Fd;
 
+namespace {
+
+constexpr const char* kHere = "/proc/thread-self/ns/net";
+
+}  // namespace
+
 Result<Scope> Scope::enter(int namespace_fd) {
-  Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   struct stat here {};
   struct stat there {};
-  if (fstat(home.get(), &here) != 0 || fstat(namespace_fd, &there) != 0) {
+  if (stat(kHere, &here) != 0 || fstat(namespace_fd, &there) != 0) {
     return Error::from_errno(errno, "identify a network namespace");
   }
   if (here.st_dev == there.st_dev && here.st_ino == there.st_ino) return Scope(Fd());
+  Fd home = TRY(base::open_at(AT_FDCWD, kHere, O_RDONLY));
   if (setns(namespace_fd, CLONE_NEWNET) != 0) {
     return Error::from_errno(errno, "enter a network namespace (needs CAP_SYS_ADMIN)");
   }

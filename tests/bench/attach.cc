@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an attachment costs: the link alone, with the filter of the container, and with the border
-// as well. The border then has the interfaces of other leases. Medians, in a namespace of its own.
+// as well. Beside each stands its floor: the same bytes, sent by the least that can send them. The
+// border has the interfaces of other leases. If there are others, one other container is attached:
+// the first filter of a host has the kernel patch its code at each hook. Medians, in a namespace of
+// its own.
 #include <fcntl.h>
 #include <sched.h>
 
@@ -10,6 +13,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/fs.h"
@@ -19,14 +23,18 @@
 #include "netns/attach.h"
 #include "netns/border.h"
 #include "netns/session.h"
+#include "tests/bench/recording.h"
 
 namespace {
 
 using namespace base::names;
 using netns::Namespace;
 
-constexpr size_t kRounds = 61;
-constexpr uint32_t kOwn = 0x0a056400;    // 10.5.100.0
+constexpr size_t kRounds = 31;
+// The kernel removes a namespace later, and holds the lock of all interfaces meanwhile.
+constexpr std::chrono::milliseconds kRest{40};
+constexpr uint32_t kOwn = 0x0a056400;  // 10.5.100.0
+constexpr uint32_t kNeighbour = 0x0a0563ff;
 constexpr uint32_t kOther = 0x0a060000;  // 10.6.0.0
 const std::vector<netns::BorderParent> kParents{{"rail0", netns::Others::kDrop}};
 
@@ -41,6 +49,23 @@ netns::RailPlan rail_of(uint32_t address) {
     rail.peers.push_back({netns::ipv4(0x0a050100 + i), static_cast<uint16_t>(4000 + i)});
   }
   return rail;
+}
+
+// What a container is kept from on a host with docker's bridge and two more networks.
+Result<netns::NetworkPlan> plan_of(const netns::RailPlan& rail) {
+  netns::NetworkPlan plan{{rail}, {}, {}, {}};
+  const auto read =
+      [](std::initializer_list<const char*> texts) -> Result<std::vector<netns::Prefix>> {
+    std::vector<netns::Prefix> prefixes;
+    for (const char* text : texts) prefixes.push_back(TRY(netns::parse_prefix(text)));
+    return prefixes;
+  };
+  plan.prohibited = TRY(read({"10.5.0.0/16", "10.1.3.101/32"}));
+  plan.guarded = TRY(read({"10.1.3.7/32", "10.5.0.7/32", "172.17.0.1/32", "fd00:1::7/128"}));
+  plan.broadcasts = TRY(
+      read({"10.1.3.0/32", "10.1.3.255/32", "10.5.0.0/32", "10.5.255.255/32", "172.17.0.0/32",
+            "172.17.255.255/32", "224.0.0.0/4", "255.255.255.255/32", "fd00:1::/128", "ff00::/8"}));
+  return plan;
 }
 
 netns::BorderMember member_of(const netns::RailPlan& rail) {
@@ -69,20 +94,26 @@ Status make_link(const netns::RailPlan& rail, const Namespace& host, const Names
 }
 
 Status attach(const netns::RailPlan& rail, const Namespace& host, const Namespace& target) {
-  TRY(netns::attach({{rail}, {}, {}}, host, target));
+  const netns::NetworkPlan plan = TRY(plan_of(rail));
+  TRY(netns::attach(plan, host, target));
   return {};
 }
 
-Status attach_behind_border(const netns::RailPlan& rail, const Namespace& host,
-                            const Namespace& target) {
-  if (!TRY(netns::border_stands(host, kParents))) return Error(Code::kInternal, "no border");
-  TRY(netns::admit(host, {member_of(rail)}));
+Status attach_behind_border(netns::FilterPlace way, const netns::RailPlan& rail,
+                            const Namespace& host, const Namespace& target) {
+  if (!TRY(netns::admit_if_stands(host, way, kParents, {member_of(rail)}))) {
+    return Error(Code::kInternal, "no border");
+  }
   return attach(rail, host, target);
 }
 
+using Make =
+    std::function<Status(const netns::RailPlan&, const Namespace& host, const Namespace& target)>;
+
 struct Variant {
   const char* text;
-  std::function<Status(const netns::RailPlan&, const Namespace&, const Namespace&)> make;
+  netns::RailPlan rail;
+  Make make;
   std::vector<double> made = {};  // microseconds
   std::vector<double> closed = {};
 };
@@ -91,46 +122,80 @@ using Clock = std::chrono::steady_clock;
 double micros_since(Clock::time_point from) {
   return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
 }
-double median(std::vector<double>& values) {
+double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
-  return values[kRounds / 2];
+  return values[kRounds / 2] / 1000;
 }
 
-Status measure_once(Variant& variant, uint32_t address, const Namespace& host,
-                    const base::Fd& home) {
-  const netns::RailPlan rail = rail_of(address);
-  const Namespace target = TRY(make_namespace(home));
-  const auto from = Clock::now();
-  TRY(variant.make(rail, host, target));
-  variant.made.push_back(micros_since(from));
+Status close_again(Variant& variant, const Namespace& host, const Namespace& target) {
   const int32_t id = TRY(netns::ensure_id(host, target));
-  TRY(netns::detach(host, id, rail.interface, rail.mac));
+  TRY(netns::detach(host, id, variant.rail.interface, variant.rail.mac));
   const auto detached = Clock::now();
-  TRY(netns::retain(host, {rail.mac}, {}));
+  TRY(netns::retain(host, {variant.rail.mac}, {}));
   variant.closed.push_back(micros_since(detached));
+  std::this_thread::sleep_for(kRest);
   return {};
 }
 
-Status measure(uint32_t leases, const Namespace& host, const base::Fd& home) {
-  std::vector<netns::BorderMember> others;
-  for (uint32_t n = 0; n < leases; ++n) others.push_back(member_of(rail_of(kOther + n)));
-  TRY(netns::build_border(host, kParents, others));
-  Variant variants[] = {{"the link alone", make_link},
-                        {"with the container's filter", attach},
-                        {"with the border as well", attach_behind_border}};
-  for (uint32_t round = 0; round < kRounds; ++round) {
-    for (Variant& variant : variants) TRY(measure_once(variant, kOwn + round, host, home));
-  }
-  const double floor = median(variants[0].made);
-  (void)std::printf("an attachment beside %u leases\n", leases);
-  for (Variant& variant : variants) {
-    const double made = median(variant.made);
-    (void)std::printf("  %-28s %8.3f ms   x %.2f", variant.text, made / 1000, made / floor);
-    if (&variant == &variants[2]) {
-      (void)std::printf("   closed again in %.3f ms", median(variant.closed) / 1000);
+Status measure_once(Variant& variant, const Namespace& host, const base::Fd& home) {
+  const Namespace target = TRY(make_namespace(home));
+  const auto from = Clock::now();
+  TRY(variant.make(variant.rail, host, target));
+  variant.made.push_back(micros_since(from));
+  return close_again(variant, host, target);
+}
+
+// Returns a variant that only repeats what VARIANT sends.
+Result<Variant> floor_of(Variant& variant, const Namespace& host, const base::Fd& home) {
+  const Namespace target = TRY(make_namespace(home));
+  Recording recording =
+      TRY(Recording::of([&] { return variant.make(variant.rail, host, target); }, host, target));
+  TRY(close_again(variant, host, target));
+  variant.closed.clear();
+  return Variant{"", variant.rail,
+                 [recording](const auto&, const Namespace& here, const Namespace& there) mutable {
+                   return recording.replay(here, there);
+                 }};
+}
+
+void print(const std::vector<Variant>& variants, const std::vector<Variant>& floors) {
+  const double link = median(variants[0].made);
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const double made = median(variants[i].made);
+    const double floor = median(floors[i].made);
+    (void)std::printf("  %-28s %7.3f ms   x %.2f of the link   floor %.3f ms, x %.2f",
+                      variants[i].text, made, made / link, floor, made / floor);
+    if (i + 1 == variants.size()) {
+      (void)std::printf("   closed in %.3f ms", median(variants[i].closed));
     }
     (void)std::printf("\n");
   }
+}
+
+Status measure(netns::FilterPlace way, uint32_t leases, const Namespace& host,
+               const base::Fd& home) {
+  std::vector<netns::BorderMember> others;
+  for (uint32_t n = 0; n < leases; ++n) others.push_back(member_of(rail_of(kOther + n)));
+  TRY(netns::build_border(host, way, kParents, others));
+  const Namespace neighbour = TRY(make_namespace(home));
+  if (leases != 0) TRY(attach(rail_of(kNeighbour), host, neighbour));
+  std::vector<Variant> variants{
+      {"the link alone", rail_of(kOwn), make_link},
+      {"with the container's filter", rail_of(kOwn + 1), attach},
+      {"with the border as well", rail_of(kOwn + 2), std::bind_front(attach_behind_border, way)}};
+  std::vector<Variant> floors;
+  for (Variant& variant : variants) floors.push_back(TRY(floor_of(variant, host, home)));
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < variants.size(); ++i) {
+      TRY(measure_once(variants[i], host, home));
+      TRY(measure_once(floors[i], host, home));
+    }
+  }
+  const bool is_tc = way == netns::FilterPlace::kTc;
+  (void)std::printf("an attachment beside %u leases, border by %s\n", leases,
+                    is_tc ? "tc (its floor is without the keys in its maps)" : "nftables");
+  print(variants, floors);
+  (void)std::fflush(stdout);
   return {};
 }
 
@@ -152,7 +217,9 @@ Status measure_all() {
   TRY(run_ip({"link", "set", "wire0", "up"}));
   const base::Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   const Namespace host = TRY(Namespace::current());
-  for (const uint32_t leases : {0U, 100U, 1000U}) TRY(measure(leases, host, home));
+  for (const netns::FilterPlace way : {netns::FilterPlace::kNftables, netns::FilterPlace::kTc}) {
+    for (const uint32_t leases : {0U, 1U, 1000U}) TRY(measure(way, leases, host, home));
+  }
   return {};
 }
 

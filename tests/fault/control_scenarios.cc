@@ -43,7 +43,7 @@ Result<std::string> ipuof_path() {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
   const LeaseRow* const lease = ledger ? ledger->of_container(kMoved) : nullptr;
   return base::str(hook::config::run_dir(), "/leases/", lease == nullptr ? "" : lease->id,
-                   "/ipuof.conf");
+                   "/ipuof.conf.d/ipuof.conf");
 }
 
 Result<std::string> ipuof_file() {

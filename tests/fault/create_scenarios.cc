@@ -14,16 +14,16 @@ using namespace base::names;
 
 namespace {
 
-constexpr const char* kJob = "job";
+constexpr const char* kCreateJob = "job";
 
-Result<std::string> promise(World& world) { return check_created(world, kJob); }
+Result<std::string> promise(World& world) { return check_created(world, kCreateJob); }
 Result<std::string> promise_beside_reconcile(World& world) {
-  return check_created_or_given_up(world, kJob);
+  return check_created_or_given_up(world, kCreateJob);
 }
 
 Result<Program> create(World& world, const Ask& ask = {}) {
-  TRY(world.make_bundle(kJob, ask));
-  return world.create(kJob);
+  TRY(world.make_bundle(kCreateJob, ask));
+  return world.create(kCreateJob);
 }
 
 Result<Program> plain(World& world) { return create(world); }

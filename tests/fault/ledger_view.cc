@@ -21,13 +21,13 @@ struct Close {
   void operator()(sqlite3* database) const { (void)sqlite3_close(database); }
   void operator()(sqlite3_stmt* statement) const { (void)sqlite3_finalize(statement); }
 };
-using Database = std::unique_ptr<sqlite3, Close>;
+using LedgerDatabase = std::unique_ptr<sqlite3, Close>;
 using Rows = std::vector<std::vector<std::string>>;
 
-Result<Database> open(const std::string& path) {
+Result<LedgerDatabase> open_ledger(const std::string& path) {
   sqlite3* raw = nullptr;
   const int rc = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-  Database database(raw);
+  LedgerDatabase database(raw);
   if (rc == SQLITE_OK) return database;
   return Error(Code::kInternal, str("open the copy of the ledger: ", sqlite3_errstr(rc)));
 }
@@ -149,7 +149,7 @@ Result<std::optional<LedgerView>> read_ledger(const std::string& state_dir,
   TRY(copy_ledger(state_dir, scratch));
   const std::string path = str(scratch, "/ledger.db");
   if (!std::filesystem::exists(path)) return std::optional<LedgerView>();
-  const Database database = TRY(open(path));
+  const LedgerDatabase database = TRY(open_ledger(path));
   LedgerView view;
   view.integrity = TRY(query(database.get(), "PRAGMA integrity_check")).front().front();
   const Rows tables = TRY(query(database.get(), "SELECT 1 FROM sqlite_schema"));
@@ -161,7 +161,7 @@ Result<std::optional<LedgerView>> read_ledger(const std::string& state_dir,
 }
 
 Result<std::string> dump_lease(const std::string& ledger, const std::string& id) {
-  const Database database = TRY(open(ledger));
+  const LedgerDatabase database = TRY(open_ledger(ledger));
   std::string text;
   for (const char* sql : {"SELECT * FROM lease WHERE id = '", "SELECT * FROM event WHERE lease = '",
                           "SELECT hex(address), * FROM address WHERE lease = '",

@@ -42,7 +42,7 @@ Result<std::string> check_created(World&, const std::string& name) {
   if (TRY(World::partitions()).count(lease.partition) == 0) {
     return std::string("created, and there is no partition");
   }
-  if (!std::filesystem::exists(files_of(lease) + "/ipuof.conf")) {
+  if (!std::filesystem::exists(files_of(lease) + "/ipuof.conf.d/ipuof.conf")) {
     return std::string("created, and there is no ipuof.conf");
   }
   const std::string config =

@@ -28,7 +28,7 @@ using base::Json;
 
 namespace {
 
-constexpr size_t kMaxFile = size_t{16} << 20;
+constexpr size_t kMaxWorldFile = size_t{16} << 20;
 constexpr const char* kBystanderName = "bystander";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -50,7 +50,7 @@ Result<std::string> dump_files(const std::string& directory) {
     if (::lstat(path.c_str(), &status) != 0) return Error::from_errno(errno, path);
     text += str(path, " ", status.st_mode, " ", status.st_uid, " ", status.st_ino, " ",
                 status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec, "\n");
-    if (S_ISREG(status.st_mode)) text += TRY(base::read_file(path, kMaxFile));
+    if (S_ISREG(status.st_mode)) text += TRY(base::read_file(path, kMaxWorldFile));
   }
   return text;
 }
@@ -111,7 +111,8 @@ Result<std::string> World::check_other_commands() {
   for (const char* command : {"kill", "delete", "state", "exec"}) {
     (void)::unlink(kCalled);
     const Ended ended = TRY(run({runtime(), {"--root", "/run/fault/oci", command, "job"}}));
-    const std::optional<std::string> called = TRY(base::read_file_if_exists(kCalled, kMaxFile));
+    const std::optional<std::string> called =
+        TRY(base::read_file_if_exists(kCalled, kMaxWorldFile));
     if (ended.succeeded() && called == str("--root /run/fault/oci ", command, " job\n")) continue;
     return str("'", command, "' of a container does not work: ", base::one_line(ended.err, 200));
   }
@@ -121,7 +122,8 @@ Result<std::string> World::check_other_commands() {
 Result<std::map<std::string, std::string>> World::partitions() {
   std::map<std::string, std::string> partitions;
   // It writes its first record with its first partition.
-  const std::optional<std::string> text = TRY(base::read_file_if_exists(kSimulatorState, kMaxFile));
+  const std::optional<std::string> text =
+      TRY(base::read_file_if_exists(kSimulatorState, kMaxWorldFile));
   if (!text) return partitions;
   const Json state = TRY(base::parse_json(*text, kSimulatorState));
   for (const Json& partition : state["partitions"]) {

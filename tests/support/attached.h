@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/capabilities.h"
@@ -28,7 +29,8 @@ namespace test {
 // container, has no capability unless told to, and does nothing.
 class Init {
  public:
-  enum class Power { kNone, kBounding, kAll };  // kBounding: none but those that it may gain
+  // kBounding: none but those that it may gain. kThread: all, but not in the first thread.
+  enum class Power { kNone, kBounding, kThread, kAll };
   explicit Init(const std::string& name = "web", const Init* of = nullptr,
                 Power power = Power::kNone)
       : name_(name) {
@@ -44,7 +46,9 @@ class Init {
           joined.valid() ? ::setns(joined.get(), CLONE_NEWNET) : ::unshare(CLONE_NEWNET);
       if (entered != 0) ::_exit(1);
       if (power == Power::kBounding && !base::clear_capabilities()) ::_exit(1);
-      if (power == Power::kNone && !(base::clear_bounding_set() && base::clear_capabilities()))
+      if (power == Power::kThread) std::thread([] { (void)::pause(); }).detach();
+      if ((power == Power::kNone || power == Power::kThread) &&
+          !(base::clear_bounding_set() && base::clear_capabilities()))
         ::_exit(1);
       done.reset();
       for (;;) ::pause();

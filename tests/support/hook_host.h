@@ -139,6 +139,7 @@ class HookHost {
   std::map<std::string, netns::LinkFacts> links;  // all others: Ethernet, up, with an MTU of 9000
   std::set<std::string> missing_links;
   std::vector<netns::Address> addresses;  // of the host
+  std::vector<netns::Prefix> broadcasts;
   std::optional<netns::RdmaMode> rdma_mode;
   hook::lifecycle::Env env{
       ledger,
@@ -152,6 +153,7 @@ class HookHost {
       [this] { reconcile_now(); },
       {[this](const std::string& name) { return link_of(name); },
        [this]() -> base::Result<std::vector<netns::Address>> { return addresses; },
+       [this]() -> base::Result<std::vector<netns::Prefix>> { return broadcasts; },
        [this]() -> base::Result<std::optional<netns::RdmaMode>> { return rdma_mode; }},
       dir / "run",
       "/usr/local/bin/ipu-container-hook"};

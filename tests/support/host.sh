@@ -146,10 +146,10 @@ host_install() {
     PREFIX="${PREFIX:-/usr/local}" install >/dev/null
 }
 
-# Configures the product: one pool on the simulator, one rail.
+# Configures the product: one pool on the simulator, one rail. The file is a new one that everybody may read, whatever a
+# test before made of the old one.
 host_config() {
-  host_run mkdir -p /etc/ipu-container-toolkit
-  host_run tee /etc/ipu-container-toolkit/config.toml >/dev/null <<END
+  host_run install -D -m 0644 /dev/stdin /etc/ipu-container-toolkit/config.toml <<END
 [pool]
 name = "pod64"
 provider = "vipu"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cmd/ipuctl/doctor/device_links.h"
 #include "cmd/ipuctl/doctor/rail_findings.h"
+#include "hook/lifecycle/client_user.h"
 
 namespace ipuctl::doctor {
 namespace {
@@ -38,16 +39,19 @@ Finding examine_border(const hook::config::NetworkConfig& network, const HostSta
     return {
         kCheck, Verdict::kWarning,
         "frames are filtered in the containers' namespaces alone, which CAP_NET_RAW there passes",
-        "leave out 'filter' of [network], if the kernel is Linux 5.16 or newer"};
+        "leave out 'filter' of [network], if the kernel is Linux 4.18 or newer"};
   }
   if (!state.border) {
     return {kCheck, Verdict::kWarning, "not tried without root", "run ipuctl doctor as root"};
   }
   if (state.border->ok()) {
-    return {kCheck, Verdict::kOk, "the kernel filters the frames of containers on their parent",
+    const bool is_tc = state.border->value() == netns::FilterPlace::kTc;
+    return {kCheck, Verdict::kOk,
+            str("the kernel filters the frames of containers on their parent by ",
+                is_tc ? "tc" : "nftables"),
             ""};
   }
-  const bool is_required = network.filter == netns::FilterPlace::kHost;
+  const bool is_required = network.filter != netns::FilterPlace::kAuto;
   return finding_of(kCheck, is_required ? Verdict::kFailed : Verdict::kWarning,
                     state.border->error().message());
 }
@@ -77,11 +81,24 @@ std::optional<Finding> examine_others(const hook::config::NetworkConfig& network
       "set others = \"pass\" in [[network.rail]] if these must pass, else \"drop\""};
 }
 
+// "A, B and 5 more".
+std::string list_of(const std::vector<netns::Flow>& flows) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> shown;
+  for (const netns::Flow& flow : flows) {
+    if (shown.size() < kMost) shown.push_back(netns::to_string(flow));
+  }
+  const std::string more = flows.size() > kMost ? str(" and ", flows.size() - kMost, " more") : "";
+  return base::join(shown, ", ") + more;
+}
+
 Finding examine_forwarding(const hook::config::NetworkConfig& network, const HostState& state) {
   constexpr const char* kCheck = "forwarding";
   if (!network.guard_forwarding) {
+    const std::string now = state.flows.empty() ? "" : str("; now: ", list_of(state.flows));
     return {kCheck, Verdict::kWarning,
-            "containers without IPUs reach the fabric and the controllers if the host forwards",
+            str("containers without IPUs reach the fabric and the controllers if the host forwards",
+                now),
             "set guard_forwarding = true in [network], and what must stay in forward_allowed"};
   }
   if (!*network.guard_forwarding) {
@@ -146,6 +163,24 @@ Finding examine_result(const char* check, const Result<T>& result, std::string w
   return {check, Verdict::kOk, std::move(when_ok), ""};
 }
 
+// Judges whether ipu-vipu-client gets the credentials and keys that the pools have.
+std::optional<Finding> examine_client_user(const hook::config::Config& config,
+                                           const HostState& state) {
+  const auto has_secrets = [](const hook::config::PoolConfig& pool) {
+    return hook::lifecycle::has_secrets(pool.security);
+  };
+  if (std::none_of(config.pools.begin(), config.pools.end(), has_secrets)) return std::nullopt;
+  return examine_result("V-IPU client", state.client_user, "it has a user of its own");
+}
+
+std::optional<Finding> examine_forbidden_calls(const HostState& state) {
+  if (state.forbidden_call.empty()) return std::nullopt;
+  return Finding{"system calls", Verdict::kWarning,
+                 str("a program of the toolkit was ended: ", state.forbidden_call),
+                 str("look for an attack, report a bug of the toolkit, and remove ",
+                     hook::config::forbidden_calls_file())};
+}
+
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -172,8 +207,13 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   findings.push_back(examine_result("low-level runtime", state.runtime,
                                     state.runtime.ok() ? state.runtime.value() : ""));
   findings.push_back(examine_result("ledger", state.ledger, "it can be opened"));
+  const std::optional<Finding> forbidden = examine_forbidden_calls(state);
+  if (forbidden) findings.push_back(*forbidden);
   if (state.device_links) examine_device_links(*state.device_links, findings);
-  if (!config.ok() || config.value().network.rails.empty()) return findings;
+  if (!config.ok()) return findings;
+  const std::optional<Finding> client = examine_client_user(config.value(), state);
+  if (client) findings.push_back(*client);
+  if (config.value().network.rails.empty()) return findings;
   const hook::config::NetworkConfig& network = config.value().network;
   findings.push_back(examine_filter(state));
   if (shares_an_rnic(network)) findings.push_back(examine_border(network, state));

@@ -10,8 +10,10 @@
 
 #include "base/result.h"
 #include "hook/config/config.h"
+#include "hook/config/paths.h"
 #include "hook/container/device/rdma.h"
 #include "hook/ledger/ledger.h"
+#include "netns/flows.h"
 #include "netns/link.h"
 #include "netns/namespace.h"
 #include "netns/rdma.h"
@@ -55,11 +57,15 @@ struct DeviceLink {
 };
 
 struct HostState {
-  base::Result<std::string> runtime;        // the low-level runtime
-  base::Status ledger;                      // result of opening it
-  std::optional<base::Status> filter;       // result of installing one; unset: not tried
-  std::optional<base::Status> border = {};  // result of making one; unset: not tried
+  base::Result<std::string> runtime;   // the low-level runtime
+  base::Status ledger;                 // result of opening it
+  base::Status client_user = {};       // whether ipu-vipu-client has a user of its own
+  std::optional<base::Status> filter;  // result of installing one; unset: not tried
+  // How one was made; unset: not tried.
+  std::optional<base::Result<netns::FilterPlace>> border = {};
   std::optional<bool> has_guard = {};  // whether the host has one (netns/guard.h); unset: not seen
+  // What guard_forwarding = true would end, if the configuration does not say.
+  std::vector<netns::Flow> flows = {};
   // The foreign MACs that passed the border of this host.
   std::vector<netns::MacAddress> others = {};
   base::Result<std::vector<netns::Address>> addresses;
@@ -68,6 +74,8 @@ struct HostState {
   std::vector<RailState> rails;    // in the order of the configuration
   // The links of all devices for containers; unset: systemd does not manage this host's cgroups.
   std::optional<std::vector<DeviceLink>> device_links = {};
+  // The last record of a forbidden system call (base/forbidden_calls.h); empty: none.
+  std::string forbidden_call = {};
 };
 
 // Where to look at the host.
@@ -75,6 +83,7 @@ struct HostFolders {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string run = "/run";
+  std::string forbidden_calls = hook::config::forbidden_calls_file();
 };
 
 enum class Trials { kAllowed, kSkipped };  // whether to make links and filters, and discard them

@@ -4,15 +4,19 @@
 #include <filesystem>
 #include <set>
 
+#include "base/forbidden_calls.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/rlimit.h"
 #include "base/text.h"
 #include "cmd/ipuctl/doctor/device_links.h"
 #include "cmd/ipuctl/doctor/doctor.h"
+#include "hook/lifecycle/client_user.h"
 #include "hook/lifecycle/low_level.h"
+#include "hook/lifecycle/network/guard.h"
 #include "netns/attach.h"
 #include "netns/border.h"
+#include "netns/flows.h"
 #include "netns/guard.h"
 #include "netns/trial.h"
 #include "vipu/local/cards.h"
@@ -123,12 +127,34 @@ std::vector<hook::oci::DeviceNode> card_nodes(const hook::config::Config& config
   return nodes;
 }
 
+// Returns nothing where the kernel does not tell.
+std::vector<netns::Flow> look_at_flows(const hook::config::Config& config,
+                                       Result<hook::ledger::Ledger>& ledger,
+                                       const netns::Namespace& host) {
+  if (!ledger.ok()) return {};
+  const Result<std::vector<hook::ledger::Lease>> live = ledger.value().live();
+  if (!live.ok()) return {};
+  const netns::Guard guard = hook::lifecycle::network::guard_of(config, live.value());
+  Result<std::vector<netns::Flow>> flows = netns::flows_to_end(host, guard);
+  return flows.ok() ? std::move(flows).take() : std::vector<netns::Flow>();
+}
+
+// Returns the last line of the records. A file that others wrote may hold anything.
+std::string last_record(const std::string& path) {
+  constexpr size_t kLongest = 400;
+  const Result<std::string> text = base::read_file(path, 2 * base::kMaxForbiddenCalls);
+  if (!text.ok()) return "";
+  const std::string_view records = base::trim(text.value());
+  return base::one_line(records.substr(records.rfind('\n') + 1), kLongest);
+}
+
 }  // namespace
 
 HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::Ledger>& ledger,
                        const netns::Namespace& host, const HostFolders& folders, Trials trials) {
   HostState state{.runtime = hook::lifecycle::choose_runtime(config.runtimes),
                   .ledger = ledger.ok() ? Status() : Status(ledger.error()),
+                  .client_user = hook::lifecycle::client_user().is_its_own,
                   .filter = std::nullopt,
                   .addresses = netns::addresses_of(host),
                   .rdma_mode = netns::rdma_mode(host),
@@ -136,11 +162,12 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
                   .rails = {}};
   if (trials == Trials::kAllowed) {
     state.filter = netns::try_filter();
-    state.border = netns::try_border();
+    state.border = netns::try_border(config.network.filter);
     const Result<std::vector<netns::MacAddress>> others = netns::passed_others(host);
     if (others.ok()) state.others = others.value();
     const Result<bool> guard = netns::has_guard(host);
     if (guard.ok()) state.has_guard = guard.value();
+    if (!config.network.guard_forwarding) state.flows = look_at_flows(config, ledger, host);
   }
   for (const hook::config::RailConfig& rail : config.network.rails) {
     state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));
@@ -151,6 +178,7 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
     nodes.insert(nodes.end(), cards.begin(), cards.end());
     state.device_links = look_at_device_links(folders.dev, nodes);
   }
+  state.forbidden_call = last_record(folders.forbidden_calls);
   return state;
 }
 

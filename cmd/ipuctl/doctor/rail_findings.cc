@@ -26,6 +26,7 @@ class RailExam {
     examine_range(host);
     if (host.ledger.ok()) examine_addresses(state);
     if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
+    examine_mode();
     for (const InterfaceState& interface : state.interfaces) {
       if (interface.is_held) continue;  // a container has it
       const bool is_usable = examine_link(interface);
@@ -51,6 +52,13 @@ class RailExam {
         hook::config::check_host_addresses({.rails = {rail_}}, host.addresses.value());
     if (!status.ok()) return add_message("range", Verdict::kFailed, status.error().message());
     add("range", Verdict::kOk, "no address of this host is in the range");
+  }
+
+  void examine_mode() {
+    if (rail_.mode != netns::MacvlanMode::kBridge || rail_.shared_bridge) return;
+    add("mode", Verdict::kWarning, "broadcasts of one container reach all others",
+        "set shared_bridge = false to have one container at a time, or true if all trust each"
+        " other");
   }
 
   void examine_addresses(const RailState& state) {

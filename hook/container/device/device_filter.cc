@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/bpf.h"
 #include "base/fd.h"
 #include "base/names.h"
 #include "base/text.h"
@@ -16,15 +17,16 @@ namespace hook::device {
 namespace {
 
 using namespace base::names;
+namespace bpf = base::bpf;
 using base::Fd;
+using bpf::instruction;
 
 using Program = std::vector<bpf_insn>;
 
 constexpr uint32_t kMaxPrograms = 64;           // BPF_CGROUP_MAX_PROGS
 constexpr uint32_t kMaxInstructions = 1 << 16;  // many times an engine's filter
-constexpr const char* kLicense = "Apache-2.0";
 
-Result<int> bpf(bpf_cmd command, bpf_attr& attr, const char* what) {
+Result<int> call(bpf_cmd command, bpf_attr& attr, const char* what) {
   const long done = ::syscall(SYS_bpf, command, &attr, sizeof attr);
   if (done < 0) return Error::from_errno(errno, what);
   return static_cast<int>(done);
@@ -59,16 +61,10 @@ Result<Attached> query(int cgroup) {
   attr.query.attach_type = BPF_CGROUP_DEVICE;
   attr.query.prog_ids = address_of(attached.ids.data());
   attr.query.prog_cnt = kMaxPrograms;
-  TRY(bpf(BPF_PROG_QUERY, attr, "list the device programs of the container's cgroup"));
+  TRY(call(BPF_PROG_QUERY, attr, "list the device programs of the container's cgroup"));
   attached.ids.resize(attr.query.prog_cnt);
   attached.flags = attr.query.attach_flags;
   return attached;
-}
-
-Result<Fd> open_program(uint32_t id) {
-  bpf_attr attr = no_attr();
-  attr.prog_id = id;
-  return Fd(TRY(bpf(BPF_PROG_GET_FD_BY_ID, attr, "open a device program")));
 }
 
 // Device programs use no maps and no kernel addresses, so their instructions can be loaded again.
@@ -82,22 +78,11 @@ Result<Program> read_program(int program) {
   attr.info.bpf_fd = static_cast<uint32_t>(program);
   attr.info.info_len = sizeof info;
   attr.info.info = address_of(&info);
-  TRY(bpf(BPF_OBJ_GET_INFO_BY_FD, attr, "read a device program"));
+  TRY(call(BPF_OBJ_GET_INFO_BY_FD, attr, "read a device program"));
   const size_t count = info.xlated_prog_len / sizeof(bpf_insn);
   if (count == 0 || count > kMaxInstructions || info.nr_map_ids != 0) return cannot_add("");
   instructions.resize(count);
   return instructions;
-}
-
-bpf_insn instruction(int code, int to, int from, int16_t offset, int32_t immediate) {
-  bpf_insn one;
-  std::memset(&one, 0, sizeof one);
-  one.code = static_cast<uint8_t>(code);
-  one.dst_reg = static_cast<uint8_t>(to) & 0xf;
-  one.src_reg = static_cast<uint8_t>(from) & 0xf;
-  one.off = offset;
-  one.imm = immediate;
-  return one;
 }
 
 // Registers: 1 is the context, struct bpf_cgroup_dev_ctx; 0 is the return value.
@@ -109,9 +94,9 @@ constexpr int kMinor = 5;
 constexpr int32_t kReadWrite = BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE;
 constexpr size_t kRuleLength = 4;  // instructions per device
 
-void load(Program& program, int to, size_t offset) {
+void load_context(Program& program, int to, size_t offset) {
   program.push_back(
-      instruction(BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, static_cast<int16_t>(offset), 0));
+      instruction(BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, static_cast<int>(offset), 0));
 }
 
 // Within a rule, skips OVER instructions unless VALUE is WANTED.
@@ -123,13 +108,13 @@ void skip_unless_equal(Program& program, int16_t over, int value, uint32_t wante
 // Allows reading and writing DEVICES; the code after it decides everything else.
 Program prelude(const std::vector<oci::DeviceNode>& devices) {
   Program program;
-  load(program, kType, offsetof(bpf_cgroup_dev_ctx, access_type));
+  load_context(program, kType, offsetof(bpf_cgroup_dev_ctx, access_type));
   program.push_back(instruction(BPF_ALU | BPF_MOV | BPF_X, kAccess, kType, 0, 0));
   program.push_back(instruction(BPF_ALU | BPF_AND | BPF_K, kType, 0, 0, 0xffff));
   program.push_back(instruction(BPF_ALU | BPF_RSH | BPF_K, kAccess, 0, 0, 16));
   program.push_back(instruction(BPF_ALU | BPF_AND | BPF_K, kAccess, 0, 0, ~kReadWrite));
-  load(program, kMajor, offsetof(bpf_cgroup_dev_ctx, major));
-  load(program, kMinor, offsetof(bpf_cgroup_dev_ctx, minor));
+  load_context(program, kMajor, offsetof(bpf_cgroup_dev_ctx, major));
+  load_context(program, kMinor, offsetof(bpf_cgroup_dev_ctx, minor));
   // Skips all rules unless it is a character device and the access is only reading and writing.
   const auto rules = static_cast<int16_t>(devices.size() * kRuleLength);
   skip_unless_equal(program, static_cast<int16_t>(rules + 1), kType, BPF_DEVCG_DEV_CHAR);
@@ -143,15 +128,10 @@ Program prelude(const std::vector<oci::DeviceNode>& devices) {
   return program;
 }
 
-Result<Fd> load_program(const Program& program) {
-  bpf_attr attr = no_attr();
-  attr.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
-  attr.insn_cnt = static_cast<uint32_t>(program.size());
-  attr.insns = address_of(program.data());
-  attr.license = address_of(kLicense);
-  const Result<int> loaded = bpf(BPF_PROG_LOAD, attr, " (load the new program)");
-  if (!loaded.ok()) return cannot_add(loaded.error().message());
-  return Fd(loaded.value());
+Result<Fd> load(const Program& program) {
+  Result<Fd> loaded = bpf::load_program(BPF_PROG_TYPE_CGROUP_DEVICE, "ipu_devices", program);
+  if (!loaded.ok()) return cannot_add(str(" (", loaded.error().message(), ')'));
+  return loaded;
 }
 
 // Names the old program if several may be attached; otherwise there is only one.
@@ -165,7 +145,7 @@ Status replace(int cgroup, uint32_t flags, int old_program, int new_program) {
     attr.attach_flags |= BPF_F_REPLACE;
     attr.replace_bpf_fd = static_cast<uint32_t>(old_program);
   }
-  const Result<int> done = bpf(BPF_PROG_ATTACH, attr, " (replace the old program)");
+  const Result<int> done = call(BPF_PROG_ATTACH, attr, " (replace the old program)");
   if (!done.ok()) return cannot_add(done.error().message());
   return {};
 }
@@ -176,11 +156,11 @@ Status allow_by_programs(int cgroup, const std::vector<oci::DeviceNode>& devices
   if (devices.empty()) return {};
   const Attached attached = TRY(query(cgroup));
   for (const uint32_t id : attached.ids) {
-    const Fd old_program = TRY(open_program(id));
+    const Fd old_program = TRY(bpf::open_program(id));
     Program program = prelude(devices);
     const Program decides = TRY(read_program(old_program.get()));
     program.insert(program.end(), decides.begin(), decides.end());
-    const Fd new_program = TRY(load_program(program));
+    const Fd new_program = TRY(load(program));
     TRY(replace(cgroup, attached.flags, old_program.get(), new_program.get()));
   }
   return {};

@@ -15,7 +15,7 @@ namespace {
 using base::Fd;
 using namespace base::names;
 
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxCgroupFile = 1 << 20;
 
 bool exists(const std::string& path) { return base::open_at(AT_FDCWD, path, O_PATH).ok(); }
 
@@ -30,8 +30,8 @@ std::string scope_of(const std::string& cgroup, const std::string& ours) {
 }  // namespace
 
 Result<DeviceCgroups> DeviceCgroups::of(pid_t pid, const std::string& root) {
-  const std::string theirs = TRY(base::read_file(str("/proc/", pid, "/cgroup"), kMaxBytes));
-  const std::string ours = TRY(base::read_file("/proc/self/cgroup", kMaxBytes));
+  const std::string theirs = TRY(base::read_file(str("/proc/", pid, "/cgroup"), kMaxCgroupFile));
+  const std::string ours = TRY(base::read_file("/proc/self/cgroup", kMaxCgroupFile));
   DeviceCgroups cgroups;
   const std::string first = cgroup_of(theirs, ours, "devices");
   if (!first.empty()) {

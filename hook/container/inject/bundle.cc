@@ -17,13 +17,17 @@ using namespace base::names;
 Result<Bundle> Bundle::open(const std::string& directory, const std::string& config_name) {
   Bundle bundle;
   const std::string path = directory.empty() ? "." : directory;
-  bundle.directory_ = TRY(base::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY));
+  const base::Fd root = TRY(base::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY));
+  const size_t name = config_name.rfind('/') + 1;  // 0 without a folder
+  const std::string folder = name == 0 ? "." : config_name.substr(0, name);
+  const int from = config_name == "config.json" ? root.get() : AT_FDCWD;
+  bundle.directory_ = TRY(base::open_at(from, folder, O_RDONLY | O_DIRECTORY));
   std::error_code err;
   bundle.path_ = std::filesystem::absolute(path, err).lexically_normal().string();
-  bundle.config_name_ = config_name;
+  bundle.config_name_ = config_name.substr(name);
   // O_NONBLOCK, because it may be a FIFO.
   const base::Fd file =
-      TRY(base::open_at(bundle.directory_.get(), config_name, O_RDONLY | O_NONBLOCK));
+      TRY(base::open_at(bundle.directory_.get(), bundle.config_name_, O_RDONLY | O_NONBLOCK));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) {
     return Error::from_errno(errno, str("stat '", config_name, "'"));
@@ -35,12 +39,6 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
                         base::selinux_label(file.get())};
   bundle.config_ = TRY(base::read_all(file.get(), kMaxBundleConfig, config_name));
   return bundle;
-}
-
-Status Bundle::check_replaceable() const {
-  if (!config_name_.empty() && config_name_.find('/') == std::string::npos) return {};
-  return Error(Code::kUnsupported, str("configuration ", base::quote(config_name_),
-                                       " must be a file directly in the bundle"));
 }
 
 Status Bundle::replace_config(const std::string& text) {

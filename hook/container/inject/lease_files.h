@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generated files of a lease, on the host. Containers see them through read-only bind mounts.
+// The generated files of a lease, on the host. Containers see two of their directories through
+// read-only bind mounts.
 #pragma once
 
 #include <map>
@@ -14,23 +15,23 @@ namespace hook::inject {
 // Returns RUN_DIR/leases/LEASE_ID.
 [[nodiscard]] std::string lease_dir(const std::string& run_dir, const std::string& lease_id);
 
-// Writes the files, mode 0444, into the lease's directory. Directories have mode 0711: a
-// container's user can open the files that it is given, but list none.
+// Writes FILES (path in the lease's directory -> content), mode 0444. The lease's directory has
+// mode 0711: nobody but root finds another's. A path may name one folder, of mode 0755, which a
+// container's user can list.
 base::Status write_lease_files(const std::string& run_dir, const std::string& lease_id,
                                const std::map<std::string, std::string>& files);
 
-// Adds a file to an existing directory. Returns kNotFound if the lease has been released meanwhile.
-base::Status add_lease_file(const std::string& run_dir, const std::string& lease_id,
+// Makes or replaces a file in an existing directory, in one step. A container's lock or lease on
+// the old file delays nothing. A file of a build before the folders is rewritten where it is, not
+// in one step, because the container has a mount of it. Returns kNotFound if the lease has been
+// released meanwhile.
+base::Status put_lease_file(const std::string& run_dir, const std::string& lease_id,
                             const std::string& name, const std::string& content);
 
-// Returns the content of a file, or kNotFound.
+// Returns the content of a file, or kNotFound. Finds a file of a build before the folders, too.
+// Fails with EWOULDBLOCK while a container holds a lease (F_WRLCK) on it.
 base::Result<std::string> read_lease_file(const std::string& run_dir, const std::string& lease_id,
                                           const std::string& name);
-
-// Rewrites a file in place: a container with a bind mount of a replaced file would still see the
-// old one. Not atomic: only for files that nobody reads yet, or that are read once.
-base::Status rewrite_lease_file(const std::string& run_dir, const std::string& lease_id,
-                                const std::string& name, const std::string& content);
 
 // The file of a lease's directory from which a ledger is rebuilt. No container sees it.
 inline constexpr const char* kRecordFile = "ledger.json";

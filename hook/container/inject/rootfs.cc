@@ -14,8 +14,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <span>
 
 #include "base/child.h"
+#include "base/forbidden_calls.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/scope.h"
@@ -78,12 +80,6 @@ Status check_private(int directory, const std::string& path) {
 }
 
 Error not_usable(const Error& error, const std::string& path) {
-  if (error.sys_errno() == EXDEV) {
-    return {Code::kUnsupported,
-            str(base::quote(path),
-                " of the container is already a mount point; leave the mount out, or use the"
-                " runtime wrapper instead of the hook alone")};
-  }
   if (error.sys_errno() == ELOOP || error.sys_errno() == ENOTDIR) {
     return {Code::kUnsupported, str(base::quote(path),
                                     " in the image is a symbolic link or not a directory;"
@@ -92,11 +88,8 @@ Error not_usable(const Error& error, const std::string& path) {
   return error;
 }
 
-// Opens NAME in the directory AT, with PATH for errors. Makes it if it is absent.
+// Opens NAME in the directory AT, with PATH for errors.
 Result<Fd> enter(int at, const std::string& name, const std::string& path) {
-  if (::mkdirat(at, name.c_str(), 0755) != 0 && errno != EEXIST) {
-    return Error::from_errno(errno, str("make directory ", base::quote(path), " in the container"));
-  }
   Result<Fd> within = open_in(at, name, O_PATH | O_DIRECTORY, kNoLinks | RESOLVE_NO_XDEV);
   if (within.ok()) return within;
   if (within.error().sys_errno() != EXDEV) return not_usable(within.error(), path);
@@ -105,20 +98,22 @@ Result<Fd> enter(int at, const std::string& name, const std::string& path) {
   return mounted;
 }
 
-std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// Opens the regular file NAME of DIRECTORY to mount on it. Makes it if it is absent.
-Result<Fd> mount_point(int directory, const std::string& name, const std::string& path) {
-  const Result<Fd> made = base::open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0444);
-  if (!made.ok() && made.error().code() != Code::kExists) return made.error();
-  Result<Fd> file = open_in(directory, name, O_PATH | O_NOFOLLOW, kNoLinks | RESOLVE_NO_XDEV);
-  if (!file.ok()) return not_usable(file.error(), path);
-  struct stat status {};
-  if (::fstat(file.value().get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return Error(Code::kExists, str(base::quote(path), " of the container is not a regular file"));
-  }
-  return file;
+// Does the same, and makes it first if it is absent.
+Result<Fd> make_and_enter(int at, const std::string& name, const std::string& path) {
+  if (::mkdirat(at, name.c_str(), 0755) == 0 || errno == EEXIST) return enter(at, name, path);
+  return Error::from_errno(errno, str("make directory ", base::quote(path), " in the container"));
 }
+
+// Checks that NAME, which is absent, can be made in the directory AT.
+Status check_makable(int at, const std::string& name, const std::string& path) {
+  if (::faccessat(at, ".", W_OK, AT_EACCESS) == 0 || errno != EROFS) return {};
+  return Error(Code::kUnsupported, str("cannot make ", base::quote(path),
+                                       " in the container: the directory above is"
+                                       " read-only; create ",
+                                       base::quote(name), " there, or mount it writable"));
+}
+
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns SOURCE as a detached mount.
 Result<Fd> detached_mount(const std::string& source) {
@@ -142,6 +137,7 @@ Status mount_in(int mounts, int tree, int target, const std::string& path) {
   return base::in_child(
       str("mount on ", base::quote(path), " of the container"), base::Child::kEnds,
       [&](const base::Report&) {
+        base::record_on_stderr_only();
         const bool done =
             ::setns(mounts, CLONE_NEWNS) == 0 && ::move_mount(tree, "", target, "", kBoth) == 0;
         return done ? 0 : errno;
@@ -177,23 +173,40 @@ Result<Rootfs> Rootfs::open(pid_t pid, const std::string& path) {
   return rootfs;
 }
 
-Result<Fd> Rootfs::directory_of(const std::string& path) const {
+Result<Fd> Rootfs::directory(const std::string& path) const {
   Fd at = TRY(base::open_at(root_.get(), ".", O_PATH | O_DIRECTORY));
   std::string so_far;
   const std::vector<std::string_view> names = base::split(path, '/');
-  for (size_t i = 1; i + 1 < names.size(); ++i) {
-    so_far += str("/", names[i]);
-    Fd next = TRY(enter(at.get(), std::string(names[i]), so_far));
+  for (const std::string_view name : std::span(names).subspan(1)) {
+    so_far += str("/", name);
+    Fd next = TRY(make_and_enter(at.get(), std::string(name), so_far));
     at = std::move(next);
   }
   return at;
 }
 
+Status Rootfs::check_directory(const std::string& path) const {
+  Fd at = TRY(base::open_at(root_.get(), ".", O_PATH | O_DIRECTORY));
+  std::string so_far;
+  const std::vector<std::string_view> names = base::split(path, '/');
+  for (const std::string_view name : std::span(names).subspan(1)) {
+    so_far += str("/", name);
+    Result<Fd> next = enter(at.get(), std::string(name), so_far);
+    if (!next.ok() && next.error().sys_errno() == ENOENT) {
+      return check_makable(at.get(), std::string(name), so_far);
+    }
+    if (!next.ok()) return std::move(next).error();
+    at = std::move(next).take();
+  }
+  return {};
+}
+
 Status Rootfs::add_device(const oci::DeviceNode& device) {
   const mode_t mask = ::umask(0);
   const base::ScopeExit restore([&] { (void)::umask(mask); });
-  const Fd directory = TRY(directory_of(device.path));
-  TRY(check_private(directory.get(), device.path.substr(0, device.path.rfind('/'))));
+  const std::string parent = device.path.substr(0, device.path.rfind('/'));
+  const Fd directory = TRY(this->directory(parent));
+  TRY(check_private(directory.get(), parent));
   const std::string name = name_in(device.path);
   const dev_t number = ::gnu_dev_makedev(device.major, device.minor);
   if (::mknodat(directory.get(), name.c_str(), S_IFCHR | 0666, number) == 0) return {};
@@ -207,12 +220,10 @@ Status Rootfs::add_device(const oci::DeviceNode& device) {
                                   " already exists in the container and is another device"));
 }
 
-Status Rootfs::add_file(const oci::FileMount& mount) {
+Status Rootfs::add_directory(const oci::DirectoryMount& mount) {
   const mode_t mask = ::umask(0);
   const base::ScopeExit restore([&] { (void)::umask(mask); });
-  const Fd directory = TRY(directory_of(mount.destination));
-  const Fd target =
-      TRY(mount_point(directory.get(), name_in(mount.destination), mount.destination));
+  const Fd target = TRY(directory(mount.destination));
   const Fd tree = TRY(detached_mount(mount.source));
   return mount_in(mounts_.get(), tree.get(), target.get(), mount.destination);
 }

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/container/oci/fold.h"
 #include "hook/container/oci/spec.h"
 
 namespace hook::oci {
@@ -48,23 +50,6 @@ constexpr std::array<Place, 17> kPlaces = {{
     {"linux.resources.devices", kArray, "allow type major minor access"},
     {"linux.resources.rdma", kObject, ""},
 }};
-
-// Returns NAME as Go's decoder folds a key, by which runc finds it (encoding/json, foldName). Of
-// all characters beyond ASCII, only the long s (U+017F) and the Kelvin sign (U+212A) fold to a
-// letter of the keys above.
-std::string folded(std::string_view name) {
-  constexpr std::string_view kLongS = "\xc5\xbf";
-  constexpr std::string_view kKelvin = "\xe2\x84\xaa";
-  std::string out;
-  while (!name.empty()) {
-    const bool long_s = name.starts_with(kLongS);
-    const bool kelvin = name.starts_with(kKelvin);
-    const char c = long_s ? 's' : kelvin ? 'k' : name.front();
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    name.remove_prefix(long_s ? kLongS.size() : kelvin ? kKelvin.size() : 1);
-  }
-  return out;
-}
 
 // Refuses a key that is one of KEYS for runc and another for crun, which knows only one spelling.
 Status check_spelling(const Json& object, std::string_view keys) {
@@ -117,6 +102,12 @@ Result<Json> parse_document(std::string_view text) {
   Json json = TRY(base::parse_json(text, kWhat));
   for (const Place& place : kPlaces) TRY(check(json, place));
   return json;
+}
+
+std::string clean_path(const std::string& destination) {
+  std::string path = std::filesystem::path("/" + destination).lexically_normal();
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
 }
 
 }  // namespace hook::oci

@@ -3,6 +3,7 @@
 // specification. Only for .cc files of hook/oci.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -12,5 +13,8 @@ namespace hook::oci {
 
 // Returns TEXT, parsed and checked as parse_spec does.
 base::Result<base::Json> parse_document(std::string_view text);
+
+// Returns the path in the container that both low-level runtimes mean by DESTINATION.
+std::string clean_path(const std::string& destination);
 
 }  // namespace hook::oci

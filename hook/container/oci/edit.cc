@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
+#include <initializer_list>
 #include <set>
 
 #include "base/json_rewrite.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/container/oci/capability.h"
 #include "hook/container/oci/document.h"
 #include "hook/container/oci/spec.h"
 
@@ -31,13 +32,6 @@ Json& list_in(Json& parent, const char* name) {
   Json& member = parent[name];
   if (member.is_null()) member = Json::array();
   return member;
-}
-
-// Returns the path in the container that both low-level runtimes mean by DESTINATION.
-std::string clean_path(const std::string& destination) {
-  std::string path = std::filesystem::path("/" + destination).lexically_normal();
-  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
 }
 
 // Returns where a mount is; empty if it does not say.
@@ -84,8 +78,12 @@ void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
   rules.push_back(rule);
 }
 
-void add_mount(Json& mounts, const FileMount& mount) {
-  erase_if(mounts, [&](const Json& item) { return destination_of(item) == mount.destination; });
+bool is_on_or_below(const Json& mount, const DirectoryMount& place) {
+  return str(destination_of(mount), "/").starts_with(str(place.destination, "/"));
+}
+
+void add_mount(Json& mounts, const DirectoryMount& mount) {
+  erase_if(mounts, [&](const Json& item) { return is_on_or_below(item, mount); });
   mounts.push_back({{"destination", mount.destination},
                     {"type", "bind"},
                     {"source", mount.source},
@@ -116,22 +114,13 @@ void set_memlock(Json& rlimits, uint64_t bytes) {
   rlimits.push_back({{"type", "RLIMIT_MEMLOCK"}, {"hard", bytes}, {"soft", bytes}});
 }
 
-// crun finds a capability whatever its case.
-std::string upper(std::string name) {
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  }
-  return name;
-}
-
 void forget_capabilities(Json& process, const std::vector<std::string>& names) {
   const auto sets = process.find("capabilities");
   if (sets == process.end() || !sets->is_object()) return;
   for (auto& set : *sets) {
     if (!set.is_array()) continue;
     erase_if(set, [&](const Json& item) {
-      return item.is_string() &&
-             std::find(names.begin(), names.end(), upper(item.get<std::string>())) != names.end();
+      return item.is_string() && may_be_one_of(item.get<std::string>(), names);
     });
   }
 }
@@ -221,16 +210,10 @@ Result<std::set<std::string>> take_note(Json& spec) {
   return paths;
 }
 
-bool is_file_of_lease(const Json& mount, const std::string& leases) {
+bool is_of_leases(const Json& mount, const std::string& leases) {
   const auto source = mount.is_object() ? mount.find("source") : mount.end();
   return mount.is_object() && source != mount.end() && source->is_string() &&
          source->get<std::string>().starts_with(leases);
-}
-
-void forget_mounts(Json& mounts, const std::string& path) {
-  erase_if(mounts, [&](const Json& item) {
-    return str(destination_of(item), "/").starts_with(str(path, "/"));
-  });
 }
 
 // Removes what an earlier edit of the same bundle added: its devices may be another container's
@@ -240,8 +223,30 @@ Status take_back(Json& spec, const SpecEdit& edit) {
   if (!added.empty()) take_back_devices(object_in(spec, "linux"), added);
   const auto mounts = spec.find("mounts");
   if (edit.leases.empty() || mounts == spec.end() || !mounts->is_array()) return {};
-  erase_if(*mounts, [&](const Json& item) { return is_file_of_lease(item, edit.leases); });
+  erase_if(*mounts, [&](const Json& item) { return is_of_leases(item, edit.leases); });
   return {};
+}
+
+// Whether a hook was written by an edit like those of ENTRIES: it has our program and names a
+// lease. A hook without a lease is the bundle's own.
+bool is_of_lease(const Json& hook, const std::vector<HookEntry>& entries) {
+  const auto args = hook.is_object() ? hook.find("args") : hook.end();
+  if (!hook.is_object() || args == hook.end() || !args->is_array()) return false;
+  const bool names_lease = std::find(args->begin(), args->end(), "--lease") != args->end();
+  return names_lease && std::any_of(entries.begin(), entries.end(), [&](const HookEntry& entry) {
+           return has(hook, "path", entry.path);
+         });
+}
+
+// Erases items of a list in SPEC, if there is such a list.
+template <typename Predicate>
+void erase_if_there(Json& spec, std::initializer_list<const char*> names, Predicate predicate) {
+  Json* at = &spec;
+  for (const char* name : names) {
+    if (!at->is_object() || !at->contains(name)) return;
+    at = &(*at)[name];
+  }
+  if (at->is_array()) erase_if(*at, predicate);
 }
 
 void edit_process_of(Json& spec, const SpecEdit& edit) {
@@ -265,12 +270,36 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   }
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
-  if (!edit.forget_mounts.empty()) forget_mounts(list_in(spec, "mounts"), edit.forget_mounts);
-  for (const FileMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
+  for (const DirectoryMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
   edit_process_of(spec, edit);
   edit_hooks(spec, edit);
   for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;
   if (!added.empty()) object_in(spec, "annotations")[kAddedAnnotation] = base::to_text(added);
+  return base::rewrite_json(text, original, spec);
+}
+
+Result<std::string> forget_edit(std::string_view text, const SpecEdit& edit) {
+  const Json original = TRY(parse_document(text));
+  Json spec = original;
+  const std::set<std::string> added = TRY(take_note(spec));
+  if (!added.empty()) take_back_devices(object_in(spec, "linux"), added);
+  erase_if_there(spec, {"mounts"}, [&](const Json& mount) {
+    return is_of_leases(mount, edit.leases) &&
+           std::any_of(edit.mounts.begin(), edit.mounts.end(),
+                       [&](const DirectoryMount& place) { return is_on_or_below(mount, place); });
+  });
+  const auto is_ours = [&](const Json& hook) { return is_of_lease(hook, edit.create_runtime); };
+  erase_if_there(spec, {"hooks", "createRuntime"}, is_ours);
+  erase_if_there(spec, {"hooks", "poststop"}, is_ours);
+  for (const auto& [name, value] : edit.environment) {
+    const std::string variable = str(name, "=", value);
+    erase_if_there(spec, {"process", "env"}, [&](const Json& item) { return item == variable; });
+  }
+  for (const auto& [key, value] : edit.annotations) {
+    if (const auto found = spec.find("annotations"); found != spec.end() && found->is_object()) {
+      found->erase(key);
+    }
+  }
   return base::rewrite_json(text, original, spec);
 }
 

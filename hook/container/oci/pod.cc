@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/container/oci/pod.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace hook::oci {
 namespace {
 
@@ -23,6 +26,11 @@ std::string sandbox_of(const std::map<std::string, std::string>& annotations) {
     if (sandbox != annotations.end()) return sandbox->second;
   }
   return "";
+}
+
+bool is_of_pod(const std::map<std::string, std::string>& annotations) {
+  return std::any_of(std::begin(kEngines), std::end(kEngines),
+                     [&](const Keys& keys) { return annotations.contains(keys.type); });
 }
 
 }  // namespace hook::oci

@@ -12,4 +12,7 @@ namespace hook::oci {
 // .sandbox-id) and of CRI-O (io.kubernetes.cri-o.ContainerType, .SandboxID).
 [[nodiscard]] std::string sandbox_of(const std::map<std::string, std::string>& annotations);
 
+// Returns whether the container is in a pod or is its sandbox.
+[[nodiscard]] bool is_of_pod(const std::map<std::string, std::string>& annotations);
+
 }  // namespace hook::oci

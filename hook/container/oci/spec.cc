@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/container/oci/spec.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/document.h"
@@ -66,6 +69,53 @@ Result<NetworkNamespace> read_network(const Json& spec) {
   return NetworkNamespace{NetworkNamespace::Kind::kHost, ""};
 }
 
+bool has_option(const Json& mount, std::initializer_list<const char*> names) {
+  const Json& options = member(mount, "options");
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return std::find(options.begin(), options.end(), name) != options.end();
+  });
+}
+
+std::string text_of(const Json& object, const char* name) {
+  const Json& text = member(object, name);
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
+std::vector<MountView> read_mounts(const Json& spec) {
+  std::vector<MountView> mounts;
+  for (const Json& entry : member(spec, "mounts")) {
+    const std::string destination = text_of(entry, "destination");
+    if (destination.empty()) continue;
+    MountView mount{clean_path(destination), text_of(entry, "source")};
+    const bool is_bind = text_of(entry, "type") == "bind" || has_option(entry, {"bind", "rbind"});
+    const bool is_mapped =
+        !member(entry, "uidMappings").is_null() || has_option(entry, {"idmap", "ridmap"});
+    mount.is_bind = is_bind && !is_mapped;
+    mount.is_read_only = has_option(entry, {"ro", "rro"}) && !has_option(entry, {"rw", "rrw"});
+    mounts.push_back(std::move(mount));
+  }
+  return mounts;
+}
+
+bool has_new_user_namespace(const Json& spec) {
+  for (const Json& entry : member(member(spec, "linux"), "namespaces")) {
+    if (member(entry, "type") == "user") return text_of(entry, "path").empty();
+  }
+  return false;
+}
+
+std::vector<IdRange> read_ranges(const Json& spec, const char* name) {
+  std::vector<IdRange> ranges;
+  if (!has_new_user_namespace(spec)) return ranges;
+  for (const Json& entry : member(member(spec, "linux"), name)) {
+    const Json& host = member(entry, "hostID");
+    const Json& size = member(entry, "size");
+    if (!host.is_number_unsigned() || !size.is_number_unsigned()) return {};
+    ranges.push_back({host.get<uint32_t>(), size.get<uint32_t>()});
+  }
+  return ranges;
+}
+
 std::string read_root(const Json& spec) {
   const Json& path = member(member(spec, "root"), "path");
   return path.is_string() ? path.get<std::string>() : "";
@@ -101,6 +151,9 @@ Result<SpecView> parse_spec(std::string_view text) {
   view.annotations = TRY(read_annotations(json));
   view.network = TRY(read_network(json));
   view.root = read_root(json);
+  view.mounts = read_mounts(json);
+  view.uids = read_ranges(json, "uidMappings");
+  view.gids = read_ranges(json, "gidMappings");
   view.capabilities = read_capabilities(json);
   view.memlock = read_memlock(json);
   return view;

@@ -32,11 +32,12 @@ struct DeviceNode {
   bool operator==(const DeviceNode&) const = default;
 };
 
-// A file of the host that the container sees read-only.
-struct FileMount {
+// A directory of the host that the container sees read-only. A file would need a file to be mounted
+// on, which would stay, empty, in the image or in a directory of the host.
+struct DirectoryMount {
   std::string source;
   std::string destination;
-  bool operator==(const FileMount&) const = default;
+  bool operator==(const DirectoryMount&) const = default;
 };
 
 struct HookEntry {
@@ -55,20 +56,33 @@ struct RdmaLimit {
 
 // All changes that the product makes to a config.json.
 struct SpecEdit {
-  std::vector<DeviceNode> devices;  // nodes and cgroup rules, read and write
-  std::vector<FileMount> mounts;
+  std::vector<DeviceNode> devices;     // nodes and cgroup rules, read and write
+  std::vector<DirectoryMount> mounts;  // instead of those on the same container path, or below
   std::map<std::string, std::string> environment;
   std::vector<std::string> forget_environment;   // exact names or, with a final '*', prefixes
   std::vector<std::string> forget_capabilities;  // from every set
-  std::string forget_mounts;  // mounts to drop: those on this container path, or below; empty: none
-  std::optional<uint64_t> memlock;        // RLIMIT_MEMLOCK, soft and hard, in bytes
-  std::vector<HookEntry> create_runtime;  // after the existing ones
-  std::vector<HookEntry> poststop;        // before the existing ones: runc stops at a failure
+  std::optional<uint64_t> memlock;               // RLIMIT_MEMLOCK, soft and hard, in bytes
+  std::vector<HookEntry> create_runtime;         // after the existing ones
+  std::vector<HookEntry> poststop;  // before the existing ones: runc stops at a failure
   std::map<std::string, std::string> annotations;
-  std::string leases;        // directory of files that earlier edits mounted; ends in '/'
+  std::string leases;        // directory of what earlier edits mounted; ends in '/'
   bool own_network = false;  // a new network namespace instead of the host's
   // Device name -> linux.resources.rdma limits; an unset limit is not written.
   std::map<std::string, RdmaLimit> rdma_limits;
+};
+
+// A mount that config.json names, as far as it decides on what lies below.
+struct MountView {
+  std::string destination;  // absolute and clean
+  std::string source;       // relative to the bundle if not absolute
+  bool is_bind = false;     // of SOURCE, with the owners that it has on the host
+  bool is_read_only = false;
+};
+
+// Users (or groups) HOST to HOST + SIZE - 1 of the host, who are also in a user namespace.
+struct IdRange {
+  uint32_t host = 0;
+  uint32_t size = 0;
 };
 
 // The parts of a config.json that the product reads.
@@ -78,6 +92,8 @@ struct SpecView {
   NetworkNamespace network;
   std::string root;                    // root.path; relative to the bundle if not absolute
   std::set<std::string> capabilities;  // of the process, in any of its sets
+  std::vector<MountView> mounts;       // in order
+  std::vector<IdRange> uids, gids;     // of a new user namespace; empty: none, or not known
   std::optional<uint64_t> memlock;     // hard RLIMIT_MEMLOCK in bytes, if the engine sets it
 };
 
@@ -93,8 +109,14 @@ base::Result<SpecView> parse_spec(std::string_view text);
 // parse_spec does.
 base::Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit);
 
-// Does the same for TEXT that is the process object of a config.json alone, as runtimes take it for
-// `exec`. Only what EDIT says of the process counts.
+// Returns TEXT without what an earlier edit like EDIT, of whatever lease, added to it: devices,
+// mounts of EDIT's leases on EDIT's places, hooks that name a lease, variables with EDIT's values,
+// and annotations. What an edit replaced or removed is not known any more. Fails as parse_spec
+// does.
+base::Result<std::string> forget_edit(std::string_view text, const SpecEdit& edit);
+
+// Does the same as edit_spec for TEXT that is the process object of a config.json alone, as
+// runtimes take it for `exec`. Only what EDIT says of the process counts.
 base::Result<std::string> edit_process(std::string_view text, const SpecEdit& edit);
 
 }  // namespace hook::oci

@@ -18,6 +18,10 @@ std::string_view text_of(netns::FilterPlace place) {
       return "auto";
     case netns::FilterPlace::kHost:
       return "host";
+    case netns::FilterPlace::kNftables:
+      return "nftables";
+    case netns::FilterPlace::kTc:
+      return "tc";
     case netns::FilterPlace::kNamespace:
       return "namespace";
   }
@@ -28,7 +32,9 @@ std::string_view text_of(netns::FilterPlace place) {
 Status parse_border(const Json& json, AttachOrders& orders) {
   if (!json.contains("filter")) return {};
   const std::string filter = TRY(base::get_string(json, "filter", kOrdersFile));
-  for (const auto place : {netns::FilterPlace::kAuto, netns::FilterPlace::kHost}) {
+  using netns::FilterPlace;
+  for (const auto place :
+       {FilterPlace::kAuto, FilterPlace::kHost, FilterPlace::kNftables, FilterPlace::kTc}) {
     if (filter == text_of(place)) orders.filter = place;
   }
   const auto parents = json.find("parents");

@@ -16,9 +16,6 @@ namespace {
 using namespace base::names;
 using base::Json;
 
-constexpr const char* kIpuofDirectory = "/etc/ipuof.conf.d";
-constexpr const char* kIpuofFile = "/etc/ipuof.conf.d/ipuof.conf";
-constexpr const char* kLeaseFile = "/run/ipu/lease.json";
 constexpr int kHookTimeoutSeconds =
     15;  // above the hook's own 10 s deadline, so that the hook reports the reason
 
@@ -107,16 +104,14 @@ void add_rdma(const PlanInput& input, oci::SpecEdit& edit) {
 }
 
 void add_fabric(const PlanInput& input, Plan& plan) {
-  plan.files["ipuof.conf"] = vipu::to_ipuof_file(input.ipuof);
+  plan.files[kIpuofFile] = vipu::to_ipuof_file(input.ipuof);
   plan.files[kOrdersFile] = orders_text(input);
   add_rdma(input, plan.edit);
   plan.edit.own_network = input.own_network;
+  // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs.
   plan.edit.mounts.insert(plan.edit.mounts.begin(),
-                          {str(input.lease_dir, "/ipuof.conf"), kIpuofFile});
-  plan.edit.environment = {{"IPUOF_CONFIG_PATH", kIpuofFile}};
-  // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs,
-  // and would get an empty file under our mount.
-  plan.edit.forget_mounts = kIpuofDirectory;
+                          {str(input.lease_dir, "/ipuof.conf.d"), "/etc/ipuof.conf.d"});
+  plan.edit.environment = {{"IPUOF_CONFIG_PATH", str("/etc/", kIpuofFile)}};
   plan.edit.forget_capabilities = forbidden_capabilities();
 }
 
@@ -147,8 +142,8 @@ std::vector<std::string> forbidden_capabilities() { return {"CAP_NET_ADMIN", "CA
 
 Plan make_plan(const PlanInput& input) {
   Plan plan;
-  plan.files["lease.json"] = lease_json(input);
-  plan.edit.mounts = {{str(input.lease_dir, "/lease.json"), kLeaseFile}};
+  plan.files[kLeaseFile] = lease_json(input);
+  plan.edit.mounts = {{str(input.lease_dir, "/ipu"), "/run/ipu"}};
   plan.edit.forget_environment = {"IPUOF_VIPU_API_*"};
   plan.edit.memlock = input.memlock;
   plan.edit.create_runtime = {hook_entry(input, "createRuntime")};
@@ -221,6 +216,8 @@ netns::NetworkPlan network_plan(const std::vector<ledger::Lease>& leases,
   for (const netns::Address& address : guarded) {
     plan.guarded.push_back(netns::host_prefix(address));
   }
+  // The host gets one with each interface, also later.
+  plan.guarded.push_back(netns::link_local_ipv6());
   return plan;
 }
 

@@ -18,6 +18,11 @@
 
 namespace hook::plan {
 
+// The generated files that a container sees, below the lease's directory, and where the container
+// has their directories.
+inline constexpr const char* kIpuofFile = "ipuof.conf.d/ipuof.conf";
+inline constexpr const char* kLeaseFile = "ipu/lease.json";
+
 struct PlanInput {
   ledger::Lease lease;
   vipu::IpuofConfig ipuof;                              // of the container's GCD; or
@@ -34,7 +39,7 @@ struct PlanInput {
 
 struct Plan {
   oci::SpecEdit edit;
-  std::map<std::string, std::string> files;  // name in the lease's directory -> content
+  std::map<std::string, std::string> files;  // path in the lease's directory -> content
 };
 
 [[nodiscard]] Plan make_plan(const PlanInput& input);
@@ -53,7 +58,8 @@ base::Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig
 [[nodiscard]] std::vector<ledger::LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards);
 
 // Returns the network of the namespace that LEASES (at least one) share: their common interfaces,
-// with the IPUs of all. GUARDED: the host's own addresses.
+// with the IPUs of all, but without broadcasts. GUARDED: the host's own addresses, to which
+// this function adds all link-local ones of IPv6.
 [[nodiscard]] netns::NetworkPlan network_plan(const std::vector<ledger::Lease>& leases,
                                               const std::vector<netns::Address>& guarded);
 

@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/container/oci/pod.h"
 #include "vipu/types.h"
 
 namespace hook::request {
@@ -130,8 +131,41 @@ Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
   return {};
 }
 
+// The keys whose variables are not honoured if the image sets them.
+constexpr std::array<Key, 2> kOfUser = {Key::kPartition, Key::kWait};
+
+std::string not_honoured(const Given& given, bool certain) {
+  return str(given.name, "=", base::quote(given.value), " is not honoured, because ",
+             certain ? "only the image sets it; give it with -e, or as the annotation "
+                     : "the image sets it to this value; give it as the annotation ",
+             annotation_of(given.name));
+}
+
+// Drops such variables, and returns a line about each.
+std::vector<std::string> ignore_image(Givens& givens, const FromImage& image) {
+  std::vector<std::string> ignored;
+  const auto is_of_image = [&](const auto& given) {
+    return given != givens.end() && !given->second.annotated &&
+           image.names.contains(std::string(given->second.name));
+  };
+  for (const Key key : kOfUser) {
+    const auto given = givens.find(key);
+    if (!is_of_image(given)) continue;
+    ignored.push_back(not_honoured(given->second, image.certain));
+    givens.erase(given);
+    const auto gcd = givens.find(Key::kGcd);
+    if (key == Key::kPartition && is_of_image(gcd)) givens.erase(gcd);
+  }
+  return ignored;
+}
+
 // The keys that say what the container gets. Exactly one applies.
 constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kDevices};
+
+bool has_selector(const Givens& givens) {
+  return std::any_of(kSelectors.begin(), kSelectors.end(),
+                     [&](Key key) { return givens.contains(key); });
+}
 
 // Drops the variable KEY if the selector that it belongs to was overruled.
 void forget_variable(Givens& givens, Key key, Key selector) {
@@ -230,12 +264,31 @@ Status read_selector(const Givens& givens, const config::PolicyConfig& policy, R
   return {};
 }
 
-Status read_options(const Givens& givens, Request& request) {
+// The longest wait for IPUs, and the key that says so.
+struct WaitLimit {
+  std::string_view key;
+  std::chrono::milliseconds time;
+};
+
+WaitLimit wait_limit(const config::PolicyConfig& policy, bool is_of_pod) {
+  if (is_of_pod && policy.max_wait_cri < policy.max_wait)
+    return {"policy.max_wait_cri", policy.max_wait_cri};
+  return {"policy.max_wait", policy.max_wait};
+}
+
+Result<std::chrono::milliseconds> parse_wait(const Given& given, const WaitLimit& limit) {
+  constexpr std::chrono::hours kAny{365 * 24};  // so that each longer wait meets the limit
+  const Result<std::chrono::milliseconds> time = base::parse_duration(given.value, kAny);
+  if (!time.ok()) return refused(given, "give a duration such as 90s or 5m");
+  if (time.value() <= limit.time) return time;
+  return refused(given,
+                 str(limit.key, " of this host allows at most ", base::format_duration(limit.time),
+                     "; wait less, or let an administrator raise it in config.toml"));
+}
+
+Status read_options(const Givens& givens, const WaitLimit& limit, Request& request) {
   if (const auto wait = givens.find(Key::kWait); wait != givens.end()) {
-    const Result<std::chrono::milliseconds> time = base::parse_duration(wait->second.value);
-    if (!time.ok())
-      return refused(wait->second, "give a duration such as 90s, 5m or 1h (at most 24h)");
-    request.wait = time.value();
+    request.wait = TRY(parse_wait(wait->second, limit));
   }
   if (const auto network = givens.find(Key::kNetwork); network != givens.end()) {
     if (network->second.value != "roce" && network->second.value != "none")
@@ -278,6 +331,15 @@ std::string_view annotation_of(std::string_view variable) {
   return "";
 }
 
+bool may_ignore(const std::vector<std::string>& environment) {
+  return std::any_of(environment.begin(), environment.end(), [](const std::string& variable) {
+    return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
+      const bool is_it = variable.substr(0, variable.find('=')) == key.variable;
+      return is_it && std::find(kOfUser.begin(), kOfUser.end(), key.key) != kOfUser.end();
+    });
+  });
+}
+
 bool mentions_ipus(std::string_view config) {
   if (config.find(str('"', kAnnotationPrefix)) != std::string_view::npos) return true;
   return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
@@ -296,7 +358,8 @@ bool asks_for_ipus(const std::vector<std::string>& environment,
 
 Result<std::optional<Request>> parse_request(const std::vector<std::string>& environment,
                                              const std::map<std::string, std::string>& annotations,
-                                             const config::PolicyConfig& policy) {
+                                             const config::PolicyConfig& policy,
+                                             const FromImage& image) {
   if (!asks_for_ipus(environment, annotations)) return std::optional<Request>();
   Givens givens;
   TRY(read_variables(environment, givens));
@@ -305,12 +368,17 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
       devices != givens.end() && is_none(devices->second)) {
     givens.erase(devices);  // it was overruled
   }
+  Request request;
+  request.ignored = ignore_image(givens, image);
+  if (!request.ignored.empty() && !has_selector(givens)) {
+    return Error(Code::kDenied,
+                 str(request.ignored.front(), "; without it the container asks for no IPUs"));
+  }
   TRY(check_policy(givens, policy));
   TRY(choose_selector(givens));
   TRY(check_companions(givens));
-  Request request;
   TRY(read_selector(givens, policy, request));
-  TRY(read_options(givens, request));
+  TRY(read_options(givens, wait_limit(policy, oci::is_of_pod(annotations)), request));
   return std::optional<Request>(std::move(request));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,16 @@ struct Request {
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;
   bool network = true;  // false: no network is requested
+  // One line for each variable that was not honoured, because the image sets it.
+  std::vector<std::string> ignored = {};
   bool operator==(const Request&) const = default;
+};
+
+// The variables of a container that come from its image, as far as that is known.
+struct FromImage {
+  std::set<std::string> names = {};
+  // Whether only the image sets them. If not, the user may have given the same values.
+  bool certain = true;
 };
 
 // Returns the annotation with the meaning of the product's VARIABLE; empty if there is none.
@@ -42,11 +52,18 @@ struct Request {
 [[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,
                                  const std::map<std::string, std::string>& annotations);
 
+// Returns whether ENVIRONMENT has a variable that is not honoured if the image sets it:
+// IPU_WAIT, by which an image could queue for whoever starts it, and IPU_PARTITION, by which it
+// could get at what another made.
+[[nodiscard]] bool may_ignore(const std::vector<std::string>& environment);
+
 // Returns the request, or nothing if nothing asks for IPUs. An annotation overrides a variable.
+// The two variables of may_ignore() are not honoured if they are of the IMAGE.
 // kInvalid names the key, its value, and what is accepted. kDenied names what the policy forbids,
-// and kUnsupported a key that this version cannot serve.
+// or what only the image asks for, and kUnsupported a key that this version cannot serve.
 base::Result<std::optional<Request>> parse_request(
     const std::vector<std::string>& environment,
-    const std::map<std::string, std::string>& annotations, const config::PolicyConfig& policy);
+    const std::map<std::string, std::string>& annotations, const config::PolicyConfig& policy,
+    const FromImage& image = {});
 
 }  // namespace hook::request

@@ -28,7 +28,7 @@ constexpr off_t kWriteLock = 120;
 }  // namespace
 
 Result<Gate> Gate::enter(const std::string& ledger, Way way) {
-  const std::string directory = ledger.substr(0, ledger.rfind('/'));
+  const std::string directory = base::directory_of(ledger);
   Fd fd = TRY(base::open_at(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY));
   const int lock = (way == Way::kOpen ? LOCK_SH : LOCK_EX) | LOCK_NB;
   const auto patience = Deadline::after(kPatience);

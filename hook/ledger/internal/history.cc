@@ -3,12 +3,17 @@
 
 #include "base/json.h"
 #include "hook/ledger/actor.h"
+#include "hook/ledger/internal/refusals.h"
 #include "hook/ledger/internal/schema.h"
 
 namespace hook::ledger {
 namespace {
 
+// What a power cut takes from the audit log is written again from events that are this young.
+constexpr int64_t kKeptMs = 120'000;
+
 using base::Json;
+using base::Result;
 using base::Status;
 using sqlite::Statement;
 using sqlite::Step;
@@ -28,6 +33,25 @@ Event event_of(const Lease& lease, EventKind kind, std::string_view text) {
           lease.pool, lease.partition,  kind,     std::string(text)};
 }
 
+// Returns whether the change of LEASE that TEXT tells is for the audit log.
+Result<bool> is_audited(Store& store, const Lease& lease, std::string_view text) {
+  if (lease.state == LeaseState::kAllocated || lease.state == LeaseState::kRunning) return true;
+  const bool begins = text == name_of(LeaseState::kIntent);
+  const bool quiet =
+      TRY(begins ? begins_quietly(store, lease) : is_quiet(store.database, lease.id));
+  return !quiet;
+}
+
+// Returns the bytes of the database that are in use.
+Result<int64_t> size_of(sqlite::Database& database) {
+  Statement row =
+      TRY(database.prepare("SELECT (page_count - freelist_count) * page_size"
+                           " FROM pragma_page_count, pragma_freelist_count,"
+                           " pragma_page_size"));
+  TRY(row.step());
+  return row.integer(0);
+}
+
 }  // namespace
 
 Status record_event(Store& store, Event event) {
@@ -43,14 +67,17 @@ Status record_change(Store& store, const Lease& lease, std::string_view text,
     details["addresses"].push_back(netns::to_string(rail.address));
   }
   const std::string described = with_actor(std::move(details));
+  const bool audited = TRY(is_audited(store, lease, text));
   for (const Event& note : store.notes.of(lease.id)) {
     Event event = event_of(lease, note.kind, note.text);
     event.at_ms = note.at_ms;
     event.details = described;
+    event.audited = audited;
     TRY(insert_event(store.database, event));
   }
   Event change = event_of(lease, EventKind::kState, text);
   change.details = described;
+  change.audited = audited;
   return insert_event(store.database, change);
 }
 
@@ -67,7 +94,9 @@ Status commit(Store& store, Transaction& transaction) {
   return {};
 }
 
-Status forget_history(Store& store, int64_t before_ms) {
+Status forget_history(Store& store, int64_t before_ms, int64_t most_bytes) {
+  TRY(report_refusals(store));
+  if (TRY(size_of(store.database)) > most_bytes) before_ms = store.now() - kKeptMs;
   // If even the oldest event is younger, there is nothing to forget.
   Statement oldest = TRY(store.database.prepare("SELECT at_ms FROM event ORDER BY rowid LIMIT 1"));
   if (TRY(oldest.step()) == Step::kDone || oldest.integer(0) >= before_ms) return {};

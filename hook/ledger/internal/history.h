@@ -29,10 +29,14 @@ base::Status record_partition(Store& store, const std::string& pool, const std::
 // Commits and appends to the audit log. If appending fails, the next commit does it.
 base::Status commit(Store& store, sqlite::Transaction& transaction);
 
-// Forgets what ended before this unix time: leases with their events, and events of partitions.
-// Removes no more than a start can afford; the next call continues. Keeps the newest event, so that
-// no number is reused.
-base::Status forget_history(Store& store, int64_t before_ms);
+// The size from which on the ledger forgets what ended, however young. More than 15,000 leases.
+inline constexpr int64_t kMostBytes = 64 << 20;
+
+// Forgets what ended before this unix time, or more than a few minutes ago if the ledger has more
+// than MOST_BYTES: leases with their events, and events of partitions. Reports refusals whose hour
+// is over. Removes no more than a start can afford; the next call continues. Keeps the newest
+// event, so that no number is reused.
+base::Status forget_history(Store& store, int64_t before_ms, int64_t most_bytes = kMostBytes);
 
 // Inserts EVENT as a row, inside the caller's transaction. Ignores its number.
 base::Status insert_event(sqlite::Database& database, const Event& event);

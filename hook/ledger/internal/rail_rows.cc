@@ -20,7 +20,7 @@ using sqlite::Step;
 
 constexpr int64_t kQuarantineMs = 2000;                 // caches of MACs: at least 1 to 2 s
 constexpr int64_t kDuplicateQuarantineMs = 600 * 1000;  // for somebody to look after that host
-constexpr std::string_view kColumns =
+constexpr std::string_view kAddressColumns =
     "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
     " duplicate_mac";
 
@@ -33,7 +33,7 @@ std::string_view name_of(MacvlanMode mode) {
 }
 
 template <typename Enum>
-Result<Enum> parse_name(const std::string& text, std::initializer_list<Enum> values) {
+Result<Enum> parse_enum(const std::string& text, std::initializer_list<Enum> values) {
   for (const Enum value : values) {
     if (text == name_of(value)) return value;
   }
@@ -66,10 +66,10 @@ Result<std::vector<netns::Peer>> parse_peers(const std::string& text) {
 Result<RailLease> read_rail(const Statement& row) {
   RailLease rail;
   rail.address = TRY(read_address(row, 0));
-  rail.kind = TRY(parse_name(row.text(2), {LinkKind::kMacvlan, LinkKind::kFunction}));
+  rail.kind = TRY(parse_enum(row.text(2), {LinkKind::kMacvlan, LinkKind::kFunction}));
   rail.parent = row.text(3);
   rail.rdma_device = row.text(4);
-  rail.mode = TRY(parse_name(row.text(5), {MacvlanMode::kPrivate, MacvlanMode::kBridge}));
+  rail.mode = TRY(parse_enum(row.text(5), {MacvlanMode::kPrivate, MacvlanMode::kBridge}));
   rail.mtu = static_cast<uint32_t>(row.integer(6));
   rail.interface = row.text(7);
   rail.mac = TRY(netns::parse_mac(row.text(8)));
@@ -94,7 +94,7 @@ std::string in_quarantine(int64_t now) {
 Status insert_rail(Database& database, const Lease& lease, const RailLease& rail) {
   // The WHERE is the invariant: an address that is held is never taken over.
   Statement insert = TRY(database.prepare(
-      str("INSERT INTO address(", kColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,'')",
+      str("INSERT INTO address(", kAddressColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,'')",
           " ON CONFLICT(address) DO UPDATE SET lease = excluded.lease, kind = excluded.kind,"
           " parent = excluded.parent, rdma_device = excluded.rdma_device, mode = excluded.mode,"
           " mtu = excluded.mtu, interface = excluded.interface, mac = excluded.mac,"
@@ -111,9 +111,9 @@ Status insert_rail(Database& database, const Lease& lease, const RailLease& rail
 
 Status load_rails(Database& database, Lease& lease) {
   lease.rails.clear();
-  Statement row = TRY(
-      database.prepare(str("SELECT ", kColumns, " FROM address WHERE lease = ? AND free_at IS NULL",
-                           " ORDER BY length(interface), interface")));
+  Statement row = TRY(database.prepare(str("SELECT ", kAddressColumns,
+                                           " FROM address WHERE lease = ? AND free_at IS NULL",
+                                           " ORDER BY length(interface), interface")));
   row.bind(lease.attachment);
   while (TRY(row.step()) == Step::kRow) {
     lease.rails.push_back(TRY(read_rail(row)));

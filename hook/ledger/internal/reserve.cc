@@ -30,7 +30,7 @@ void shorten_log(Store& store) { (void)store.database.execute("PRAGMA wal_checkp
 }  // namespace
 
 std::string reserve_file(const std::string& ledger) {
-  return ledger.substr(0, ledger.rfind('/')) + "/reserve";
+  return base::directory_of(ledger) + "/reserve";
 }
 
 Status ensure_reserve(const std::string& ledger) {
@@ -42,7 +42,7 @@ Status ensure_reserve(const std::string& ledger) {
   if (error == 0) return {};
   (void)!::ftruncate(file.get(), 0);
   return Error::from_errno(error,
-                           str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
+                           str("ledger: ", base::quote(base::directory_of(path)),
                                " is full; free at least 1 MiB (running containers continue)"));
 }
 

@@ -15,7 +15,7 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kLeaseColumns =
     "id, container, bundle, tenant, pool, controller, partition, ipus, created_ms,"
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
@@ -62,7 +62,7 @@ std::string_view stored_name(LeaseState state) {
   return name_of(state == LeaseState::kQuarantine ? LeaseState::kFree : state);
 }
 
-// Binds the columns that change: those from `state` on, in the order of kColumns.
+// Binds the columns that change: those from `state` on, in the order of kLeaseColumns.
 void bind_changing(Statement& statement, const Lease& lease) {
   statement.bind(stored_name(lease.state))
       .bind(lease.generation)
@@ -160,7 +160,7 @@ Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) 
 
 Status insert_lease(Database& database, const Lease& lease) {
   Statement insert = TRY(database.prepare(
-      str("INSERT INTO lease(", kColumns,
+      str("INSERT INTO lease(", kLeaseColumns,
           ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
@@ -257,8 +257,8 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
   Statement begin = TRY(database.prepare("SAVEPOINT read_leases"));
   TRY(begin.run());
   const auto read = [&]() -> Status {
-    Statement row = TRY(database.prepare(
-        str("SELECT ", kColumns, " FROM lease WHERE ", condition, " ORDER BY created_ms, id")));
+    Statement row = TRY(database.prepare(str("SELECT ", kLeaseColumns, " FROM lease WHERE ",
+                                             condition, " ORDER BY created_ms, id")));
     for (const std::string_view parameter : parameters) row.bind(parameter);
     while (TRY(row.step()) == Step::kRow) {
       leases.push_back(TRY(read_lease(row)));

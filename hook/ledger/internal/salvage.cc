@@ -60,7 +60,7 @@ Salvaged read_damaged(const std::string& path) {
   if (!database.ok()) return salvaged;
   const std::set<std::string> ids = read_ids(database.value());
   // An index that lacks rows of its table hides them from readers of the index.
-  for (const char* table : {"lease", "address", "ipu", "partition", "event"}) {
+  for (const char* table : {"lease", "address", "ipu", "partition", "event", "refusal"}) {
     (void)database.value().execute(str("REINDEX ", table).c_str());
   }
   salvaged.leases = read_leases(database.value(), ids);
@@ -86,9 +86,10 @@ void copy_history(Database& into, const std::string& from) {
        {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
         " WHERE " LEASE_HAS_ENDED,
         "INSERT OR IGNORE INTO address SELECT * FROM damaged.address WHERE free_at IS NOT NULL",
-        "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details)"
-        " SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details"
-        " FROM damaged.event",
+        "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details,"
+        " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
+        " audited FROM damaged.event",
+        "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
         "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name = 'audit'"}) {
     (void)into.execute(sql);
   }

@@ -130,8 +130,9 @@ CREATE TABLE waiter (
   until_ms INTEGER NOT NULL
 ) STRICT;
 )sql",
-    // 2: what a reconciler needs to judge a lease, and a readable history. Programs of version 1
-    // that have the database open continue to work, because each new column has a default.
+    // 2: what a reconciler needs to judge a lease, a readable history, and a count of refused
+    // starts. Programs of version 1 that have the database open continue to work, because each new
+    // column has a default.
     R"sql(
 ALTER TABLE lease ADD COLUMN state_dir TEXT NOT NULL DEFAULT '';
 ALTER TABLE lease ADD COLUMN cgroup TEXT NOT NULL DEFAULT '';
@@ -157,6 +158,23 @@ ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- 0: the event is for the history alone, not for the audit log.
+ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
+-- Refused starts of one kind, from first_ms on. leases: those that the next one replaces.
+CREATE TABLE refusal (
+  pool TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  user INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  container TEXT NOT NULL,
+  error TEXT NOT NULL,
+  leases TEXT NOT NULL,
+  PRIMARY KEY (pool, tenant, user, kind)
 ) STRICT, WITHOUT ROWID;
 )sql",
 };

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
 
@@ -51,7 +52,7 @@ Error sqlite_error(sqlite3* database, std::string_view what, std::string path = 
   if (name != nullptr && *name != '\0') path = name;
   if (was_full(database, primary)) {
     return Error::from_errno(ENOSPC,
-                             str("ledger: ", base::quote(path.substr(0, path.rfind('/'))),
+                             str("ledger: ", base::quote(base::directory_of(path)),
                                  " is full; free at least 1 MiB (running containers continue)"));
   }
   const std::string_view text = sqlite3_errmsg(database);

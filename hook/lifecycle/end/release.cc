@@ -77,7 +77,9 @@ Result<bool> take_over(Env& env, ledger::Lease& lease, const std::string& reason
 Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, PartitionFate partition,
                  Sources& silent) {
   const std::vector<Error> obstacles = undo_effects(env, lease, deadline, partition, silent);
-  if (obstacles.empty()) return env.ledger.finish_release(lease);
+  using Late = ledger::Ledger::Late;
+  const Late late = partition == PartitionFate::kMayExist ? Late::kMayCome : Late::kNever;
+  if (obstacles.empty()) return env.ledger.finish_release(lease, late);
   std::string text;
   for (const Error& obstacle : obstacles) text += str(text.empty() ? "" : "; ", obstacle.message());
   TRY(env.ledger.note_obstacle(lease, text));

@@ -14,8 +14,9 @@
 
 namespace hook::lifecycle::end {
 
-// Whether a controller may know of the lease's partition.
-enum class PartitionFate { kMayExist, kNeverMade };
+// Whether a controller may know of the lease's partition: as far as is known; no, as it said
+// itself; no, because it was never asked or asked for another's.
+enum class PartitionFate { kMayExist, kRefused, kNeverMade };
 
 // Releases LEASE: removes its interfaces, its partition and its files, then makes it FREE (FAILED
 // if REASON is not empty). Keeps the partition while the interfaces cannot be removed, because its

@@ -100,7 +100,9 @@ Result<Mended> remove_if_empty(const netns::Namespace& host) {
 Result<Mended> remove_strangers(const std::vector<BorderMember>& members,
                                 const netns::Namespace& host) {
   std::vector<netns::MacAddress> strangers;
-  for (const netns::Admitted& admitted : TRY(netns::admitted(host))) {
+  const Result<std::vector<netns::Admitted>> all = netns::admitted(host);
+  if (!all.ok() && all.error().code() == Code::kDenied) return Mended::kNo;
+  for (const netns::Admitted& admitted : TRY(all)) {
     const auto same = [&](const BorderMember& member) { return member.mac == admitted.mac; };
     if (std::none_of(members.begin(), members.end(), same)) strangers.push_back(admitted.mac);
   }
@@ -115,6 +117,17 @@ Status admit_if_there(const netns::Namespace& host, const std::vector<BorderMemb
   Status admitted = netns::admit(host, members);
   if (!admitted.ok() && admitted.error().code() == Code::kNotFound) return {};
   return admitted;
+}
+
+// Returns kNo where the kernel cannot and nobody requires it.
+Result<Mended> build(const netns::Namespace& host, netns::FilterPlace place,
+                     const std::vector<BorderParent>& parents,
+                     const std::vector<BorderMember>& members) {
+  const Result<netns::FilterPlace> built = netns::build_border(host, place, parents, members);
+  if (built.ok()) return Mended::kYes;
+  const bool may_do_without = place == netns::FilterPlace::kAuto;
+  if (built.error().code() == Code::kUnsupported && may_do_without) return Mended::kNo;
+  return built.error();
 }
 
 std::vector<netns::MacAddress> macs_of(const ledger::Lease& lease) {
@@ -136,11 +149,9 @@ Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrder
   if (orders.filter == netns::FilterPlace::kNamespace) return admit_if_there(host, members);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
   const std::vector<BorderParent> parents = all_parents(orders.parents, live);
-  if (TRY(netns::border_stands(host, parents))) return netns::admit(host, members);
-  const Status built = netns::build_border(host, parents, all_members(live));
-  const bool may_do_without = orders.filter == netns::FilterPlace::kAuto;
-  if (!built.ok() && built.error().code() == Code::kUnsupported && may_do_without) return {};
-  return built;
+  if (TRY(netns::admit_if_stands(host, orders.filter, parents, members))) return {};
+  TRY(build(host, orders.filter, parents, all_members(live)));
+  return {};
 }
 
 Status close_border(Env& env, const ledger::Lease& lease, const netns::NetworkPlan& plan,
@@ -173,13 +184,12 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
   if (!orders) return remove_strangers(members, host);
   const std::vector<BorderParent> parents = all_parents(orders->parents, live);
-  if (TRY(netns::border_stands(host, parents))) return remove_strangers(members, host);
-  const Status built = netns::build_border(host, parents, members);
-  const bool may_do_without = orders->filter == netns::FilterPlace::kAuto;
-  if (!built.ok() && built.error().code() == Code::kUnsupported && may_do_without)
-    return Mended::kNo;
-  TRY(built);
-  return Mended::kYes;
+  if (TRY(netns::border_stands(host, orders->filter, parents)))
+    return remove_strangers(members, host);
+  TRY(build(host, orders->filter, parents, members));
+  // Not if its parents are gone.
+  const bool is_mended = TRY(netns::border_stands(host, orders->filter, parents));
+  return is_mended ? Mended::kYes : Mended::kNo;
 }
 
 }  // namespace hook::lifecycle::network

@@ -32,7 +32,8 @@ base::Result<netns::Presence> find_in_border(const ledger::Lease& lease,
                                              const netns::Namespace& host);
 
 // Makes the border again if a lease that was attached needs it and it does not stand, as after `nft
-// flush ruleset`. Removes what belongs to no live lease. Does nothing unless env.is_only_ledger.
+// flush ruleset`. Removes what belongs to no live lease, if this process may list a border by tc
+// (CAP_SYS_ADMIN). Does nothing unless env.is_only_ledger.
 // Returns whether anything was changed.
 enum class Mended { kNo, kYes };
 base::Result<Mended> mend_border(Env& env, const base::Deadline& deadline);

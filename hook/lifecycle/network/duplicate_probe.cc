@@ -27,7 +27,7 @@ Status probe_lease(Env& env, const std::string& lease_id) {
     if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
   }
   // Does not recreate a directory that a release has removed: nobody would remove it again.
-  return inject::add_lease_file(env.run_dir, lease_id, plan::kProbeFile, plan::to_text(report));
+  return inject::put_lease_file(env.run_dir, lease_id, plan::kProbeFile, plan::to_text(report));
 }
 
 }  // namespace hook::lifecycle::network

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/names.h"
+#include "hook/lifecycle/network/network_lock.h"
 
 namespace hook::lifecycle::network {
 
@@ -28,10 +29,11 @@ netns::Guard guard_of(const config::Config& config, const std::vector<ledger::Le
   return guard;
 }
 
-Result<Mended> guard_forwarding(Env& env, const config::Config& config) {
+Result<Mended> guard_forwarding(Env& env, const config::Config& config, const Deadline& deadline) {
   const std::optional<bool> wanted = config.network.guard_forwarding;
   if (!wanted) return Mended::kNo;
   const netns::Namespace host = TRY(netns::Namespace::current());
+  const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kGuardLock, deadline));
   if (!*wanted) {
     const base::Removed removed = TRY(netns::remove_guard(host));
     return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;

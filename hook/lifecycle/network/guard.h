@@ -3,8 +3,11 @@
 // stays when the last one ends, until the configuration says otherwise, or the next boot.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/network/border.h"
@@ -17,9 +20,14 @@ namespace hook::lifecycle::network {
 [[nodiscard]] netns::Guard guard_of(const config::Config& config,
                                     const std::vector<ledger::Lease>& live);
 
+// The lock of the guard (network_lock.h). No namespace has this cookie.
+inline constexpr uint64_t kGuardLock = std::numeric_limits<int64_t>::max();
+
 // Makes the guard of this process's network namespace as CONFIG says, or removes it if
-// guard_forwarding is false. Does nothing where that key is not set.
-// Returns whether anything was changed.
-base::Result<Mended> guard_forwarding(Env& env, const config::Config& config);
+// guard_forwarding is false. Does nothing where that key is not set. One process at a time reads
+// the ledger and makes the guard: otherwise a slow one could replace a newer guard by an older one.
+// Fails with kTimeout if another has the lock until DEADLINE. Returns whether anything was changed.
+base::Result<Mended> guard_forwarding(Env& env, const config::Config& config,
+                                      const base::Deadline& deadline);
 
 }  // namespace hook::lifecycle::network

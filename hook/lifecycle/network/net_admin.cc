@@ -83,13 +83,11 @@ bool may_use_net_admin(const std::string& thread) {
   return (set >> CAP_NET_ADMIN & 1) != 0;
 }
 
-// Returns the threads to look at: the first one stands for all, unless it has ended.
+// Returns the threads of a process. Each has capabilities, and may have namespaces, of its own.
 std::vector<std::string> threads_of(pid_t pid) {
-  const std::string process = str("/proc/", pid);
-  if (file_at(process + "/ns/net")) return {process};
   std::vector<std::string> threads;
   std::error_code failed;
-  std::filesystem::directory_iterator each(process + "/task", failed);
+  std::filesystem::directory_iterator each(str("/proc/", pid, "/task"), failed);
   for (; !failed && each != std::filesystem::directory_iterator(); each.increment(failed)) {
     threads.push_back(each->path());
   }

@@ -11,9 +11,9 @@
 
 namespace hook::lifecycle::network {
 
-// Returns a process in NETWORK that has, or can get by executing a program, CAP_NET_ADMIN over it,
-// because it belongs to the user namespace that owns NETWORK, or to that of this process. EXCEPT
-// does not count. Returns nothing if no process is seen to have it.
+// Returns a process with a thread in NETWORK that has, or can get by executing a program,
+// CAP_NET_ADMIN over it, because it belongs to the user namespace that owns NETWORK, or to that of
+// this process. EXCEPT does not count. Returns nothing if no process is seen to have it.
 base::Result<std::optional<pid_t>> find_net_admin(const netns::Namespace& network, pid_t except);
 
 }  // namespace hook::lifecycle::network

@@ -70,7 +70,9 @@ Status await_probe(Env& env, ledger::Lease& lease, const plan::AttachOrders& ord
 
 Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<ledger::Lease>& leases) {
   const std::vector<netns::Address> guarded = TRY(env.host.addresses());
-  return plan::network_plan(leases, guarded);
+  netns::NetworkPlan plan = plan::network_plan(leases, guarded);
+  plan.broadcasts = TRY(env.host.broadcasts());
+  return plan;
 }
 
 // Checks that no other process has changed LEASE. A release that began before this process had the
@@ -170,9 +172,9 @@ Status publish_gids(Env& env, const ledger::Lease& lease, const plan::AttachOrde
       gids[rail.interface] = TRY(await_gid(sysfs(rail), port, rail, patience));
     }
   }
-  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, "lease.json"));
+  const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kLeaseFile));
   const std::string complete = TRY(plan::with_gids(text, gids));
-  return inject::rewrite_lease_file(env.run_dir, lease.id, "lease.json", complete);
+  return inject::put_lease_file(env.run_dir, lease.id, plan::kLeaseFile, complete);
 }
 
 // Returns the namespace in which LEASE was attached, found through a process of a running container
@@ -334,7 +336,8 @@ Status disconnect_lease(Env& env, const ledger::Lease& lease, const Deadline& de
   return close_border(env, lease, plan, host, deadline);
 }
 
-Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& deadline) {
+Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& deadline,
+                                const CheckMoved& check) {
   if (lease.state != ledger::LeaseState::kRunning || lease.rails.empty()) return Refreshed::kSame;
   const std::unique_ptr<vipu::Controller> controller =
       recorded_controller(env, lease.pool, lease.controller);
@@ -347,11 +350,15 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const std::vector<ledger::LeasedIpu> ipus =
       TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
   const std::string file = vipu::to_ipuof_file(grant.gcds.front());
-  const std::string written = TRY(inject::read_lease_file(env.run_dir, lease.id, "ipuof.conf"));
+  const Result<std::string> written =
+      inject::read_lease_file(env.run_dir, lease.id, plan::kIpuofFile);
+  // A container may hold a lease on the file. A new one takes its place below.
+  if (!written.ok() && written.error().sys_errno() != EWOULDBLOCK) return written.error();
   const bool is_recorded = same_ipus(ipus, lease.devices);
   // The file is written last: if it is out of date, a refresh was interrupted.
-  if (is_recorded && written == file) return Refreshed::kSame;
+  if (is_recorded && written.ok() && written.value() == file) return Refreshed::kSame;
   TRY(check_reached(lease, ipus));
+  if (check) TRY(check(grant, ipus));
   const netns::Namespace host = TRY(netns::Namespace::current());
   const netns::Namespace target = TRY(netns::Namespace::of_process(lease.owner.pid));
   if (target.identity() != lease.netns) {
@@ -362,7 +369,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const plan::AttachOrders orders = TRY(orders_of(env, lease));
   TRY(make_interfaces(env, lease, orders, host, target, deadline));
   TRY(close_behind(env, lease, host, deadline));
-  TRY(inject::rewrite_lease_file(env.run_dir, lease.id, "ipuof.conf", file));
+  TRY(inject::put_lease_file(env.run_dir, lease.id, plan::kIpuofFile, file));
   return Refreshed::kMoved;
 }
 

@@ -37,9 +37,14 @@ base::Result<netns::Presence> find_interfaces(Env& env, const ledger::Lease& lea
 
 enum class Refreshed { kSame, kMoved };
 
+// Judges where a controller says that the IPUs of a lease are now.
+using CheckMoved =
+    std::function<base::Status(const vipu::Grant&, const std::vector<ledger::LeasedIpu>&)>;
+
 // Asks the controller where the IPUs of a running lease are. If it has relocated the partition,
-// updates the routes, the filter, the ledger and the container's ipuof.conf (kMoved).
+// updates the routes, the filter, the ledger and the container's ipuof.conf (kMoved). Changes
+// nothing if CHECK is set and returns an error.
 base::Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease,
-                                      const base::Deadline& deadline);
+                                      const base::Deadline& deadline, const CheckMoved& check = {});
 
 }  // namespace hook::lifecycle::network

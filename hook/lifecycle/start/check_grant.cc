@@ -42,7 +42,8 @@ bool has(const std::vector<netns::Address>& addresses, const netns::Address& add
 }
 
 // Returns why the container must not reach an IPU's endpoint; empty if it may.
-std::string why_no_endpoint(const config::Config& config, const HostLook& host,
+std::string why_no_endpoint(const config::Config& config,
+                            const std::vector<netns::Address>& of_host,
                             const Controllers& controllers, const ledger::LeasedIpu& ipu) {
   // SSH, the V-IPU agent, the V-IPU controller, and the metrics of an IPU-Machine.
   constexpr std::array<uint16_t, 4> kManagement{22, 8080, 8090, 2112};
@@ -51,7 +52,7 @@ std::string why_no_endpoint(const config::Config& config, const HostLook& host,
     return str("its port ", port, " belongs to the management of IPU-Machines");
   }
   if (has(controllers, ipu.address)) return "it is a controller";
-  if (has(host.addresses, ipu.address)) return "it is this host";
+  if (has(of_host, ipu.address)) return "it is this host";
   for (const config::RailConfig& rail : config.network.rails) {
     std::string why = config::why_no_machine(rail, ipu.address);
     if (!why.empty()) return why;
@@ -59,18 +60,19 @@ std::string why_no_endpoint(const config::Config& config, const HostLook& host,
   return "";
 }
 
-Status check_endpoints(const config::Config& config, const HostLook& host,
-                       const Controllers& controllers, const std::vector<ledger::LeasedIpu>& ipus) {
+}  // namespace
+
+Status check_endpoints(const config::Config& config, const std::vector<netns::Address>& of_host,
+                       const vipu::Grant& grant, const std::vector<ledger::LeasedIpu>& ipus) {
+  const Controllers controllers = TRY(controllers_of(config, grant));
   for (const ledger::LeasedIpu& ipu : ipus) {
-    const std::string why = why_no_endpoint(config, host, controllers, ipu);
+    const std::string why = why_no_endpoint(config, of_host, controllers, ipu);
     if (why.empty()) continue;
     return Error(Code::kDenied, str("the controller granted IPU ", ipu.device, " of ",
                                     netns::to_string(ipu.address), ", but ", why));
   }
   return {};
 }
-
-}  // namespace
 
 Result<Granted> check_grant(const config::Config& config, const config::PoolConfig& pool,
                             const HostLook& host, const vipu::Grant& grant,
@@ -96,9 +98,8 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   }
   granted.ipus = TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
   granted.rails = TRY(network::choose_rails(host.rails, granted.ipus));
-  const Controllers controllers = TRY(controllers_of(config, grant));
-  TRY(check_endpoints(config, host, controllers, granted.ipus));
-  granted.prohibited = prohibited(config, controllers);
+  TRY(check_endpoints(config, host.addresses, grant, granted.ipus));
+  granted.prohibited = prohibited(config, TRY(controllers_of(config, grant)));
   return granted;
 }
 

@@ -20,10 +20,16 @@ struct Granted {
   std::vector<netns::Prefix> prohibited;
 };
 
+// Checks IPUS of GRANT, of a provider with a network: fails with kDenied if an endpoint is not one
+// of an IPU-Machine. That is an address that containers get or that is in OF_HOST, one outside of
+// the rail's 'machines', a network or broadcast address, a controller's, or a management port.
+base::Status check_endpoints(const config::Config& config,
+                             const std::vector<netns::Address>& of_host, const vipu::Grant& grant,
+                             const std::vector<ledger::LeasedIpu>& ipus);
+
 // Returns GRANT, checked. Fails with kDenied if it is more than the policy allows for one
-// container, or if an endpoint is not one of an IPU-Machine: an address that containers get or that
-// HOST has, a network or broadcast address, the controller's, or a management port. Fails with
-// kInvalid or kInternal if the answer cannot be right, and as choose_rails() does.
+// container, and as check_endpoints() does. Fails with kInvalid or kInternal if the answer cannot
+// be right, and as choose_rails() does.
 base::Result<Granted> check_grant(const config::Config& config, const config::PoolConfig& pool,
                                   const HostLook& host, const vipu::Grant& grant,
                                   const ledger::Lease& lease);

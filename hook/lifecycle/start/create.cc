@@ -10,6 +10,7 @@
 #include "hook/container/oci/spec.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/network/bridges.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/check_grant.h"
@@ -26,6 +27,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReleaseTime{5000};   // to undo a start
+constexpr milliseconds kGuardTime{5000};     // to wait for others that make the guard
 constexpr milliseconds kCreationTime{2000};  // of another container in the same namespace
 
 // One start: the request, and what was found on the host.
@@ -56,7 +58,8 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   const Granted granted = TRY(check_grant(start.config, start.pool, start.host, grant, lease));
   TRY(allocate(env, start, granted, lease));
   if (config::uses_network(start.pool.provider)) {
-    TRY(network::guard_forwarding(env, start.config));
+    TRY(network::check_bridges(env, start.config.network, lease));
+    TRY(network::guard_forwarding(env, start.config, Deadline::after(kGuardTime)));
   }
   const plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
   const plan::Plan plan = plan::make_plan(input);
@@ -69,9 +72,9 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
 // Returns what a failed create leaves. A name that was taken belongs to a partition that is not
 // ours; a warm partition existed before.
 end::PartitionFate fate_after(const ledger::Lease& lease, const Error& error) {
-  return vipu::made_nothing(error) && lease.partition == ledger::partition_name(lease.id)
-             ? end::PartitionFate::kNeverMade
-             : end::PartitionFate::kMayExist;
+  if (lease.partition != ledger::partition_name(lease.id)) return end::PartitionFate::kMayExist;
+  if (vipu::made_nothing(error)) return end::PartitionFate::kNeverMade;
+  return error.code() == Code::kBusy ? end::PartitionFate::kRefused : end::PartitionFate::kMayExist;
 }
 
 // Releases what the lease holds and returns the error that ended it. Records in the ledger what
@@ -147,7 +150,8 @@ std::string resource_of(const Start& start) {
 }
 
 WaitFor wait_for(const Start& start) {
-  return {resource_of(start), start.newcomer.container, ipus_of(start.request), start.request.wait};
+  return {resource_of(start), start.newcomer.container, ipus_of(start.request), start.request.wait,
+          start.config.policy.max_waiters};
 }
 
 }  // namespace
@@ -167,9 +171,11 @@ Status check_request(const config::PoolConfig& pool, const request::Request& req
   return {};
 }
 
-Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
-                                    const request::Request& request, const Newcomer& newcomer,
-                                    const Apply& apply) {
+namespace {
+
+Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
+                                const request::Request& request, const Newcomer& newcomer,
+                                const Apply& apply) {
   const config::PoolConfig pool = TRY(config::find_pool(config, request.pool));
   TRY(check_request(pool, request));
   Start start{config, pool, request, newcomer};
@@ -184,6 +190,9 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
   const auto until = Deadline::after(request.wait);
   Turn turn = TRY(Turn::await(env, wait_for(start), until));
   ledger::Lease lease = TRY(acquire(env, start, turn, until));
+  for (const std::string& line : request.ignored) {
+    env.ledger.note(lease.id, ledger::EventKind::kNote, line);
+  }
   const Status fits = check_joined(request, lease);
   if (!fits.ok())
     return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
@@ -198,14 +207,28 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
   return abandon(env, std::move(lease), filled.error(), end::PartitionFate::kMayExist);
 }
 
+}  // namespace
+
+Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
+                                    const request::Request& request, const Newcomer& newcomer,
+                                    const Apply& apply) {
+  Result<ledger::Lease> lease = try_lease(env, config, request, newcomer, apply);
+  if (lease.ok() || request.ignored.empty()) return lease;
+  return Error(lease.error().code(),
+               str(lease.error().message(), "; ", base::join(request.ignored, "; ")));
+}
+
 Status prepare_container(Env& env, const config::Config& config, const request::Request& request,
                          const std::string& container, const oci::SpecView& spec,
                          inject::Bundle& bundle, const std::string& state_dir) {
+  const config::PoolConfig pool = TRY(config::find_pool(config, request.pool));
+  TRY(check_mount_points(spec, bundle.path(), pool));
   const Newcomer newcomer{container, bundle.path(), spec.network, spec.annotations, state_dir};
   const auto apply = [&](const plan::Plan& plan) -> Status {
     const std::string edited = TRY(oci::edit_spec(bundle.config(), plan.edit));
     // A container with cards may join the network of one with IPUs on the fabric.
-    return bundle.replace_config(restrict_container(env.run_dir, edited).value_or(edited));
+    const std::optional<std::string> less = TRY(restrict_container(env.run_dir, edited));
+    return bundle.replace_config(less.value_or(edited));
   };
   TRY(prepare_lease(env, config, request, newcomer, apply));
   return {};

@@ -18,7 +18,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request
-constexpr milliseconds kRetryTime{1000};   // between two looks at a reset of another process
+constexpr milliseconds kResetTime{1000};   // between two looks at a reset of another process
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what,
@@ -156,7 +156,7 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
       return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
                                        " is still being reset for another container"));
     }
-    TRY(watch.wait(kRetryTime, deadline));
+    TRY(watch.wait(kResetTime, deadline));
     (void)end::make_room(env, lease.pool);  // the lease that resets it may have died
   }
 }

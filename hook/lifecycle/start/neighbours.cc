@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/neighbours.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/container/oci/spec.h"
+#include "hook/container/oci/powers.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network/marks.h"
@@ -16,15 +18,15 @@ using namespace base::names;
 
 constexpr std::chrono::milliseconds kRetry{20};
 
-oci::SpecEdit restriction() {
-  oci::SpecEdit edit;
-  edit.forget_capabilities = plan::forbidden_capabilities();
-  return edit;
+Result<oci::Powers> powers_in(std::string_view text, oci::Document document) {
+  return oci::find_powers(text, document, plan::forbidden_capabilities());
 }
 
-std::optional<std::string> changed(Result<std::string> edited, std::string_view original) {
-  if (!edited.ok() || edited.value() == original) return std::nullopt;
-  return std::move(edited).take();
+Error unreadable(const Error& error) {
+  return {Code::kInvalid,
+          str(error.message(), ", so it cannot be told whether the container joins the network",
+              " of a container with IPUs; correct it, or start the container when 'ipuctl ps'",
+              " shows no lease")};
 }
 
 }  // namespace
@@ -48,14 +50,24 @@ Status check_neighbours(const std::string& path, pid_t init, const Deadline& dea
 
 bool may_restrict(const std::string& run_dir) { return network::has_marks(run_dir); }
 
-std::optional<std::string> restrict_container(const std::string& run_dir, std::string_view spec) {
-  if (!may_restrict(run_dir)) return std::nullopt;
-  const Result<oci::SpecView> view = oci::parse_spec(spec);
-  if (!view.ok() || view.value().network.kind != oci::NetworkNamespace::Kind::kPath ||
-      !network::is_marked(run_dir, view.value().network.path)) {
-    return std::nullopt;
+Result<std::optional<std::string>> restrict_container(const std::string& run_dir,
+                                                      std::string_view spec) {
+  using Restricted = std::optional<std::string>;
+  if (!may_restrict(run_dir)) return Restricted();
+  const Result<oci::Powers> found = powers_in(spec, oci::Document::kSpec);
+  if (!found.ok()) return unreadable(found.error());
+  const oci::Powers& powers = found.value();
+  const auto is_marked = [&](const std::string& path) { return network::is_marked(run_dir, path); };
+  if (powers.cuts.empty() ||
+      std::none_of(powers.namespaces.begin(), powers.namespaces.end(), is_marked)) {
+    return Restricted();
   }
-  return changed(oci::edit_spec(spec, restriction()), spec);
+  return Restricted(oci::without(spec, powers.cuts));
+}
+
+Status check_readable(const std::string& run_dir, const Error& error) {
+  if (error.code() != Code::kInvalid || !may_restrict(run_dir)) return {};
+  return unreadable(error);
 }
 
 std::optional<std::string> restrict_process(const std::string& run_dir,
@@ -65,7 +77,9 @@ std::optional<std::string> restrict_process(const std::string& run_dir,
   if (!init.ok() || !network::is_marked(run_dir, str("/proc/", init.value().pid, "/ns/net"))) {
     return std::nullopt;
   }
-  return changed(oci::edit_process(process, restriction()), process);
+  const Result<oci::Powers> powers = powers_in(process, oci::Document::kProcess);
+  if (!powers.ok() || powers.value().cuts.empty()) return std::nullopt;
+  return oci::without(process, powers.value().cuts);
 }
 
 }  // namespace hook::lifecycle::start

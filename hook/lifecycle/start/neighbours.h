@@ -24,14 +24,19 @@ base::Status check_neighbours(const std::string& path, pid_t init, const base::D
 // something. Costs one system call.
 [[nodiscard]] bool may_restrict(const std::string& run_dir);
 
-// Returns SPEC, a config.json that asks for no IPUs, without both capabilities, if it names a
-// network namespace with interfaces of a lease. Returns nothing if SPEC may stay as it is, and in
-// every doubt.
-[[nodiscard]] std::optional<std::string> restrict_container(const std::string& run_dir,
+// Returns SPEC, a config.json, without both capabilities, if it names a network namespace with
+// interfaces of a lease, whatever else it has. Returns nothing if SPEC may stay as it is. Returns
+// kInvalid if SPEC is no JSON object: crun reads more than JSON, such as comments.
+base::Result<std::optional<std::string>> restrict_container(const std::string& run_dir,
                                                             std::string_view spec);
 
-// Does the same for PROCESS, a process object of the OCI runtime specification, which is to run in
-// the container that the low-level runtime keeps in STATE_DIR.
+// Decides on a config.json that is too long to be read: fails with the reason if it could join such
+// a namespace. ERROR is that of reading it.
+base::Status check_readable(const std::string& run_dir, const base::Error& error);
+
+// Does the same as restrict_container() for PROCESS, a process object of the OCI runtime
+// specification, which is to run in the container that the low-level runtime keeps in STATE_DIR.
+// Returns nothing if PROCESS is no JSON object, because an exec must work.
 [[nodiscard]] std::optional<std::string> restrict_process(const std::string& run_dir,
                                                           const std::string& state_dir,
                                                           std::string_view process);

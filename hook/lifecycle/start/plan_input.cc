@@ -7,11 +7,13 @@
 #include "hook/container/device/cgroup.h"
 #include "hook/container/device/rdma.h"
 #include "hook/container/inject/lease_files.h"
+#include "hook/container/inject/mount_points.h"
 
 namespace hook::lifecycle::start {
 namespace {
 
 using base::Result;
+using base::Status;
 
 // Returns the RDMA device of each of the lease's interfaces. The device of a function that is in
 // the container already is found by name.
@@ -66,6 +68,20 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   input.hook_program = env.hook_program;
   input.memlock = TRY(base::highest_memlock());
   return input;
+}
+
+oci::SpecEdit edit_before(const config::PoolConfig& pool) {
+  plan::PlanInput input;
+  if (!config::uses_network(pool.provider)) input.cards.emplace_back();
+  return plan::make_plan(input).edit;
+}
+
+Status check_mount_points(const oci::SpecView& spec, const std::string& bundle,
+                          const config::PoolConfig& pool) {
+  for (const oci::DirectoryMount& mount : edit_before(pool).mounts) {
+    TRY(inject::check_mount_point(spec, bundle, mount.destination));
+  }
+  return {};
 }
 
 }  // namespace hook::lifecycle::start

@@ -17,4 +17,13 @@ base::Result<plan::PlanInput> plan_input(const Env& env, const config::Config& c
                                          const HostLook& host, const vipu::Grant& grant,
                                          const ledger::Lease& lease);
 
+// Returns the edit of a lease of POOL, as far as it is known before there is a lease.
+[[nodiscard]] oci::SpecEdit edit_before(const config::PoolConfig& pool);
+
+// Checks, before anything is taken, that a low-level runtime can mount the files of a lease of POOL
+// in the container of SPEC, whose bundle is the directory BUNDLE. Fails as
+// inject::check_mount_point does.
+base::Status check_mount_points(const oci::SpecView& spec, const std::string& bundle,
+                                const config::PoolConfig& pool);
+
 }  // namespace hook::lifecycle::start

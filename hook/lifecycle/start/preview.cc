@@ -2,11 +2,13 @@
 #include "hook/lifecycle/start/preview.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
 #include "hook/container/request/request.h"
+#include "hook/lifecycle/start/asked.h"
 #include "hook/lifecycle/start/create.h"
 #include "hook/lifecycle/start/inspect_host.h"
 #include "hook/lifecycle/start/neighbours.h"
@@ -69,19 +71,26 @@ Result<std::vector<vipu::Card>> made_up_cards(const request::Request& request) {
   return Error(Code::kNotFound, "this host does not have all cards that the container asks for");
 }
 
+// Engines name the bundle by its container. podman and CRI-O have it in a folder of that.
+std::string container_of(const std::string& bundle) {
+  const std::filesystem::path path(bundle);
+  return path.filename() == "userdata" ? path.parent_path().filename() : path.filename();
+}
+
 }  // namespace
 
 Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& config,
-                                       const std::string& text) {
+                                       const std::string& bundle, const std::string& text) {
   if (!request::mentions_ipus(text)) return std::optional<Preview>();
   const oci::SpecView view = TRY(oci::parse_spec(text));
   if (!request::asks_for_ipus(view.environment, view.annotations)) return std::optional<Preview>();
   if (!config.ok()) return config.error();
   const std::optional<request::Request> request =
-      TRY(request::parse_request(view.environment, view.annotations, config.value().policy));
+      TRY(asked_of(container_of(bundle), view, config.value().policy));
   if (!request) return std::optional<Preview>();
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
   TRY(check_request(pool, *request));
+  TRY(check_mount_points(view, bundle, pool));
   HostLook host;
   vipu::Grant grant;
   if (config::uses_network(pool.provider)) {
@@ -95,6 +104,7 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
   const ledger::Lease lease = made_up_lease(pool, *request, host);
   const plan::PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
   Preview shown{pool.name, request->ipus, request->partition, {}};
+  shown.ignored = request->ignored;
   shown.config = TRY(oci::edit_spec(text, plan::make_plan(input).edit));
   return std::optional<Preview>(std::move(shown));
 }

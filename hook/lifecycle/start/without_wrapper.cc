@@ -11,11 +11,13 @@
 #include "base/text.h"
 #include "hook/container/device/device_rules.h"
 #include "hook/container/inject/rootfs.h"
+#include "hook/container/oci/capability.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/liveness_scan.h"
 #include "hook/lifecycle/start/attach.h"
 #include "hook/lifecycle/start/create.h"
+#include "hook/lifecycle/start/plan_input.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -65,12 +67,16 @@ Status check_variable(const std::string& variable, const oci::SpecEdit& edit) {
                    kUseWrapper.substr(1)));
 }
 
+constexpr size_t kMaxCapability = 64;  // bytes of it in an error
+
 Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, uint64_t memlock) {
-  for (const std::string& capability : edit.forget_capabilities) {
-    if (!view.capabilities.contains(capability)) continue;
-    return Error(Code::kDenied, str("a container with IPUs may not have ", capability,
-                                    ": drop it with --cap-drop ", capability.substr(4), ", or",
-                                    kUseWrapper.substr(1)));
+  for (const std::string& capability : view.capabilities) {
+    if (!oci::may_be_one_of(capability, edit.forget_capabilities)) continue;
+    const std::string name = base::one_line(capability, kMaxCapability);
+    const size_t prefix = name.starts_with("CAP_") ? 4 : 0;
+    return Error(Code::kDenied,
+                 str("a container with IPUs may not have ", name, ": drop it with --cap-drop ",
+                     name.substr(prefix), ", or", kUseWrapper.substr(1)));
   }
   // runc sets the limits of config.json only after this hook.
   if (view.memlock && *view.memlock < memlock) {
@@ -81,13 +87,6 @@ Status check_unchangeable(const oci::SpecView& view, const oci::SpecEdit& edit, 
   }
   for (const std::string& variable : view.environment) TRY(check_variable(variable, edit));
   return {};
-}
-
-// Returns the edit of a lease of POOL, as far as it is known before there is a lease.
-oci::SpecEdit edit_before(const config::PoolConfig& pool) {
-  plan::PlanInput input;
-  if (!config::uses_network(pool.provider)) input.cards.emplace_back();
-  return plan::make_plan(input).edit;
 }
 
 Status check_time(const request::Request& request, const config::PoolConfig& pool) {
@@ -133,12 +132,23 @@ Status apply_to_process(const Env& env, const oci::SpecEdit& edit, const std::st
   inject::Rootfs rootfs = TRY(inject::Rootfs::open(init.pid, root));
   TRY(check_runs(init));
   for (const oci::DeviceNode& device : edit.devices) TRY(rootfs.add_device(device));
-  for (const oci::FileMount& mount : edit.mounts) TRY(rootfs.add_file(mount));
+  for (const oci::DirectoryMount& mount : edit.mounts) TRY(rootfs.add_directory(mount));
   const device::DeviceCgroups cgroups =
       TRY(device::DeviceCgroups::of(init.pid, env.sysfs + "/fs/cgroup"));
   TRY(check_runs(init));
   if (edit.memlock) TRY(base::set_memlock(init.pid, *edit.memlock));
   return cgroups.allow(edit.devices);
+}
+
+// Checks, before anything is taken, that the container has places for what it gets.
+Status check_places(const config::PoolConfig& pool, const std::string& root,
+                    const base::ProcessId& init) {
+  const inject::Rootfs rootfs = TRY(inject::Rootfs::open(init.pid, root));
+  TRY(check_runs(init));
+  for (const oci::DirectoryMount& mount : edit_before(pool).mounts) {
+    TRY(rootfs.check_directory(mount.destination));
+  }
+  return {};
 }
 
 // Whether the container is started already: the hook may be called twice for one start, as prestart
@@ -179,6 +189,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   const uint64_t memlock = TRY(base::highest_memlock());
   TRY(check_unchangeable(view, edit_before(pool), memlock));
   const std::string root = root_of(state, view);
+  TRY(check_places(pool, root, init));
   const oci::NetworkNamespace network{oci::NetworkNamespace::Kind::kPath,
                                       str("/proc/", state.pid, "/ns/net")};
   const Newcomer newcomer{state.id, state.bundle, network, state.annotations, "", init.pid};

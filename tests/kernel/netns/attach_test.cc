@@ -170,6 +170,18 @@ TEST_F(AttachTest, RefusesNamesThatNoInterfaceCanHave) {
   }
 }
 
+TEST_F(AttachTest, LeavesNothingWhenItsNameIsAnotherNameOfALink) {
+  const Namespace container = make_namespace();
+  add_spare_link(container, "eth0", "02:00:00:00:00:07");
+  run_ip(container, "link property add dev eth0 altname roce0");
+  const std::string before = snapshot(container);
+  const auto result = attach(plan(), host(), container);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code(), Code::kExists) << result.error().message();
+  EXPECT_EQ(snapshot(container), before);
+  EXPECT_EQ(must(remove_filter(container)), Removed::kWasAbsent);
+}
+
 TEST_F(AttachTest, LeavesNothingWhenARouteIsTakenByAnother) {
   const Namespace container = make_namespace();
   add_spare_link(container, "eth0", "02:00:00:00:00:07");

@@ -25,7 +25,7 @@ using base::str;
 
 constexpr uint16_t kVlan = 0x8100;
 
-class BorderTest : public World {
+class BorderTest : public World, public ::testing::WithParamInterface<FilterPlace> {
  protected:
   static BorderMember member_of(const NetworkPlan& plan, uint8_t n = 1) {
     const RailPlan& rail = plan.rails[0];
@@ -46,7 +46,7 @@ class BorderTest : public World {
     return container;
   }
   void build(const std::vector<BorderMember>& members, Others others = Others::kDrop) {
-    must_do(build_border(host(), {{"host0", others}}, members));
+    EXPECT_EQ(must(build_border(host(), GetParam(), {{"host0", others}}, members)), GetParam());
   }
   static void must_do(const base::Status& status) {
     if (!status.ok()) throw std::runtime_error(status.error().message());
@@ -59,7 +59,7 @@ class BorderTest : public World {
   }
 };
 
-TEST_F(BorderTest, LetsAContainerReachItsPeerOnly) {
+TEST_P(BorderTest, LetsAContainerReachItsPeerOnly) {
   const Namespace container = unguarded(plan());
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0) << "the world has no border";
   build({member()});
@@ -76,7 +76,7 @@ TEST_F(BorderTest, LetsAContainerReachItsPeerOnly) {
   EXPECT_FALSE(has_datagram(roce_of_other, kQuiet));
 }
 
-TEST_F(BorderTest, LetsAContainerReachItsIpv6PeerOnly) {
+TEST_P(BorderTest, LetsAContainerReachItsIpv6PeerOnly) {
   add_ipv6();
   const Namespace container = unguarded(ipv6_plan());
   EXPECT_EQ(connect_tcp({container}, other_ipv6_, ipv6_stranger_.port), 0);
@@ -92,7 +92,7 @@ TEST_F(BorderTest, LetsAContainerReachItsIpv6PeerOnly) {
 }
 
 // Frames that no container may send, one after the other, and at last one that this one may.
-TEST_F(BorderTest, DropsWhateverElseAContainerSends) {
+TEST_P(BorderTest, DropsWhateverElseAContainerSends) {
   silence_the_wire();
   const NetworkPlan own_plan = plan();
   const RailPlan& rail = own_plan.rails[0];
@@ -164,7 +164,7 @@ TEST_F(BorderTest, DropsWhateverElseAContainerSends) {
   }
 }
 
-TEST_F(BorderTest, DropsDiscoveryInTheNameOfOthers) {
+TEST_P(BorderTest, DropsDiscoveryInTheNameOfOthers) {
   add_ipv6();
   const NetworkPlan own_plan = ipv6_plan();
   const RailPlan& rail = own_plan.rails[0];
@@ -201,7 +201,7 @@ TEST_F(BorderTest, DropsDiscoveryInTheNameOfOthers) {
   EXPECT_TRUE(passed) << "tells of its own address";
 }
 
-TEST_F(BorderTest, DropsWhatAStrangerSendsToAContainer) {
+TEST_P(BorderTest, DropsWhatAStrangerSendsToAContainer) {
   silence_the_wire();
   const NetworkPlan own_plan = plan();
   const RailPlan& rail = own_plan.rails[0];
@@ -218,13 +218,17 @@ TEST_F(BorderTest, DropsWhatAStrangerSendsToAContainer) {
   sender.send(to_container + ipv4_header(other_, rail.address, IPPROTO_UDP) + udp(4791, 4791));
   sender.send(ethernet(rail.mac, fabric_mac(), ETHERTYPE_ARP) +
               arp(1, fabric_mac(), other_, rail.address));
-  sender.send(ethernet(rail.mac, fabric_mac(), kVlan) + Bytes{0, 7, 8, 0} + Bytes(46));
+  // The kernel takes these tags off the frame, and keeps them beside it.
+  for (const uint8_t id : {uint8_t{0}, uint8_t{7}}) {
+    sender.send(ethernet(rail.mac, fabric_mac(), kVlan) + Bytes{0, id, 8, 0} +
+                ipv4_header(own_, rail.address, IPPROTO_TCP) + tcp_syn(peer_.port, 40000));
+  }
   EXPECT_TRUE(inside.frames(kQuiet).empty());
   sender.send(answer(own_, peer_.port));
   EXPECT_EQ(inside.frames(kQuiet).size(), 1U);
 }
 
-TEST_F(BorderTest, LeavesTheHostAlone) {
+TEST_P(BorderTest, LeavesTheHostAlone) {
   build({member()});
   allow_ping(host());
   EXPECT_EQ(connect_tcp({host()}, other_, stranger_.port), 0);
@@ -235,7 +239,7 @@ TEST_F(BorderTest, LeavesTheHostAlone) {
   EXPECT_EQ(connect_tcp({host()}, own_, peer_.port), 0);
 }
 
-TEST_F(BorderTest, LetsOthersPassIfToldToAndRemembersThem) {
+TEST_P(BorderTest, LetsOthersPassIfToldToAndRemembersThem) {
   const MacAddress other_mac{{2, 0, 0, 0, 0, 0x42}};
   const Namespace foreign = make_namespace();
   run_ip(host(), str("link add foreign0 link host0 address ", to_string(other_mac),
@@ -262,7 +266,7 @@ TEST_F(BorderTest, LetsOthersPassIfToldToAndRemembersThem) {
   EXPECT_TRUE(must(passed_others(host())).empty());
 }
 
-TEST_F(BorderTest, AdmitsAndForgetsContainers) {
+TEST_P(BorderTest, AdmitsAndForgetsContainers) {
   const Namespace first = unguarded(plan());
   NetworkPlan second_plan = plan(2);
   second_plan.rails[0].peers = {Peer{other_, stranger_.port}};
@@ -283,7 +287,7 @@ TEST_F(BorderTest, AdmitsAndForgetsContainers) {
   EXPECT_EQ(must(admitted(host()))[0].mac, second_plan.rails[0].mac);
 }
 
-TEST_F(BorderTest, KeepsWhatAMemberStillNeeds) {
+TEST_P(BorderTest, KeepsWhatAMemberStillNeeds) {
   NetworkPlan both = plan();
   both.rails[0].peers.push_back(Peer{other_, stranger_.port});
   const Namespace container = unguarded(both);
@@ -295,7 +299,7 @@ TEST_F(BorderTest, KeepsWhatAMemberStillNeeds) {
 }
 
 // More than one default send buffer holds, in one transaction.
-TEST_F(BorderTest, HoldsAThousandContainers) {
+TEST_P(BorderTest, HoldsAThousandContainers) {
   std::vector<BorderMember> members(1000, member());
   for (uint32_t n = 0; n < members.size(); ++n) {
     members[n].address = ipv4(0x0a056400 + n);  // 10.5.100.0 and on
@@ -309,38 +313,38 @@ TEST_F(BorderTest, HoldsAThousandContainers) {
   EXPECT_TRUE(must(admitted(host())).empty());
 }
 
-TEST_F(BorderTest, TellsWhetherItStands) {
+TEST_P(BorderTest, TellsWhetherItStands) {
   const std::vector<BorderParent> parents{{"host0", Others::kDrop}};
-  EXPECT_FALSE(must(border_stands(host(), parents)));
+  EXPECT_FALSE(must(border_stands(host(), GetParam(), parents)));
   build({member()});
-  EXPECT_TRUE(must(border_stands(host(), parents)));
-  EXPECT_TRUE(must(border_stands(host(), {parents[0], {"absent0", Others::kDrop}})));
-  EXPECT_FALSE(must(border_stands(host(), {{"host0", Others::kPass}})));
+  EXPECT_TRUE(must(border_stands(host(), GetParam(), parents)));
+  EXPECT_TRUE(must(border_stands(host(), GetParam(), {parents[0], {"absent0", Others::kDrop}})));
+  EXPECT_FALSE(must(border_stands(host(), GetParam(), {{"host0", Others::kPass}})));
   run_ip(host(), "link set host0 address 02:00:00:00:00:55");
-  EXPECT_FALSE(must(border_stands(host(), parents))) << "the host has another MAC";
+  EXPECT_FALSE(must(border_stands(host(), GetParam(), parents))) << "the host has another MAC";
   build({member()});
-  EXPECT_TRUE(must(border_stands(host(), parents)));
+  EXPECT_TRUE(must(border_stands(host(), GetParam(), parents)));
   EXPECT_EQ(must(remove_border(host())), Removed::kNow);
   EXPECT_EQ(must(remove_border(host())), Removed::kWasAbsent);
-  EXPECT_FALSE(must(border_stands(host(), parents)));
+  EXPECT_FALSE(must(border_stands(host(), GetParam(), parents)));
   EXPECT_EQ(must(retain(host(), {member().mac}, {})), Removed::kWasAbsent);
   EXPECT_TRUE(must(admitted(host())).empty());
 }
 
-TEST_F(BorderTest, StandsForSeveralParents) {
+TEST_P(BorderTest, StandsForSeveralParents) {
   add_second_fabric();
   const std::vector<BorderParent> both{{"host0", Others::kDrop}, {"host1", Others::kPass}};
-  must_do(build_border(host(), {both[0]}, {}));
-  EXPECT_FALSE(must(border_stands(host(), both)));
-  must_do(build_border(host(), both, {member()}));
-  EXPECT_TRUE(must(border_stands(host(), both)));
+  must(build_border(host(), GetParam(), {both[0]}, {}));
+  EXPECT_FALSE(must(border_stands(host(), GetParam(), both)));
+  must(build_border(host(), GetParam(), both, {member()}));
+  EXPECT_TRUE(must(border_stands(host(), GetParam(), both)));
   const Namespace container = unguarded(plan());
   EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
   EXPECT_EQ(connect_tcp({host()}, second_, second_peer_.port, kQuiet), ENETUNREACH);
 }
 
 // A macvlan in mode bridge hands its unicast to the parent's ingress.
-TEST_F(BorderTest, StopsUnicastBetweenMacvlansInModeBridge) {
+TEST_P(BorderTest, StopsUnicastBetweenMacvlansInModeBridge) {
   NetworkPlan first_plan = plan();
   NetworkPlan second_plan = plan(2);
   for (NetworkPlan* each : {&first_plan, &second_plan}) {
@@ -353,6 +357,12 @@ TEST_F(BorderTest, StopsUnicastBetweenMacvlansInModeBridge) {
   build({member(), member(2)});
   EXPECT_EQ(connect_tcp({first}, second_plan.rails[0].address, service.port, kQuiet), ETIMEDOUT);
 }
+
+INSTANTIATE_TEST_SUITE_P(Carriers, BorderTest,
+                         ::testing::Values(FilterPlace::kNftables, FilterPlace::kTc),
+                         [](const auto& way) {
+                           return way.param == FilterPlace::kTc ? "Tc" : "Nftables";
+                         });
 
 }  // namespace
 }  // namespace netns

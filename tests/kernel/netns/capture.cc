@@ -84,14 +84,14 @@ Frame parse(std::span<const uint8_t> bytes) {
   return frame;
 }
 
-void check(bool ok, const char* what) {
+void must_hold(bool ok, const char* what) {
   if (!ok) throw std::runtime_error(str(what, ": ", std::strerror(errno)));
 }
 
 int index_of(const base::Fd& socket, const std::string& interface) {
   ifreq request{};
   std::copy(interface.begin(), interface.end(), std::begin(request.ifr_name));
-  check(ioctl(socket.get(), SIOCGIFINDEX, &request) == 0, "SIOCGIFINDEX");
+  must_hold(ioctl(socket.get(), SIOCGIFINDEX, &request) == 0, "SIOCGIFINDEX");
   return request.ifr_ifindex;
 }
 
@@ -109,14 +109,15 @@ Capture::Capture(const Namespace& in, const std::string& interface)
     : socket_(must(internal::open_socket(in.fd(), AF_PACKET, SOCK_RAW, 0))),
       index_(index_of(socket_, interface)) {
   const int bytes = 8 << 20;
-  check(setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0,
-        "SO_RCVBUFFORCE");
+  must_hold(setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0,
+            "SO_RCVBUFFORCE");
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
   address.sll_protocol = htons(ETH_P_ALL);
   address.sll_ifindex = index_;
   const void* const pointer = &address;
-  check(bind(socket_.get(), static_cast<const sockaddr*>(pointer), sizeof address) == 0, "bind");
+  must_hold(bind(socket_.get(), static_cast<const sockaddr*>(pointer), sizeof address) == 0,
+            "bind");
 }
 
 std::vector<Frame> Capture::frames(std::chrono::milliseconds quiet) {
@@ -130,7 +131,7 @@ std::vector<Frame> Capture::frames(std::chrono::milliseconds quiet) {
     void* const pointer = &from;
     const ssize_t size = recvfrom(socket_.get(), buffer.data(), buffer.size(), 0,
                                   static_cast<sockaddr*>(pointer), &from_size);
-    check(size >= 0, "recvfrom");
+    must_hold(size >= 0, "recvfrom");
     if (from.sll_pkttype == PACKET_OUTGOING) continue;
     frames.push_back(parse(std::span(buffer).first(static_cast<size_t>(size))));
   }
@@ -155,9 +156,9 @@ void Capture::ask(const Address& target, const Address& sender,
   address.sll_ifindex = index_;
   address.sll_halen = ETHER_ADDR_LEN;
   const void* const pointer = &address;
-  check(sendto(socket_.get(), bytes.data(), bytes.size(), 0, static_cast<const sockaddr*>(pointer),
-               sizeof address) > 0,
-        "sendto");
+  must_hold(sendto(socket_.get(), bytes.data(), bytes.size(), 0,
+                   static_cast<const sockaddr*>(pointer), sizeof address) > 0,
+            "sendto");
 }
 
 }  // namespace netns

@@ -178,6 +178,54 @@ TEST_F(FilterTest, KeepsTheContainerFromTheGuardedWhichMayCallIt) {
   EXPECT_TRUE(send_udp({container}, gateway, datagram_on_host));
 }
 
+// A service of the host that answers a broadcast from its own address, as DHCP servers do, calls
+// the container as a published port does.
+TEST_F(FilterTest, SendsTheHostNothingByBroadcastMulticastAndAnycast) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  run_ip(host(), "-6 address add fd00:30::1/64 dev dock1 nodad");
+  run_ip(container, "-6 address add fd00:30::2/64 dev eth0 nodad");
+  run_ip(container, "route add 224.0.0.0/4 dev eth0");
+  run_ip(host(), "address add 10.1.3.1/24 dev host0");
+  write_in(host(), "/proc/sys/net/ipv6/conf/all/forwarding",
+           "1");  // then a router's anycast is heard
+  const Service ipv4_service = serve_udp(host(), ip("0.0.0.0"));
+  const Service ipv6_service = serve_udp(host(), ip("::"));
+  const std::vector<std::pair<const char*, const Service*>> ways = {
+      {"172.30.1.255", &ipv4_service}, {"255.255.255.255", &ipv4_service},
+      {"10.1.3.255", &ipv4_service},   {"224.0.0.1", &ipv4_service},
+      {"ff02::1", &ipv6_service},      {"fd00:30::", &ipv6_service}};
+  const Client client{container, "eth0"};
+  for (const auto& [way, service] : ways) {
+    // Neighbour discovery of an anycast address takes up to a second.
+    EXPECT_TRUE(try_send_udp(client, ip(way), service->port) == 0 &&
+                has_datagram(*service, kPatience))
+        << "the way must exist: " << way;
+  }
+  NetworkPlan guarding = plan();
+  guarding.broadcasts = must(broadcasts_of(host()));
+  must(attach(guarding, host(), container));
+  for (const auto& [way, service] : ways) {
+    EXPECT_FALSE(send_udp(client, ip(way), *service)) << way;
+  }
+}
+
+// The host gets its address after the container has talked to somebody there, and answered.
+TEST_F(FilterTest, EndsWhatTheContainerHasOpenedToTheGuarded) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  must(attach(plan(), host(), container));
+  const Address gateway = ip("172.30.1.1");
+  const Service on_host = serve_udp(host(), gateway);
+  const Service own = serve_udp(container, ip("172.30.1.2"));
+  ASSERT_TRUE(sends(own, gateway, on_host));
+  ASSERT_TRUE(sends(on_host, ip("172.30.1.2"), own));
+  NetworkPlan guarding = plan();
+  guarding.guarded = {host_prefix(gateway)};
+  must(attach(guarding, host(), container));
+  EXPECT_FALSE(sends(own, gateway, on_host));
+}
+
 TEST_F(FilterTest, LeavesOtherInterfacesAndLoopbackAlone) {
   const Namespace container = make_namespace();
   add_docker_network(container);
@@ -293,6 +341,25 @@ TEST_F(FilterTest, IsNeverMissingWithoutAnError) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(snapshot(container), before);
+}
+
+// Networks within others and next to others, and the last of a family.
+TEST_F(FilterTest, RefusesEachNetworkUpToItsEdges) {
+  const Namespace container = make_namespace();
+  add_docker_network(container);
+  NetworkPlan refusing = plan();
+  for (const char* network : {"10.9.0.0/16", "10.8.0.0/16", "10.9.1.0/24", "10.12.0.0/16",
+                              "10.12.255.255/32", "224.0.0.0/3", "255.255.255.255/32"}) {
+    refusing.broadcasts.push_back(must(parse_prefix(network)));
+  }
+  ASSERT_TRUE(install_filter(refusing, container).ok());
+  for (const char* inside : {"10.8.0.0", "10.8.255.255", "10.9.0.0", "10.9.1.7", "10.9.2.0",
+                             "10.9.255.255", "10.12.0.0", "10.12.255.255", "224.0.0.1"}) {
+    EXPECT_NE(try_send_udp({container}, ip(inside), 9), 0) << inside;
+  }
+  for (const char* outside : {"10.7.255.255", "10.10.0.0", "10.11.255.255", "10.13.0.0"}) {
+    EXPECT_EQ(try_send_udp({container}, ip(outside), 9), 0) << outside;
+  }
 }
 
 TEST_F(FilterTest, IsRemovedOnce) {

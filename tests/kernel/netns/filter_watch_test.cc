@@ -34,7 +34,7 @@ class FilterWatchTest : public World {
 };
 
 TEST_F(FilterWatchTest, SeesThatATableIsRemoved) {
-  ASSERT_TRUE(build_border(host(), {{"host0", Others::kDrop}}, {}).ok());
+  ASSERT_TRUE(build_border(host(), FilterPlace::kNftables, {{"host0", Others::kDrop}}, {}).ok());
   must(ensure_guard(host(), {{"host0"}, {}, {}}));
   (void)seen();
   EXPECT_EQ(seen(), Seen::kNothing);
@@ -46,7 +46,7 @@ TEST_F(FilterWatchTest, SeesThatATableIsRemoved) {
 }
 
 TEST_F(FilterWatchTest, DoesNotMindAdditionsAndOtherTables) {
-  ASSERT_TRUE(build_border(host(), {{"host0", Others::kDrop}}, {}).ok());
+  ASSERT_TRUE(build_border(host(), FilterPlace::kNftables, {{"host0", Others::kDrop}}, {}).ok());
   (void)seen();
   ASSERT_TRUE(admit(host(), {member()}).ok());
   ASSERT_TRUE(install_filter(plan(), host()).ok());
@@ -56,7 +56,7 @@ TEST_F(FilterWatchTest, DoesNotMindAdditionsAndOtherTables) {
 
 // More events than the kernel keeps for this socket.
 TEST_F(FilterWatchTest, TakesAFloodForARemoval) {
-  ASSERT_TRUE(build_border(host(), {{"host0", Others::kDrop}}, {}).ok());
+  ASSERT_TRUE(build_border(host(), FilterPlace::kNftables, {{"host0", Others::kDrop}}, {}).ok());
   std::vector<BorderMember> members(1000, member());
   for (uint32_t n = 0; n < members.size(); ++n) {
     members[n].address = ipv4(0x0a056400 + n);

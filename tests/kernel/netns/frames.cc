@@ -21,7 +21,7 @@
 namespace netns {
 namespace {
 
-void check(bool ok, const char* what) {
+void require(bool ok, const char* what) {
   if (!ok) throw std::runtime_error(base::str(what, ": ", std::strerror(errno)));
 }
 
@@ -86,21 +86,21 @@ RawSender::RawSender(const Namespace& in, const std::string& interface, bool byp
     : socket_(must(internal::open_socket(in.fd(), AF_PACKET, SOCK_RAW, 0))) {
   ifreq request{};
   std::copy(interface.begin(), interface.end(), std::begin(request.ifr_name));
-  check(ioctl(socket_.get(), SIOCGIFINDEX, &request) == 0, "SIOCGIFINDEX");
+  require(ioctl(socket_.get(), SIOCGIFINDEX, &request) == 0, "SIOCGIFINDEX");
   const int on = bypass ? 1 : 0;
-  check(setsockopt(socket_.get(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on) == 0,
-        "PACKET_QDISC_BYPASS");
+  require(setsockopt(socket_.get(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on) == 0,
+          "PACKET_QDISC_BYPASS");
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
   address.sll_ifindex = request.ifr_ifindex;
   const void* const pointer = &address;
-  check(bind(socket_.get(), static_cast<const sockaddr*>(pointer), sizeof address) == 0, "bind");
+  require(bind(socket_.get(), static_cast<const sockaddr*>(pointer), sizeof address) == 0, "bind");
 }
 
 // A frame that is dropped may be reported: ENOBUFS.
 void RawSender::send(const Bytes& frame) const {
   const ssize_t sent = ::send(socket_.get(), frame.data(), frame.size(), 0);
-  check(sent > 0 || errno == ENOBUFS || errno == EPERM, "send");
+  require(sent > 0 || errno == ENOBUFS || errno == EPERM, "send");
 }
 
 }  // namespace netns

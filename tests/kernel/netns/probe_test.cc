@@ -12,7 +12,7 @@ namespace {
 using base::Code;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{2000};  // an answer is there at once
+constexpr milliseconds kAnswerTime{2000};  // an answer is there at once
 constexpr milliseconds kShort{30};
 
 class ProbeTest : public Wire {
@@ -22,7 +22,7 @@ class ProbeTest : public Wire {
         probe_address(here(), "nic", take(parse_address(address)), base::Deadline::after(time)));
   }
   // "" if nobody answers.
-  std::string holder(const char* address, milliseconds time = kPatience) {
+  std::string holder(const char* address, milliseconds time = kAnswerTime) {
     const std::optional<MacAddress> mac = probe(address, time);
     return mac ? to_string(*mac) : "";
   }

@@ -142,12 +142,20 @@ int connect_tcp(const Client& client, const Address& to, uint16_t port,
 
 int try_send_udp(const Client& client, const Address& to, uint16_t port) {
   const Fd fd = make_socket(client, SOCK_DGRAM, to);
+  const int yes = 1;
+  check(setsockopt(fd.get(), SOL_SOCKET, SO_BROADCAST, &yes, sizeof yes) == 0, "allow broadcasts");
   const SocketAddress address = socket_address(to, port);
   return sendto(fd.get(), "x", 1, 0, address.get(), address.size) == 1 ? 0 : errno;
 }
 
 bool send_udp(const Client& client, const Address& to, const Service& service) {
   return try_send_udp(client, to, service.port) == 0 && has_datagram(service, kQuiet);
+}
+
+bool sends(const Service& from, const Address& to, const Service& service) {
+  const SocketAddress address = socket_address(to, service.port);
+  return sendto(from.socket.get(), "x", 1, 0, address.get(), address.size) == 1 &&
+         has_datagram(service, kQuiet);
 }
 
 bool has_datagram(const Service& service, std::chrono::milliseconds patience) {

@@ -62,6 +62,8 @@ int connect_tcp(const Client& client, const Address& to, uint16_t port,
 int try_send_udp(const Client& client, const Address& to, uint16_t port);
 // Whether SERVICE gets a datagram that is sent to it.
 bool send_udp(const Client& client, const Address& to, const Service& service);
+// The same by the socket of FROM.
+bool sends(const Service& from, const Address& to, const Service& service);
 // Whether SERVICE has got one, after PATIENCE at most. Takes it.
 bool has_datagram(const Service& service, std::chrono::milliseconds patience);
 // The errno of an echo request by a ping socket, 0 when it was answered, ETIMEDOUT after PATIENCE.

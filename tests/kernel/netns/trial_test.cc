@@ -26,7 +26,10 @@ class TrialTest : public Wire {
 
 TEST_F(TrialTest, InstallsAFilter) { EXPECT_TRUE(test::succeeds(try_filter())); }
 
-TEST_F(TrialTest, MakesABorder) { EXPECT_TRUE(test::succeeds(try_border())); }
+TEST_F(TrialTest, MakesABorder) {
+  EXPECT_EQ(try_border(FilterPlace::kHost).value(), FilterPlace::kNftables);
+  EXPECT_EQ(try_border(FilterPlace::kTc).value(), FilterPlace::kTc);
+}
 
 TEST_F(TrialTest, MakesAMacvlanAndLeavesTheHostAsItWas) {
   // The carrier of a new pair comes a moment after the pair.

@@ -29,9 +29,9 @@ Namespace make_namespace() {
 
 std::string path_of(const Namespace& of) { return str("/proc/", getpid(), "/fd/", of.fd()); }
 
-std::string run_ip(const Namespace& in, const std::string& arguments) {
-  base::Command command{.path = "/sbin/ip",
-                        .args = {"ip"},
+std::string run_tool(const Namespace& in, const std::string& path, const std::string& arguments) {
+  base::Command command{.path = path,
+                        .args = {path},
                         .env = {},
                         .input = "",
                         .max_output = 1 << 20,
@@ -42,8 +42,12 @@ std::string run_ip(const Namespace& in, const std::string& arguments) {
   const Scope inside = must(Scope::enter(in.fd()));
   const auto deadline = base::Deadline::after(std::chrono::seconds(10));
   const base::Output output = must(base::run(command, deadline));
-  EXPECT_EQ(output.exit_status, 0) << "ip " << arguments;
+  EXPECT_EQ(output.exit_status, 0) << path << ' ' << arguments;
   return output.out;
+}
+
+std::string run_ip(const Namespace& in, const std::string& arguments) {
+  return run_tool(in, "/sbin/ip", arguments);
 }
 
 void add_spare_link(const Namespace& in, const std::string& name, const std::string& mac) {

@@ -19,7 +19,9 @@ Namespace make_namespace();
 // The path of a namespace for /sbin/ip.
 std::string path_of(const Namespace& of);
 
-// Runs /sbin/ip with ARGUMENTS in a namespace; what it printed. A failing command fails the test.
+// Run a program, /sbin/ip, with ARGUMENTS in a namespace; what it printed. A failing command fails
+// the test.
+std::string run_tool(const Namespace& in, const std::string& path, const std::string& arguments);
 std::string run_ip(const Namespace& in, const std::string& arguments);
 
 // A link that is up and leads nowhere.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/address.h"
+#include "tests/unit/netns/addresses.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 namespace netns {
 namespace {
 
-Address ip(const char* text) { return parse_address(text).take(); }
 Prefix net(const char* text) { return parse_prefix(text).take(); }
 
 TEST(AddressTest, ReadsAndWritesTheSameText) {
@@ -167,6 +167,16 @@ TEST(PrefixTest, OverlapsWhatItContainsAndWhatContainsIt) {
   EXPECT_FALSE(net("10.5.4.0/22").overlaps(net("10.5.8.0/22")));
   EXPECT_TRUE(net("fd00:5::/32").overlaps(net("fd00:5:1::/64")));
   EXPECT_FALSE(net("::/0").overlaps(net("0.0.0.0/0")));
+}
+
+TEST(PrefixTest, KnowsItsFirstAndLastAddress) {
+  const Prefix odd{parse_address("10.1.3.77").take(), 20};  // with host bits
+  EXPECT_EQ(to_string(first_of(odd)), "10.1.0.0");
+  EXPECT_EQ(to_string(last_of(odd)), "10.1.15.255");
+  const Prefix six{parse_address("fd00:5::9").take(), 64};
+  EXPECT_EQ(to_string(first_of(six)), "fd00:5::");
+  EXPECT_EQ(to_string(last_of(six)), "fd00:5::ffff:ffff:ffff:ffff");
+  EXPECT_EQ(to_string(link_local_ipv6()), "fe80::/10");
 }
 
 TEST(MacAddressTest, ReadsEitherCaseAndWritesLowerCase) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ARP and neighbour discovery against bytes.
 #include "netns/internal/neighbour_packets.h"
+#include "tests/unit/netns/addresses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +13,6 @@ using Frame = std::vector<uint8_t>;
 
 const MacAddress kOwn{{0x02, 0, 0, 0, 0, 0x01}};
 const MacAddress kOther{{0x02, 0, 0, 0, 0, 0x02}};
-
-Address ip(const char* text) { return parse_address(text).take(); }
 
 const Frame kArpReply{
     2, 0, 0, 0, 0, 1, 2,  0, 0, 0, 0, 2, 0x08, 0x06,  // to us, from the other host, ARP

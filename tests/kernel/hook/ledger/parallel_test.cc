@@ -29,7 +29,7 @@ namespace {
 using base::str;
 
 constexpr int kProcesses = 8;
-constexpr int kLeases = 1000;  // of each process
+constexpr int kLeasesEach = 1000;  // process
 constexpr int64_t kQuarantineMs = 2000;
 
 // By all processes.
@@ -145,7 +145,7 @@ TEST_F(ParallelLedger, NeverGivesAnAddressOrAMacTwice) {
   use_range("10.5.200.0", "10.5.235.39");
   const std::vector<std::string> lines = run([this](ledger::Ledger& ledger, int) {
     std::string text;
-    for (int i = 0; i < kLeases; ++i) {
+    for (int i = 0; i < kLeasesEach; ++i) {
       const ledger::RailLease rail = try_allocate(ledger).value().rails.at(0);
       text += str(netns::to_string(rail.address), ' ', netns::to_string(rail.mac), '\n');
     }
@@ -159,7 +159,7 @@ TEST_F(ParallelLedger, NeverGivesAnAddressOrAMacTwice) {
     EXPECT_TRUE(addresses.emplace(words[0]).second) << line;
     EXPECT_TRUE(macs.emplace(words[1]).second) << line;
   }
-  EXPECT_EQ(addresses.size(), static_cast<size_t>(kProcesses * kLeases));
+  EXPECT_EQ(addresses.size(), static_cast<size_t>(kProcesses * kLeasesEach));
   EXPECT_EQ(macs.size(), addresses.size());
 }
 
@@ -177,9 +177,9 @@ class ParallelReuse : public ParallelLedger {
     std::mt19937 random(static_cast<uint32_t>(number));
     std::vector<ledger::Lease> held;
     std::string text;
-    for (int taken = 0; taken < kLeases || !held.empty();) {
+    for (int taken = 0; taken < kLeasesEach || !held.empty();) {
       shared_->now += static_cast<int64_t>(random() % 8);
-      if (taken < kLeases && held.size() < 4) {
+      if (taken < kLeasesEach && held.size() < 4) {
         std::optional<ledger::Lease> lease = try_allocate(ledger);
         if (lease) {
           held.push_back(std::move(*lease));
@@ -188,7 +188,7 @@ class ParallelReuse : public ParallelLedger {
           shared_->now += 50;  // for the quarantine of one of them to pass
         }
       }
-      if (held.empty() || (taken < kLeases && random() % 2 == 0)) continue;
+      if (held.empty() || (taken < kLeasesEach && random() % 2 == 0)) continue;
       std::swap(held[random() % held.size()], held.back());
       ledger::Lease ending = std::move(held.back());
       held.pop_back();
@@ -226,7 +226,7 @@ TEST_F(ParallelReuse, GivesAnAddressAgainOnlyAfterItsQuarantine) {
     }
   }
   EXPECT_EQ(holds.size(), 64U);
-  EXPECT_EQ(reused, kProcesses * kLeases - 64);
+  EXPECT_EQ(reused, kProcesses * kLeasesEach - 64);
   EXPECT_GT(shared_->refused, 100) << "the quarantine never was in the way";
 }
 

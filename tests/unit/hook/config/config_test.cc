@@ -43,6 +43,9 @@ TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(config.value().pools[0].timeout, std::chrono::seconds(120));
   EXPECT_EQ(config.value().network.rdma, RdmaUse::kAuto);
   EXPECT_EQ(config.value().policy.max_ipus, 64U);
+  EXPECT_EQ(config.value().policy.max_wait, std::chrono::minutes(15));
+  EXPECT_EQ(config.value().policy.max_wait_cri, std::chrono::seconds(90));
+  EXPECT_EQ(config.value().policy.max_waiters, 64U);
   EXPECT_TRUE(config.value().policy.allow_env);
   EXPECT_TRUE(config.value().policy.allow_annotation);
   EXPECT_EQ(config.value().ledger.history, std::chrono::hours(7 * 24));
@@ -58,6 +61,9 @@ history = "30d"
 max_ipus = 16
 sources = ["annotation"]
 shared_net_admin = true
+max_wait = "1h"
+max_wait_cri = "10m"
+max_waiters = 3
 [network]
 rdma = "require"
 host_network = "refuse"
@@ -81,6 +87,9 @@ host_network = "refuse"
   EXPECT_FALSE(config.policy.allow_env);
   EXPECT_TRUE(config.policy.allow_annotation);
   EXPECT_TRUE(config.policy.shared_net_admin);
+  EXPECT_EQ(config.policy.max_wait, std::chrono::hours(1));
+  EXPECT_EQ(config.policy.max_wait_cri, std::chrono::minutes(10));
+  EXPECT_EQ(config.policy.max_waiters, 3U);
 }
 
 struct Bad {
@@ -171,6 +180,14 @@ const Bad kBad[] = {
     {"SourceIsANumber", with_more("[policy]\nsources = [1]\n"), "policy.sources must be a list"},
     {"SharedNetAdminIsText", with_more("[policy]\nshared_net_admin = \"no\"\n"),
      "policy.shared_net_admin must be"},
+    {"MaxWaitTooLong", with_more("[policy]\nmax_wait = \"25h\"\n"), "policy.max_wait: '25h'"},
+    {"MaxWaitIsANumber", with_more("[policy]\nmax_wait = 90\n"), "policy.max_wait must be"},
+    {"MaxWaitCriIsNoTime", with_more("[policy]\nmax_wait_cri = \"soon\"\n"),
+     "policy.max_wait_cri: 'soon'"},
+    {"MaxWaitersNegative", with_more("[policy]\nmax_waiters = -1\n"),
+     "policy.max_waiters must be a number from 0 to 10000"},
+    {"MaxWaitersIsText", with_more("[policy]\nmax_waiters = \"4\"\n"),
+     "policy.max_waiters must be"},
     {"PathsIsText", with_more("[runtime]\npaths = \"/usr/bin/runc\"\n"), "runtime.paths must be"},
     {"PathIsRelative", with_more("[runtime]\npaths = [\"runc\"]\n"), "runtime.paths must be"},
     {"PathsIsEmpty", with_more("[runtime]\npaths = []\n"), "runtime.paths must be"},
@@ -295,6 +312,18 @@ TEST(LoadSecurity, NeedsNothingElseOfTheFileToBeRight) {
   EXPECT_EQ(load_security(dir / "c", "a").ca, "/ca.pem");
   EXPECT_FALSE(load_security(dir / "c", "b").tls);
   EXPECT_FALSE(load_security(dir / "absent", "a").tls);
+}
+
+TEST(LoadRuntimes, AreTheDefaultOnesUnlessTheirOwnSectionIsRight) {
+  const test::TempDir dir;
+  const auto load = [&](const std::string& text) {
+    EXPECT_TRUE(base::write_atomic(dir / "c", text, {}).ok());
+    return load_runtimes(dir / "c");
+  };
+  EXPECT_EQ(load_runtimes(dir / "absent"), default_runtimes());
+  EXPECT_THAT(load("nonsense = 3\n[runtime]\npaths = [\"/opt/runc\"]\n"), ElementsAre("/opt/runc"));
+  EXPECT_EQ(load("[runtime]\npaths = [\"runc\"]\n"), default_runtimes());
+  EXPECT_EQ(load("[[["), default_runtimes());
 }
 
 TEST(LoadConfig, ReadsTheFile) {

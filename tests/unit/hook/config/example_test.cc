@@ -14,7 +14,7 @@ std::string example() {
   return base::read_file(TEST_DATA_DIR "/../../packaging/config.toml", 1 << 20).take();
 }
 
-base::Result<Config> parse(const std::string& text) {
+base::Result<Config> parse_example(const std::string& text) {
   return parse_config(text, "/etc/x.toml", {{}, "/no/vipu-cli.hcl", "/no/dev", "/no/conf.d"});
 }
 
@@ -26,30 +26,32 @@ std::string with_line(std::string text, const std::string& words) {
 }
 
 TEST(Example, IsAConfigurationForAHostWithSeveralTenants) {
-  const base::Result<Config> config = parse(example());
+  const base::Result<Config> config = parse_example(example());
   ASSERT_TRUE(test::succeeds(config));
   EXPECT_EQ(config.value().network.guard_forwarding, true);
   EXPECT_EQ(config.value().network.rails.at(0).others, netns::Others::kDrop);
 }
 
 TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
-  for (const char* key : {"allocation", "cluster", "warm", "forward_allowed", "filter", "rdma",
-                          "host_network", "gid_wait", "duplicate_probe", "forbidden",
-                          "rdma_handles", "rdma_objects", "mode", "mtu", "peers", "max_gids"}) {
-    EXPECT_TRUE(test::succeeds(parse(with_line(example(), base::str(key, " = "))))) << key;
+  for (const char* key :
+       {"allocation", "cluster", "warm", "forward_allowed", "filter", "rdma", "host_network",
+        "gid_wait", "duplicate_probe", "forbidden", "rdma_handles", "rdma_objects", "machines",
+        "mode", "mtu", "peers", "max_gids"}) {
+    EXPECT_TRUE(test::succeeds(parse_example(with_line(example(), base::str(key, " = "))))) << key;
   }
 }
 
 TEST(Example, HasEachOptionalTable) {
   const std::vector<std::vector<const char*>> tables = {
-      {"[policy]", "max_ipus", "sources", "shared_net_admin"},
+      {"[policy]", "max_ipus", "sources", "shared_net_admin", "max_wait", "max_wait_cri",
+       "max_waiters"},
       {"[ledger]", "history"},
       {"[runtime]", "paths"},
       {"[pool.tls]", "ca", "certificate", "key", "server_name"}};
   for (const std::vector<const char*>& table : tables) {
     std::string text = example();
     for (const char* words : table) text = with_line(text, words);
-    EXPECT_TRUE(test::succeeds(parse(text))) << table.front();
+    EXPECT_TRUE(test::succeeds(parse_example(text))) << table.front();
   }
 }
 

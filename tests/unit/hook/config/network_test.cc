@@ -15,7 +15,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 
-constexpr const char* kRail = R"(
+constexpr const char* kIpv4Rail = R"(
 [[network.rail]]
 parent = "ens1f0np0"
 subnet = "10.5.0.0/16"
@@ -28,7 +28,7 @@ subnet = "fd00:5::/64"
 range = "fd00:5::c8:10-fd00:5::c8:99"
 )";
 
-base::Result<NetworkConfig> parse(const std::string& text) {
+base::Result<NetworkConfig> parse_network(const std::string& text) {
   const HostFacts bare{{}, "/no/vipu-cli.hcl", "/no/dev", "/no/ipuof.conf.d"};
   const std::string pool = "[pool]\nname = \"a\"\nprovider = \"vipu\"\ncontroller = \"h:8090\"\n";
   const base::Result<Config> config = parse_config(pool + text, "/etc/x.toml", bare);
@@ -37,14 +37,14 @@ base::Result<NetworkConfig> parse(const std::string& text) {
 }
 
 base::Result<NetworkConfig> with_network(const std::string& line) {
-  return parse(str("[network]\n", line, "\n", kRail));
+  return parse_network(str("[network]\n", line, "\n", kIpv4Rail));
 }
 
 // A rail with this line in place of the one with the same key, or added.
-base::Result<NetworkConfig> with_rail(const std::string& line, std::string rail = kRail) {
+base::Result<NetworkConfig> with_rail(const std::string& line, std::string rail = kIpv4Rail) {
   const size_t at = rail.find("\n" + line.substr(0, line.find('=')) + "=");
-  if (at == std::string::npos) return parse(rail + line + "\n");
-  return parse(rail.replace(at + 1, rail.find('\n', at + 1) - at - 1, line));
+  if (at == std::string::npos) return parse_network(rail + line + "\n");
+  return parse_network(rail.replace(at + 1, rail.find('\n', at + 1) - at - 1, line));
 }
 
 netns::Address ip(const char* text) { return netns::parse_address(text).take(); }
@@ -54,7 +54,7 @@ testing::AssertionResult is_refused(const base::Result<NetworkConfig>& network, 
 }
 
 TEST(NetworkConfig, HasDefaultsForWhatNeedNotBeSaid) {
-  const base::Result<NetworkConfig> network = parse(kRail);
+  const base::Result<NetworkConfig> network = parse_network(kIpv4Rail);
   ASSERT_TRUE(test::succeeds(network));
   EXPECT_EQ(network.value().rdma, RdmaUse::kAuto);
   EXPECT_EQ(network.value().host_network, HostNetwork::kRefuse);
@@ -63,6 +63,7 @@ TEST(NetworkConfig, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(network.value().rdma_handles, std::nullopt);
   const RailConfig& rail = network.value().rails.at(0);
   EXPECT_EQ(rail.mode, netns::MacvlanMode::kPrivate);
+  EXPECT_EQ(rail.machines, std::nullopt);
   EXPECT_EQ(rail.mtu, 0U);
   EXPECT_EQ(rail.max_gids, std::nullopt);
   EXPECT_EQ(rail.others, std::nullopt);
@@ -70,7 +71,7 @@ TEST(NetworkConfig, HasDefaultsForWhatNeedNotBeSaid) {
 }
 
 TEST(NetworkConfig, HasEveryKeyOfTheFile) {
-  const base::Result<NetworkConfig> result = parse(str(R"(
+  const base::Result<NetworkConfig> result = parse_network(str(R"(
 [network]
 rdma = "require"
 host_network = "isolate"
@@ -83,8 +84,10 @@ forward_allowed = ["172.30.0.0/16"]
 rdma_handles = 16
 rdma_objects = 100000
 )",
-                                                       kRail, R"(
+                                                               kIpv4Rail, R"(
+machines = "10.5.0.0/20"
 mode = "bridge"
+shared_bridge = false
 mtu = 4200
 peers = ["10.5.0.9", "10.5.0.8:2049"]
 max_gids = 120
@@ -93,6 +96,7 @@ others = "drop"
 functions = ["rnic1v0", "rnic1v1"]
 subnet = "fd00:5::/64"
 range = "fd00:5::10-fd00:5::99"
+machines = "fd00:5::1:0/112"
 mtu = 1280
 peers = ["fd00:5::9", "[fd00:5::8]:2049"]
 )"));
@@ -112,6 +116,8 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
   ASSERT_EQ(network.rails.size(), 2U);
   EXPECT_EQ(network.rails[0].parent, "ens1f0np0");
   EXPECT_EQ(network.rails[0].mode, netns::MacvlanMode::kBridge);
+  EXPECT_EQ(network.rails[0].shared_bridge, false);
+  EXPECT_EQ(network.rails[0].machines, netns::parse_prefix("10.5.0.0/20").take());
   EXPECT_EQ(network.rails[0].mtu, 4200U);
   EXPECT_THAT(network.rails[0].peers,
               ElementsAre(netns::Peer{ip("10.5.0.9"), 0}, netns::Peer{ip("10.5.0.8"), 2049}));
@@ -120,6 +126,7 @@ peers = ["fd00:5::9", "[fd00:5::8]:2049"]
   EXPECT_EQ(network.rails[1].parent, "");
   EXPECT_THAT(network.rails[1].functions, ElementsAre("rnic1v0", "rnic1v1"));
   EXPECT_EQ(network.rails[1].first, ip("fd00:5::10"));
+  EXPECT_EQ(network.rails[1].machines, netns::parse_prefix("fd00:5::1:0/112").take());
   EXPECT_EQ(network.rails[1].last, ip("fd00:5::99"));
   EXPECT_THAT(network.rails[1].peers,
               ElementsAre(netns::Peer{ip("fd00:5::9"), 0}, netns::Peer{ip("fd00:5::8"), 2049}));
@@ -133,8 +140,9 @@ TEST(NetworkConfig, RefusesWrongValues) {
   EXPECT_TRUE(is_refused(with_network("rdma = true"), "rdma must be"));
   EXPECT_TRUE(is_refused(with_network("host_network = \"allow\""),
                          "host_network: 'allow' is neither \"refuse\" nor \"isolate\""));
-  EXPECT_TRUE(is_refused(with_network("filter = \"auto\""),
-                         "filter: 'auto' is neither \"host\" nor \"namespace\""));
+  EXPECT_TRUE(
+      is_refused(with_network("filter = \"auto\""),
+                 "filter: 'auto' is not one of \"host\", \"nftables\", \"tc\", \"namespace\""));
   EXPECT_TRUE(is_refused(with_network("gid_wait = 2"), "gid_wait must be a duration"));
   EXPECT_TRUE(is_refused(with_network("gid_wait = \"0s\""), "gid_wait must be longer than 0"));
   EXPECT_TRUE(is_refused(with_network("gid_wait = \"9s\""), "gid_wait must be"));
@@ -158,9 +166,9 @@ TEST(RailConfig, RefusesInterfacesThatAreNone) {
     EXPECT_TRUE(is_refused(with_rail(str("parent = \"", name, "\"")), "rail.parent: ")) << name;
   }
   const std::string rest = "subnet = \"10.5.0.0/16\"\nrange = \"10.5.0.2-10.5.0.9\"\n";
-  EXPECT_TRUE(is_refused(parse("[[network.rail]]\n" + rest), "rail.parent must be set"));
+  EXPECT_TRUE(is_refused(parse_network("[[network.rail]]\n" + rest), "rail.parent must be set"));
   const auto with_functions = [&](const std::string& functions) {
-    return parse(str("[[network.rail]]\nfunctions = ", functions, "\n", rest));
+    return parse_network(str("[[network.rail]]\nfunctions = ", functions, "\n", rest));
   };
   EXPECT_TRUE(is_refused(with_functions("[]"), "rail.functions must be a list"));
   EXPECT_TRUE(is_refused(with_functions("[\"\"]"), "rail.functions: ''"));
@@ -206,10 +214,38 @@ TEST(RailConfig, RefusesARangeThatIsNotOfTheSubnet) {
   EXPECT_TRUE(test::succeeds(with_range("10.5.0.1-10.5.255.254")));
 }
 
+TEST(RailConfig, HasItsMachinesInTheSubnetAndApartFromTheRange) {
+  const auto with_machines = [](const char* machines) {
+    return with_rail(str("machines = \"", machines, "\""));
+  };
+  for (const char* machines : {"10.5.0.0", "10.5.0.0-10.5.0.9", "10.5.0.0/33", "a/8"}) {
+    EXPECT_TRUE(is_refused(with_machines(machines), "rail.machines: ")) << machines;
+  }
+  EXPECT_TRUE(is_refused(with_machines(""), "rail.machines must be the subnet of"));
+  EXPECT_TRUE(is_refused(with_rail("machines = 20"), "rail.machines must be the subnet of"));
+  EXPECT_TRUE(is_refused(with_machines("10.5.0.1/20"),
+                         "rail.machines: prefix '10.5.0.1/20' has host bits set"));
+  for (const char* machines : {"10.6.0.0/20", "10.0.0.0/8", "10.4.0.0/15", "fd00:5::/112"}) {
+    EXPECT_TRUE(is_refused(
+        with_machines(machines),
+        str("rail.machines must be inside the subnet 10.5.0.0/16; ", machines, " is not").c_str()));
+  }
+  EXPECT_TRUE(is_refused(with_rail("machines = \"10.5.0.0/20\"", kIpv6Rail),
+                         "rail.machines must be inside the subnet fd00:5::/64"));
+  for (const char* machines :
+       {"10.5.0.0/16", "10.5.200.0/24", "10.5.200.10/32", "10.5.200.64/26"}) {
+    EXPECT_TRUE(is_refused(with_machines(machines),
+                           "rail.machines must be apart from the range 10.5.200.10-10.5.200.99"));
+  }
+  for (const char* machines : {"10.5.200.0/29", "10.5.200.100/30", "10.5.0.0/17"}) {
+    EXPECT_TRUE(test::succeeds(with_machines(machines))) << machines;
+  }
+}
+
 TEST(RailConfig, TakesBothAddressesOfAPointToPointSubnet) {
   const std::string rail =
       "[[network.rail]]\nparent = \"a\"\nsubnet = \"10.5.0.8/31\"\nrange = \"10.5.0.8-10.5.0.9\"\n";
-  EXPECT_TRUE(test::succeeds(parse(rail)));
+  EXPECT_TRUE(test::succeeds(parse_network(rail)));
 }
 
 TEST(RailConfig, HasARangeOfAtMostAMillionAddresses) {
@@ -223,6 +259,8 @@ TEST(RailConfig, HasARangeOfAtMostAMillionAddresses) {
 
 TEST(RailConfig, RefusesWhatNoLinkCanBe) {
   EXPECT_TRUE(is_refused(with_rail("mode = \"vepa\""), "rail.mode: 'vepa' is neither"));
+  EXPECT_TRUE(is_refused(with_rail("shared_bridge = true"),
+                         "rail.shared_bridge must be left out unless mode = \"bridge\""));
   EXPECT_TRUE(is_refused(with_rail("mtu = 67"), "rail.mtu must be a number from 68 to 65535"));
   EXPECT_TRUE(is_refused(with_rail("mtu = 65536"), "rail.mtu must be"));
   EXPECT_TRUE(
@@ -253,24 +291,26 @@ TEST(RailConfig, RefusesPeersThatNoContainerMayReach) {
 }
 
 TEST(RailConfig, IsApartFromAllOthers) {
-  EXPECT_TRUE(test::succeeds(parse(str(kRail, kIpv6Rail))));
+  EXPECT_TRUE(test::succeeds(parse_network(str(kIpv4Rail, kIpv6Rail))));
   const std::string other = "[[network.rail]]\nparent = \"b\"\nsubnet = \"10.5.8.0/24\"\n";
   EXPECT_TRUE(
-      is_refused(parse(str(kRail, other, "range = \"10.5.8.1-10.5.8.9\"\n")),
+      is_refused(parse_network(str(kIpv4Rail, other, "range = \"10.5.8.1-10.5.8.9\"\n")),
                  "rail.subnet must be disjoint from all other subnets; 10.5.8.0/24 of b overlaps"
                  " 10.5.0.0/16 of ens1f0np0"));
   const std::string rest = "subnet = \"10.6.0.0/16\"\nrange = \"10.6.0.1-10.6.0.9\"\n";
-  EXPECT_TRUE(is_refused(parse(str(kRail, "[[network.rail]]\nparent = \"ens1f0np0\"\n", rest)),
-                         "rail.parent must be in one rail only; 'ens1f0np0' is in two"));
   EXPECT_TRUE(
-      is_refused(parse(str(kRail, "[[network.rail]]\nfunctions = [\"v0\", \"ens1f0np0\"]\n", rest)),
+      is_refused(parse_network(str(kIpv4Rail, "[[network.rail]]\nparent = \"ens1f0np0\"\n", rest)),
+                 "rail.parent must be in one rail only; 'ens1f0np0' is in two"));
+  EXPECT_TRUE(
+      is_refused(parse_network(str(
+                     kIpv4Rail, "[[network.rail]]\nfunctions = [\"v0\", \"ens1f0np0\"]\n", rest)),
                  "rail.functions must be in one rail only; 'ens1f0np0' is in two"));
   EXPECT_TRUE(test::fails(with_rail("gids = 1"), Code::kInvalid,
                           "unknown key 'network.rail.gids'; accepted here: parent, functions"));
 }
 
 TEST(RailConfig, HasNoAddressOfTheHostInItsRange) {
-  const NetworkConfig network = parse(str(kRail, kIpv6Rail)).take();
+  const NetworkConfig network = parse_network(str(kIpv4Rail, kIpv6Rail)).take();
   const auto check = [&](const char* address) {
     return check_host_addresses(network, {ip("10.5.0.9"), ip(address)});
   };

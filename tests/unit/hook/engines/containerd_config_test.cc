@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/hook/engines/entry.h"
 
 namespace hook::engines {
 namespace {
@@ -15,15 +16,14 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kFile = "config.toml";
-const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
+constexpr const char* kContainerdFile = "config.toml";
 constexpr const char* kCri = "plugins.\"io.containerd.grpc.v1.cri\".containerd";
 
-std::string added(const FileText& text, const RuntimeEntry& entry = kEntry) {
-  return add_containerd_runtime(text, entry, kFile).take().value();
+std::string added_to_containerd(const FileText& text, const RuntimeEntry& entry = kEntry) {
+  return add_containerd_runtime(text, entry, kContainerdFile).take().value();
 }
-FileText removed(const FileText& text) {
-  return remove_containerd_runtime(text, "ipu", kFile).take();
+FileText removed_from_containerd(const FileText& text) {
+  return remove_containerd_runtime(text, "ipu", kContainerdFile).take();
 }
 std::string with_runc(const std::string& options) {
   return base::str("version = 2 # ours\n[", kCri, ".runtimes.runc.options]\n  ", options, "\n");
@@ -31,7 +31,7 @@ std::string with_runc(const std::string& options) {
 
 TEST(ContainerdConfigTest, AHandlerForOurRuntimeIsAdded) {
   const std::string text = with_runc("SystemdCgroup = false");
-  EXPECT_EQ(added(text), base::str(text, R"(
+  EXPECT_EQ(added_to_containerd(text), base::str(text, R"(
 # ipuctl runtime configure: begin
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes."ipu"]
   runtime_type = "io.containerd.runc.v2"
@@ -44,23 +44,23 @@ TEST(ContainerdConfigTest, AHandlerForOurRuntimeIsAdded) {
 }
 
 TEST(ContainerdConfigTest, ItHasTheCgroupsOfRunc) {
-  EXPECT_THAT(added(with_runc("SystemdCgroup = true")),
+  EXPECT_THAT(added_to_containerd(with_runc("SystemdCgroup = true")),
               HasSubstr("-runtime\"\n    SystemdCgroup = true\n"));
 }
 
 TEST(ContainerdConfigTest, VersionThreeNamesThePluginOtherwise) {
-  EXPECT_THAT(added("version = 3\n"),
+  EXPECT_THAT(added_to_containerd("version = 3\n"),
               HasSubstr("[plugins.\"io.containerd.cri.v1.runtime\".containerd."));
 }
 
 TEST(ContainerdConfigTest, AnAbsentFileBecomesOneOfVersionTwo) {
-  EXPECT_THAT(added(std::nullopt), StartsWith("version = 2\n\n# ipuctl"));
+  EXPECT_THAT(added_to_containerd(std::nullopt), StartsWith("version = 2\n\n# ipuctl"));
 }
 
 TEST(ContainerdConfigTest, TwiceChangesNothingAndANewPathReplacesTheOld) {
-  const std::string once = added("version = 2\n");
-  EXPECT_EQ(added(once), once);
-  const std::string moved = added(once, {"ipu", "/opt/ipu-container-runtime"});
+  const std::string once = added_to_containerd("version = 2\n");
+  EXPECT_EQ(added_to_containerd(once), once);
+  const std::string moved = added_to_containerd(once, {"ipu", "/opt/ipu-container-runtime"});
   EXPECT_THAT(moved, HasSubstr("\"/opt/ipu-container-runtime\""));
   EXPECT_THAT(moved, Not(HasSubstr("/usr/bin")));
 }
@@ -68,30 +68,32 @@ TEST(ContainerdConfigTest, TwiceChangesNothingAndANewPathReplacesTheOld) {
 TEST(ContainerdConfigTest, WhatIsTakenAwayIsWhatWasAdded) {
   for (const std::string text :
        {"version = 2\n", "version = 2\n\n", "# no end\nversion = 3\n[debug]\n"}) {
-    EXPECT_EQ(removed(added(text)), text);
-    EXPECT_EQ(removed(text), text);
+    EXPECT_EQ(removed_from_containerd(added_to_containerd(text)), text);
+    EXPECT_EQ(removed_from_containerd(text), text);
   }
-  EXPECT_EQ(removed(std::nullopt), std::nullopt);
+  EXPECT_EQ(removed_from_containerd(std::nullopt), std::nullopt);
 }
 
 TEST(ContainerdConfigTest, WhatComesAfterTheBlockStays) {
-  const std::string text = added("version = 2\n") + "[debug]\n  level = \"info\"\n";
-  EXPECT_EQ(removed(text), "version = 2\n[debug]\n  level = \"info\"\n");
+  const std::string text = added_to_containerd("version = 2\n") + "[debug]\n  level = \"info\"\n";
+  EXPECT_EQ(removed_from_containerd(text), "version = 2\n[debug]\n  level = \"info\"\n");
 }
 
 TEST(ContainerdConfigTest, ABlockOfAnotherNameIsNotTakenAway) {
-  const std::string text = added("version = 2\n");
-  EXPECT_EQ(*remove_containerd_runtime(text, "other", kFile).take(), text);
+  const std::string text = added_to_containerd("version = 2\n");
+  EXPECT_EQ(*remove_containerd_runtime(text, "other", kContainerdFile).take(), text);
 }
 
 TEST(ContainerdConfigTest, SaysWhetherTheCriPluginIsOff) {
-  const auto found = [](const FileText& text) { return find_disabled_cri(text, kFile).take(); };
+  const auto found = [](const FileText& text) {
+    return find_disabled_cri(text, kContainerdFile).take();
+  };
   EXPECT_EQ(found("version = 2\ndisabled_plugins = [\"cri\"]\n"), "cri");
   EXPECT_EQ(found("version = 3\ndisabled_plugins = [\"io.containerd.cri.v1.runtime\"]\n"),
             "io.containerd.cri.v1.runtime");
   EXPECT_EQ(found("version = 2\ndisabled_plugins = [\"aufs\"]\n"), std::nullopt);
   EXPECT_EQ(found("version = 2\ndisabled_plugins = []\n"), std::nullopt);
-  EXPECT_TRUE(test::fails(find_disabled_cri("disabled_plugins = [\"cri\"]\n", kFile),
+  EXPECT_TRUE(test::fails(find_disabled_cri("disabled_plugins = [\"cri\"]\n", kContainerdFile),
                           Code::kInvalid, "remove 'cri'"));
   EXPECT_EQ(found(std::nullopt), std::nullopt);
 }
@@ -112,34 +114,39 @@ TEST(ContainerdConfigTest, ATemplateIsAddedToBesideItsActions) {
 }
 
 TEST(ContainerdConfigTest, FindsWhatIsThere) {
-  EXPECT_EQ(find_containerd_runtime(added("version = 2\n"), "ipu", kFile).take().path, kEntry.path);
-  EXPECT_EQ(find_containerd_runtime("version = 2\n", "ipu", kFile).take().path, "");
-  EXPECT_EQ(find_containerd_runtime(std::nullopt, "ipu", kFile).take().path, "");
+  EXPECT_EQ(find_containerd_runtime(added_to_containerd("version = 2\n"), "ipu", kContainerdFile)
+                .take()
+                .path,
+            kEntry.path);
+  EXPECT_EQ(find_containerd_runtime("version = 2\n", "ipu", kContainerdFile).take().path, "");
+  EXPECT_EQ(find_containerd_runtime(std::nullopt, "ipu", kContainerdFile).take().path, "");
 }
 
 TEST(ContainerdConfigTest, AHandlerOfSomebodyElseStays) {
   const std::string other =
       base::str("version = 2\n[", kCri, ".runtimes.ipu.options]\nBinaryName = \"/x\"\n");
-  EXPECT_TRUE(test::fails(add_containerd_runtime(other, kEntry, kFile), Code::kExists, "--name"));
-  EXPECT_TRUE(test::fails(remove_containerd_runtime(other, "ipu", kFile), Code::kExists, "'/x'"));
+  EXPECT_TRUE(
+      test::fails(add_containerd_runtime(other, kEntry, kContainerdFile), Code::kExists, "--name"));
+  EXPECT_TRUE(
+      test::fails(remove_containerd_runtime(other, "ipu", kContainerdFile), Code::kExists, "'/x'"));
   const std::string same = base::str(
       "version = 2\n[", kCri, ".runtimes.ipu.options]\nBinaryName = \"", kEntry.path, "\"\n");
-  EXPECT_EQ(added(same), same);
+  EXPECT_EQ(added_to_containerd(same), same);
 }
 
 TEST(ContainerdConfigTest, WhatCannotBeAddedToIsRefused) {
-  EXPECT_TRUE(
-      test::fails(add_containerd_runtime("[debug]\n", kEntry, kFile), Code::kInvalid, "migrate"));
-  EXPECT_TRUE(
-      test::fails(add_containerd_runtime("version = \n", kEntry, kFile), Code::kInvalid, "line 1"));
+  EXPECT_TRUE(test::fails(add_containerd_runtime("[debug]\n", kEntry, kContainerdFile),
+                          Code::kInvalid, "migrate"));
+  EXPECT_TRUE(test::fails(add_containerd_runtime("version = \n", kEntry, kContainerdFile),
+                          Code::kInvalid, "line 1"));
   const std::string inlined =
       "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes = {}\n";
-  EXPECT_TRUE(test::fails(add_containerd_runtime(inlined, kEntry, kFile), Code::kInvalid,
+  EXPECT_TRUE(test::fails(add_containerd_runtime(inlined, kEntry, kContainerdFile), Code::kInvalid,
                           "a table of its own"));
   RuntimeEntry entry = kEntry;
   entry.make_default = true;
-  EXPECT_TRUE(test::fails(add_containerd_runtime("version = 2\n", entry, kFile), Code::kUnsupported,
-                          "default_runtime_name"));
+  EXPECT_TRUE(test::fails(add_containerd_runtime("version = 2\n", entry, kContainerdFile),
+                          Code::kUnsupported, "default_runtime_name"));
 }
 
 }  // namespace

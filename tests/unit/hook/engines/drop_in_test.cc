@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/outcome.h"
+#include "tests/unit/hook/engines/entry.h"
 
 namespace hook::engines {
 namespace {
 
 using base::Code;
 
-const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
 const RuntimeEntry kDefault{"ipu", "/usr/bin/ipu-container-runtime", true};
 
 TEST(DropInTest, SaysWhereTheRuntimeIs) {
@@ -34,7 +34,8 @@ TEST(DropInTest, IsTheDefaultOnlyWhenAskedFor) {
 
 TEST(DropInTest, PodmanTakesItsErrorsAsJsonAndThoseOfItsOwnRuntimesToo) {
   const std::string text = podman_drop_in(kEntry);
-  for (const char* const name : {"\"ipu\"]", "\"crun\"", "\"runc\"", "\"krun\"", "\"youki\""}) {
+  for (const char* const name :
+       {"\"ipu-container-runtime\", \"ipu\"]", "\"crun\"", "\"runc\"", "\"krun\"", "\"youki\""}) {
     EXPECT_THAT(text, testing::HasSubstr(name));
   }
 }

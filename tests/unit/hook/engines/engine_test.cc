@@ -13,13 +13,12 @@
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/hook/engines/entry.h"
 
 namespace hook::engines {
 namespace {
 
 using namespace base::names;
-
-const RuntimeEntry kEntry{"ipu", "/usr/bin/ipu-container-runtime"};
 
 class EngineTest : public testing::Test {
  protected:

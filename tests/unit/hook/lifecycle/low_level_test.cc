@@ -28,7 +28,14 @@ class LowLevelTest : public testing::Test {
     EXPECT_TRUE(test::succeeds(base::write_atomic(dir_ / name, "#!/bin/sh\n", {mode, {}, {}})));
     return dir_ / name;
   }
+  void write_config(const std::string& text) const {
+    EXPECT_TRUE(test::succeeds(base::write_atomic(config_, text, {})));
+  }
+  [[nodiscard]] std::vector<std::string> remembered() const {
+    return remembered_runtimes(run_dir_, config_);
+  }
   test::TempDir dir_;
+  const std::string config_ = dir_ / "config.toml";
   const std::string run_dir_ = dir_ / "run";
 };
 
@@ -82,21 +89,32 @@ TEST_F(LowLevelTest, MustNotBeThisProgram) {
 }
 
 TEST_F(LowLevelTest, IsRememberedForCommandsWithoutAConfiguration) {
-  EXPECT_EQ(remembered_runtimes(run_dir_), config::default_runtimes());
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
-  EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/runc");
-  EXPECT_EQ(remembered_runtimes(run_dir_).size(), config::default_runtimes().size() + 1);
+  EXPECT_EQ(remembered().front(), "/opt/runc");
+  EXPECT_EQ(remembered().size(), config::default_runtimes().size() + 1);
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
-  EXPECT_EQ(remembered_runtimes(run_dir_).front(), "/opt/crun");
-  EXPECT_EQ(remembered_runtimes(run_dir_).size(), config::default_runtimes().size() + 1);
+  EXPECT_EQ(remembered().front(), "/opt/crun");
+  EXPECT_EQ(remembered().size(), config::default_runtimes().size() + 1);
 }
 
-TEST_F(LowLevelTest, NeedsNoMemoryWhereItIsChosenAnyway) {
-  const base::Result<std::string> chosen = choose_runtime(config::default_runtimes());
-  ASSERT_TRUE(test::succeeds(chosen));
-  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, chosen.value())));
-  EXPECT_FALSE(std::filesystem::exists(run_dir_));
+TEST_F(LowLevelTest, IsRememberedAlsoIfItIsADefaultOne) {
+  const std::string runtime = config::default_runtimes().back();
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, runtime)));
+  EXPECT_EQ(remembered().front(), runtime);
+  EXPECT_EQ(remembered().size(), config::default_runtimes().size());
+}
+
+TEST_F(LowLevelTest, IsTheConfiguredOneBeforeTheFirstCreate) {
+  EXPECT_EQ(remembered(), config::default_runtimes());
+  write_config("nonsense = 3\n[runtime]\npaths = [\"/usr/bin/crun\", \"/opt/crun\"]\n");
+  EXPECT_THAT(remembered(),
+              ElementsAre("/usr/bin/crun", "/opt/crun", "/usr/bin/runc", "/usr/sbin/runc"));
+  write_config("no configuration [");
+  EXPECT_EQ(remembered(), config::default_runtimes());
+  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
+  write_config("[runtime]\npaths = [\"/opt/crun\"]\n");
+  EXPECT_EQ(remembered().front(), "/opt/runc");
 }
 
 TEST_F(LowLevelTest, LeavesOnlyItsLinkBehind) {
@@ -134,7 +152,7 @@ TEST_F(LowLevelTest, WhatADeadProcessLeftIsRemovedAndNothingElse) {
 TEST_F(LowLevelTest, IsNotARelativeLink) {
   ASSERT_TRUE(base::ensure_dir(run_dir_, 0711).ok());
   ASSERT_EQ(::symlink("runc", (run_dir_ + "/runtime").c_str()), 0);
-  EXPECT_EQ(remembered_runtimes(run_dir_), config::default_runtimes());
+  EXPECT_EQ(remembered(), config::default_runtimes());
 }
 
 TEST(StateDir, IsBelowTheRootThatTheRuntimeIsCalledWithOrItsOwn) {

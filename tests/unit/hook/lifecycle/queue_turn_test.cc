@@ -39,8 +39,8 @@ class TurnTest : public testing::Test {
     waiter.until_ms = base::unix_millis() + 3'600'000;
     return host_.ledger.queue().enter(waiter).take();
   }
-  base::Result<Turn> await(milliseconds time) {
-    return Turn::await(host_.env, {"pod16", "web", 4, time}, Deadline::after(time));
+  base::Result<Turn> await(milliseconds time, uint32_t max_waiters = 64) {
+    return Turn::await(host_.env, {"pod16", "web", 4, time, max_waiters}, Deadline::after(time));
   }
   std::vector<std::string> names() {
     std::vector<std::string> names;
@@ -107,6 +107,30 @@ TEST_F(TurnTest, PassesOverTheDeadAndOtherResources) {
   enter("partition", 16, "pod16/p0");
   EXPECT_TRUE(test::succeeds(await(milliseconds(0))));
   EXPECT_THAT(names(), ElementsAre("elsewhere", "partition"));
+}
+
+TEST_F(TurnTest, IsRefusedAtOnceWhereTheQueueIsFull) {
+  enter("first", 4);
+  enter("elsewhere", 4, "pod64");
+  EXPECT_TRUE(test::fails(await(milliseconds(60'000), 2), Code::kBusy,
+                          "no place in the queue: 2 requests wait on this host, and"
+                          " policy.max_waiters allows no more"));
+  EXPECT_THAT(names(), ElementsAre("first", "elsewhere"));
+  EXPECT_TRUE(test::fails(await(milliseconds(1), 3), Code::kBusy, "1 request is ahead"));
+}
+
+TEST_F(TurnTest, NeedsNoPlaceWhereNobodyWaits) {
+  EXPECT_TRUE(test::succeeds(await(milliseconds(60'000), 0)));
+  base::Result<Turn> turn = await(milliseconds(60'000), 0);
+  EXPECT_TRUE(test::fails(turn.value().join(soon()), Code::kBusy, "no place in the queue: 0"));
+}
+
+TEST_F(TurnTest, HasThePlaceOfOneThatIsDead) {
+  enter("dead", 4, "pod64", test::dead_process());
+  EXPECT_TRUE(test::succeeds(await(milliseconds(1), 1)));
+  enter("first", 4);
+  enter("dead", 4, "pod64", test::dead_process());
+  EXPECT_TRUE(test::fails(await(milliseconds(1), 2), Code::kBusy, "1 request is ahead"));
 }
 
 TEST_F(TurnTest, PassesOverOneThatCannotBeLookedAtWhenItsTimeIsOver) {

@@ -78,7 +78,7 @@ const Mistake kMistakes[] = {
      "a reconcile leaves something behind", "starter 2 notes what it could not undo"},
 };
 
-std::string name_of(const testing::TestParamInfo<Mistake>& info) { return info.param.name; }
+std::string name_of_mistake(const testing::TestParamInfo<Mistake>& info) { return info.param.name; }
 
 class MistakeTest : public testing::TestWithParam<Mistake> {};
 
@@ -91,7 +91,7 @@ TEST_P(MistakeTest, IsFound) {
       << text_of(explored);
 }
 
-INSTANTIATE_TEST_SUITE_P(Model, MistakeTest, testing::ValuesIn(kMistakes), name_of);
+INSTANTIATE_TEST_SUITE_P(Model, MistakeTest, testing::ValuesIn(kMistakes), name_of_mistake);
 
 }  // namespace
 }  // namespace model

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
+#include "hook/lifecycle/network/network_lock.h"
 #include "netns/border.h"
 #include "tests/support/attached.h"
 
@@ -15,13 +16,18 @@ namespace hook::lifecycle::network {
 namespace {
 
 using namespace base::names;
+using test::fails;
 using test::HookHost;
 using test::Init;
 using test::succeeds;
 
-class LeaseBorderTest : public test::AttachedTest {
+class LeaseBorderTest : public test::AttachedTest,
+                        public testing::WithParamInterface<netns::FilterPlace> {
  protected:
-  LeaseBorderTest() { host_.env.is_only_ledger = true; }
+  LeaseBorderTest() {
+    host_.env.is_only_ledger = true;
+    host_.config.network.filter = GetParam();
+  }
 
   static netns::Namespace here() { return netns::Namespace::current().take(); }
   static std::set<std::string> admitted() {
@@ -30,12 +36,12 @@ class LeaseBorderTest : public test::AttachedTest {
     return leases;
   }
   static bool stands(netns::Others others = netns::Others::kPass) {
-    return netns::border_stands(here(), {{kParent, others}}).take();
+    return netns::border_stands(here(), GetParam(), {{kParent, others}}).take();
   }
   Mended mend() { return mend_border(host_.env, HookHost::soon()).take(); }
 };
 
-TEST_F(LeaseBorderTest, LetsALeasePassUntilItEnds) {
+TEST_P(LeaseBorderTest, LetsALeasePassUntilItEnds) {
   const ledger::Lease lease = start_and_attach();
   EXPECT_TRUE(stands());
   EXPECT_EQ(admitted(), std::set{lease.id});
@@ -44,13 +50,13 @@ TEST_F(LeaseBorderTest, LetsALeasePassUntilItEnds) {
   EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
 }
 
-TEST_F(LeaseBorderTest, HasTheRulesOfTheConfiguration) {
+TEST_P(LeaseBorderTest, HasTheRulesOfTheConfiguration) {
   host_.config.network.rails[0].others = netns::Others::kDrop;
   start_and_attach();
   EXPECT_TRUE(stands(netns::Others::kDrop));
 }
 
-TEST_F(LeaseBorderTest, IsAbsentWhereTheConfigurationWantsNone) {
+TEST_P(LeaseBorderTest, IsAbsentWhereTheConfigurationWantsNone) {
   host_.config.network.filter = netns::FilterPlace::kNamespace;
   const ledger::Lease lease = start_and_attach();
   EXPECT_FALSE(stands());
@@ -60,7 +66,7 @@ TEST_F(LeaseBorderTest, IsAbsentWhereTheConfigurationWantsNone) {
 }
 
 // As after `nft flush ruleset`.
-TEST_F(LeaseBorderTest, IsMadeForAllLeasesByTheNextStart) {
+TEST_P(LeaseBorderTest, IsMadeForAllLeasesByTheNextStart) {
   const ledger::Lease first = start_and_attach();
   ASSERT_TRUE(succeeds(netns::remove_border(here())));
   const ledger::Lease second = host_.start("other", 4);
@@ -70,7 +76,7 @@ TEST_F(LeaseBorderTest, IsMadeForAllLeasesByTheNextStart) {
   EXPECT_EQ(admitted(), (std::set{first.id, second.id}));
 }
 
-TEST_F(LeaseBorderTest, IsMendedWithoutAStart) {
+TEST_P(LeaseBorderTest, IsMendedWithoutAStart) {
   const ledger::Lease lease = start_and_attach();
   EXPECT_EQ(mend(), Mended::kNo);
   ASSERT_TRUE(succeeds(netns::remove_border(here())));
@@ -80,7 +86,7 @@ TEST_F(LeaseBorderTest, IsMendedWithoutAStart) {
   EXPECT_EQ(mend(), Mended::kNo);
 }
 
-TEST_F(LeaseBorderTest, LosesWhatBelongsToNoLease) {
+TEST_P(LeaseBorderTest, LosesWhatBelongsToNoLease) {
   const ledger::Lease lease = start_and_attach();
   netns::BorderMember stranger;
   stranger.lease = "nobody";
@@ -95,14 +101,15 @@ TEST_F(LeaseBorderTest, LosesWhatBelongsToNoLease) {
   EXPECT_EQ(admitted(), std::set{lease.id});
 }
 
-TEST_F(LeaseBorderTest, GoesWhenNoLeaseNeedsItAnyMore) {
-  ASSERT_TRUE(succeeds(netns::build_border(here(), {{kParent, netns::Others::kDrop}}, {})));
+TEST_P(LeaseBorderTest, GoesWhenNoLeaseNeedsItAnyMore) {
+  ASSERT_TRUE(
+      succeeds(netns::build_border(here(), GetParam(), {{kParent, netns::Others::kDrop}}, {})));
   EXPECT_EQ(mend(), Mended::kYes);
   EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
 }
 
 // The process that released it was killed between the interface and the border.
-TEST_F(LeaseBorderTest, IsClosedByTheNextAttemptToRelease) {
+TEST_P(LeaseBorderTest, IsClosedByTheNextAttemptToRelease) {
   const ledger::Lease lease = start_and_attach();
   ip_in(init_, "link delete roce0");
   EXPECT_EQ(find_interfaces(host_.env, lease, HookHost::soon()).value(), netns::Presence::kThere);
@@ -111,7 +118,7 @@ TEST_F(LeaseBorderTest, IsClosedByTheNextAttemptToRelease) {
   EXPECT_TRUE(admitted().empty());
 }
 
-TEST_F(LeaseBorderTest, FollowsARelocatedPartition) {
+TEST_P(LeaseBorderTest, FollowsARelocatedPartition) {
   ledger::Lease lease = start_and_attach();
   host_.controller.set_address(0, "10.5.1.77");
   ASSERT_TRUE(succeeds(refresh_lease(host_.env, lease, HookHost::soon())));
@@ -130,7 +137,7 @@ TEST_F(LeaseBorderTest, FollowsARelocatedPartition) {
 }
 
 // The border stands for another lease.
-TEST_F(LeaseBorderTest, LetsALeasePassThatNeedsNone) {
+TEST_P(LeaseBorderTest, LetsALeasePassThatNeedsNone) {
   const ledger::Lease first = start_and_attach();
   host_.config.network.filter = netns::FilterPlace::kNamespace;
   const ledger::Lease second = host_.start("other", 4);
@@ -142,7 +149,7 @@ TEST_F(LeaseBorderTest, LetsALeasePassThatNeedsNone) {
 }
 
 // Its address, and so its MAC, belongs to another lease soon.
-TEST_F(LeaseBorderTest, DoesNotLetInALeaseThatEndsOrWasNeverAttached) {
+TEST_P(LeaseBorderTest, DoesNotLetInALeaseThatEndsOrWasNeverAttached) {
   ledger::Lease ending = start_and_attach();
   host_.start("never", 4);
   const ledger::Lease lease = host_.start("other", 4);
@@ -155,7 +162,7 @@ TEST_F(LeaseBorderTest, DoesNotLetInALeaseThatEndsOrWasNeverAttached) {
   EXPECT_EQ(admitted(), std::set{lease.id});
 }
 
-TEST_F(LeaseBorderTest, KeepsWhatTheOthersOfANamespaceNeed) {
+TEST_P(LeaseBorderTest, KeepsWhatTheOthersOfANamespaceNeed) {
   const ledger::Lease first = start_and_attach();
   ASSERT_TRUE(succeeds(prepare_in("second", init_, 4)));
   const Init second_init("second", &init_);
@@ -171,7 +178,7 @@ TEST_F(LeaseBorderTest, KeepsWhatTheOthersOfANamespaceNeed) {
   EXPECT_TRUE(admitted().empty());
 }
 
-TEST_F(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSaysSo) {
+TEST_P(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSaysSo) {
   start_and_attach();
   EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
   host_.config.network.guard_forwarding = true;
@@ -179,12 +186,47 @@ TEST_F(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSay
   const netns::Guard guard = guard_of(host_.config, host_.ledger.live().value());
   EXPECT_EQ(netns::ensure_guard(here(), guard).value(), netns::Ensured::kWasThere);
   host_.config.network.guard_forwarding = std::nullopt;
-  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config)));
+  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config, HookHost::soon())));
   EXPECT_EQ(netns::ensure_guard(here(), guard).value(), netns::Ensured::kWasThere);
   host_.config.network.guard_forwarding = false;
-  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config)));
+  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config, HookHost::soon())));
   EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
 }
+
+TEST_P(LeaseBorderTest, OneProcessAtATimeMakesTheGuard) {
+  host_.config.network.guard_forwarding = true;
+  {
+    const auto held = NetworkLock::take(host_.env.run_dir, kGuardLock, HookHost::soon()).take();
+    EXPECT_TRUE(fails(guard_forwarding(host_.env, host_.config,
+                                       base::Deadline::after(std::chrono::milliseconds(20))),
+                      base::Code::kTimeout, "another process"));
+    EXPECT_FALSE(netns::has_guard(here()).value());
+  }
+  EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kYes);
+  EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kNo);
+  EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kNow);
+}
+
+// Each start carries out what the configuration says now.
+TEST_P(LeaseBorderTest, FollowsTheConfigurationToTheOtherWay) {
+  const ledger::Lease first = start_and_attach();
+  const bool is_tc = GetParam() == netns::FilterPlace::kTc;
+  const netns::FilterPlace other_way =
+      is_tc ? netns::FilterPlace::kNftables : netns::FilterPlace::kTc;
+  host_.config.network.filter = other_way;
+  const ledger::Lease second = host_.start("other", 4);
+  const Init other("other");
+  ASSERT_TRUE(succeeds(attach(second, other)));
+  EXPECT_FALSE(stands());
+  EXPECT_TRUE(netns::border_stands(here(), other_way, {{kParent, netns::Others::kPass}}).value());
+  EXPECT_EQ(admitted(), (std::set{first.id, second.id}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LeaseBorderTest,
+                         testing::Values(netns::FilterPlace::kNftables, netns::FilterPlace::kTc),
+                         [](const auto& way) {
+                           return way.param == netns::FilterPlace::kTc ? "Tc" : "Nftables";
+                         });
 
 }  // namespace
 }  // namespace hook::lifecycle::network

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <filesystem>
+
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
@@ -25,7 +27,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 base::Json lease_file(test::HookHost& host, const ledger::Lease& lease) {
-  const std::string text = inject::read_lease_file(host.env.run_dir, lease.id, "lease.json").take();
+  const std::string text =
+      inject::read_lease_file(host.env.run_dir, lease.id, plan::kLeaseFile).take();
   return base::parse_json(text, "lease.json").take();
 }
 
@@ -126,8 +129,9 @@ TEST_F(RefreshTest, FollowsAPartitionThatWasRelocated) {
   ledger::Lease lease = start_and_attach();
   EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
             lifecycle::network::Refreshed::kSame);
-  const std::string path = inject::lease_dir(host_.env.run_dir, lease.id) + "/ipuof.conf";
-  const base::Fd seen_by_container = base::open_at(AT_FDCWD, path, O_RDONLY).take();
+  const std::string path = inject::lease_dir(host_.env.run_dir, lease.id) + "/" + plan::kIpuofFile;
+  const base::Fd folder_of_container =
+      base::open_at(AT_FDCWD, base::directory_of(path), O_RDONLY | O_DIRECTORY).take();
   host_.controller.set_address(0, "10.5.1.77");
   const auto moved = lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon());
   ASSERT_TRUE(succeeds(moved));
@@ -136,11 +140,31 @@ TEST_F(RefreshTest, FollowsAPartitionThatWasRelocated) {
   const std::string routes = ip_in(init_, "route show dev roce0");
   EXPECT_THAT(routes, HasSubstr("10.5.1.77 proto static scope link"));
   EXPECT_THAT(routes, Not(HasSubstr("10.5.1.1 ")));
-  // A bind mount shows the file that was mounted, not one that took its name.
+  // The bind mount is of the folder, so it shows the file that took the name of the old one.
+  const base::Fd seen_by_container =
+      base::open_at(folder_of_container.get(), path.substr(path.rfind('/') + 1), O_RDONLY).take();
   EXPECT_THAT(base::read_all(seen_by_container.get(), 1 << 16, "ipuof.conf").take(),
               HasSubstr("10.5.1.77"));
   EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
             lifecycle::network::Refreshed::kSame);
+}
+
+// Such a lease has its files beside each other, and its container has them by mounts of their own.
+TEST_F(RefreshTest, FollowsThatOfALeaseFromBeforeTheFolders) {
+  ledger::Lease lease = start_and_attach();
+  const std::filesystem::path folder = inject::lease_dir(host_.env.run_dir, lease.id);
+  std::filesystem::rename(folder / plan::kIpuofFile, folder / "ipuof.conf");
+  std::filesystem::remove((folder / plan::kIpuofFile).parent_path());
+  const base::Fd seen_by_container =
+      base::open_at(AT_FDCWD, folder / "ipuof.conf", O_RDONLY).take();
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kSame);
+  host_.controller.set_address(0, "10.5.1.77");
+  EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
+            lifecycle::network::Refreshed::kMoved);
+  EXPECT_THAT(base::read_all(seen_by_container.get(), 1 << 16, "ipuof.conf").take(),
+              HasSubstr("10.5.1.77"));
+  EXPECT_FALSE(std::filesystem::exists(folder / plan::kIpuofFile));
 }
 
 TEST_F(RefreshTest, EndsWhatAnEarlierOneThatWasCutShortBegan) {
@@ -152,10 +176,25 @@ TEST_F(RefreshTest, EndsWhatAnEarlierOneThatWasCutShortBegan) {
   EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
             lifecycle::network::Refreshed::kMoved);
   EXPECT_THAT(ip_in(init_, "route show dev roce0"), HasSubstr("10.5.1.77 "));
-  EXPECT_THAT(inject::read_lease_file(host_.env.run_dir, lease.id, "ipuof.conf").value(),
+  EXPECT_THAT(inject::read_lease_file(host_.env.run_dir, lease.id, plan::kIpuofFile).value(),
               HasSubstr("10.5.1.77"));
   EXPECT_EQ(lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon()).value(),
             lifecycle::network::Refreshed::kSame);
+}
+
+TEST_F(RefreshTest, DoesNotFollowToWhereNoContainerMayGo) {
+  ledger::Lease lease = start_and_attach();
+  const auto refuse = [](const vipu::Grant& grant, const std::vector<ledger::LeasedIpu>& ipus) {
+    EXPECT_EQ(grant.gcds.at(0).devices.at(0).ip, "10.5.1.77");
+    EXPECT_EQ(netns::to_string(ipus.at(0).address), "10.5.1.77");
+    return base::Status(base::Error(Code::kDenied, "no machine"));
+  };
+  host_.controller.set_address(0, "10.5.1.77");
+  EXPECT_TRUE(test::fails(
+      lifecycle::network::refresh_lease(host_.env, lease, test::HookHost::soon(), refuse),
+      Code::kDenied, "no machine"));
+  EXPECT_EQ(netns::to_string(host_.stored(lease).devices[0].address), "10.5.1.1");
+  EXPECT_THAT(ip_in(init_, "route show dev roce0"), Not(HasSubstr("10.5.1.77")));
 }
 
 TEST_F(RefreshTest, SaysWhenNoInterfaceReachesTheNewPlace) {

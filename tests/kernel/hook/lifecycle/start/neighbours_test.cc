@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/names.h"
+#include "hook/container/oci/spec.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/net_admin.h"
@@ -31,8 +32,11 @@ class NeighboursTest : public AttachedTest {
     return str(R"({"process":{"capabilities":{"bounding":["CAP_KILL","CAP_NET_RAW"]}},)",
                R"("linux":{"namespaces":[{"type":"network","path":")", network, R"("}]}})");
   }
+  [[nodiscard]] std::optional<std::string> restricted(const std::string& spec) const {
+    return restrict_container(host_.env.run_dir, spec).take();
+  }
   [[nodiscard]] bool is_restricted(const std::string& network) const {
-    const std::optional<std::string> spec = restrict_container(host_.env.run_dir, spec_in(network));
+    const std::optional<std::string> spec = restricted(spec_in(network));
     EXPECT_THAT(spec.value_or("CAP_KILL"),
                 testing::AllOf(HasSubstr("CAP_KILL"), Not(HasSubstr("CAP_NET_RAW"))));
     return spec.has_value();
@@ -56,8 +60,47 @@ TEST_F(NeighboursTest, InOtherNamespacesLoseNothing) {
   EXPECT_FALSE(is_restricted(other.network()));
   EXPECT_FALSE(is_restricted("/proc/self/ns/net"));
   EXPECT_FALSE(is_restricted("/absent"));
-  EXPECT_EQ(restrict_container(host_.env.run_dir, "{}"), std::nullopt);
-  EXPECT_EQ(restrict_container(host_.env.run_dir, "no JSON"), std::nullopt);
+  EXPECT_EQ(restricted("{}"), std::nullopt);
+}
+
+// Of two lists of one name, Go puts the second into the items of the first: /n is of type network.
+TEST_F(NeighboursTest, LoseThemAlsoByANamespaceOfTwoLists) {
+  start_and_attach();
+  const std::string spec =
+      str(R"({"process":{"capabilities":{"bounding":["CAP_NET_RAW"]}},"linux":{"namespaces":)",
+          R"([{"path":")", init_.network(), R"("}],"namespaces":[{"type":"network"}]}})");
+  EXPECT_THAT(restricted(spec).value_or("CAP_NET_RAW"), Not(HasSubstr("CAP_NET_RAW")));
+}
+
+// Whoever starts a container chooses how much is in its config.json.
+TEST_F(NeighboursTest, LoseThemAlsoInAConfigBeyondTheLimits) {
+  start_and_attach();
+  std::string annotations;
+  for (int i = 0; i < 5000; ++i) annotations += str(i == 0 ? "" : ",", "\"a", i, "\":\"\"");
+  const std::string spec = spec_in(init_.network());
+  const std::string large = str("{\"annotations\":{", annotations, "},\"a\":\"",
+                                std::string(17 << 20, 'x'), "\",", spec.substr(1));
+  ASSERT_FALSE(oci::parse_spec(large).ok());
+  const std::optional<std::string> less = restricted(large);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->find("CAP_NET_RAW"), std::string::npos);
+  EXPECT_EQ(less->size(), large.size() - std::string_view(",\"CAP_NET_RAW\"").size());
+}
+
+TEST_F(NeighboursTest, AreRefusedIfTheirConfigIsNoJson) {
+  EXPECT_EQ(restricted("{/* for crun */}"), std::nullopt);
+  start_and_attach();
+  EXPECT_TRUE(fails(restrict_container(host_.env.run_dir, "{/* for crun */}"), Code::kInvalid,
+                    "malformed at byte 1, so it cannot be told whether the container joins"));
+}
+
+TEST_F(NeighboursTest, AreRefusedIfTheirConfigIsTooLong) {
+  const base::Error too_long(Code::kInvalid, "read 'config.json': longer than 9 bytes");
+  EXPECT_TRUE(succeeds(check_readable(host_.env.run_dir, too_long)));
+  start_and_attach();
+  EXPECT_TRUE(fails(check_readable(host_.env.run_dir, too_long), Code::kInvalid,
+                    "longer than 9 bytes, so it cannot be told whether the container joins"));
+  EXPECT_TRUE(succeeds(check_readable(host_.env.run_dir, base::Error(Code::kNotFound, "none"))));
 }
 
 // The inode of a namespace that ended belongs to another one.
@@ -104,6 +147,11 @@ TEST_F(NeighboursTest, AProcessThatIsAddedLosesThemToo) {
             R"({"args":["sh"],"capabilities":{"effective":[]}})");
   EXPECT_EQ(restrict_process(host_.env.run_dir, state_dir, "{}"), std::nullopt);
   EXPECT_EQ(restrict_process(host_.env.run_dir, "/absent", process), std::nullopt);
+  const std::string large =
+      str("{\"env\":[\"A=", std::string(17 << 20, 'x'), "\"],", process.substr(1));
+  const std::optional<std::string> less = restrict_process(host_.env.run_dir, state_dir, large);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->find("CAP_NET_ADMIN"), std::string::npos);
 }
 
 TEST_F(NeighboursTest, WithNetAdminKeepIpusOut) {
@@ -121,6 +169,12 @@ TEST_F(NeighboursTest, ThatCanGainNetAdminKeepIpusOut) {
   const Init user("user", &init_, Init::Power::kBounding);
   EXPECT_TRUE(
       fails(prepare_in("web", init_, 4), Code::kDenied, "which has CAP_NET_ADMIN, or may gain it"));
+}
+
+// Capabilities belong to threads.
+TEST_F(NeighboursTest, WithNetAdminInAThreadKeepIpusOut) {
+  const Init user("user", &init_, Init::Power::kThread);
+  EXPECT_TRUE(fails(prepare_in("web", init_, 4), Code::kDenied, "which has CAP_NET_ADMIN"));
 }
 
 TEST_F(NeighboursTest, AreWaitedForWhileTheyAreCreated) {

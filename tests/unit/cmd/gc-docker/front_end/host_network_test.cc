@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const Words kPlain = {"--host-network", "--", "-it", "image"};
+const Words kHostNetwork = {"--host-network", "--", "-it", "image"};
 constexpr const char* kStart =
     "docker run --ulimit memlock=-1:-1 --net=host --cap-add=IPC_LOCK --ipc=host ";
 
@@ -24,10 +24,10 @@ TEST(HostNetworkTest, TheControllersVariables) {
                                   {"IPUOF_VIPU_API_TIMEOUT", "300"},
                                   {"HOME", "/root"},
                                   {"UNRELATED", "x"}});
-  EXPECT_EQ(line(caller, kPlain),
+  EXPECT_EQ(line(caller, kHostNetwork),
             expected("--device=/dev/infiniband/ -e IPUOF_VIPU_API_HOST=10.1.3.101 -e "
                      "IPUOF_VIPU_API_PARTITION_ID=p0 -e IPUOF_VIPU_API_TIMEOUT=300"));
-  EXPECT_EQ(notes(caller, kPlain), "");
+  EXPECT_EQ(notes(caller, kHostNetwork), "");
 }
 
 TEST(HostNetworkTest, AnExplicitVariableWins) {
@@ -43,7 +43,7 @@ TEST(HostNetworkTest, AFileIsMountedAndNamed) {
   Caller caller =
       pod_host({{"IPUOF_CONFIG_PATH", "/data/p0.conf"}, {"IPUOF_VIPU_API_PARTITION_ID", "p1"}});
   add_file(caller, "/data/p0.conf");
-  EXPECT_EQ(line(caller, kPlain),
+  EXPECT_EQ(line(caller, kHostNetwork),
             expected("--device=/dev/infiniband/ -v /data/p0.conf:/etc/ipuof.conf.d/p0.conf:ro -e "
                      "IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/p0.conf"));
 }
@@ -52,7 +52,7 @@ TEST(HostNetworkTest, ADirectoryIsMountedWithAllItsFiles) {
   Caller caller = pod_host({{"HOME", "/root"}});
   caller.infiniband = false;
   add_directory(caller, "/root/.ipuof.conf.d", {"a.conf", "b.conf"});
-  EXPECT_EQ(line(caller, kPlain), expected("-v /root/.ipuof.conf.d:/etc/ipuof.conf.d"));
+  EXPECT_EQ(line(caller, kHostNetwork), expected("-v /root/.ipuof.conf.d:/etc/ipuof.conf.d"));
   EXPECT_EQ(line(caller, {"--host-network", "--", "-v", "/root/.ipuof.conf.d:/x", "image"}),
             base::str(kStart,
                       "-v /root/.ipuof.conf.d:/etc/ipuof.conf.d -v /root/.ipuof.conf.d:/x image"));
@@ -79,15 +79,15 @@ TEST(HostNetworkTest, Cards) {
   EXPECT_EQ(line(cards_host(2), {"--host-network", "--device-id", "1", "--", "-it", "image"}),
             expected("--device=/dev/ipu1:/dev/ipu1 --device=/dev/ipu1_ex:/dev/ipu1_ex "
                      "--device=/dev/ipu1_mem:/dev/ipu1_mem"));
-  const std::string both = line(cards_host(2), kPlain);
+  const std::string both = line(cards_host(2), kHostNetwork);
   EXPECT_THAT(both, HasSubstr("--device=/dev/ipu0:/dev/ipu0 "));
   EXPECT_THAT(both, HasSubstr("--device=/dev/ipu1:/dev/ipu1 "));
   EXPECT_EQ(line(cards_host(2), {"--host-network", "--device-id=2", "--", "-it", "image"}), both);
 }
 
 TEST(HostNetworkTest, NothingToGiveIsRefused) {
-  EXPECT_THAT(refusal(pod_host(), kPlain), HasSubstr("no IPUs are selected"));
-  EXPECT_THAT(refusal(Caller(), kPlain), HasSubstr("no IPUs are selected"));
+  EXPECT_THAT(refusal(pod_host(), kHostNetwork), HasSubstr("no IPUs are selected"));
+  EXPECT_THAT(refusal(Caller(), kHostNetwork), HasSubstr("no IPUs are selected"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "cmd/ipuctl/doctor/doctor.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -72,7 +73,7 @@ HostState good_host(const hook::config::RailConfig& rail) {
   return {.runtime = std::string("/usr/bin/runc"),
           .ledger = base::Status(),
           .filter = base::Status(),
-          .border = base::Status(),
+          .border = netns::FilterPlace::kNftables,
           .has_guard = true,
           .addresses = std::vector{ip("10.5.0.9"), ip("10.1.3.1")},
           .rdma_mode = std::optional(rail.functions.empty() ? netns::RdmaMode::kShared
@@ -174,11 +175,27 @@ TEST_F(DoctorTest, NamesWhatTheProductItselfNeeds) {
   EXPECT_TRUE(only(Verdict::kWarning, "packet filter", "run ipuctl doctor as root"));
 }
 
+TEST_F(DoctorTest, WantsAUserForAClientWithSecrets) {
+  host_.client_user = Error(Code::kDenied, "no user; run 'useradd'");
+  EXPECT_EQ(found("V-IPU client"), "") << "no pool has secrets";
+  config_.pools.resize(1);
+  config_.pools[0].security.credentials = "/etc/credentials";
+  EXPECT_EQ(found("V-IPU client"), "failed: no user -> run 'useradd'");
+  host_.client_user = {};
+  EXPECT_EQ(found("V-IPU client"), "ok: it has a user of its own");
+}
+
 TEST_F(DoctorTest, JudgesTheBorder) {
-  EXPECT_EQ(found("border"), "ok: the kernel filters the frames of containers on their parent");
+  EXPECT_EQ(found("border"),
+            "ok: the kernel filters the frames of containers on their parent by nftables");
+  host_.border = netns::FilterPlace::kTc;
+  EXPECT_EQ(found("border"),
+            "ok: the kernel filters the frames of containers on their parent by tc");
   host_.border = Error(Code::kUnsupported, "this kernel cannot; set filter");
   EXPECT_EQ(found("border"), "warning: this kernel cannot -> set filter");
   network().filter = netns::FilterPlace::kHost;
+  EXPECT_EQ(found("border"), "failed: this kernel cannot -> set filter");
+  network().filter = netns::FilterPlace::kTc;
   EXPECT_EQ(found("border"), "failed: this kernel cannot -> set filter");
   network().filter = netns::FilterPlace::kNamespace;
   EXPECT_THAT(found("border"),
@@ -208,6 +225,20 @@ TEST_F(DoctorTest, AsksForADecisionOnForwarding) {
   EXPECT_EQ(found("forwarding"), "ok: what the host forwards is not guarded, as configured");
   network().guard_forwarding = std::nullopt;
   EXPECT_TRUE(only(Verdict::kWarning, "forwarding", "set guard_forwarding = true in [network]"));
+  EXPECT_EQ(found("forwarding").find("now:"), std::string::npos);
+  for (uint16_t port = 1; port <= 12; ++port) {
+    host_.flows.push_back({ip("172.17.0.2"), ip("10.5.1.1"), IPPROTO_TCP, port});
+  }
+  EXPECT_THAT(found("forwarding"), testing::HasSubstr("; now: 172.17.0.2 to 10.5.1.1 tcp 1, "));
+  EXPECT_THAT(found("forwarding"), testing::HasSubstr(" tcp 10 and 2 more -> "));
+}
+
+TEST_F(DoctorTest, AsksForADecisionOnAModeThatSharesBroadcasts) {
+  hook::config::RailConfig& rail = network().rails[0];
+  rail.mode = netns::MacvlanMode::kBridge;
+  EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: mode", "set shared_bridge = false"));
+  rail.shared_bridge = false;
+  EXPECT_EQ(found("rail rnic0: mode"), "");
 }
 
 TEST_F(DoctorTest, DoesNotCountAddressesWithoutALedger) {
@@ -358,6 +389,11 @@ TEST_F(DoctorTest, WarnsOfEachDeviceThatSystemdDoesNotFind) {
   EXPECT_EQ(checks(Verdict::kWarning), (std::vector<std::string>{"device links", "device links"}));
   host_.device_links = std::vector<DeviceLink>();
   EXPECT_EQ(found("device links"), "");
+}
+
+TEST_F(DoctorTest, TellsOfTheLastForbiddenCall) {
+  host_.forbidden_call = "7 ipuctl gc: the system call ptrace (101) is forbidden";
+  EXPECT_TRUE(only(Verdict::kWarning, "system calls", host_.forbidden_call + " -> look for"));
 }
 
 }  // namespace

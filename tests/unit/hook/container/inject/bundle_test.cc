@@ -8,6 +8,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/scope.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -61,7 +63,7 @@ TEST_F(BundleTest, IsReplacedWithItsOwnMode) {
 TEST_F(BundleTest, MayHaveAnotherConfiguration) {
   write("config.json", "not this one");
   write("other.json", "{}");
-  Bundle bundle = Bundle::open(dir_.path(), "other.json").take();
+  Bundle bundle = Bundle::open(dir_.path(), dir_ / "other.json").take();
   ASSERT_TRUE(test::succeeds(bundle.replace_config("{\"a\":1}")));
   EXPECT_EQ(read("other.json"), "{\"a\":1}");
   EXPECT_EQ(read("config.json"), "not this one");
@@ -96,18 +98,20 @@ TEST_F(BundleTest, IsNotFoundWhereThereIsNone) {
   EXPECT_TRUE(test::fails(Bundle::open(dir_.path(), "config.json"), Code::kNotFound));
 }
 
-TEST_F(BundleTest, IsReadFromElsewhereButReplacedOnlyWhereItIs) {
-  ASSERT_TRUE(base::ensure_dir(dir_ / "a", 0755).ok());
-  write("a/b.json", "{}");
-  const Bundle bundle = Bundle::open(dir_.path(), "a/b.json").take();
-  EXPECT_EQ(bundle.config(), "{}");
-  EXPECT_TRUE(
-      test::fails(bundle.check_replaceable(), Code::kUnsupported, "directly in the bundle"));
-  const Bundle absolute = Bundle::open("/", dir_ / "a/b.json").take();
-  EXPECT_EQ(absolute.config(), "{}");
-  EXPECT_TRUE(test::fails(absolute.check_replaceable(), Code::kUnsupported));
-  write("config.json", "{}");
-  EXPECT_TRUE(test::succeeds(Bundle::open(dir_.path(), "config.json").take().check_replaceable()));
+TEST_F(BundleTest, MayHaveItsConfigurationElsewhereFromTheWorkingDirectory) {
+  ASSERT_TRUE(test::succeeds(base::ensure_dir(dir_ / "bundle", 0700)));
+  write("other.json", "{}");
+  const std::string absolute = dir_ / "other.json";
+  const std::string relative = std::filesystem::relative(absolute);
+  for (const std::string& name : {absolute, relative}) {
+    Bundle bundle = Bundle::open(dir_ / "bundle", name).take();
+    EXPECT_EQ(bundle.path(), dir_ / "bundle");
+    ASSERT_TRUE(test::succeeds(bundle.replace_config(name)));
+    EXPECT_EQ(base::read_file(absolute, 4096).value(), name);
+  }
+  for (const std::string& none : {std::string(), dir_ / "", dir_ / "no/x", dir_ / "bundle"}) {
+    EXPECT_TRUE(test::fails(Bundle::open(dir_ / "bundle", none), Code::kNotFound)) << none;
+  }
 }
 
 TEST_F(BundleTest, RefusesAConfigurationThatIsTooLong) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/hook/container/oci/docker_config.h"
 
 namespace hook::oci {
 namespace {
@@ -20,14 +21,10 @@ constexpr const char* kHook = "/usr/local/bin/ipu-container-hook";
 
 Json parsed(const std::string& text) { return base::parse_json(text, "x").take(); }
 
-std::string docker_config() {
-  return base::read_file(TEST_DATA_DIR "/docker-config.json", kMaxSpecBytes).take();
-}
-
 SpecEdit edit_for(const std::string& lease) {
   SpecEdit edit;
   edit.devices = {{"/dev/infiniband/uverbs0", 231, 192}, {"/dev/infiniband/rdma_cm", 10, 58}};
-  edit.mounts = {{str("/run/ipu/leases/", lease, "/lease.json"), "/run/ipu/lease.json"}};
+  edit.mounts = {{str("/run/ipu/leases/", lease, "/ipu"), "/run/ipu"}};
   edit.environment = {{"IPUOF_CONFIG_PATH", "/etc/ipuof.conf.d/ipuof.conf"}};
   edit.forget_environment = {"IPUOF_VIPU_API_*"};
   edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};
@@ -130,11 +127,11 @@ TEST(EditSpec, AppendsDeviceRulesBehindTheOneThatDeniesAll) {
             R"({"allow":true,"type":"c","major":10,"minor":58,"access":"rw"})");
 }
 
-TEST(EditSpec, MountsFilesReadOnlyBehindAllOtherMounts) {
+TEST(EditSpec, MountsDirectoriesReadOnlyBehindAllOtherMounts) {
   const Json mounts = edited_docker_config()["mounts"];
   EXPECT_EQ(base::to_text(mounts.back()),
-            R"({"destination":"/run/ipu/lease.json","type":"bind",)"
-            R"("source":"/run/ipu/leases/aa/lease.json",)"
+            R"({"destination":"/run/ipu","type":"bind",)"
+            R"("source":"/run/ipu/leases/aa/ipu",)"
             R"("options":["bind","ro","nosuid","nodev","noexec","rprivate"]})");
 }
 
@@ -213,7 +210,7 @@ TEST(EditSpec, MakesSectionsThatAreAbsentOrNull) {
 TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
   SpecEdit first = edit_for("aa");
   first.devices.push_back({"/dev/ipu3", 240, 12});
-  first.mounts.push_back({"/run/ipu/leases/aa/ipuof.conf", "/etc/ipuof.conf.d/ipuof.conf"});
+  first.mounts.push_back({"/run/ipu/leases/aa/ipuof.conf.d", "/etc/ipuof.conf.d"});
   SpecEdit second = edit_for("bb");
   second.leases = "/run/ipu/leases/";
   second.devices = {{"/dev/infiniband/uverbs1", 231, 193}, {"/dev/infiniband/rdma_cm", 10, 58}};
@@ -222,34 +219,61 @@ TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
   EXPECT_EQ(edited(text, second), text);
 }
 
-TEST(EditSpec, ForgetsWhatIsMountedOnAPathOrBelow) {
-  const std::string text = R"({"mounts":[{"destination":"/etc/a","source":"/x"},
-      {"destination":"/etc/a/b","source":"/x"},{"destination":"/etc/ab","source":"/x"},
-      {"destination":"/etc","source":"/x"},1,{"destination":2}]})";
-  SpecEdit edit;
-  edit.forget_mounts = "/etc/a";
-  const Json mounts = parsed(edited(text, edit))["mounts"];
-  ASSERT_EQ(mounts.size(), 4U);
-  EXPECT_EQ(mounts[0]["destination"], "/etc/ab");
-  EXPECT_EQ(mounts[1]["destination"], "/etc");
+TEST(ForgetEdit, TakesBackWhatAnEarlierEditAdded) {
+  SpecEdit edit = edit_for("bb");
+  edit.leases = "/run/ipu/leases/";
+  const Json before = parsed(docker_config());
+  const Json after = parsed(forget_edit(edited(docker_config(), edit_for("aa")), edit).value());
+  EXPECT_EQ(after["mounts"], before["mounts"]);
+  EXPECT_EQ(after["linux"]["resources"], before["linux"]["resources"]);
+  EXPECT_EQ(after["linux"]["devices"], before["linux"]["devices"]);
+  EXPECT_EQ(after["hooks"]["createRuntime"], Json::array());
+  EXPECT_EQ(after["hooks"]["poststop"], before["hooks"]["poststop"]);
+  EXPECT_EQ(after["annotations"], before["annotations"]);
+  EXPECT_EQ(after.dump().find(kHook), std::string::npos);
+  EXPECT_EQ(after.dump().find("ipuof.conf\""), std::string::npos);
 }
 
-TEST(EditSpec, ForgetsAMountHoweverItsPathIsWritten) {
+TEST(ForgetEdit, KeepsWhatIsTheBundlesOwn) {
   SpecEdit edit = edit_for("aa");
-  edit.forget_mounts = "/etc/ipuof.conf.d";
-  for (const char* path : {"/etc//ipuof.conf.d/", "/etc/./ipuof.conf.d", "/etc/x/../ipuof.conf.d/a",
-                           "etc/ipuof.conf.d", "/../etc/ipuof.conf.d", "/run//ipu/lease.json"}) {
+  edit.leases = "/run/ipu/leases/";
+  const std::string text =
+      str(R"({"hooks":{"createRuntime":[{"path":")", kHook, R"(","args":["x","createRuntime"]},1],
+       "poststop":[{"path":"/x","args":["--lease"]}]},
+       "mounts":[{"destination":"/watched","source":"/run/ipu/leases/aa/lease.json"},
+       {"destination":"/run/ipu","source":"/mine"}],
+       "process":{"env":["IPUOF_CONFIG_PATH=/mine"]},"annotations":{"a":"b"}})");
+  EXPECT_EQ(forget_edit(text, edit).value(), text);
+  for (const char* odd : {"{}", R"({"hooks":null,"mounts":null})", R"({"annotations":null})"}) {
+    EXPECT_EQ(forget_edit(odd, edit).value(), odd);
+  }
+}
+
+TEST(EditSpec, MountsInsteadOfWhatIsMountedThereOrBelow) {
+  const std::string text = R"({"mounts":[{"destination":"/run/ipu","source":"/x"},
+      {"destination":"/run/ipu/b","source":"/x"},{"destination":"/run/ipu2","source":"/x"},
+      {"destination":"/run","source":"/x"},1,{"destination":2}]})";
+  const Json mounts = parsed(edited(text, edit_for("aa")))["mounts"];
+  ASSERT_EQ(mounts.size(), 5U);
+  EXPECT_EQ(mounts[0]["destination"], "/run/ipu2");
+  EXPECT_EQ(mounts[1]["destination"], "/run");
+  EXPECT_EQ(mounts[4]["destination"], "/run/ipu");
+}
+
+TEST(EditSpec, MountsInsteadOfAMountHoweverItsPathIsWritten) {
+  for (const char* path : {"/run//ipu/", "/run/./ipu", "/run/x/../ipu/a", "run/ipu", "/../run/ipu",
+                           "/run//ipu/lease.json"}) {
     const std::string text = str(R"({"mounts":[{"destination":")", path, R"(","source":"/x"}]})");
-    const Json mounts = parsed(edited(text, edit))["mounts"];
+    const Json mounts = parsed(edited(text, edit_for("aa")))["mounts"];
     ASSERT_EQ(mounts.size(), 1U) << path;
-    EXPECT_EQ(mounts[0]["destination"], "/run/ipu/lease.json") << path;
+    EXPECT_EQ(mounts[0]["source"], "/run/ipu/leases/aa/ipu") << path;
   }
 }
 
 TEST(EditProcess, ChangesWhatTheEditSaysAndKeepsAllElse) {
   SpecEdit edit;
   edit.forget_capabilities = {"CAP_NET_RAW"};
-  edit.forget_mounts = "/etc";
+  edit.mounts = {{"/x", "/etc"}};
   const std::string text =
       R"({ "args": ["sh"], "capabilities": {"bounding": ["CAP_KILL"]}, "x":1.0})";
   EXPECT_EQ(edit_process(text, edit).value(), text);

@@ -30,5 +30,12 @@ TEST(SandboxOf, IsEmptyForOtherContainers) {
   EXPECT_EQ(sandbox_of({{"io.kubernetes.cri.container-type", "container"}}), "");
 }
 
+TEST(IsOfPod, KnowsContainersAndSandboxes) {
+  EXPECT_TRUE(is_of_pod({{"io.kubernetes.cri.container-type", "sandbox"}}));
+  EXPECT_TRUE(is_of_pod({{"io.kubernetes.cri-o.ContainerType", "container"}}));
+  EXPECT_FALSE(is_of_pod({{"io.kubernetes.cri.sandbox-id", "5a4d"}}));
+  EXPECT_FALSE(is_of_pod({}));
+}
+
 }  // namespace
 }  // namespace hook::oci

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/hook/container/oci/docker_config.h"
 
 namespace hook::oci {
 namespace {
@@ -15,10 +16,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-
-std::string docker_config() {
-  return base::read_file(TEST_DATA_DIR "/docker-config.json", kMaxSpecBytes).take();
-}
 
 TEST(ParseSpec, ReadsTheConfigurationOfADockerContainer) {
   const base::Result<SpecView> spec = parse_spec(docker_config());
@@ -56,22 +53,22 @@ TEST(ParseSpec, TellsWhereTheNetworkNamespaceComesFrom) {
   EXPECT_EQ(network_of(R"([{"type":"network","path":"/run/n"}])").path, "/run/n");
 }
 
-struct Bad {
+struct BadSpec {
   const char* name;
   const char* text;
   const char* message;
 };
 
-void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
+void PrintTo(const BadSpec& bad, std::ostream* out) { *out << bad.name; }
 
-class BadSpecTest : public testing::TestWithParam<Bad> {};
+class BadSpecTest : public testing::TestWithParam<BadSpec> {};
 
 TEST_P(BadSpecTest, IsRefusedByItsKey) {
   EXPECT_TRUE(test::fails(parse_spec(GetParam().text), Code::kInvalid, GetParam().message));
   EXPECT_TRUE(test::fails(parse_spec(GetParam().text), Code::kInvalid, "config.json"));
 }
 
-const Bad kBad[] = {
+const BadSpec kBadSpecs[] = {
     {"Empty", "", "empty"},
     {"Truncated", R"({"process":{)", "not valid JSON"},
     {"NoObject", "[]", "must be an object"},
@@ -115,7 +112,7 @@ const Bad kBad[] = {
      "key 'path' of the network namespace"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Examples, BadSpecTest, testing::ValuesIn(kBad),
+INSTANTIATE_TEST_SUITE_P(Examples, BadSpecTest, testing::ValuesIn(kBadSpecs),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(ParseSpec, RefusesAnEnvironmentThatNoProgramCanBeStartedWith) {

@@ -25,15 +25,15 @@ TEST(ContainerState, HasNoPidAtPoststop) {
   EXPECT_EQ(parse_state(R"({"id":"a","bundle":"/b","pid":0,"root":"/x"})").value().pid, 0);
 }
 
-struct Bad {
+struct BadState {
   const char* name;
   const char* text;
   const char* message;
 };
 
-void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
+void PrintTo(const BadState& bad, std::ostream* out) { *out << bad.name; }
 
-class BadStateTest : public testing::TestWithParam<Bad> {};
+class BadStateTest : public testing::TestWithParam<BadState> {};
 
 TEST_P(BadStateTest, IsRefusedByName) {
   EXPECT_TRUE(test::fails(parse_state(GetParam().text), Code::kInvalid, GetParam().message));
@@ -41,7 +41,7 @@ TEST_P(BadStateTest, IsRefusedByName) {
                           "container state on standard input"));
 }
 
-const Bad kBad[] = {
+const BadState kBadStates[] = {
     {"Empty", "", "empty"},
     {"White", "\n", "empty"},
     {"Truncated", R"({"id":"a","bundle":)", "not valid JSON"},
@@ -58,7 +58,7 @@ const Bad kBad[] = {
     {"PidTwice", R"({"id":"a","bundle":"/b","pid":1,"pid":2})", "'pid'"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Examples, BadStateTest, testing::ValuesIn(kBad),
+INSTANTIATE_TEST_SUITE_P(Examples, BadStateTest, testing::ValuesIn(kBadStates),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(ContainerState, IsRefusedWhenItIsTooLong) {

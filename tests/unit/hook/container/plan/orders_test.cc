@@ -23,6 +23,16 @@ TEST(AttachOrders, AreReadAsTheyWereWritten) {
   EXPECT_EQ(parse_orders(to_text(AttachOrders())).value(), AttachOrders());
 }
 
+TEST(AttachOrders, KeepEachPlaceOfTheFilter) {
+  using netns::FilterPlace;
+  for (const FilterPlace place : {FilterPlace::kAuto, FilterPlace::kHost, FilterPlace::kNftables,
+                                  FilterPlace::kTc, FilterPlace::kNamespace}) {
+    AttachOrders orders;
+    orders.filter = place;
+    EXPECT_EQ(parse_orders(to_text(orders)).value().filter, place);
+  }
+}
+
 TEST(AttachOrders, OfAnEarlierReleaseWantNoBorder) {
   const auto read = parse_orders(R"({"gid_wait_ms":1,"probe_ms":1,"ports":[]})");
   ASSERT_TRUE(test::succeeds(read));

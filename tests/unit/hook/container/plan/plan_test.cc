@@ -66,18 +66,17 @@ device::RdmaDevice mlx5() {
 }
 
 Json lease_file(const Plan& plan) {
-  return base::parse_json(plan.files.at("lease.json"), "lease.json").take();
+  return base::parse_json(plan.files.at(kLeaseFile), "lease.json").take();
 }
 
 TEST(MakePlan, WritesTheTwoFilesThatItMountsAndOneForTheHook) {
   const Plan plan = make_plan(input());
-  EXPECT_THAT(plan.files, ElementsAre(Pair(kOrdersFile, testing::_),
-                                      Pair("ipuof.conf", vipu::to_ipuof_file(input().ipuof)),
-                                      Pair("lease.json", testing::_)));
+  EXPECT_THAT(plan.files, ElementsAre(Pair(kOrdersFile, testing::_), Pair(kLeaseFile, testing::_),
+                                      Pair(kIpuofFile, vipu::to_ipuof_file(input().ipuof))));
   EXPECT_THAT(
       plan.edit.mounts,
-      ElementsAre(oci::FileMount{"/run/ipu/leases/01/ipuof.conf", "/etc/ipuof.conf.d/ipuof.conf"},
-                  oci::FileMount{"/run/ipu/leases/01/lease.json", "/run/ipu/lease.json"}));
+      ElementsAre(oci::DirectoryMount{"/run/ipu/leases/01/ipuof.conf.d", "/etc/ipuof.conf.d"},
+                  oci::DirectoryMount{"/run/ipu/leases/01/ipu", "/run/ipu"}));
 }
 
 TEST(MakePlan, PointsPoplarToItsFileAndAwayFromTheController) {
@@ -199,7 +198,8 @@ TEST(NetworkPlan, NamesThePeersOfTheLeaseAndNothingElse) {
                           netns::Peer{ip("10.5.1.2"), 50055}, netns::Peer{ip("10.5.1.2"), 50155}));
   EXPECT_THAT(plan.prohibited, testing::UnorderedElementsAreArray(lease.prohibited));
   EXPECT_THAT(plan.guarded,
-              ElementsAre(netns::Prefix{ip("10.5.0.9"), 32}, netns::Prefix{ip("fd00::9"), 128}));
+              ElementsAre(netns::Prefix{ip("10.5.0.9"), 32}, netns::Prefix{ip("fd00::9"), 128},
+                          netns::Prefix{ip("fe80::"), 10}));
 }
 
 TEST(NetworkPlan, GivesEachRailItsOwnPeers) {
@@ -228,7 +228,7 @@ TEST(NetworkPlan, HoldsTheIpusOfAllLeasesThatShareIt) {
 TEST(WithGids, FillsInTheIndexOfEachInterface) {
   PlanInput with_rdma = input();
   with_rdma.rdma = {mlx5()};
-  const std::string text = make_plan(with_rdma).files.at("lease.json");
+  const std::string text = make_plan(with_rdma).files.at(kLeaseFile);
   device::Gid gid;
   gid.index = 7;
   gid.type = "RoCE v2";
@@ -284,9 +284,9 @@ TEST(MakePlan, GivesTheNodesOfCardsAndNoFabric) {
   const Plan plan = make_plan(two_cards());
   ASSERT_EQ(plan.edit.devices.size(), 4U);
   EXPECT_EQ(plan.edit.devices[1], (oci::DeviceNode{"/dev/ipu0_ex", 240, 64}));
-  EXPECT_FALSE(plan.files.contains("ipuof.conf"));
+  EXPECT_FALSE(plan.files.contains(kIpuofFile));
   EXPECT_THAT(plan.edit.mounts,
-              ElementsAre(oci::FileMount{"/run/ipu/leases/01/lease.json", "/run/ipu/lease.json"}));
+              ElementsAre(oci::DirectoryMount{"/run/ipu/leases/01/ipu", "/run/ipu"}));
   EXPECT_TRUE(plan.edit.environment.empty());
   EXPECT_THAT(plan.edit.forget_environment, testing::Contains("IPUOF_CONFIG_PATH"));
   EXPECT_TRUE(plan.edit.forget_capabilities.empty());

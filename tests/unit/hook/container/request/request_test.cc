@@ -226,8 +226,8 @@ TEST(Request, OfAnAnnotationCannotBeDeclinedByAVariable) {
 TEST(Request, TakesEveryFormOfAWait) {
   EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_WAIT=500ms"}).wait, milliseconds(500));
   EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_WAIT=0s"}).wait, milliseconds(0));
-  EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_WAIT=24h"}).wait, std::chrono::hours(24));
-  for (const std::string wait : {"", "90", "-1s", "25h", "soon", "1h30m"}) {
+  EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_WAIT=15m"}).wait, std::chrono::minutes(15));
+  for (const std::string wait : {"", "90", "-1s", "soon", "1h30m"}) {
     EXPECT_TRUE(test::fails(parse({"IPU_COUNT=1", "IPU_WAIT=" + wait}), Code::kInvalid,
                             "IPU_WAIT='" + wait + "' is not accepted: give a duration"));
   }
@@ -253,6 +253,44 @@ TEST(Policy, LimitsTheCount) {
   EXPECT_TRUE(test::succeeds(parse({"IPU_COUNT=8"}, {}, policy)));
   EXPECT_TRUE(test::fails(parse({"IPU_COUNT=16"}, {}, policy), Code::kInvalid,
                           "give a power of two from 1 to 8"));
+}
+
+// The error of a wait.
+std::string error_of(const std::string& wait, const Annotations& annotations = {},
+                     const config::PolicyConfig& policy = {}) {
+  const auto result = parse({"IPU_COUNT=1", "IPU_WAIT=" + wait}, annotations, policy);
+  return result.ok() ? "" : result.error().message();
+}
+
+TEST(Policy, RefusesALongerWaitAndDoesNotCutIt) {
+  EXPECT_EQ(error_of("15m"), "");
+  for (const std::string wait : {"901s", "16m", "24h", "25h", "364d"}) {
+    EXPECT_EQ(error_of(wait),
+              "IPU_WAIT='" + wait +
+                  "' is not accepted: policy.max_wait of this host allows at most "
+                  "15m; wait less, or let an administrator raise it in config.toml");
+  }
+  config::PolicyConfig policy;
+  policy.max_wait = std::chrono::hours(24);
+  EXPECT_EQ(error_of("24h", {}, policy), "");
+  policy.max_wait = milliseconds(0);
+  EXPECT_EQ(error_of("0s", {}, policy), "");
+  EXPECT_NE(error_of("1ms", {}, policy), "");
+}
+
+TEST(Policy, RefusesAWaitForWhichTheKubeletHasNoTime) {
+  const std::vector<Annotations> pods = {{{"io.kubernetes.cri.container-type", "sandbox"}},
+                                         {{"io.kubernetes.cri.container-type", "container"}},
+                                         {{"io.kubernetes.cri-o.ContainerType", "container"}}};
+  for (const Annotations& pod : pods) {
+    EXPECT_EQ(error_of("90s", pod), "");
+    EXPECT_NE(error_of("91s", pod).find("policy.max_wait_cri of this host allows at most 90s"),
+              std::string::npos);
+    config::PolicyConfig policy;
+    policy.max_wait = milliseconds(30'000);
+    EXPECT_NE(error_of("31s", pod, policy).find("policy.max_wait of this host allows at most 30s"),
+              std::string::npos);
+  }
 }
 
 TEST(Policy, LimitsWhoMayAsk) {
@@ -288,6 +326,73 @@ TEST(Policy, IsNoneOfTheBusinessOfAContainerWithoutIpus) {
   EXPECT_FALSE(parse({"PATH=/bin"}, {}, annotations_only).value().has_value());
   EXPECT_FALSE(
       parse({"IPU_COUNT=4", "IPU_VISIBLE_DEVICES=none"}, {}, annotations_only).value().has_value());
+}
+
+// The request of an environment of which the image alone sets some variables.
+Result<std::optional<Request>> parse_image(const Environment& environment,
+                                           const std::set<std::string>& of_image,
+                                           const Annotations& annotations = {},
+                                           const config::PolicyConfig& policy = {}) {
+  return parse_request(environment, annotations, policy, FromImage{of_image, true});
+}
+
+TEST(Image, CannotMakeItsUserWait) {
+  EXPECT_TRUE(may_ignore({"A=1", "IPU_WAIT=5m"}));
+  const auto asked = parse_image({"IPU_COUNT=4", "IPU_WAIT=5m"}, {"IPU_COUNT", "IPU_WAIT"});
+  ASSERT_TRUE(test::succeeds(asked));
+  EXPECT_EQ(asked.value()->ipus, 4U);
+  EXPECT_EQ(asked.value()->wait, milliseconds(0));
+  ASSERT_EQ(asked.value()->ignored.size(), 1U);
+  EXPECT_EQ(asked.value()->ignored[0],
+            "IPU_WAIT='5m' is not honoured, because only the image sets it; give it with -e, or as"
+            " the annotation graphcore.ai/ipu.wait");
+}
+
+TEST(Image, MayHaveTheValueThatTheUserGave) {
+  const auto asked =
+      parse_request({"IPU_COUNT=4", "IPU_WAIT=5m"}, {}, {}, FromImage{{"IPU_WAIT"}, false});
+  ASSERT_TRUE(test::succeeds(asked));
+  EXPECT_EQ(asked.value()->wait, milliseconds(0));
+  ASSERT_EQ(asked.value()->ignored.size(), 1U);
+  EXPECT_EQ(asked.value()->ignored[0],
+            "IPU_WAIT='5m' is not honoured, because the image sets it to this value; give it as the"
+            " annotation graphcore.ai/ipu.wait");
+}
+
+TEST(Image, CannotNameAPartition) {
+  EXPECT_TRUE(may_ignore({"IPU_PARTITION=p0"}));
+  const Environment environment = {"IPU_PARTITION=p0", "IPU_GCD=1"};
+  EXPECT_TRUE(test::fails(parse_image(environment, {"IPU_PARTITION", "IPU_GCD"}), Code::kDenied,
+                          "IPU_PARTITION='p0' is not honoured, because only the image sets it"));
+  EXPECT_EQ(parse_image(environment, {"IPU_GCD"}).value()->gcd, 1U);
+  const Environment both = {"IPU_COUNT=2", "IPU_PARTITION=p0", "IPU_GCD=1"};
+  EXPECT_EQ(parse_image(both, {"IPU_PARTITION", "IPU_GCD"}).value()->ipus, 2U);
+}
+
+TEST(Image, IsHonouredInAllElse) {
+  EXPECT_FALSE(may_ignore({"IPU_COUNT=4", "IPU_POOL=p", "IPU_WAITS=5m", "XIPU_WAIT=1"}));
+  const auto asked = parse_image({"IPU_COUNT=4"}, {"IPU_COUNT"});
+  EXPECT_EQ(asked.value()->ipus, 4U);
+  EXPECT_TRUE(asked.value()->ignored.empty());
+}
+
+TEST(Image, DoesNotHideWhatAnAnnotationSays) {
+  const std::set<std::string> of_image = {"IPU_PARTITION", "IPU_WAIT"};
+  const auto asked =
+      parse_image({"IPU_PARTITION=p0", "IPU_WAIT=5m"}, of_image,
+                  {{"graphcore.ai/ipu.partition", "p1"}, {"graphcore.ai/ipu.wait", "1s"}});
+  ASSERT_TRUE(test::succeeds(asked));
+  EXPECT_EQ(asked.value()->partition, "p1");
+  EXPECT_EQ(asked.value()->wait, milliseconds(1000));
+  EXPECT_TRUE(asked.value()->ignored.empty());
+}
+
+TEST(Image, IsIgnoredBeforeThePolicyLooks) {
+  config::PolicyConfig annotations_only;
+  annotations_only.allow_env = false;
+  const Annotations count = {{"graphcore.ai/ipu.count", "4"}};
+  EXPECT_TRUE(test::succeeds(parse_image({"IPU_WAIT=5m"}, {"IPU_WAIT"}, count, annotations_only)));
+  EXPECT_FALSE(parse_image({"IPU_WAIT=5m"}, {}, count, annotations_only).ok());
 }
 
 }  // namespace

@@ -92,10 +92,11 @@ TEST_F(NamedTest, GivesEachGcdToOneContainer) {
   }
   EXPECT_TRUE(test::fails(start("c", "p0", 1), Code::kBusy, "GCD 1 of partition 'p0' is in use"));
   const std::string lease_json =
-      base::read_file(host_.dir / ("run/leases/" + b.id + "/lease.json"), 65536).take();
+      base::read_file(host_.dir / ("run/leases/" + b.id + "/ipu/lease.json"), 65536).take();
   EXPECT_EQ(base::parse_json(lease_json, "lease.json").take()["gcd"], 1);
   const std::string ipuof =
-      base::read_file(host_.dir / ("run/leases/" + b.id + "/ipuof.conf"), 65536).take();
+      base::read_file(host_.dir / ("run/leases/" + b.id + "/ipuof.conf.d/ipuof.conf"), 65536)
+          .take();
   EXPECT_EQ(base::parse_json(ipuof, "ipuof.conf").take()["attributes"]["GCD Id"], "1");
 }
 

@@ -68,6 +68,20 @@ TEST_F(CheckGrantTest, RefusesAnAddressThatNoIpuMachineHas) {
   }
 }
 
+TEST_F(CheckGrantTest, RefusesAnAddressWhereNoMachineIs) {
+  host_.config.network.rails[0].machines = netns::parse_prefix("10.5.0.0/20").take();
+  for (const char* address : {"10.5.16.0", "10.5.100.1", "10.5.255.254"}) {
+    EXPECT_TRUE(
+        test::fails(check(address, 50052, 50152), Code::kDenied,
+                    str("granted IPU 0 of ", address,
+                        ", but it lies outside of 10.5.0.0/20, where rail 'rnic0' has its "
+                        "IPU-Machines; if one is there, change 'machines' of network.rail")));
+  }
+  for (const char* address : {"10.5.0.1", "10.5.15.255"}) {
+    EXPECT_TRUE(test::succeeds(check(address, 50052, 50152))) << address;
+  }
+}
+
 // Whatever the client says of the address that answered it.
 TEST_F(CheckGrantTest, ProhibitsTheControllersOfAllPools) {
   config::PoolConfig other = host_.config.pools[0];

@@ -67,14 +67,15 @@ TEST_F(PrepareTest, RecordsTheLeaseWithAllThatItHolds) {
   EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
 }
 
-TEST_F(PrepareTest, WritesFilesThatAContainerCanReadAndNotList) {
+TEST_F(PrepareTest, WritesFilesThatAContainerCanReadAndOthersNotFind) {
   const ledger::Lease lease = host_.start("web", 4);
   const std::string directory = "run/leases/" + lease.id;
   EXPECT_EQ(mode_of(host_.dir / "run"), 0711U);
   EXPECT_EQ(mode_of(host_.dir / "run/leases"), 0711U);
   EXPECT_EQ(mode_of(host_.dir / directory), 0711U);
-  EXPECT_EQ(mode_of(host_.dir / (directory + "/ipuof.conf")), 0444U);
-  EXPECT_EQ(mode_of(host_.dir / (directory + "/lease.json")), 0444U);
+  EXPECT_EQ(mode_of(host_.dir / (directory + "/ipu")), 0755U);
+  EXPECT_EQ(mode_of(host_.dir / (directory + "/ipuof.conf.d/ipuof.conf")), 0444U);
+  EXPECT_EQ(mode_of(host_.dir / (directory + "/ipu/lease.json")), 0444U);
 }
 
 TEST_F(PrepareTest, EditsTheBundleAndKeepsItsMode) {
@@ -83,8 +84,7 @@ TEST_F(PrepareTest, EditsTheBundleAndKeepsItsMode) {
   const Json spec = base::parse_json(host_.config_of("web"), "config.json").take();
   EXPECT_EQ(spec["annotations"]["graphcore.ai/ipu.lease"], lease.id);
   EXPECT_EQ(spec["hooks"]["createRuntime"][0]["args"][3], lease.id);
-  EXPECT_EQ(spec["mounts"].back()["source"],
-            host_.dir / ("run/leases/" + lease.id + "/lease.json"));
+  EXPECT_EQ(spec["mounts"].back()["source"], host_.dir / ("run/leases/" + lease.id + "/ipu"));
 }
 
 TEST_F(PrepareTest, GivesEachContainerItsOwn) {
@@ -377,6 +377,21 @@ TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {
                           "pool \"pod16\" has no free block of 8 IPUs"));
   EXPECT_GE(creates_, 1);
   EXPECT_EQ(host_.live_leases(), 1U);
+}
+
+TEST_F(PrepareTest, SaysWhatWasNotHonoured) {
+  request::Request request;
+  request.ipus = 16;
+  request.ignored = {"IPU_WAIT='5m' is not honoured"};
+  ASSERT_TRUE(test::succeeds(host_.prepare("web", request)));
+  bool is_noted = false;
+  for (const ledger::Event& event :
+       host_.ledger.events().of_lease(host_.lease_of("web").id).take()) {
+    is_noted = is_noted || event.text == request.ignored.front();
+  }
+  EXPECT_TRUE(is_noted);
+  EXPECT_TRUE(test::fails(host_.prepare("late", request), Code::kBusy,
+                          "see 'ipuctl ps'; IPU_WAIT='5m' is not honoured"));
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/rootless.h"
+
+#include "base/names.h"
+#include "base/text.h"
+#include "base/users.h"
+
+namespace hook::lifecycle::start {
+
+using namespace base::names;
+
+Status check_host_root() {
+  const uid_t user = base::user_of_host();
+  if (user == 0) return {};
+  return Error(Code::kUnsupported,
+               str("rootless engines cannot start containers with IPUs, and this one runs as user ",
+                   user, "; start the container with root's engine, for example by sudo"));
+}
+
+}  // namespace hook::lifecycle::start
