@@ -14,11 +14,6 @@ BIN_$(call dashed,$(1))_PKGS := gtest_main gtest gmock
 BIN_$(call dashed,$(1))_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"' -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
 endef
 $(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
-# The programs that `make check-unit` builds: those of the folder ROOM, those with a suite that TEST names, or all.
-tests_of_room = $(filter unit-$(call dashed,$(1)) unit-$(call dashed,$(1))-%,$(UNIT_TESTS))
-tests_named = $(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(1)')))
-chosen_unit_tests := $(if $(ROOM),$(call tests_of_room,$(ROOM)),$(if $(TEST),$(call tests_named,$(TEST)),$(UNIT_TESTS)))
-
 # All implementations of the controller pass one suite: the client with the simulator, local pools, and the fake.
 BIN_unit-vipu-contract_DEPS := vipu-local
 BIN_unit-vipu-contract_SRCS += tests/support/local_hosts.cc tests/support/simulator_process.cc
@@ -43,6 +38,7 @@ BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
 # These test programs run the client and the simulator.
 runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simulator kernel-storm
 $(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
+$(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement: | $(O)/bin/ipu-vipu-client
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation quick_look attach
@@ -50,7 +46,7 @@ BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook-lifecycle-end
-BIN_attach_SRCS := tests/bench/attach.cc
+BIN_attach_SRCS := tests/bench/attach.cc tests/bench/recording.cc
 BIN_attach_DEPS := netns
 
 # The crash enumeration runs on a throw-away host; not installed.
@@ -58,6 +54,12 @@ TESTS += fault
 BIN_fault_SRCS := $(wildcard tests/fault/*.cc)
 BIN_fault_DEPS := hook-lifecycle-start hook-lifecycle-repair
 BIN_fault_PKGS := sqlite3
+
+# Containers of hostile images, on a throw-away host; not installed. Containers run it, so it is static.
+TESTS += hostile
+BIN_hostile_SRCS := $(wildcard tests/hostile/*.cc)
+BIN_hostile_DEPS := base
+BIN_hostile_STATIC := yes
 
 # A client of the CRI, for tests of pods; not installed.
 LIBS += cri_proto
@@ -71,12 +73,67 @@ BIN_cri-client_DEPS := cri_proto
 BIN_cri-client_ARCHIVES := grpc++ protobuf
 
 # Programs that end-to-end tests run in containers, or in place of engines and low-level runtimes; not installed.
-E2E_PROGRAMS := dial raw spy odd_caller
+ATTACK_PROGRAMS := raw frame intruder
+E2E_PROGRAMS := dial spy odd_caller $(ATTACK_PROGRAMS)
 TESTS += $(E2E_PROGRAMS)
 define e2e_program
-BIN_$(1)_SRCS := tests/e2e/$(1).cc
+BIN_$(1)_SRCS := tests/$(if $(filter $(1),$(ATTACK_PROGRAMS)),attack,e2e)/$(1).cc
 BIN_$(1)_DEPS :=
 BIN_$(1)_STATIC := yes
 endef
 $(foreach p,$(E2E_PROGRAMS),$(eval $(call e2e_program,$(p))))
 E2E_PROGRAMS += cri-client
+
+# Fuzz targets. The program unit-fuzz-TARGET gives each seed in tests/data/fuzz/TARGET to the target, and counts the
+# work of the sources in FUZZ_TARGET_WORK. With FLAVOR=fuzz, the program fuzz-TARGET is libFuzzer with the target.
+FUZZ_TARGETS := config_json state ipuof_file wire_request wire_reply hcl gc_docker netlink nft
+fuzz_json := base/json.cc base/text.cc
+fuzz_wire := $(fuzz_json) $(wildcard vipu/wire_*.cc)
+FUZZ_config_json_DEPS := hook-container-oci hook-container-request
+FUZZ_config_json_WORK := $(fuzz_json) base/json_rewrite.cc $(addprefix hook/container/oci/,document.cc edit.cc spec.cc)
+FUZZ_state_DEPS := hook-container-oci
+FUZZ_state_WORK := $(fuzz_json) hook/container/oci/state.cc
+FUZZ_ipuof_file_DEPS := vipu-local
+FUZZ_ipuof_file_WORK := $(fuzz_json) vipu/local/ipuof_file.cc vipu/wire_fields.cc
+FUZZ_wire_request_DEPS := vipu
+FUZZ_wire_request_WORK := $(fuzz_wire)
+FUZZ_wire_reply_DEPS := vipu
+FUZZ_wire_reply_WORK := $(fuzz_wire)
+FUZZ_hcl_DEPS := vipu
+FUZZ_hcl_WORK := vipu/hcl.cc vipu/wire_fields.cc
+FUZZ_gc_docker_DEPS := cmd-gc-docker-front_end
+FUZZ_gc_docker_WORK := base/text.cc $(wildcard cmd/gc-docker/front_end/*.cc)
+FUZZ_netlink_DEPS := netns
+FUZZ_netlink_WORK := netns/internal/nl.cc netns/internal/link_facts.cc netns/internal/rdma_messages.cc \
+  $(wildcard netns/session*.cc)
+FUZZ_nft_DEPS := netns
+FUZZ_nft_WORK := netns/internal/nl.cc netns/internal/nft_find.cc netns/internal/nft_table.cc netns/filter_watch.cc
+# These two answer instead of the kernel.
+FUZZ_KERNEL := netlink nft
+FUZZ_WRAP := -Wl,--wrap=sendmsg,--wrap=recvmsg,--wrap=recvfrom
+
+work_objs = $(patsubst %.cc,$(O)/work/%.o,$(FUZZ_$(1)_WORK))
+define fuzz_target
+FUZZ_$(1)_SRCS := tests/fuzz/$(1).cc $(if $(filter $(1),$(FUZZ_KERNEL)),tests/fuzz/kernel.cc)
+FUZZ_$(1)_LD := $(if $(filter $(1),$(FUZZ_KERNEL)),$(FUZZ_WRAP))
+UNIT_TESTS += unit-fuzz-$(1)
+TESTS += unit-fuzz-$(1)
+BIN_unit-fuzz-$(1)_SRCS := $$(FUZZ_$(1)_SRCS) tests/fuzz/runner.cc
+BIN_unit-fuzz-$(1)_DEPS := $(FUZZ_$(1)_DEPS)
+BIN_unit-fuzz-$(1)_PKGS := gtest_main gtest
+BIN_unit-fuzz-$(1)_FLAGS := -DTEST_DATA_DIR='"$(CURDIR)/tests/data"'
+# These objects come before the libraries. Of what both have, the linker takes the first.
+$(O)/bin/unit-fuzz-$(1): $(call work_objs,$(1))
+$(O)/bin/unit-fuzz-$(1): private LDFLAGS += -Wl,--allow-multiple-definition $$(FUZZ_$(1)_LD)
+BIN_fuzz-$(1)_SRCS := $$(FUZZ_$(1)_SRCS)
+BIN_fuzz-$(1)_DEPS := $(FUZZ_$(1)_DEPS)
+$(O)/bin/fuzz-$(1): private LDFLAGS += -fsanitize=fuzzer $$(FUZZ_$(1)_LD)
+ALL_OBJS += $(call work_objs,$(1))
+endef
+$(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_target,$(t))))
+FUZZERS := $(if $(filter fuzz,$(FLAVOR)),$(FUZZ_TARGETS:%=fuzz-%))
+
+# The programs that `make check-unit` builds: those of the folder ROOM, those with a suite that TEST names, or all.
+tests_of_room = $(filter unit-$(call dashed,$(1)) unit-$(call dashed,$(1))-%,$(UNIT_TESTS))
+tests_named = $(call dashed,$(patsubst tests/%,%,$(shell tests/folders_of.sh '$(1)')))
+chosen_unit_tests := $(if $(ROOM),$(call tests_of_room,$(ROOM)),$(if $(TEST),$(call tests_named,$(TEST)),$(UNIT_TESTS)))

@@ -29,7 +29,7 @@ beside_web() { # RUNTIME [DOCKER-OPTION...] -- COMMAND...
     options+=("$1")
     shift
   done
-  docker run --rm --net=container:web -v /run/raw:/bin/raw:ro -v /run/dial:/bin/dial:ro "${options[@]}" busybox "${@:2}"
+  docker run --rm --net=container:web -v /run/attack/raw:/bin/raw:ro -v /run/dial:/bin/dial:ro "${options[@]}" busybox "${@:2}"
 }
 
 # The MAC behind which the fabric of the tests has all its addresses.
@@ -60,14 +60,14 @@ syn() { # SOURCE ADDRESS PORT
 }
 
 @test "a container in another network keeps both" {
-  run -0 docker run --rm --runtime=ipu --cap-add NET_ADMIN -v /run/raw:/bin/raw:ro busybox raw flush
+  run -0 docker run --rm --runtime=ipu --cap-add NET_ADMIN -v /run/attack/raw:/bin/raw:ro busybox raw flush
   assert_equal "$output" flushed
 }
 
 @test "an exec gets neither capability" {
   local name
-  docker run --detach --runtime=ipu --net=container:web --cap-add NET_ADMIN --name side -v /run/raw:/bin/raw:ro busybox sleep 3600
-  docker cp /run/raw web:/bin/raw
+  docker run --detach --runtime=ipu --net=container:web --cap-add NET_ADMIN --name side -v /run/attack/raw:/bin/raw:ro busybox sleep 3600
+  docker cp /run/attack/raw web:/bin/raw
   for name in side web; do
     run -3 docker exec "$name" raw flush
     run -3 docker exec "$name" raw syn roce0 02:00:00:00:00:01 10.0.0.1 10.0.0.2 80
@@ -80,7 +80,7 @@ syn() { # SOURCE ADDRESS PORT
 }
 
 @test "an exec in a container without IPUs keeps both" {
-  docker run --detach --runtime=ipu --name plain --cap-add NET_ADMIN -v /run/raw:/bin/raw:ro busybox sleep 3600
+  docker run --detach --runtime=ipu --name plain --cap-add NET_ADMIN -v /run/attack/raw:/bin/raw:ro busybox sleep 3600
   run -0 docker exec plain raw flush
   docker rm --force plain
 }
@@ -146,6 +146,15 @@ open_web() {
   docker rm --force plain
 }
 
+# The answer of a service of the host would open the host's address to the container.
+@test "a container with IPUs sends the host nothing by multicast, a container without IPUs does" {
+  docker run --detach --runtime=ipu --name plain busybox sleep 3600
+  run -143 inside plain timeout 1 tftp -g -r file -l /dev/null 224.0.0.1 9999  # waits for an answer
+  run ! inside victim timeout 1 tftp -g -r file -l /dev/null 224.0.0.1 9999
+  assert_contains "$output" 'not permitted'
+  docker rm --force plain
+}
+
 has_no_answer() { ! inside "$@" >/dev/null 2>&1; }
 
 @test "a flush of the host's packet filter: border and guard are there again within 5 s" {
@@ -157,8 +166,8 @@ has_no_answer() { ! inside "$@" >/dev/null 2>&1; }
   host_spawn watch setpriv --no-new-privs --bounding-set=-all,+net_admin ipuctl border watch
   wait_until 5 has_no_answer plain nc -w 1 "${endpoint% *}" "${endpoint#* }"
   for _ in 1 2 3; do
-    in_host /run/raw flush 1 ipu-guard
-    in_host /run/raw flush 5 ipu-border
+    in_host /run/attack/raw flush 1 ipu-guard
+    in_host /run/attack/raw flush 5 ipu-border
     wait_until 5 has_no_answer plain nc -w 1 "${endpoint% *}" "${endpoint#* }"
     # shellcheck disable=SC2086
     assert_equal "$(syn "$(address_in web)" $endpoint)" silent
@@ -168,6 +177,31 @@ has_no_answer() { ! inside "$@" >/dev/null 2>&1; }
   configure $'[network]\nguard_forwarding = false'
   ipuctl gc
   docker rm --force plain
+}
+
+has_border_by_tc() { in_host tc filter show dev rnic0 egress | grep -q ipu-border; }
+
+@test "the border by tc: it takes over from the other one, holds the same attacks, and comes back within 5 s" {
+  configure $'[network]\nfilter = "tc"'
+  start third -e IPU_COUNT=4
+  has_border_by_tc
+  # shellcheck disable=SC2046
+  {
+    assert_equal "$(syn "$(address_in web)" $(first_endpoint web))" answered
+    assert_equal "$(syn "$(address_in web)" $(target))" silent
+    assert_equal "$(syn "$(address_in victim)" $(target))" silent
+  }
+  # With the capabilities that its unit has, and no other.
+  host_spawn watch setpriv --no-new-privs --bounding-set=-all,+net_admin,+bpf ipuctl border watch
+  in_host tc qdisc del dev rnic0 clsact
+  wait_until 5 has_border_by_tc
+  # shellcheck disable=SC2046
+  {
+    assert_equal "$(syn "$(address_in web)" $(first_endpoint web))" answered
+    assert_equal "$(syn "$(address_in web)" $(target))" silent
+  }
+  host_stop watch
+  docker rm --force third
 }
 
 # Shows that the tests above would see it.

@@ -28,4 +28,8 @@ ACCEPTED='a power of two from 1 to 64'
 @test "--net=host" { assert_refused --net=host -e IPU_COUNT=4 -- 'network'; }
 @test "IPU_NETWORK=none" { assert_refused -e IPU_COUNT=4 -e IPU_NETWORK=none -- 'IPU_NETWORK=none'; }
 @test "IPU_WAIT=soon" { assert_refused -e IPU_COUNT=4 -e IPU_WAIT=soon -- 'IPU_WAIT' "'soon'" '90s'; }
+@test "IPU_WAIT=16m, more than the policy allows" {
+  assert_refused -e IPU_COUNT=4 -e IPU_WAIT=16m -- "IPU_WAIT='16m'" 'policy.max_wait of this host' '15m' \
+    'let an administrator raise it in config.toml'
+}
 @test "IPU_WAIT without a count" { assert_refused -e IPU_WAIT=90s -- 'IPU_WAIT' 'IPU_COUNT'; }

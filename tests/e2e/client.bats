@@ -64,13 +64,27 @@ assert_confined() {
 
 @test "where the host has the user ipu-vipu-client it runs as that" {
   local uid
-  in_host useradd --system --no-create-home ipu-vipu-client
+  in_host sh <packaging/make_user.sh
   uid=$(in_host id -u ipu-vipu-client)
   look_for_client
   assert_equal "$(status_of_client Uid | xargs)" "$uid $uid $uid $uid"
   assert_confined
   let_client_end
   in_host userdel ipu-vipu-client
+}
+
+@test "a controller is also reached by its name" {
+  # shellcheck disable=SC2016
+  in_host sh -c 'cp /etc/hosts /run/hosts && echo "$1 vipu.test" >>/etc/hosts' sh "${CONTROLLER%:*}"
+  in_host sed -i "s/^controller = .*/controller = \"vipu.test:${CONTROLLER#*:}\"/" /etc/ipu-container-toolkit/config.toml
+  start job -e IPU_COUNT=4
+  # shellcheck disable=SC2046
+  assert_contains "$(inside job nc -w 2 $(first_endpoint job))" "$(lease_of job .partition)"
+  # shellcheck disable=SC2086
+  assert_unreachable job ${CONTROLLER/:/ }
+  docker rm --force job
+  in_host sh -c 'cat /run/hosts >/etc/hosts'
+  host_config
 }
 
 @test "the client ends with who started it" {

@@ -4,42 +4,20 @@
 # shellcheck disable=SC2030,SC2031 # each test is a subshell of its own
 
 load support
+load podman
 
 FILE=/etc/containers/containers.conf.d/ipu-container-toolkit.conf
 
-setup() {
-  in_host mkdir -p /etc/containers /run/podman-e2e
-  in_host cp -a /run/busybox/bin /run/busybox/lib /run/busybox/lib64 /run/podman-e2e
-  in_host tee /etc/containers/storage.conf >/dev/null <<END
-[storage]
-driver = "vfs"
-runroot = "/run/podman-e2e/run"
-graphroot = "/run/podman-e2e/root"
-END
-  in_host tee /etc/containers/containers.conf >/dev/null <<END
-[engine]
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-END
-}
+setup() { set_up_podman; }
 
 teardown() {
   # podman of a user keeps a process for the user's namespace.
   in_host pkill -KILL -x 'podman pause' || true
-  in_host rm -rf "${FILE%/*}" /etc/containers/storage.conf /etc/containers/containers.conf /run/podman-e2e
+  tear_down_podman
   assert_nothing_left
 }
 
-run_podman() { # OPTION... -- COMMAND...
-  local options=()
-  while [ "$1" != -- ]; do
-    options+=("$1")
-    shift
-  done
-  shift
-  in_host timeout "$LIMIT" podman --runtime ipu run --rm --cgroup-parent "/$HOST_CGROUP" --network none \
-    "${options[@]}" --rootfs /run/podman-e2e /bin/busybox "$@"
-}
+run_podman() { run_podman_in none "$@"; } # OPTION... -- COMMAND...
 
 # Prints bits 12 and 13 of what an exec may do in a container that has both.
 network_capabilities() { # OPTION...
@@ -72,6 +50,19 @@ network_capabilities() { # OPTION...
   run ! run_podman -e IPU_COUNT=3 -- true
   assert_contains "$output" "ipu: IPU_COUNT='3' is not accepted: give a power of two"
   assert_equal "$(wc -l <<<"$output")" 1
+}
+
+@test "podman: by the path of the runtime, what runc says is no log line either" {
+  local runc
+  ipuctl runtime configure podman
+  say() { # RUNTIME
+    run -127 in_host timeout "$LIMIT" podman --runtime "$1" run --rm --network none --cgroup-parent "/$HOST_CGROUP" \
+      --rootfs /run/podman-e2e /bin/absent || return
+    echo "${output/"$1"/RUNTIME}"
+  }
+  runc=$(say /usr/sbin/runc)
+  [[ $runc != *level=error* ]]
+  assert_equal "$(say "$BINDIR/ipu-container-runtime")" "$runc"
 }
 
 @test "podman: an annotation asks as the environment does" {

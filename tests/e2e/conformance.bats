@@ -88,7 +88,7 @@ assert_leaves_alone() { # WORD...
   assert_edits create "-b$BUNDLE" job
   assert_edits create job --bundle "$BUNDLE"
   in_host cp "$BUNDLE/config.json" "$BUNDLE/other.json"
-  in_host "$RUNTIME" create -b "$BUNDLE" -f other.json job
+  in_host env --chdir="$BUNDLE" "$RUNTIME" create -b "$BUNDLE" -f other.json job
   in_host grep -q ipu.lease "$BUNDLE/other.json"
   run ! in_host grep -q ipu.lease "$BUNDLE/config.json"
 }

@@ -257,6 +257,8 @@ shared_namespace() { # LOW-LEVEL
   in_host ip netns add shared
   bundle_for "$1" "$filter"
   create_by "$1" one
+  # Until then threads of the low-level runtime have CAP_NET_ADMIN there.
+  call "$1" start one
   bundle_for "$1" "$filter"
   create_by "$1" two
   assert_equal "$(in_host ip -n shared -o link show type macvlan | wc -l)" 1

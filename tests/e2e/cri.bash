@@ -77,8 +77,10 @@ cri_down() {
   docker image rm pause >/dev/null 2>&1 || true
 }
 
-has_image() { # NAME
-  cri ImageStatus "{\"image\": {\"image\": \"docker.io/library/$1:latest\"}}" | jq -e .image >/dev/null
+has_image() { # NAME[@DIGEST]
+  local name=$1
+  [[ $name == *@* ]] || name+=:latest
+  cri ImageStatus "{\"image\": {\"image\": \"docker.io/library/$name\"}}" | jq -e .image >/dev/null
 }
 
 # KEY=VALUE... as an object.
@@ -108,10 +110,11 @@ run_pod() { # CONFIG
 create_container() { # POD CONFIG NAME
   local request reply
   request=$(jq -cn --arg pod "$1" --argjson sandbox "$2" --arg name "$3" \
-    --argjson attempt "${ATTEMPT:-0}" --argjson annotations "$(as_object "${ANNOTATIONS[@]}")" \
+    --arg image "docker.io/library/${IMAGE:-busybox:latest}" --argjson attempt "${ATTEMPT:-0}" \
+    --argjson annotations "$(as_object "${ANNOTATIONS[@]}")" \
     --argjson envs "$(as_object "${ENVS[@]}")" '{
       pod_sandbox_id: $pod, sandbox_config: $sandbox, config: {
-        metadata: {name: $name, attempt: $attempt}, image: {image: "docker.io/library/busybox:latest"},
+        metadata: {name: $name, attempt: $attempt}, image: {image: $image},
         command: ["/bin/sleep", "3600"], envs: ($envs | to_entries), annotations: $annotations,
         linux: {security_context: {namespace_options: $sandbox.linux.security_context.namespace_options}}}}')
   reply=$(cri CreateContainer "$request") || return

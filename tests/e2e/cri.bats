@@ -227,6 +227,12 @@ has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
   assert_nothing_left
 }
 
+@test "a pod that waits for longer than the kubelet does is refused" {
+  run -1 run_pod "$(pod_config wrong graphcore.ai/ipu.count=4 graphcore.ai/ipu.wait=2m)"
+  assert_told "graphcore.ai/ipu.wait='2m' is not accepted: policy.max_wait_cri of this host allows at most 90s"
+  assert_nothing_left
+}
+
 @test "a container that asks for 3 IPUs: the kubelet is told, and the pod goes on" {
   local config pod wrong
   config=$(pod_config mixed)
@@ -269,3 +275,42 @@ has_ended() { [ "$(container_state "$1")" = CONTAINER_EXITED ]; }
 }
 
 gc_leaves_one() { ipuctl gc >/dev/null && has_leases 1; }
+
+# An image of the engine whose ENV has VARIABLE...; sets IMAGE to its name, by digest.
+image_with() { # NAME VARIABLE...
+  local name=docker.io/library/$1 digest
+  # shellcheck disable=SC2016
+  in_host sh -c 'printf "FROM busybox\nENV %s\n" "$2" | docker build -q -t "$1" - >/dev/null' sh "$1" "${*:2}"
+  docker save "$1" | host_run ctr --namespace k8s.io images import - >/dev/null
+  docker rmi --force "$1" >/dev/null
+  digest=$(in_host ctr --namespace k8s.io images ls "name==$name:latest" | awk 'NR == 2 { print $3 }')
+  in_host ctr --namespace k8s.io images tag "$name:latest" "$name@$digest" >/dev/null
+  in_host ctr --namespace k8s.io images rm "$name:latest" >/dev/null
+  IMAGE=$1@$digest
+  wait_until 10 has_image "$IMAGE"
+}
+
+@test "an image named by its digest cannot name a partition; its pod can" {
+  local config pod named IMAGE
+  ipuctl partition create p0 --size 4 >/dev/null
+  image_with names IPU_PARTITION=p0
+  config=$(pod_config image)
+  pod=$(run_pod "$config")
+  named=$(create_container "$pod" "$config" named)
+  run -1 start_container "$named"
+  assert_told "IPU_PARTITION='p0' is not honoured, because the image sets it to this value" graphcore.ai/ipu.partition
+  ANNOTATIONS=(graphcore.ai/ipu.partition=p0)
+  assert_equal "$(pod_lease_of "$(run_container "$pod" "$config" annotated)" .partition)" p0
+  remove_pods
+  wait_until 10 has_leases 0
+  remove_partitions
+}
+
+@test "a variable of the container overrides that of its image" {
+  local config pod IMAGE
+  image_with counts IPU_COUNT=2
+  config=$(pod_config image)
+  pod=$(run_pod "$config")
+  ENVS=(IPU_COUNT=4)
+  assert_equal "$(pod_lease_of "$(run_container "$pod" "$config" four)" .ipus)" 4
+}

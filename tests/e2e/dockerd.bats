@@ -83,3 +83,17 @@ END
   in_host rm -r /run/build
   docker run --rm asks test -e /run/ipu/lease.json
 }
+
+@test "as the default runtime: the old builder builds with IPUs, and leaves no file of ours in the image" {
+  restart_docker --default-runtime ipu
+  in_host mkdir -p /run/build
+  in_host tee /run/build/Dockerfile >/dev/null <<'END'
+FROM busybox
+ENV IPU_COUNT=4
+RUN test -s /run/ipu/lease.json && test -s /etc/ipuof.conf.d/ipuof.conf
+END
+  in_host env DOCKER_BUILDKIT=0 timeout "$LIMIT" docker build --quiet --tag built /run/build
+  in_host rm -r /run/build
+  run -0 docker run --rm --runtime=runc built find /run/ipu /etc/ipuof.conf.d ! -type d
+  assert_equal "$output" ''
+}

@@ -3,6 +3,7 @@
 # What happened can be told afterwards: explain, events, the dump of the ledger, the audit log.
 
 load support
+load bundle
 
 AUDIT=/var/lib/ipu-container-toolkit/audit.log
 
@@ -132,7 +133,7 @@ has_happened() { # STATE CONTAINER
   local dump
   dump=$(ipuctl ledger dump --output json)
   assert_equal "$(jq -r 'keys_unsorted | join(" ")' <<<"$dump")" \
-    'schema leases addresses ipus partitions waiters events meta'
+    'schema leases addresses ipus partitions waiters events refusals meta'
   assert_equal "$(jq '[.leases[] | select(.state == "RUNNING")] | length' <<<"$dump")" 1
   assert_equal "$(jq -r '[.addresses[] | select(.free_at == null).address] | first' <<<"$dump")" "$(address_in job)"
   assert_contains "$(ipuctl ledger dump)" waiters
@@ -169,5 +170,47 @@ has_happened() { # STATE CONTAINER
   assert_contains "$output" 'audit log'
   in_host rmdir "$AUDIT"
   ipuctl gc
+  ipuctl audit verify
+}
+
+# Starts one container after another in the host, without an engine, and counts those that were refused.
+# shellcheck disable=SC2016
+REFUSE='for i in $(seq "$1"); do
+  ! ipu-container-runtime --root /run/oci create --bundle /run/bundle "refused$i" 2>/run/refused.err || exit 1
+done'
+
+sizes() { in_host sh -c "stat -c %s $AUDIT /var/lib/ipu-container-toolkit/ledger.db*" | xargs; }
+
+@test "hundreds of refused starts leave a count, and files that stay small" {
+  start holder -e IPU_COUNT=64
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  LIMIT=300 in_host timeout 300 sh -c "$REFUSE" sh 10
+  local audit before ledger wal after
+  read -r audit before wal _ <<<"$(sizes)"
+  LIMIT=300 in_host timeout 300 sh -c "$REFUSE" sh 200
+  after=$(in_host cat /run/refused.err)
+  assert_contains "$after" 'has no free block of 4 IPUs'
+  read -r after ledger wal _ <<<"$(sizes)"
+  [ "$after" -lt $((audit + 2000)) ] || fail "the audit log grew from $audit to $after"
+  [ "$ledger" -lt $((before + 300000)) ] || fail "the ledger grew from $before to $ledger"
+  [ "$wal" -lt 8000000 ] || fail "its log has $wal bytes"
+  assert_equal "$(ipuctl ledger dump -o json | jq -r '.refusals[] | select(.container == "refused200") |
+    "\(.count >= 210) \(.last_ms > .first_ms)"')" 'true true'
+  assert_contains "$(ipuctl explain refused200)" 'of its kind since'
+  ipuctl audit verify
+  remove_bundle
+}
+
+@test "logrotate takes a large audit log before its month is over" {
+  start job -e IPU_COUNT=4
+  docker rm --force job
+  wait_until 10 nothing_is_left
+  local rules=/etc/logrotate.d/ipu-container-toolkit state=/run/logrotate.large
+  in_host logrotate --state "$state" "$rules"
+  in_host sh -c "rm -f $AUDIT.*; sed 's/maxsize 64M/maxsize 1k/' $rules >/run/small && chmod 0644 /run/small"
+  assert_equal "$(in_host grep -c 'maxsize 64M' "$rules")" 1
+  in_host logrotate --state "$state" /run/small
+  in_host test -e "$AUDIT.1"
+  start job -e IPU_COUNT=4
   ipuctl audit verify
 }

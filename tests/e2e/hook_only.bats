@@ -85,7 +85,7 @@ assert_alone_refused() { # TEXT...
   assert_contains "$(within job ip address show roce0)" "$(within job cat /run/ipu/lease.json | jq -r '.rails[0].address')"
   run ! within job sh -c 'echo x >/run/ipu/lease.json'
   assert_equal "$(within job sh -c 'ulimit -l')" "$(memlock_kib)"
-  within job grep -q 'lease.json .*ro,nosuid,nodev,noexec' /proc/self/mounts
+  within job grep -q ' /run/ipu .*ro,nosuid,nodev,noexec' /proc/self/mounts
   in_host runc --root "$STATE" delete --force job
   wait_until 10 has_leases 0
 }
@@ -163,7 +163,7 @@ podman() { # ARGUMENT...
   PLAIN=yes bundle_for crun ".root.path = \"$ROOT\" | $CAPABILITIES | $COUNT | $hooks"
   crun_alone create --bundle "$BUNDLE" job
   assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.state) \(.ipus)"')" 'RUNNING 4'
-  in_host test -e "$ROOT/run/ipu/lease.json"
+  in_host test -d "$ROOT/run/ipu"
   crun_alone delete --force job
   wait_until 10 has_leases 0
   PLAIN=yes bundle_for crun ".root.path = \"$ROOT\" | $CAPABILITIES | .annotations = {\"graphcore.ai/ipu.count\": \"3\"} | $hooks"
@@ -215,7 +215,7 @@ podman() { # ARGUMENT...
 }
 
 @test "a wait that is longer than an engine waits" {
-  make_alone '.annotations = {"graphcore.ai/ipu.count": "4", "graphcore.ai/ipu.wait": "1h"}'
+  make_alone '.annotations = {"graphcore.ai/ipu.count": "4", "graphcore.ai/ipu.wait": "10m"}'
   assert_alone_refused 'graphcore.ai/ipu.wait=180s'
 }
 
@@ -239,9 +239,6 @@ podman() { # ARGUMENT...
     assert_alone_refused "$(basename "$place")"
     in_host rm -r "$ROOT"
   done
-  make_alone "$COUNT"
-  in_host sh -c "mkdir -p $ROOT/run/ipu && ln -s /run/behind/file $ROOT/run/ipu/lease.json"
-  assert_alone_refused lease.json
   assert_equal "$(in_host ls -A /run/behind)" ''
   in_host rmdir /run/behind
 }
@@ -252,6 +249,33 @@ podman() { # ARGUMENT...
   assert_alone_refused "'/etc/ipuof.conf.d'" 'leave the mount out'
   assert_equal "$(in_host ls -A /run/theirs)" ''
   in_host rmdir /run/theirs
+}
+
+# How many partitions the controller has made.
+creations() { sim_log 'map(select(.event == "hold")) | length'; }
+
+@test "a place where nothing can be mounted: refused before a partition is made" {
+  local made
+  in_host mkdir -p /run/theirs
+  made=$(creations)
+  make_alone "$COUNT"' | .mounts += [{destination: "/run", type: "bind", source: "/run/theirs", options: ["bind", "ro"]}]'
+  assert_alone_refused "'/run'" 'leave the mount out'
+  make_alone "$COUNT"
+  in_host mkdir "$ROOT/proc" "$ROOT/dev" "$ROOT/sys" # where runc mounts
+  in_host mount --bind "$ROOT" "$ROOT"
+  in_host mount -o remount,bind,ro "$ROOT"
+  run alone refused
+  in_host umount "$ROOT"
+  assert_contains "$output" "in the container: the directory above is read-only; create"
+  make_alone "$COUNT"
+  in_host sh -c "echo x >$ROOT/etc"
+  assert_alone_refused "'/etc'" 'replace it with a directory'
+  make_alone "$COUNT"' | .linux.namespaces += [{type: "user"}] |
+    .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+  in_host chown -R 100000:100000 "$ROOT"
+  assert_alone_refused 'user namespace'
+  assert_equal "$(creations)" "$made"
+  in_host rm -r /run/theirs
 }
 
 @test "a user namespace" {

@@ -282,7 +282,12 @@ has_link() { in_host ip link show "$1" >/dev/null 2>&1; }
   ipuctl partition create moving --size 4 --relocatable
   start job -e IPU_PARTITION=moving
   before=$(first_endpoint job)
+  # Not to where the configuration says that no machine is.
+  in_host tee -a /etc/ipu-container-toolkit/config.toml <<<"machines = \"${before% *}/32\"" >/dev/null
   in_host vipu-simulator control /run/simulator.sock agent-down ag1
+  wait_until 30 is_not_followed
+  assert_equal "$(first_endpoint job)" "$before"
+  host_config
   wait_until 30 has_been_followed
   [ "$(first_endpoint job)" != "$before" ]
   # shellcheck disable=SC2046
@@ -292,6 +297,7 @@ has_link() { in_host ip link show "$1" >/dev/null 2>&1; }
 }
 
 # Until its new place is ACTIVE the controller does not say where that is.
+is_not_followed() { [[ $(ipuctl lease refresh 2>&1) == *"change 'machines' of network.rail"* ]]; }
 has_been_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
 
 # A pod as containerd's CRI plugin makes it, without containerd: the runtime is called with its
@@ -301,6 +307,8 @@ has_been_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
   make_bundle '.annotations = {"graphcore.ai/ipu.count": "4", "io.kubernetes.cri.container-type": "sandbox",
     "io.kubernetes.cri.sandbox-id": "pod"} | .linux.cgroupsPath += "/pod"'
   create pod
+  # Until then threads of runc have CAP_NET_ADMIN there.
+  runtime start pod
   pid=$(in_host runc --root "$STATE" state pod | jq .pid)
   BUNDLE=$BUNDLE-app make_bundle '.annotations = {"graphcore.ai/ipu.count": "4",
     "io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.sandbox-id": "pod"} |

@@ -65,7 +65,8 @@ assert_same_as_runc() { # ARGUMENT...
   assert_equal "$(in_host sha256sum "$BUNDLE/config.json")" "$before"
 }
 
-@test "state is one execve, and neither configuration nor ledger is opened before it" {
+@test "after the first create, state is one execve, and neither configuration nor ledger is opened before it" {
+  create plain
   in_host strace -f -o /run/strace -e trace=execve,open,openat,openat2 \
     ipu-container-runtime --root "$STATE" state create >/dev/null
   # One is strace's, of ipu-container-runtime.

@@ -16,6 +16,7 @@ teardown() {
   in_host sh -c 'kill -KILL $(ipuctl queue -o json | jq ".[].pid") 2>/dev/null' || true
   remove_containers
   ipuctl gc >/dev/null
+  host_config
   assert_nothing_left
 }
 
@@ -89,4 +90,15 @@ was_tried_in_vain() {
   run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=1s busybox true
   assert_contains "$output" "waited 1 s for 4 IPUs of 'pod64', but 1 request is ahead, the first for 64 IPUs"
   has_waiters 1
+}
+
+@test "as many wait as policy.max_waiters allows, and the next one is told so at once" {
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[policy]\nmax_waiters = 2\nmax_wait = "2m"'
+  start_waiter first 4 1
+  start_waiter second 4 2
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=60s busybox true
+  assert_contains "$output" 'no place in the queue: 2 requests wait on this host, and policy.max_waiters allows no more'
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=3m busybox true
+  assert_contains "$output" 'policy.max_wait of this host allows at most 2m'
+  has_waiters 2
 }

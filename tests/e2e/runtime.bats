@@ -33,7 +33,7 @@ teardown() {
   create twice
   run -0 in_host jq -r '[.annotations["graphcore.ai/ipu.lease"]] + [.hooks[][].args[-1]] | unique | .[]' "$BUNDLE/config.json"
   assert_equal "$output" "$(ipuctl ps --output json | jq -r '.[].lease')"
-  assert_equal "$(in_host jq '[.mounts[] | select(.destination == "/run/ipu/lease.json")] | length' "$BUNDLE/config.json")" 1
+  assert_equal "$(in_host jq '[.mounts[] | select(.destination == "/run/ipu")] | length' "$BUNDLE/config.json")" 1
 }
 
 @test "crun's logs that are no files" {
@@ -47,7 +47,7 @@ teardown() {
   make_bundle '.process.env += ["IPU_COUNT=4"]'
   run -0 ipuctl explain --bundle "$BUNDLE"
   assert_contains "$output" 'asks for 4 IPUs of pool "pod64"'
-  assert_contains "$output" '+      "destination": "/run/ipu/lease.json"'
+  assert_contains "$output" '+      "destination": "/run/ipu"'
   assert_contains "$output" '@@'
   assert_equal "$(ipuctl ps -o json)" '[]'
   shown=$(ipuctl explain --bundle "$BUNDLE" -o json | jq -cS ".config | $SHAPE")

@@ -9,6 +9,7 @@ ETC=/etc/ipu-container-toolkit
 KEY=0pYv_Zk31aQ-secret
 
 setup_file() {
+  in_host sh <packaging/make_user.sh
   # shellcheck disable=SC2016
   in_host sh -c '
     set -e
@@ -30,6 +31,7 @@ setup_file() {
 
 teardown_file() {
   in_host rm -r /run/pki
+  in_host userdel ipu-vipu-client
 }
 
 setup() {
@@ -142,6 +144,21 @@ partition_is_made() { [ "$(sim_log 'any(.event == "hold")')" = true ]; }
 @test "a key that others may read: refused, with what to do" {
   in_host chmod 0640 "$ETC/client.key"
   assert_clearly_refused "others may read '$ETC/client.key': chmod 0600 '$ETC/client.key'"
+}
+
+@test "without a user of its own the client gets no secrets: refused, with what to do" {
+  in_host userdel ipu-vipu-client
+  run ipuctl doctor
+  assert_contains "$output" "no user 'ipu-vipu-client'"
+  assert_clearly_refused "no user 'ipu-vipu-client'; run 'useradd --system --shell /usr/sbin/nologin ipu-vipu-client'"
+  in_host sh <packaging/make_user.sh
+}
+
+@test "a client that its user may read gets no secrets: refused, with what to do" {
+  local client=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client
+  in_host chmod 0755 "$client"
+  assert_clearly_refused "others may trace '$client': chown root '$client'; chmod 0711 '$client'"
+  in_host chmod 0711 "$client"
 }
 
 @test "a line of the credentials that cannot be sent: refused, with its number alone" {

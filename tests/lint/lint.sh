@@ -15,6 +15,6 @@ run() { # CHECK
 
 # The checks that take long start first.
 checks=("$@")
-[ $# -gt 0 ] || checks=(headers shell format try layering layering_test text man units sizes)
+[ $# -gt 0 ] || checks=(headers shell format try layering layering_test text attacks man units sizes)
 export -f run
 printf '%s\n' "${checks[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'run {}'

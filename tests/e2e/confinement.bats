@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The confinement of installed programs of root. strace makes one do what it never does: it replaces a
+# system call by another. The kernel tests of hook/confinement do this for each phase.
+
+load support
+
+RECORDS=/run/ipu-container-toolkit/forbidden-calls
+SAYS='the system call getpgrp'
+
+setup() {
+  host_config
+  in_host mkdir -p /run/ipu-container-toolkit
+  host_spawn syslog busybox syslogd -n -O /run/syslog
+  wait_until 5 in_host test -S /dev/log
+}
+
+teardown() {
+  host_stop watch
+  host_stop syslog
+  in_host rm -f /run/syslog /dev/log "$RECORDS"
+  assert_nothing_left
+}
+
+with_getpgrp_for() { # CALL COMMAND...
+  local call=$1
+  shift
+  in_host timeout "$LIMIT" strace -f -qq -o /dev/null -e "inject=$call:retval=0:syscall=getpgrp" "$@"
+}
+
+@test "a forbidden call ends ipuctl border watch; stderr, syslog, the file and doctor say so" {
+  run -159 --separate-stderr with_getpgrp_for signalfd4 ipuctl border watch
+  # shellcheck disable=SC2154
+  assert_contains "$stderr" "$SAYS"
+  assert_contains "$stderr" 'in phase watch'
+  assert_contains "$(in_host cat "$RECORDS")" "$SAYS"
+  host_stop syslog
+  assert_contains "$(in_host cat /run/syslog)" "$SAYS"
+  assert_contains "$(ipuctl doctor)" "$SAYS"
+}
+
+@test "a forbidden call ends the hook's probe" {
+  run -159 --separate-stderr with_getpgrp_for flock \
+    ipu-container-hook probe --lease 0123456789abcdef0123456789abcdef
+  assert_contains "$stderr" 'in phase probe'
+  assert_contains "$(in_host cat "$RECORDS")" 'ipu-container-hook'
+}
+
+status_of_watch() { # FIELD
+  # shellcheck disable=SC2016
+  in_host sh -c 'sed -n "s/^$1:[[:space:]]*//p" "/proc/$(cat /run/service/watch.pid)/status"' sh "$1"
+}
+
+is_confined() { [ "$(status_of_watch Seccomp)" = 2 ]; }
+
+@test "ipuctl border watch runs without the capabilities that its phase has not" {
+  host_spawn watch ipuctl border watch
+  wait_until 10 is_confined
+  # CAP_NET_ADMIN, CAP_SYS_RESOURCE, CAP_BPF
+  local kept=$((1 << 12 | 1 << 24 | 1 << 39)) field
+  for field in CapEff CapPrm CapBnd; do
+    assert_equal $((0x$(status_of_watch "$field") & ~kept)) 0
+  done
+  assert_equal "$(status_of_watch NoNewPrivs)" 1
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `make install` of the built programs. /etc and /usr/local are the test's own, in a mount namespace.
+
+bats_require_minimum_version 1.5.0
+
+PROJECT=$BATS_TEST_DIRNAME/../..
+CLIENT=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client
+
+# Runs SCRIPT in bash, with copies of what it may change.
+alone() { # SCRIPT
+  # shellcheck disable=SC2016
+  MAKEFLAGS='' unshare --mount --propagation private bash -euc '
+    mount -t tmpfs tmpfs /mnt
+    cp -a /etc /mnt/etc
+    mkdir /mnt/log
+    mount --bind /mnt/etc /etc
+    mount --bind /mnt/log /var/log
+    mount -t tmpfs tmpfs /usr/local
+    sed -i /^ipu-vipu-client:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow
+    users() { cat /etc/passwd /etc/group /etc/shadow /etc/gshadow; }
+    # Only one runs at a time, because make writes there.
+    run_make() { flock "$O" make --no-print-directory -s O="$O" "$@" >/dev/null; }
+    cd "$1"
+    eval "$2"' bash "$PROJECT" "$1"
+}
+
+setup() {
+  export O=${O:-build/${FLAVOR:-release}}
+}
+
+@test "install makes the user of the client, and makes it once" {
+  # shellcheck disable=SC2016
+  alone '
+    run_make install
+    grep -x "ipu-vipu-client:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, V-IPU client:/:/usr/sbin/nologin" /etc/passwd
+    before=$(users)
+    run_make install
+    [ "$(users)" = "$before" ]
+    run_make uninstall
+    [ "$(users)" = "$before" ]'
+}
+
+@test "the user gets the group of its name that is there" {
+  # shellcheck disable=SC2016
+  alone '
+    groupadd --system ipu-vipu-client
+    packaging/make_user.sh
+    [ "$(id -g ipu-vipu-client)" = "$(getent group ipu-vipu-client | cut -d: -f3)" ]'
+}
+
+@test "install below DESTDIR makes no user" {
+  # shellcheck disable=SC2016
+  alone '
+    before=$(users)
+    run_make install DESTDIR=/mnt/destination
+    [ "$(users)" = "$before" ]
+    [ -e /mnt/destination/usr/local/lib/sysusers.d/ipu-container-toolkit.conf ]'
+}
+
+@test "nobody but root may read the client, and only the client is so" {
+  # shellcheck disable=SC2016
+  alone '
+    run_make install DESTDIR=/mnt/destination
+    [ "$(stat -c "%a %u" "/mnt/destination'"$CLIENT"'")" = "711 0" ]
+    [ "$(find /mnt/destination/usr/local/bin -type f ! -perm 0755)" = "" ]'
+}
