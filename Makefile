@@ -51,7 +51,7 @@ V ?= 0
 # 0: builds without precompiled headers, so that every unit must include all that it uses.
 PCH ?= $(if $(filter fuzz,$(FLAVOR)),0,1)
 # How many sources are compiled as one unit. 1: each alone, so that it must include all that it uses.
-GROUP ?= 1
+GROUP ?= $(if $(filter fuzz,$(FLAVOR)),1,8)
 TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
 CI ?= false
 # Select tests by name, and a folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
