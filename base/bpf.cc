@@ -15,7 +15,8 @@ namespace base::bpf {
 
 namespace {
 
-constexpr uint32_t kMostMaps = 64;  // of one program; the kernel's own limit
+constexpr uint32_t kMostMaps = 64;         // of one program; the kernel's own limit
+constexpr uint32_t kMostTcxPrograms = 64;  // the kernel's own limit (BPF_MPROG_MAX)
 constexpr size_t kLogBytes = 64 << 10;
 constexpr int kLoadAttempts = 5;  // the verifier gives up with EAGAIN if a signal arrives
 
@@ -133,6 +134,28 @@ Result<std::vector<uint32_t>> map_ids_of(const Fd& program) {
   info.map_ids = address_of(ids.data());
   TRY(get_info(program, info));
   ids.resize(std::min(info.nr_map_ids, kMostMaps));
+  return ids;
+}
+
+Result<std::string> name_of(const Fd& program) {
+  bpf_prog_info info{};
+  TRY(get_info(program, info));
+  return std::string(info.name, strnlen(info.name, sizeof info.name));
+}
+
+Result<std::vector<uint32_t>> tcx_programs(uint32_t interface, TcxPlace place) {
+  std::vector<uint32_t> ids(kMostTcxPrograms);
+  bpf_attr attributes = no_attributes();
+  attributes.query.target_fd = interface;  // the same place as target_ifindex of newer headers
+  attributes.query.attach_type = static_cast<uint32_t>(place);
+  attributes.query.prog_ids = address_of(ids.data());
+  attributes.query.prog_cnt = kMostTcxPrograms;
+  if (call(BPF_PROG_QUERY, attributes) != 0) {
+    const bool has_none = errno == ENOENT || errno == EINVAL || errno == ENOSYS;
+    if (has_none) return std::vector<uint32_t>();
+    return Error::from_errno(errno, "list the tcx programs of an interface");
+  }
+  ids.resize(std::min(attributes.query.prog_cnt, kMostTcxPrograms));
   return ids;
 }
 

@@ -40,6 +40,14 @@ Result<Fd> open_program(uint32_t id);
 Result<Fd> open_map(uint32_t id);
 
 Result<std::vector<uint32_t>> map_ids_of(const Fd& program);
+Result<std::string> name_of(const Fd& program);  // may be empty
+
+// Where programs run on an interface by tcx, from Linux 6.6 on: BPF_TCX_INGRESS, BPF_TCX_EGRESS.
+enum class TcxPlace : uint32_t { kIngress = 46, kEgress = 47 };
+// Returns the numbers of the programs there, in the order in which they run. INTERFACE is one of
+// the thread's network namespace. A kernel without tcx has none. Needs CAP_NET_ADMIN alone.
+Result<std::vector<uint32_t>> tcx_programs(uint32_t interface, TcxPlace place);
+
 struct MapInfo {
   uint32_t id;
   std::string name;

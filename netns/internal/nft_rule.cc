@@ -6,11 +6,11 @@
 #include <netinet/in.h>
 
 #include <arpa/inet.h>
+#include <linux/if.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_conntrack_tuple_common.h>
 #include <linux/netfilter/nf_tables.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <array>

@@ -17,6 +17,7 @@
 #include "netns/link.h"
 #include "netns/namespace.h"
 #include "netns/rdma.h"
+#include "netns/rivals.h"
 
 namespace ipuctl::doctor {
 
@@ -48,6 +49,8 @@ struct RailState {
   std::vector<InterfaceState> interfaces;  // the parent alone, or the functions
   std::optional<base::Status> macvlan;     // result of making one; unset: not tried
   base::Result<hook::ledger::Ledger::RailUse> use;
+  // What decides before the border of the parent; unset: not looked for.
+  std::optional<base::Result<std::optional<netns::Rival>>> rival = {};
 };
 
 // /dev/char/MAJOR:MINOR, with which systemd finds a device that containers get.

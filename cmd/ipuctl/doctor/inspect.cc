@@ -171,6 +171,8 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
   }
   for (const hook::config::RailConfig& rail : config.network.rails) {
     state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));
+    if (state.border && state.border->ok() && rail.functions.empty())
+      state.rails.back().rival = netns::find_rival(host, state.border->value(), rail.parent);
   }
   if (is_systemds(folders)) {
     std::vector<hook::oci::DeviceNode> nodes = rdma_nodes(config, state.rails);

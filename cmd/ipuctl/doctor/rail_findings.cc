@@ -27,6 +27,7 @@ class RailExam {
     if (host.ledger.ok()) examine_addresses(state);
     if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
     examine_mode();
+    if (state.rival) examine_rival(*state.rival);
     for (const InterfaceState& interface : state.interfaces) {
       if (interface.is_held) continue;  // a container has it
       const bool is_usable = examine_link(interface);
@@ -59,6 +60,14 @@ class RailExam {
     add("mode", Verdict::kWarning, "broadcasts of one container reach all others",
         "set shared_bridge = false to have one container at a time, or true if all trust each"
         " other");
+  }
+
+  void examine_rival(const Result<std::optional<netns::Rival>>& rival) {
+    if (!rival.ok()) return add_message("border", Verdict::kWarning, rival.error().message());
+    if (!rival.value())
+      return add("border", Verdict::kOk, "nothing decides about frames before the border does");
+    add_message("border", rival.value()->refuses ? Verdict::kFailed : Verdict::kWarning,
+                rival.value()->says);
   }
 
   void examine_addresses(const RailState& state) {

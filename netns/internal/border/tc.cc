@@ -52,13 +52,19 @@ bool is_ours(const Filter& filter) {
   return filter.handle == tc::kHandle && filter.name.starts_with(kFilterName);
 }
 
+bool is_on(const Filter& filter, const std::vector<Parent>& parents) {
+  return std::any_of(parents.begin(), parents.end(),
+                     [&](const Parent& parent) { return parent.index == filter.interface; });
+}
+
 // Returns the filters that decide first.
 Result<std::vector<Filter>> find_all(nl::Socket& socket) {
   std::vector<Filter> all;
-  for (const uint32_t interface : TRY(tc::find_clsacts(socket))) {
+  for (const tc::Qdisc& qdisc : TRY(tc::find_qdiscs(socket))) {
+    if (!qdisc.is_clsact) continue;
     for (const Direction direction : tc::kDirections) {
       for (Filter& filter :
-           TRY(tc::find_filters(socket, interface, direction, tc::Which::kFirst))) {
+           TRY(tc::find_filters(socket, qdisc.interface, direction, tc::Which::kFirst))) {
         all.push_back(std::move(filter));
       }
     }
@@ -72,15 +78,11 @@ Result<std::vector<Filter>> find_ours(nl::Socket& socket) {
   return ours;
 }
 
-// Returns the name of a parent where a filter of another program may decide before ours does.
-std::optional<std::string> find_rival(const std::vector<Filter>& all,
-                                      const std::vector<Parent>& parents) {
-  for (const Parent& parent : parents) {
-    for (const Filter& filter : all) {
-      if (filter.interface == parent.index && !is_ours(filter)) return parent.name;
-    }
-  }
-  return std::nullopt;
+// Returns whether a filter of another program may decide on a parent before ours does.
+bool has_rival(const std::vector<Filter>& all, const std::vector<Parent>& parents) {
+  return std::any_of(all.begin(), all.end(), [&](const Filter& filter) {
+    return !is_ours(filter) && is_on(filter, parents);
+  });
 }
 
 // A program, and where it belongs.
@@ -177,18 +179,6 @@ Result<std::vector<Map>> open_maps(const std::vector<Filter>& filters) {
   return maps;
 }
 
-Status make_clsacts(nl::Socket& socket, const std::vector<Parent>& parents) {
-  for (const Parent& parent : parents) TRY(tc::make_clsact(socket, parent.index));
-  const std::vector<uint32_t> clsacts = TRY(tc::find_clsacts(socket));
-  for (const Parent& parent : parents) {
-    if (std::find(clsacts.begin(), clsacts.end(), parent.index) != clsacts.end()) continue;
-    return Error(Code::kDenied, str("tc on ", base::quote(parent.name),
-                                    ": it has a qdisc 'ingress', which cannot filter what leaves;"
-                                    " replace it by a clsact, which has the same ingress"));
-  }
-  return {};
-}
-
 Status put_programs(nl::Socket& socket, std::vector<Wanted>& programs,
                     const std::vector<Map>& maps) {
   std::array<int, kMaps> descriptors{};
@@ -233,17 +223,53 @@ Result<std::string> comment_of(const Fd& map, std::span<const uint8_t> key) {
   return std::string(comment.begin(), std::find(comment.begin(), comment.end(), uint8_t{0}));
 }
 
-bool is_on(const Filter& filter, const std::vector<Parent>& parents) {
-  return std::any_of(parents.begin(), parents.end(),
-                     [&](const Parent& parent) { return parent.index == filter.interface; });
+Status check_places(nl::Socket& socket, const std::vector<Parent>& parents) {
+  for (const Parent& parent : parents) {
+    const std::optional<std::string> obstacle = TRY(find_obstacle(socket, parent));
+    if (obstacle) return Error(Code::kDenied, *obstacle);
+  }
+  return {};
 }
 
 }  // namespace
 
+Result<std::optional<std::string>> find_obstacle(nl::Socket& socket, const Parent& parent) {
+  const std::string where = str("tc on ", base::quote(parent.name), ": ");
+  for (const tc::Qdisc& qdisc : TRY(tc::find_qdiscs(socket))) {
+    if (qdisc.interface != parent.index) continue;
+    if (!qdisc.is_clsact) {
+      return std::optional(str(where,
+                               "it has a qdisc 'ingress', which cannot filter what leaves; replace"
+                               " it by a clsact, which has the same ingress: tc qdisc del dev ",
+                               parent.name, " ingress, tc qdisc add dev ", parent.name,
+                               " clsact, and its filters again"));
+    }
+    if (qdisc.shares_filters) {
+      return std::optional(str(where,
+                               "its clsact shares the filters of a block with other interfaces;"
+                               " make the clsact without ingress_block and egress_block"));
+    }
+  }
+  for (const Direction direction : tc::kDirections) {
+    const std::vector<Filter> first =
+        TRY(tc::find_filters(socket, parent.index, direction, tc::Which::kFirst));
+    const auto rival = std::find_if_not(first.begin(), first.end(), is_ours);
+    if (rival == first.end()) continue;
+    const char* const side = direction == Direction::kEgress ? "egress" : "ingress";
+    return std::optional(
+        str(where, "the ", side, " filter ",
+            base::quote(rival->name.empty() ? rival->kind : rival->name),
+            " of another program has priority 1, and could decide before the border; give it a"
+            " priority of 2 or more (see 'tc filter show dev ",
+            parent.name, ' ', side, "')"));
+  }
+  return std::optional<std::string>();
+}
+
 Result<bool> Tc::stands(const std::vector<Parent>& parents) {
   nl::Socket& netlink = *TRY(socket());
   std::vector<Filter> ours = TRY(find_all(netlink));
-  if (find_rival(ours, parents)) return false;
+  if (has_rival(ours, parents)) return false;
   std::erase_if(ours, [](const Filter& filter) { return !is_ours(filter); });
   const std::vector<Wanted> wanted = programs_of(parents);
   if (ours.empty() || ours.size() != wanted.size()) return false;
@@ -261,18 +287,13 @@ Result<bool> Tc::stands(const std::vector<Parent>& parents) {
 
 Status Tc::build(const std::vector<Parent>& parents, const Elements& elements) {
   nl::Socket& netlink = *TRY(socket());
-  std::vector<Filter> before = TRY(find_all(netlink));
-  const std::optional<std::string> rival = find_rival(before, parents);
-  std::erase_if(before, [](const Filter& filter) { return !is_ours(filter); });
-  if (rival) {
-    return Error(Code::kDenied, str("tc on ", base::quote(*rival),
-                                    ": a filter of another program has priority 1, and could decide"
-                                    " before the border; give it a priority of 2 or more"));
-  }
+  TRY(check_places(netlink, parents));
+  const std::vector<Filter> before = TRY(find_ours(netlink));
   std::vector<Wanted> programs = programs_of(parents);
   const bpf::UnlimitedMaps unlimited;
   const std::vector<Map> maps = TRY(make_maps(rules_of(parents), elements));
-  TRY(make_clsacts(netlink, parents));
+  for (const Parent& parent : parents) TRY(tc::make_clsact(netlink, parent.index));
+  TRY(check_places(netlink, parents));  // another program may have come first
   const Status put = put_programs(netlink, programs, maps);
   if (!put.ok()) {
     if (before.empty()) (void)remove_all();

@@ -27,4 +27,8 @@ class Tc final : public Carrier {
   base::Result<base::Removed> remove_all() override;
 };
 
+// Returns why no border by tc on PARENT would decide first, and what to do; absent if nothing is in
+// the way of build().
+base::Result<std::optional<std::string>> find_obstacle(nl::Socket& socket, const Parent& parent);
+
 }  // namespace netns::border

@@ -6,8 +6,10 @@
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_mirred.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -58,9 +60,13 @@ std::optional<Filter> parse_filter(const nlmsghdr& reply, uint32_t interface, Di
   const nl::Attributes attributes(reply, sizeof(tcmsg), TCA_MAX);
   const tcmsg& header = header_of(reply);
   if (header.tcm_handle == 0) return std::nullopt;  // stands for all filters of a priority
-  Filter filter{interface, direction, static_cast<uint16_t>(header.tcm_info >> 16),
-                header.tcm_handle, ""};
-  if (attributes.text(TCA_KIND) != "bpf") return filter;
+  Filter filter{interface,
+                direction,
+                static_cast<uint16_t>(header.tcm_info >> 16),
+                header.tcm_handle,
+                attributes.text(TCA_KIND),
+                ""};
+  if (filter.kind != "bpf") return filter;
   const nl::Attributes options = attributes.nested(TCA_OPTIONS, TCA_BPF_MAX);
   filter.name = options.text(TCA_BPF_NAME);
   filter.program = options.u32(TCA_BPF_ID).value_or(0);
@@ -88,14 +94,33 @@ Result<Removed> remove(nl::Socket& socket, Message& request) {
   }
 }
 
+std::optional<Redirect> parse_redirect(const nlattr* action) {
+  const nlattr* const options =
+      nla_find(static_cast<const nlattr*>(nla_data(action)), nla_len(action), TCA_OPTIONS);
+  if (options == nullptr) return std::nullopt;
+  const nlattr* const parameters =
+      nla_find(static_cast<const nlattr*>(nla_data(options)), nla_len(options), TCA_MIRRED_PARMS);
+  tc_mirred mirred{};
+  if (parameters == nullptr || nla_len(parameters) < static_cast<int>(sizeof mirred))
+    return std::nullopt;
+  std::memcpy(&mirred, nla_data(parameters), sizeof mirred);
+  if (mirred.eaction != TCA_EGRESS_REDIR && mirred.eaction != TCA_EGRESS_MIRROR)
+    return std::nullopt;
+  return Redirect{mirred.index, mirred.ifindex};
+}
+
 }  // namespace
 
-Result<std::vector<uint32_t>> find_clsacts(nl::Socket& socket) {
+Result<std::vector<Qdisc>> find_qdiscs(nl::Socket& socket) {
   Message request = message(RTM_GETQDISC, NLM_F_DUMP, 0, 0, 0, 0, "list queueing disciplines");
-  return list<uint32_t>(socket, request, [](const nlmsghdr& reply) -> std::optional<uint32_t> {
+  return list<Qdisc>(socket, request, [](const nlmsghdr& reply) -> std::optional<Qdisc> {
     const nl::Attributes attributes(reply, sizeof(tcmsg), TCA_MAX);
-    if (attributes.text(TCA_KIND) != kClsact) return std::nullopt;
-    return static_cast<uint32_t>(header_of(reply).tcm_ifindex);
+    const std::string kind = attributes.text(TCA_KIND);
+    if (kind != kClsact && kind != "ingress") return std::nullopt;
+    const bool shares_filters = attributes.u32(TCA_INGRESS_BLOCK).value_or(0) != 0 ||
+                                attributes.u32(TCA_EGRESS_BLOCK).value_or(0) != 0;
+    return Qdisc{static_cast<uint32_t>(header_of(reply).tcm_ifindex), kind == kClsact,
+                 shares_filters};
   });
 }
 
@@ -144,6 +169,26 @@ Result<Removed> remove_filter(nl::Socket& socket, uint32_t interface, Direction 
 Result<Removed> remove_clsact(nl::Socket& socket, uint32_t interface) {
   Message request = clsact_message(RTM_DELQDISC, 0, interface, "remove the clsact of an interface");
   return remove(socket, request);
+}
+
+Result<std::vector<Redirect>> find_redirects(nl::Socket& socket) {
+  Message request(RTM_GETACTION, NLM_F_DUMP, "list the actions of tc");
+  request.header(tcamsg{});
+  request.nest(TCA_ACT_TAB,
+               [&] { request.nest(1, [&] { request.put_text(TCA_ACT_KIND, "mirred"); }); });
+  std::vector<Redirect> all;
+  TRY(socket.exchange(request, [&](const nlmsghdr& reply) {
+    const nl::Attributes attributes(reply, sizeof(tcamsg), TCA_ROOT_MAX);
+    const std::span<const uint8_t> actions = attributes.bytes(TCA_ACT_TAB);
+    const void* at = actions.data();
+    int left = static_cast<int>(actions.size());
+    // The first one has type 0, which nla_parse() would skip.
+    for (const auto* action = static_cast<const nlattr*>(at); nla_ok(action, left) != 0;
+         action = nla_next(action, &left)) {
+      if (const std::optional<Redirect> found = parse_redirect(action)) all.push_back(*found);
+    }
+  }));
+  return all;
 }
 
 }  // namespace netns::tc

@@ -25,15 +25,22 @@ struct Filter {
   Direction direction;
   uint16_t priority;
   uint32_t handle;
+  std::string kind;      // "bpf", "u32", ...
   std::string name;      // empty unless it is an eBPF program
   uint32_t program = 0;  // its number
 };
 
-// Return the interfaces of the namespace that have a clsact, and the filters of one of them: all,
-// or those that decide first, with our priority in chain 0. An absent interface or clsact has no
-// filters.
+// A queueing discipline that holds filters.
+struct Qdisc {
+  uint32_t interface;
+  bool is_clsact;       // or else "ingress", which has no egress
+  bool shares_filters;  // with other interfaces, by a block (tc(8))
+};
+
+// Return the clsacts and ingresses of the namespace, and the filters of one clsact: all, or those
+// that decide first, with our priority in chain 0. An absent interface or clsact has no filters.
 enum class Which { kAll, kFirst };
-base::Result<std::vector<uint32_t>> find_clsacts(nl::Socket& socket);
+base::Result<std::vector<Qdisc>> find_qdiscs(nl::Socket& socket);
 base::Result<std::vector<Filter>> find_filters(nl::Socket& socket, uint32_t interface,
                                                Direction direction, Which which);
 
@@ -47,5 +54,13 @@ base::Status put_filter(nl::Socket& socket, uint32_t interface, Direction direct
 base::Result<base::Removed> remove_filter(nl::Socket& socket, uint32_t interface,
                                           Direction direction);
 base::Result<base::Removed> remove_clsact(nl::Socket& socket, uint32_t interface);
+
+// An action of tc that sends frames, or copies of them, out of an interface.
+struct Redirect {
+  uint32_t number;
+  uint32_t interface;
+};
+// Returns those of the namespace. An eBPF program that redirects is none of them.
+base::Result<std::vector<Redirect>> find_redirects(nl::Socket& socket);
 
 }  // namespace netns::tc

@@ -59,7 +59,7 @@ TEST_F(BorderTcTest, DoesNotStandBehindAnother) {
   must(build());
   add_foreign_filter(1);
   EXPECT_FALSE(stands());
-  EXPECT_TRUE(test::fails(build(), Code::kDenied, "a filter of another program has priority 1"));
+  EXPECT_TRUE(test::fails(build(), Code::kDenied, "of another program has priority 1"));
   must(remove_border(host()));
   EXPECT_TRUE(test::fails(build(), Code::kDenied, "give it a priority of 2 or more"));
   EXPECT_THAT(run_tc("filter show dev host0 egress"), Not(HasSubstr("ipu-border")));
