@@ -51,6 +51,8 @@ struct RailState {
   base::Result<hook::ledger::Ledger::RailUse> use;
   // What decides before the border of the parent; unset: not looked for.
   std::optional<base::Result<std::optional<netns::Rival>>> rival = {};
+  // Of the parent (netns/checksums.h); unset: unknown, or there is no border.
+  std::optional<bool> leaves_checksums_to_device = {};
 };
 
 // /dev/char/MAJOR:MINOR, with which systemd finds a device that containers get.

@@ -16,6 +16,7 @@
 #include "hook/lifecycle/network/guard.h"
 #include "netns/attach.h"
 #include "netns/border.h"
+#include "netns/checksums.h"
 #include "netns/flows.h"
 #include "netns/guard.h"
 #include "netns/trial.h"
@@ -88,6 +89,14 @@ RailState look_at_rail(const hook::config::RailConfig& rail, Result<hook::ledger
     state.interfaces.back().is_held = held.contains(function);
   }
   return state;
+}
+
+// Looks at what goes past a border by WAY on PARENT.
+void look_at_border(const netns::Namespace& host, netns::FilterPlace way, const std::string& parent,
+                    RailState& state) {
+  state.rival = netns::find_rival(host, way, parent);
+  const Result<std::optional<bool>> leaves = netns::leaves_checksums_to_device(host, parent);
+  if (leaves.ok()) state.leaves_checksums_to_device = leaves.value();
 }
 
 bool is_systemds(const HostFolders& folders) {
@@ -172,7 +181,7 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
   for (const hook::config::RailConfig& rail : config.network.rails) {
     state.rails.push_back(look_at_rail(rail, ledger, host, folders.sysfs, trials));
     if (state.border && state.border->ok() && rail.functions.empty())
-      state.rails.back().rival = netns::find_rival(host, state.border->value(), rail.parent);
+      look_at_border(host, state.border->value(), rail.parent, state.rails.back());
   }
   if (is_systemds(folders)) {
     std::vector<hook::oci::DeviceNode> nodes = rdma_nodes(config, state.rails);

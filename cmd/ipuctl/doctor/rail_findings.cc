@@ -28,6 +28,7 @@ class RailExam {
     if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
     examine_mode();
     if (state.rival) examine_rival(*state.rival);
+    if (!state.leaves_checksums_to_device.value_or(true)) warn_of_checksums();
     for (const InterfaceState& interface : state.interfaces) {
       if (interface.is_held) continue;  // a container has it
       const bool is_usable = examine_link(interface);
@@ -68,6 +69,14 @@ class RailExam {
       return add("border", Verdict::kOk, "nothing decides about frames before the border does");
     add_message("border", rival.value()->refuses ? Verdict::kFailed : Verdict::kWarning,
                 rival.value()->says);
+  }
+
+  void warn_of_checksums() {
+    add("checksums", Verdict::kWarning,
+        str("the kernel writes the checksums of ", quote(rail_.parent), " after the border, so a",
+            " process that sends raw frames can change two bytes of what the border has passed"),
+        str("ethtool -K ", rail_.parent, " tx-checksum-ip-generic on; if its driver cannot, give",
+            " containers functions"));
   }
 
   void examine_addresses(const RailState& state) {

@@ -23,6 +23,14 @@ TEST_F(DoctorTest, NamesWhatDecidesBeforeTheBorder) {
   EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: border", "list filters"));
 }
 
+TEST_F(DoctorTest, WarnsOfChecksumsThatTheKernelWrites) {
+  host_.rails[0].leaves_checksums_to_device = true;
+  EXPECT_EQ(found("rail rnic0: checksums"), "");
+  host_.rails[0].leaves_checksums_to_device = false;
+  EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: checksums",
+                   " -> ethtool -K rnic0 tx-checksum-ip-generic on"));
+}
+
 TEST_F(DoctorTest, AsksForADecisionOnAModeThatSharesBroadcasts) {
   hook::config::RailConfig& rail = network().rails[0];
   rail.mode = netns::MacvlanMode::kBridge;
