@@ -4,24 +4,17 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
-#include <sys/socket.h>
-
-#include <cerrno>
-#include <vector>
 
 #include "base/names.h"
+#include "netns/internal/events.h"
 #include "netns/internal/nft_table.h"
 #include "netns/internal/nl.h"
-#include "netns/internal/scope.h"
 
 namespace netns {
 
 using namespace base::names;
 
 namespace {
-
-constexpr size_t kBytes = 32768;
-constexpr int kMostDatagrams = 10'000;  // in one call
 
 bool removes(const nlmsghdr& event) {
   if (NFNL_SUBSYS_ID(event.nlmsg_type) != NFNL_SUBSYS_NFTABLES) return false;
@@ -43,38 +36,14 @@ bool removes(const nlmsghdr& event) {
 }  // namespace
 
 Result<FilterWatch> FilterWatch::open(const Namespace& host) {
-  base::Fd socket = TRY(
-      internal::open_socket(host.fd(), AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_NETFILTER));
-  sockaddr_nl address{};
-  address.nl_family = AF_NETLINK;
-  address.nl_groups = 1U << (NFNLGRP_NFTABLES - 1);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return Error::from_errno(errno, "watch the packet filter of the host");
-  }
-  return FilterWatch(std::move(socket));
+  return FilterWatch(TRY(internal::open_events(host, NETLINK_NETFILTER, NFNLGRP_NFTABLES)));
 }
 
 Result<FilterWatch::Seen> FilterWatch::read() {
-  Seen seen = Seen::kNothing;
-  std::vector<char> buffer(kBytes);
-  for (int datagram = 0; datagram < kMostDatagrams; ++datagram) {
-    sockaddr_nl sender{};
-    socklen_t length = sizeof sender;
-    const ssize_t size = ::recvfrom(socket_.get(), buffer.data(), buffer.size(), 0,
-                                    reinterpret_cast<sockaddr*>(&sender), &length);
-    if (size < 0 && errno == EAGAIN) break;
-    if (size < 0 && errno == ENOBUFS) seen = Seen::kRemoval;
-    if (size < 0 && errno != EINTR && errno != ENOBUFS) {
-      return Error::from_errno(errno, "watch the packet filter of the host");
-    }
-    if (size < 0 || sender.nl_pid != 0) continue;  // only port 0 is the kernel
-    int left = static_cast<int>(size);
-    for (auto* event = reinterpret_cast<nlmsghdr*>(buffer.data()); nlmsg_ok(event, left) != 0;
-         event = nlmsg_next(event, &left)) {
-      if (removes(*event)) seen = Seen::kRemoval;
-    }
-  }
-  return seen;
+  bool is_removed = false;
+  const internal::Lost lost = TRY(internal::read_events(
+      socket_, [&](const nlmsghdr& event) { is_removed = is_removed || removes(event); }));
+  return is_removed || lost == internal::Lost::kSome ? Seen::kRemoval : Seen::kNothing;
 }
 
 }  // namespace netns

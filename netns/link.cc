@@ -63,8 +63,10 @@ Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
   nl::Socket socket = TRY(nl::Socket::open(host, NETLINK_ROUTE));
   std::optional<LinkAnswer> answer = TRY(internal::find_link_facts(socket, name));
   if (!answer) {
-    return Error(Code::kNotFound, str("there is no interface ", quote(name),
-                                      " on this host; 'ip link' lists the interfaces"));
+    return Error(Code::kNotFound,
+                 str("there is no interface ", quote(name),
+                     " on this host; if it was renamed, write its new name into the"
+                     " configuration ('ip link' lists the interfaces)"));
   }
   LinkFacts& facts = answer->facts;
   facts.is_wireless = is_wireless(sysfs, facts.name);

@@ -76,17 +76,15 @@ Link parse_link(const nlmsghdr& reply) {
   link.name = attributes.text(IFLA_IFNAME);
   link.mac = read_mac(attributes, IFLA_ADDRESS);
   link.mtu = attributes.u32(IFLA_MTU).value_or(0);
+  link.parent = attributes.u32(IFLA_LINK).value_or(0);
   link.is_up = (header.ifi_flags & IFF_UP) != 0;
   link.is_ethernet = header.ifi_type == ARPHRD_ETHER && (header.ifi_flags & IFF_LOOPBACK) == 0;
   return link;
 }
 
-Result<std::optional<Link>> find_link(nl::Socket& socket, const std::string& name,
-                                      std::optional<int32_t> netns_id) {
-  if (name.empty() || name.size() >= IFNAMSIZ) return std::optional<Link>();
-  Message message = link_message(RTM_GETLINK, 0, str("look up link ", quote(name)));
-  if (netns_id.has_value()) message.put_s32(IFLA_TARGET_NETNSID, *netns_id);
-  message.put_text(IFLA_IFNAME, name);
+namespace {
+
+Result<std::optional<Link>> get_link(nl::Socket& socket, Message message) {
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
   std::optional<Link> link;
   const Status status =
@@ -94,6 +92,17 @@ Result<std::optional<Link>> find_link(nl::Socket& socket, const std::string& nam
   if (!status.ok() && status.error().sys_errno() == ENODEV) return std::optional<Link>();
   if (!status.ok()) return status.error();
   return link;
+}
+
+}  // namespace
+
+Result<std::optional<Link>> find_link(nl::Socket& socket, const std::string& name,
+                                      std::optional<int32_t> netns_id) {
+  if (name.empty() || name.size() >= IFNAMSIZ) return std::optional<Link>();
+  Message message = link_message(RTM_GETLINK, 0, str("look up link ", quote(name)));
+  if (netns_id.has_value()) message.put_s32(IFLA_TARGET_NETNSID, *netns_id);
+  message.put_text(IFLA_IFNAME, name);
+  return get_link(socket, std::move(message));
 }
 
 Status exchange_all(nl::Socket& socket, std::vector<Message>& requests) {
@@ -123,6 +132,11 @@ Result<Session> Session::open(const Namespace& in) {
 
 Result<std::optional<Link>> Session::find_link(const std::string& name) {
   return netns::find_link(*socket_, name, std::nullopt);
+}
+
+Result<std::optional<Link>> Session::find_link(uint32_t index) {
+  if (index == 0) return std::optional<Link>();
+  return get_link(*socket_, link_message(RTM_GETLINK, index, str("look up link ", index)));
 }
 
 Result<std::vector<Link>> Session::links() {

@@ -24,6 +24,7 @@ struct Link {
   std::string name;
   MacAddress mac;  // all zero if the hardware address is not six bytes long
   uint32_t mtu = 0;
+  uint32_t parent = 0;       // of a macvlan: the index of its parent, in the parent's namespace
   bool is_up = false;        // set up by the administrator
   bool is_ethernet = false;  // and not loopback
 };
@@ -79,8 +80,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // Finds a link by name or alternative name.
+  // Find a link by name or alternative name, or by index.
   base::Result<std::optional<Link>> find_link(const std::string& name);
+  base::Result<std::optional<Link>> find_link(uint32_t index);
   base::Result<std::vector<Link>> links();
   // Makes the link in TARGET, in place, from its parent here. The link is down, in link group
   // group_of(mac).

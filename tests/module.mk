@@ -105,9 +105,10 @@ FUZZ_gc_docker_DEPS := cmd-gc-docker-front_end
 FUZZ_gc_docker_WORK := base/text.cc $(wildcard cmd/gc-docker/front_end/*.cc)
 FUZZ_netlink_DEPS := netns
 FUZZ_netlink_WORK := netns/internal/nl.cc netns/internal/link_facts.cc netns/internal/rdma_messages.cc \
-  $(wildcard netns/session*.cc)
+  netns/internal/border/tc_filter.cc netns/internal/events.cc netns/link_watch.cc $(wildcard netns/session*.cc)
 FUZZ_nft_DEPS := netns
-FUZZ_nft_WORK := netns/internal/nl.cc netns/internal/nft_find.cc netns/internal/nft_table.cc netns/filter_watch.cc
+FUZZ_nft_WORK := netns/internal/nl.cc netns/internal/nft_find.cc netns/internal/nft_table.cc \
+  netns/internal/events.cc netns/filter_watch.cc
 # These two answer instead of the kernel.
 FUZZ_KERNEL := netlink nft
 FUZZ_WRAP := -Wl,--wrap=sendmsg,--wrap=recvmsg,--wrap=recvfrom

@@ -10,6 +10,7 @@
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/guard.h"
 #include "netns/filter_watch.h"
+#include "netns/link_watch.h"
 
 namespace ipuctl {
 namespace {
@@ -44,7 +45,8 @@ Result<Outcome> run_watch() {
   (void)TRY(open_ledger());  // the error says who may
   const netns::Namespace host = TRY(netns::Namespace::current());
   // Before the first look, so that nothing is missed in between.
-  netns::FilterWatch watch = TRY(netns::FilterWatch::open(host));
+  netns::FilterWatch filters = TRY(netns::FilterWatch::open(host));
+  netns::LinkWatch links = TRY(netns::LinkWatch::open(host));
   Stream stream = TRY(Stream::open());
   std::string last_error;
   for (;;) {
@@ -56,8 +58,11 @@ Result<Outcome> run_watch() {
     if (TRY(stream.write(text)) == Stream::Goes::kEnd) return Outcome{};
     const Deadline look = Deadline::after(kWatchTime);
     while (!look.passed()) {
-      if (TRY(stream.pause(look.left(), watch.fd())) == Stream::Goes::kEnd) return Outcome{};
-      if (TRY(watch.read()) == netns::FilterWatch::Seen::kRemoval) break;
+      const Stream::Goes goes = TRY(stream.pause(look.left(), {filters.fd(), links.fd()}));
+      if (goes == Stream::Goes::kEnd) return Outcome{};
+      const bool is_removed = TRY(filters.read()) == netns::FilterWatch::Seen::kRemoval;
+      const bool is_changed = TRY(links.read()) == netns::LinkWatch::Seen::kChange;
+      if (is_removed || is_changed) break;
     }
   }
 }

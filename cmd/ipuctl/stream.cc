@@ -30,10 +30,11 @@ Result<Stream> Stream::open() {
 }
 
 // poll() reports a reader that has gone as an error of the pipe.
-Result<Stream::Goes> Stream::wait(Until until, int time_ms, int fd) {
+Result<Stream::Goes> Stream::wait(Until until, int time_ms, const std::vector<int>& fds) {
   const short wanted = until == Until::kWritable ? POLLOUT : 0;
-  pollfd polled[] = {{signals_.get(), POLLIN, 0}, {STDOUT_FILENO, wanted, 0}, {fd, POLLIN, 0}};
-  if (::poll(polled, 3, time_ms) < 0 && errno != EINTR)
+  std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}, {STDOUT_FILENO, wanted, 0}};
+  for (const int fd : fds) polled.push_back({fd, POLLIN, 0});
+  if (::poll(polled.data(), polled.size(), time_ms) < 0 && errno != EINTR)
     return Error::from_errno(errno, "wait for standard output");
   if (polled[0].revents != 0 || (polled[1].revents & (POLLERR | POLLHUP)) != 0) return Goes::kEnd;
   return Goes::kOn;
@@ -56,8 +57,8 @@ Result<Stream::Goes> Stream::write(std::string_view text) {
   return Goes::kOn;
 }
 
-Result<Stream::Goes> Stream::pause(std::chrono::milliseconds time, int fd) {
-  return wait(Until::kTimePasses, static_cast<int>(time.count()), fd);
+Result<Stream::Goes> Stream::pause(std::chrono::milliseconds time, const std::vector<int>& fds) {
+  return wait(Until::kTimePasses, static_cast<int>(time.count()), fds);
 }
 
 }  // namespace ipuctl

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -18,13 +19,13 @@ class Stream {
   enum class Goes { kOn, kEnd };
   // Writes all of TEXT at once. kEnd: the stream has ended, perhaps before all was written.
   base::Result<Goes> write(std::string_view text);
-  // Waits for TIME, until the stream ends, or until FD (-1: none) is readable.
-  base::Result<Goes> pause(std::chrono::milliseconds time, int fd = -1);
+  // Waits for TIME, until the stream ends, or until one of FDS is readable.
+  base::Result<Goes> pause(std::chrono::milliseconds time, const std::vector<int>& fds = {});
 
  private:
   explicit Stream(base::Fd signals) : signals_(std::move(signals)) {}
   enum class Until { kTimePasses, kWritable };
-  base::Result<Goes> wait(Until until, int time_ms, int fd = -1);
+  base::Result<Goes> wait(Until until, int time_ms, const std::vector<int>& fds = {});
   base::Fd signals_;
 };
 

@@ -2,8 +2,10 @@
 // Answers of route netlink and RDMA netlink. The first byte says what was asked.
 #include <linux/netlink.h>
 
+#include "netns/internal/border/tc_filter.h"
 #include "netns/internal/link_facts.h"
 #include "netns/internal/rdma_messages.h"
+#include "netns/link_watch.h"
 #include "netns/session.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/kernel.h"
@@ -56,6 +58,12 @@ constexpr void (*kReaders[])() = {
     [] {
       parse_each(netns::internal::rdma_ports_request({1, "mlx5_0"}),
                  netns::internal::parse_rdma_port);
+    },
+    [] { with_socket([](Socket& socket) { return netns::tc::find_qdiscs(socket); }); },
+    [] { with_socket([](Socket& socket) { return netns::tc::find_redirects(socket); }); },
+    [] {
+      auto watch = netns::LinkWatch::open(fuzz::here());
+      if (watch.ok()) (void)watch.value().read();
     },
 };
 

@@ -10,6 +10,7 @@
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "netns/border.h"
+#include "netns/session.h"
 
 namespace hook::lifecycle::network {
 namespace {
@@ -49,9 +50,65 @@ std::vector<BorderMember> all_members(const std::vector<ledger::Lease>& live) {
   return all;
 }
 
-// Returns the parents of the configuration, and those that live leases have from an earlier one.
+// The parent of a macvlan of a live lease.
+struct LiveParent {
+  std::string recorded;  // its name when the lease was made
+  netns::Link now;
+};
+
+// Asks the kernel, because a parent may have been renamed since.
+Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& live,
+                                             const netns::Namespace& host) {
+  std::vector<LiveParent> parents;
+  std::set<netns::MacAddress> asked;
+  std::map<uint32_t, std::optional<netns::Link>> by_index;
+  netns::Session session = TRY(netns::Session::open(host));
+  for (const ledger::Lease& lease : live) {
+    for (const ledger::RailLease& rail : lease.rails) {
+      const bool has_one = is_macvlan(rail) && lease.netns_id >= 0;
+      if (!has_one || !asked.insert(rail.mac).second) continue;
+      const std::optional<netns::Link> link =
+          TRY(session.find_link_in(lease.netns_id, rail.interface));
+      if (!link || link->mac != rail.mac) continue;
+      if (!by_index.contains(link->parent))
+        by_index[link->parent] = TRY(session.find_link(link->parent));
+      const std::optional<netns::Link>& parent = by_index[link->parent];
+      if (parent) parents.push_back({rail.parent, *parent});
+    }
+  }
+  return parents;
+}
+
+// Refuses a second interface on a rail: the one on which its containers run was renamed, and
+// another has its name.
+Status check_parents(const netns::NetworkPlan& plan, const std::vector<LiveParent>& parents,
+                     const netns::Namespace& host) {
+  netns::Session session = TRY(netns::Session::open(host));
+  for (const netns::RailPlan& rail : plan.rails) {
+    if (rail.kind != netns::LinkKind::kMacvlan) continue;
+    const std::optional<netns::Link> named = TRY(session.find_link(rail.parent));
+    for (const LiveParent& parent : parents) {
+      if (!named || parent.recorded != rail.parent || parent.now.index == named->index) continue;
+      return Error(Code::kBusy, str("containers of rail '", rail.parent,
+                                    "' run on an interface that is named '", parent.now.name,
+                                    "' now; give both interfaces their old names, or stop"
+                                    " these containers first (see 'ipuctl ps')"));
+    }
+  }
+  return {};
+}
+
+netns::Others others_of(const std::vector<BorderParent>& configured, const std::string& name) {
+  const auto found = std::find_if(configured.begin(), configured.end(),
+                                  [&](const BorderParent& each) { return each.name == name; });
+  return found == configured.end() ? netns::Others::kPass : found->others;
+}
+
+// Returns the parents of the configuration, and those that live leases have: by their names of an
+// earlier configuration, and by those that they have now.
 std::vector<BorderParent> all_parents(std::vector<BorderParent> configured,
-                                      const std::vector<ledger::Lease>& live) {
+                                      const std::vector<ledger::Lease>& live,
+                                      const std::vector<LiveParent>& parents) {
   for (const ledger::Lease& lease : live) {
     for (const ledger::RailLease& rail : lease.rails) {
       if (!is_macvlan(rail)) continue;
@@ -59,6 +116,11 @@ std::vector<BorderParent> all_parents(std::vector<BorderParent> configured,
       if (std::any_of(configured.begin(), configured.end(), same)) continue;
       configured.push_back({rail.parent, netns::Others::kPass});
     }
+  }
+  for (const LiveParent& parent : parents) {
+    const auto same = [&](const BorderParent& each) { return each.name == parent.now.name; };
+    if (std::any_of(configured.begin(), configured.end(), same)) continue;
+    configured.push_back({parent.now.name, others_of(configured, parent.recorded)});
   }
   std::sort(configured.begin(), configured.end());
   return configured;
@@ -148,7 +210,9 @@ Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrder
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
   if (orders.filter == netns::FilterPlace::kNamespace) return admit_if_there(host, members);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
-  const std::vector<BorderParent> parents = all_parents(orders.parents, live);
+  const std::vector<LiveParent> of_live = TRY(live_parents(live, host));
+  TRY(check_parents(plan, of_live, host));
+  const std::vector<BorderParent> parents = all_parents(orders.parents, live, of_live);
   if (TRY(netns::admit_if_stands(host, orders.filter, parents, members))) return {};
   TRY(build(host, orders.filter, parents, all_members(live)));
   return {};
@@ -183,7 +247,8 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   const std::vector<BorderMember> members = all_members(live);
   const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
   if (!orders) return remove_strangers(members, host);
-  const std::vector<BorderParent> parents = all_parents(orders->parents, live);
+  const std::vector<BorderParent> parents =
+      all_parents(orders->parents, live, TRY(live_parents(live, host)));
   if (TRY(netns::border_stands(host, orders->filter, parents)))
     return remove_strangers(members, host);
   TRY(build(host, orders->filter, parents, members));

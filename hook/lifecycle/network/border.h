@@ -16,7 +16,8 @@ namespace hook::lifecycle::network {
 
 // Lets the macvlans of PLAN, which LEASE has in its namespace, pass the border. Makes the border,
 // with all live leases, if it does not stand as ORDERS say. Does nothing where ORDERS want no
-// border, or want it only if the kernel can and the kernel cannot.
+// border, or want it only if the kernel can and the kernel cannot. Returns kBusy if the name of a
+// parent has passed to another interface while containers of its rail run.
 base::Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrders& orders,
                          const netns::NetworkPlan& plan, const netns::Namespace& host,
                          const base::Deadline& deadline);

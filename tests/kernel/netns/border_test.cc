@@ -344,6 +344,23 @@ TEST_P(BorderTest, StandsForSeveralParents) {
 }
 
 // A macvlan in mode bridge hands its unicast to the parent's ingress.
+// From Linux 6.16 on, nftables leaves an interface that gets another name.
+TEST_P(BorderTest, IsOnARenamedParentWhenItIsBuiltAgain) {
+  const Namespace container = unguarded(plan());
+  build({member()});
+  run_ip(host(), "link set host0 name host9");
+  if (GetParam() == FilterPlace::kTc) {
+    EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kQuiet), ETIMEDOUT) << "at once";
+  }
+  must(build_border(host(), GetParam(), {{"host9", Others::kDrop}}, {member()}));
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kQuiet), ETIMEDOUT);
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+  run_ip(host(), "link set host9 name host0");
+  run_ip(host(), "link set host0 name host9");
+  EXPECT_TRUE(must(border_stands(host(), GetParam(), {{"host9", Others::kDrop}})));
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kQuiet), ETIMEDOUT) << "and back";
+}
+
 TEST_P(BorderTest, StopsUnicastBetweenMacvlansInModeBridge) {
   NetworkPlan first_plan = plan();
   NetworkPlan second_plan = plan(2);

@@ -38,6 +38,11 @@ class LeaseBorderTest : public test::AttachedTest,
   static bool stands(netns::Others others = netns::Others::kPass) {
     return netns::border_stands(here(), GetParam(), {{kParent, others}}).take();
   }
+  static bool stands_on(const std::vector<std::string>& names) {
+    std::vector<netns::BorderParent> parents;
+    for (const std::string& name : names) parents.push_back({name, netns::Others::kPass});
+    return netns::border_stands(here(), GetParam(), parents).take();
+  }
   Mended mend() { return mend_border(host_.env, HookHost::soon()).take(); }
 };
 
@@ -220,6 +225,70 @@ TEST_P(LeaseBorderTest, FollowsTheConfigurationToTheOtherWay) {
   EXPECT_FALSE(stands());
   EXPECT_TRUE(netns::border_stands(here(), other_way, {{kParent, netns::Others::kPass}}).value());
   EXPECT_EQ(admitted(), (std::set{first.id, second.id}));
+}
+
+TEST_P(LeaseBorderTest, FollowsAParentThatIsRenamed) {
+  // tc stays on the interface, whatever its name.
+  const Mended needed = GetParam() == netns::FilterPlace::kTc ? Mended::kNo : Mended::kYes;
+  const ledger::Lease lease = start_and_attach();
+  ip("link set rail0 name rail9");
+  EXPECT_EQ(mend(), needed);
+  EXPECT_TRUE(stands_on({"rail9"}));
+  EXPECT_EQ(admitted(), std::set{lease.id});
+  EXPECT_EQ(mend(), Mended::kNo);
+  const Init other("other");
+  EXPECT_TRUE(fails(prepare_in("other", other, 4), base::Code::kNotFound,
+                    "there is no interface 'rail0' on this host"));
+  EXPECT_TRUE(stands_on({"rail9"}));
+  ip("link set rail9 name rail0");
+  EXPECT_EQ(mend(), needed);
+  EXPECT_TRUE(stands());
+  ip("link set rail0 name rail9");
+  ASSERT_TRUE(succeeds(poststop(lease)));
+  EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
+}
+
+// As if udev had exchanged two names.
+TEST_P(LeaseBorderTest, RefusesAStartWhereAnotherInterfaceHasTheNameOfTheParent) {
+  const ledger::Lease first = start_and_attach();
+  ip("link set rail0 name rail9");
+  ip("link set fabric-rail0 name fabric-rail9");
+  add_rail("rail0", "10.5.0.10/16");
+  const ledger::Lease second = host_.start("other", 4);
+  const Init other("other");
+  EXPECT_TRUE(fails(attach(second, other), base::Code::kBusy,
+                    "containers of rail 'rail0' run on an interface that is named 'rail9' now"));
+  EXPECT_EQ(mend(), Mended::kYes);
+  EXPECT_TRUE(stands_on({"rail0", "rail9"}));
+  ASSERT_TRUE(succeeds(poststop(second)));
+  ASSERT_TRUE(succeeds(poststop(first)));
+  const ledger::Lease third = host_.start("third", 4);
+  const Init last("third");
+  EXPECT_TRUE(succeeds(attach(third, last)));
+  EXPECT_TRUE(stands());
+}
+
+TEST_P(LeaseBorderTest, StaysOnARenamedParentWhenAnotherRailStarts) {
+  add_rail("rail1", "10.6.0.9/16");
+  hook::config::RailConfig rail = host_.config.network.rails[0];
+  rail.parent = "rail1";
+  host_.config.network.rails = {rail};
+  const ledger::Lease first = start_and_attach();
+  rail.parent = "rail0";
+  host_.config.network.rails = {rail};
+  ip("link set rail1 name rail9");
+  const ledger::Lease second = host_.start("other", 4);
+  const Init other("other");
+  ASSERT_TRUE(succeeds(attach(second, other)));
+  EXPECT_TRUE(stands_on({"rail0", "rail9"}));
+}
+
+TEST_P(LeaseBorderTest, FollowsTheMacOfAParent) {
+  start_and_attach();
+  ip("link set rail0 address 02:00:00:00:77:77");
+  EXPECT_FALSE(stands());
+  EXPECT_EQ(mend(), Mended::kYes);
+  EXPECT_TRUE(stands());
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, LeaseBorderTest,
