@@ -3,6 +3,7 @@
 
 #include <linux/netlink.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -56,6 +57,19 @@ std::string why_unusable(const LinkFacts& link) {
   return "";
 }
 
+// Returns the names of the links from INDEX on downwards.
+Result<std::vector<std::string>> find_below(nl::Socket& socket, uint32_t index) {
+  constexpr size_t kMostLinks = 8;  // that the kernel stacks (MAX_NEST_DEV)
+  std::vector<std::string> names;
+  while (index != 0 && names.size() < kMostLinks) {
+    const std::optional<LinkAnswer> link = TRY(internal::find_link_facts(socket, index));
+    if (!link) break;
+    names.push_back(link->facts.name);
+    index = link->below;
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
@@ -77,6 +91,7 @@ Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
       facts.master_kind = master->facts.kind;
     }
   }
+  facts.below = TRY(find_below(socket, answer->below));
   if (taker == Taker::kSkip) return std::move(facts);
   facts.taken_by = TRY(internal::find_taker(socket, host, facts.index));
   return std::move(facts);
@@ -84,6 +99,11 @@ Result<LinkFacts> inspect_link(const Namespace& host, const std::string& name,
 
 std::string why_no_rail(const LinkFacts& link, uint32_t mtu) {
   if (std::string why = why_unusable(link); !why.empty()) return why;
+  // The kernel makes a macvlan of the interface below, where no border of this one sees its frames.
+  if (link.kind == "macvlan" || link.kind == "macvtap") {
+    return str(quote(link.name), " is a ", link.kind, "; name the interface below it instead",
+               link.below.empty() ? "" : str(", ", quote(link.below.front())));
+  }
   if (link.master_kind == "bond") {
     return str(quote(link.name), " is a part of the bond ", quote(link.master), "; name ",
                quote(link.master), " instead");
@@ -96,6 +116,13 @@ std::string why_no_rail(const LinkFacts& link, uint32_t mtu) {
                "; lower 'mtu' of network.rail, or raise the MTU of the interface");
   }
   return "";
+}
+
+std::string why_not_above(const LinkFacts& link, const LinkFacts& other) {
+  if (std::find(link.below.begin(), link.below.end(), other.name) == link.below.end()) return "";
+  return str(quote(link.name), " is above ", quote(other.name),
+             ", the parent of another rail, whose border drops its frames; remove one of the two"
+             " rails from the configuration");
 }
 
 std::string why_no_function(const LinkFacts& link, uint32_t mtu) {

@@ -26,6 +26,9 @@ struct LinkFacts {
   bool has_carrier = false;  // up, and the other end is there
   std::string master;        // bridge or bond that the link is part of; empty: none
   std::string master_kind;   // "bridge", "bond", ...
+  // The interfaces of the host's namespace that carry the frames of a VLAN, macvlan, macvtap or
+  // macsec, nearest first.
+  std::vector<std::string> below;
   // What prevents a macvlan on the link: "an ipvlan", "a macvlan in mode passthru"; empty: nothing.
   std::string taken_by;
 };
@@ -43,7 +46,10 @@ base::Result<LinkFacts> inspect_link(const Namespace& host, const std::string& n
 // or nobody could be reached through it; empty if nothing is in the way. A missing carrier is not
 // in the way: it may come back, and the containers' interfaces come back with it.
 std::string why_no_rail(const LinkFacts& link, uint32_t mtu);
-// Returns the same for a VF or SF that is to be moved into a container.
+// Returns one sentence, with what to do, if LINK and OTHER cannot both be parents of rails that
+// have a border (border.h), because OTHER carries the frames of LINK; empty if they can.
+std::string why_not_above(const LinkFacts& link, const LinkFacts& other);
+// Returns the same as why_no_rail() for a VF or SF that is to be moved into a container.
 std::string why_no_function(const LinkFacts& link, uint32_t mtu);
 
 }  // namespace netns

@@ -48,6 +48,11 @@ std::string kind_of(const Attributes& attributes) {
   return {kind.begin(), std::find(kind.begin(), kind.end(), uint8_t{0})};
 }
 
+// Returns whether the frames of such a link leave by the link below it.
+bool is_carried(const std::string& kind) {
+  return kind == "vlan" || kind == "macvlan" || kind == "macvtap" || kind == "macsec";
+}
+
 // The number of attempts at a dump that the kernel reports as changed meanwhile.
 constexpr int kDumps = 5;
 
@@ -147,6 +152,8 @@ LinkAnswer parse_link_facts(const nlmsghdr& reply) {
   facts.mtu = link.mtu;
   facts.max_mtu = attributes.u32(IFLA_MAX_MTU).value_or(0);
   facts.kind = kind_of(attributes);
+  const bool is_here = !attributes.u32(IFLA_LINK_NETNSID).has_value();
+  if (is_carried(facts.kind) && is_here) answer.below = link.parent;
   facts.is_ethernet = header.ifi_type == ARPHRD_ETHER;
   facts.is_loopback = (header.ifi_flags & IFF_LOOPBACK) != 0;
   facts.is_up = (header.ifi_flags & IFF_UP) != 0;

@@ -14,10 +14,12 @@
 namespace netns::internal {
 
 // The facts that one answer about a link contains: all but wireless, the master's name and kind,
-// and taken_by. MASTER is the index of its master; 0: none.
+// what is below, and taken_by. MASTER is the index of its master, and BELOW that of the interface
+// which carries its frames; 0: none in this namespace.
 struct LinkAnswer {
   LinkFacts facts;
   uint32_t master = 0;
+  uint32_t below = 0;
 };
 LinkAnswer parse_link_facts(const nlmsghdr& reply);
 

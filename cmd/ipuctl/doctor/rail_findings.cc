@@ -31,7 +31,7 @@ class RailExam {
     if (!state.leaves_checksums_to_device.value_or(true)) warn_of_checksums();
     for (const InterfaceState& interface : state.interfaces) {
       if (interface.is_held) continue;  // a container has it
-      const bool is_usable = examine_link(interface);
+      const bool is_usable = examine_link(interface, host);
       if (is_usable && rail_.functions.empty()) examine_macvlan(state);
       if (interface.link.ok() && network_.rdma != hook::config::RdmaUse::kOff)
         examine_rdma(interface, state);
@@ -103,8 +103,21 @@ class RailExam {
         "run 'ipuctl ps' to see which containers hold them, or add functions");
   }
 
+  // Returns why another rail is in the way of LINK, a parent; empty if none is.
+  std::string find_rail_below(const netns::LinkFacts& link, const HostState& host) const {
+    if (network_.filter == netns::FilterPlace::kNamespace) return "";
+    for (const RailState& rail : host.rails) {
+      for (const InterfaceState& other : rail.interfaces) {
+        if (!other.link.ok()) continue;
+        std::string why = netns::why_not_above(link, other.link.value());
+        if (!why.empty()) return why;
+      }
+    }
+    return "";
+  }
+
   // Returns whether containers can use INTERFACE.
-  bool examine_link(const InterfaceState& interface) {
+  bool examine_link(const InterfaceState& interface, const HostState& host) {
     const bool is_function = !rail_.functions.empty();
     if (is_function) subject_ = str("function ", interface.name);
     if (!interface.link.ok()) {
@@ -112,8 +125,9 @@ class RailExam {
       return false;
     }
     const netns::LinkFacts& link = interface.link.value();
-    const std::string obstacle =
+    std::string obstacle =
         is_function ? netns::why_no_function(link, rail_.mtu) : netns::why_no_rail(link, rail_.mtu);
+    if (obstacle.empty() && !is_function) obstacle = find_rail_below(link, host);
     if (!obstacle.empty()) {
       add_message("link", Verdict::kFailed, obstacle);
       return false;

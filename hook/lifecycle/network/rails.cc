@@ -58,12 +58,27 @@ Status check_shared_rdma(Env& env, const config::NetworkConfig& network,
   return check_gids(env, rail, *device);
 }
 
+// Checks that no other rail has an interface below LINK as its parent.
+Status check_below(Env& env, const config::NetworkConfig& network, const config::RailConfig& rail,
+                   const netns::LinkFacts& link) {
+  if (link.below.empty() || network.filter == netns::FilterPlace::kNamespace) return {};
+  for (const config::RailConfig& other : network.rails) {
+    if (other.parent.empty() || other.parent == rail.parent) continue;
+    const Result<netns::LinkFacts> below = env.host.link(other.parent);
+    if (!below.ok()) continue;
+    const std::string why = netns::why_not_above(link, below.value());
+    if (!why.empty()) return unusable(rail, why);
+  }
+  return {};
+}
+
 Status check_parent(Env& env, const config::NetworkConfig& network,
                     const config::RailConfig& rail) {
   const netns::LinkFacts link =
       TRY_CTX(str("network.rail '", rail.parent, "'"), env.host.link(rail.parent));
   const std::string why = netns::why_no_rail(link, rail.mtu);
   if (!why.empty()) return unusable(rail, why);
+  TRY(check_below(env, network, rail, link));
   return check_shared_rdma(env, network, rail);
 }
 

@@ -361,6 +361,19 @@ TEST_P(BorderTest, IsOnARenamedParentWhenItIsBuiltAgain) {
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kQuiet), ETIMEDOUT) << "and back";
 }
 
+// Therefore why_no_rail() refuses such a parent.
+TEST_P(BorderTest, SeesNothingOnAParentThatIsAMacvlan) {
+  run_ip(host(), "link add mac0 link host0 type macvlan mode private");
+  run_ip(host(), "link set mac0 up");
+  NetworkPlan on_macvlan = plan();
+  on_macvlan.rails[0].parent = "mac0";
+  const Namespace container = unguarded(on_macvlan);
+  must(build_border(host(), GetParam(), {{"mac0", Others::kDrop}}, {member()}));
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
+  build({member()});
+  EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kQuiet), ETIMEDOUT);
+}
+
 TEST_P(BorderTest, StopsUnicastBetweenMacvlansInModeBridge) {
   NetworkPlan first_plan = plan();
   NetworkPlan second_plan = plan(2);

@@ -110,6 +110,14 @@ TEST_F(LinkTest, IsNoRailWhileAPassthruMacvlanOfAnotherNamespaceHasIt) {
   EXPECT_EQ(inspect("nic").taken_by, "a macvlan in mode passthru");
 }
 
+TEST_F(LinkTest, KnowsWhatIsBelow) {
+  run(here(), "link add mac0 link nic type macvlan mode private");
+  EXPECT_EQ(inspect("nic").below, std::vector<std::string>());
+  EXPECT_EQ(inspect("mac0").below, std::vector<std::string>{"nic"});
+  run(here(), "link set mac0 up");
+  EXPECT_EQ(why("mac0"), "'mac0' is a macvlan; name the interface below it instead, 'nic'");
+}
+
 TEST_F(LinkTest, IsARailBesideOtherMacvlans) {
   const Namespace container = add_namespace();
   run(here(), "link add mac0 link nic type macvlan mode private");

@@ -54,6 +54,45 @@ TEST(WhyNoRail, TellsThatALinkIsOfTheWrongSort) {
   EXPECT_NE(why_no_function(link, 0).find("'rnic0' is a wireless interface"), std::string::npos);
 }
 
+TEST(WhyNoRail, NamesTheInterfaceBelowAMacvlan) {
+  LinkFacts link = good_link();
+  link.kind = "macvlan";
+  EXPECT_EQ(why_no_rail(link, 0), "'rnic0' is a macvlan; name the interface below it instead");
+  link.below = {"eth1"};
+  EXPECT_EQ(why_no_rail(link, 0),
+            "'rnic0' is a macvlan; name the interface below it instead, 'eth1'");
+  EXPECT_EQ(why_no_function(link, 0), "");
+}
+
+TEST(WhyNotAbove, TellsThatOneParentCarriesTheFramesOfTheOther) {
+  LinkFacts vlan = good_link();
+  vlan.name = "rnic0.7";
+  vlan.kind = "vlan";
+  EXPECT_EQ(why_not_above(vlan, good_link()), "");
+  vlan.below = {"bond0", "rnic0"};
+  EXPECT_EQ(why_not_above(vlan, good_link()),
+            "'rnic0.7' is above 'rnic0', the parent of another rail, whose border drops its"
+            " frames; remove one of the two rails from the configuration");
+  EXPECT_EQ(why_not_above(good_link(), vlan), "");
+  EXPECT_EQ(why_no_rail(vlan, 0), "") << "alone it is a good parent";
+}
+
+internal::LinkAnswer answer_of(const char* kind, std::optional<uint32_t> netns_id = {}) {
+  nl::Message message(RTM_NEWLINK, 0, "");
+  message.header(ifinfomsg{});
+  message.put_u32(IFLA_LINK, 5);
+  if (netns_id) message.put_u32(IFLA_LINK_NETNSID, *netns_id);
+  message.nest(IFLA_LINKINFO, [&] { message.put_text(IFLA_INFO_KIND, kind); });
+  return internal::parse_link_facts(*message.raw());
+}
+
+TEST(ParseLinkFacts, TellsWhatIsBelow) {
+  EXPECT_EQ(answer_of("vlan").below, 5U);
+  EXPECT_EQ(answer_of("macvlan").below, 5U);
+  EXPECT_EQ(answer_of("macvlan", 0).below, 0U) << "the index is of another namespace";
+  EXPECT_EQ(answer_of("veth").below, 0U) << "that is its peer";
+}
+
 std::optional<std::string> hold_by(const char* kind, std::optional<uint32_t> mode = {}) {
   nl::Message message(RTM_NEWLINK, 0, "");
   message.header(ifinfomsg{});

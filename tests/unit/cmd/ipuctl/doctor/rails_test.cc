@@ -59,6 +59,17 @@ TEST_F(DoctorTest, NamesWhyALinkIsNoRail) {
   EXPECT_EQ(found("rail rnic0: macvlan"), "") << "of no use then";
 }
 
+TEST_F(DoctorTest, NamesAParentAboveThatOfAnotherRail) {
+  hook::config::RailConfig second = rail_config();
+  second.parent = "rnic0.7";
+  network().rails.push_back(second);
+  host_.rails.push_back(good_host(second).rails[0]);
+  host_.rails[1].interfaces[0].link.value().below = {"rnic0"};
+  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0.7: link", "'rnic0.7' is above 'rnic0'"));
+  network().filter = netns::FilterPlace::kNamespace;
+  EXPECT_EQ(found("rail rnic0.7: link"), "ok: 'rnic0.7', MTU 9000");
+}
+
 TEST_F(DoctorTest, NamesAParentThatIsMissing) {
   interface().link = Error(Code::kNotFound, "there is no interface 'rnic0'; see ip link");
   host_.rails[0].macvlan = Error(Code::kNotFound, "there is no interface 'rnic0'");

@@ -64,6 +64,24 @@ TEST_F(HostRailsTest, AreRefusedWithWhatToDo) {
   EXPECT_TRUE(fails(inspect(), Code::kUnsupported, "'br0'"));
 }
 
+// The kernel of the test machine may have no VLANs, so the facts are made up.
+TEST_F(HostRailsTest, AreRefusedOnAVlanAboveTheParentOfAnother) {
+  add_second_rail();
+  netns::LinkFacts vlan = host_.env.host.link("rnic1").take();
+  vlan.kind = "vlan";
+  vlan.below = {"rnic0"};
+  host_.links["rnic1"] = vlan;
+  const auto rails = inspect();
+  ASSERT_TRUE(succeeds(rails));
+  EXPECT_TRUE(succeeds(rails.value()[0].usable));
+  EXPECT_TRUE(fails(rails.value()[1].usable, Code::kUnsupported,
+                    "network.rail 'rnic1': 'rnic1' is above 'rnic0'"));
+  EXPECT_TRUE(fails(choose_rails(rails.value(), {ipu("10.6.1.1")}), Code::kUnsupported,
+                    "remove one of the two rails"));
+  host_.config.network.filter = netns::FilterPlace::kNamespace;
+  EXPECT_TRUE(succeeds(inspect().take()[1].usable)) << "without a border both work";
+}
+
 TEST_F(HostRailsTest, AreRefusedWhenTheMtuIsAboveTheParents) {
   rail().mtu = 9001;
   EXPECT_TRUE(fails(inspect(), Code::kUnsupported, "9001"));
