@@ -66,6 +66,10 @@ class Controller {
   virtual base::Result<std::vector<IpuAttributes>> attributes(
       const std::vector<std::string>& agents, const base::Deadline& deadline) = 0;
 
+  // Returns the addresses of the controller as a Grant has them, without asking the controller;
+  // none for a provider without one. Returns kUnavailable if its name cannot be looked up.
+  virtual base::Result<std::vector<std::string>> addresses(const base::Deadline& deadline) = 0;
+
   // Returns the controller's version text.
   virtual base::Result<std::string> version(const base::Deadline& deadline) = 0;
 };

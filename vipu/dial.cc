@@ -7,12 +7,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "vipu/types.h"
 
 namespace vipu {
 namespace {
@@ -57,6 +59,16 @@ std::optional<Target> parse_target(const std::string& host, uint16_t port) {
   return target;
 }
 
+// Leaves out what is no address.
+std::vector<Target> targets_of(const std::vector<std::string>& hosts, uint16_t port) {
+  std::vector<Target> targets;
+  for (const std::string& host : hosts) {
+    std::optional<Target> target = parse_target(host, port);
+    if (target) targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
 // Waits for the end of a connect that has begun. Returns its errno, 0 for success.
 int wait_until_connected(int fd, const Deadline& deadline) {
   pollfd waiting{fd, POLLOUT, 0};
@@ -94,19 +106,32 @@ HostAndPort split_host_and_port(std::string_view address) {
   return {std::string(address.substr(0, colon)), std::string(address.substr(colon + 1))};
 }
 
+Error too_many_addresses(std::string_view host) {
+  return {Code::kInvalid,
+          str(host, " has more than ", kMaxControllerAddresses,
+              " addresses, and containers are kept from no more: set 'controller' in [pool] to an"
+              " address, or to a name with fewer")};
+}
+
 Result<base::Fd> Dialer::dial(const Deadline& deadline) {
   const auto [host, port_text] = split_host_and_port(address_);
   const auto port = TRY(base::parse_int<uint16_t>(port_text, 1, UINT16_MAX));
   std::vector<std::string> hosts{host};
   if (!parse_target(host, port)) hosts = TRY(resolve_(deadline));
+  const std::vector<Target> targets = targets_of(hosts, port);
+  for (const Target& target : targets) {
+    const bool known =
+        std::find(addresses_.begin(), addresses_.end(), target.host) != addresses_.end();
+    if (!known) addresses_.push_back(target.host);
+    if (addresses_.size() > kMaxControllerAddresses) return too_many_addresses(host);
+  }
   Error last(Code::kUnavailable, str("DNS resolution failed for ", address_, ": no address"));
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    const std::optional<Target> target = parse_target(hosts[i], port);
-    if (!target) continue;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Target& target = targets[i];
     // One that does not answer leaves time for the others.
-    const auto share = deadline.left() / static_cast<int64_t>(hosts.size() - i);
-    Result<base::Fd> fd = connect_to(*target, deadline.capped(share));
-    if (fd.ok() && target->address.ss_family == AF_INET) ipv4_ = target->host;
+    const auto share = deadline.left() / static_cast<int64_t>(targets.size() - i);
+    Result<base::Fd> fd = connect_to(target, deadline.capped(share));
+    if (fd.ok() && target.address.ss_family == AF_INET) ipv4_ = target.host;
     if (fd.ok()) return fd;
     last = fd.error();
   }

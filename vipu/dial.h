@@ -34,6 +34,8 @@ class Dialer {
 
   // Returns the IPv4 address of the last connection; empty if there was none over IPv4.
   [[nodiscard]] const std::string& ipv4() const { return ipv4_; }
+  // Returns all addresses that the controller's host had in any answer(), each once.
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
 
  private:
   base::Result<base::Fd> dial(const base::Deadline& deadline);
@@ -41,7 +43,11 @@ class Dialer {
   std::string address_;
   Resolve resolve_;
   std::string ipv4_;
+  std::vector<std::string> addresses_;
 };
+
+// Returns the error of a controller whose HOST has more than kMaxControllerAddresses addresses.
+base::Error too_many_addresses(std::string_view host);
 
 // Returns the two parts of HOST:PORT. PORT may be empty.
 struct HostAndPort {

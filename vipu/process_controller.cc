@@ -14,6 +14,7 @@
 #include "vipu/access.h"
 #include "vipu/dial.h"
 #include "vipu/wire.h"
+#include "vipu/wire_fields.h"
 
 namespace vipu {
 namespace {
@@ -89,6 +90,11 @@ class ProcessController final : public Controller {
     wire::Request asked = about(wire::Call::kAttributes);
     asked.agents = agents;
     return ask<std::vector<IpuAttributes>>(asked, deadline);
+  }
+  Result<std::vector<std::string>> addresses(const Deadline& deadline) override {
+    Result<std::vector<std::string>> all = look_up(deadline);
+    if (all.ok()) return all;
+    return std::move(all).error().wrap(describe(about(wire::Call::kResolve)));
   }
   Result<std::string> version(const Deadline& deadline) override {
     return ask<std::string>(about(wire::Call::kVersion), deadline);
@@ -169,9 +175,27 @@ class ProcessController final : public Controller {
                    str(what, ": ", without_secrets(parsed.error().message(), request.access)));
     }
     if constexpr (std::is_same_v<T, Grant>) {
-      if (asks_for_connections(request)) parsed.value().controller_address = dialer.ipv4();
+      TRY_CTX(what, add_addresses(parsed.value(), request, dialer, deadline));
     }
     return parsed;
+  }
+
+  // With TLS, only the client knows to which address it connected; all that the name has are looked
+  // up by another one. An error does not mean that there is no partition.
+  Status add_addresses(Grant& grant, const wire::Request& request, const Dialer& dialer,
+                       const Deadline& deadline) {
+    if (asks_for_connections(request)) {
+      grant.controller_address = dialer.ipv4();
+      grant.controller_addresses = dialer.addresses();
+      return {};
+    }
+    Result<std::vector<std::string>> all = look_up(deadline);
+    if (!all.ok()) {
+      const bool late = all.error().code() == Code::kTimeout;
+      return Error(late ? Code::kTimeout : Code::kInternal, all.error().message());
+    }
+    grant.controller_addresses = std::move(all).take();
+    return {};
   }
 
   // With TLS, gRPC 1.51 takes no connection from others. To resolve, a client talks to DNS servers.
@@ -185,16 +209,19 @@ class ProcessController final : public Controller {
     return split_host_and_port(options_.endpoint.address).port;
   }
 
+  Result<std::vector<std::string>> look_up(const Deadline& deadline) {
+    const std::string host = split_host_and_port(options_.endpoint.address).host;
+    if (wire::is_ip_address(host)) return std::vector<std::string>{host};
+    return resolve(deadline);
+  }
+
   // Returns the addresses of the controller's host, which a client of its own looks up.
   Result<std::vector<std::string>> resolve(const Deadline& deadline) {
     wire::Request asked = about(wire::Call::kResolve);
     asked.access.address = options_.endpoint.address;
     asked.timeout = client_time(deadline);
     const std::string reply = TRY(run_client(asked, {}, deadline));
-    const std::string text = TRY(wire::parse_reply<std::string>(reply));
-    std::vector<std::string> addresses;
-    for (const std::string_view word : base::split(text, ' ')) addresses.emplace_back(word);
-    return addresses;
+    return TRY(wire::parse_reply<wire::Addresses>(reply)).all;
   }
 
   Result<std::string> run_client(const wire::Request& request, const base::Serve& serve,

@@ -156,10 +156,17 @@ struct Card {
 // configuration per GCD, or cards of this host. The other list is empty.
 struct Grant {
   std::vector<IpuofConfig> gcds = {};
-  std::string controller_address = {};  // IPv4 address of the controller; empty if there is none
+  // IPv4 address of the controller that answered; empty if there is none.
+  std::string controller_address = {};
   std::vector<Card> cards = {};
+  // IPv4 and IPv6 addresses of the controller, at most kMaxControllerAddresses: its numeric one, or
+  // all that its name had. They are looked up, never taken from an answer of the controller.
+  std::vector<std::string> controller_addresses = {};
   bool operator==(const Grant&) const = default;
 };
+
+// A name with more addresses is refused: containers are kept from each of them.
+inline constexpr size_t kMaxControllerAddresses = 16;
 
 // The attributes of one IPU, as `vipu list ipu-attrs` shows them.
 struct IpuAttributes {

@@ -64,9 +64,14 @@ base::Result<Request> parse_request(std::string_view text);
 // The result of a call that reports only success.
 struct Done {};
 
+// The IP addresses of a controller's host: 1 to kMaxControllerAddresses.
+struct Addresses {
+  std::vector<std::string> all;
+};
+
 // Returns RESULT as a reply. T is the result of a call: Grant, Done, std::vector<Partition>,
-// PartitionStatus, base::Removed, Survey, std::vector<IpuAttributes>, std::string (a version;
-// addresses with spaces between them).
+// PartitionStatus, base::Removed, Survey, std::vector<IpuAttributes>, Addresses, std::string (a
+// version).
 template <typename T>
 std::string reply_text(const base::Result<T>& result);
 

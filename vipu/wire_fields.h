@@ -47,6 +47,8 @@ class Fields {
 
 // Returns whether TEXT is an IPv4 address.
 [[nodiscard]] bool is_address(const std::string& text);
+// Returns whether TEXT is an IPv4 or IPv6 address.
+[[nodiscard]] bool is_ip_address(const std::string& text);
 // Returns whether TEXT is an IPv4 or IPv6 address that another host can have: IPv4 outside the
 // blocks 0, 127 and 224 to 255, or global or unique local IPv6.
 [[nodiscard]] bool is_host_address(const std::string& text);

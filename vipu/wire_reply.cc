@@ -103,6 +103,7 @@ template std::string reply_text(const Result<PartitionStatus>&);
 template std::string reply_text(const Result<base::Removed>&);
 template std::string reply_text(const Result<Survey>&);
 template std::string reply_text(const Result<std::vector<IpuAttributes>>&);
+template std::string reply_text(const Result<Addresses>&);
 template std::string reply_text(const Result<std::string>&);
 
 template Result<Grant> parse_reply(std::string_view);
@@ -112,6 +113,7 @@ template Result<PartitionStatus> parse_reply(std::string_view);
 template Result<base::Removed> parse_reply(std::string_view);
 template Result<Survey> parse_reply(std::string_view);
 template Result<std::vector<IpuAttributes>> parse_reply(std::string_view);
+template Result<Addresses> parse_reply(std::string_view);
 template Result<std::string> parse_reply(std::string_view);
 
 }  // namespace vipu::wire

@@ -88,6 +88,8 @@ Json to_json(base::Removed removed) {
   return removed == base::Removed::kNow ? "removed" : "was_absent";
 }
 
+Json to_json(const Addresses& addresses) { return addresses.all; }
+
 Json to_json(const std::string& version) { return version; }
 
 template <>
@@ -127,6 +129,22 @@ Result<base::Removed> from_json(const Json& json) {
   if (json == "removed") return base::Removed::kNow;
   if (json == "was_absent") return base::Removed::kWasAbsent;
   return Error(Code::kInvalid, "it is neither 'removed' nor 'was_absent'");
+}
+
+template <>
+Result<Addresses> from_json(const Json& json) {
+  if (!json.is_array() || json.empty() || json.size() > kMaxControllerAddresses) {
+    return Error(Code::kInvalid,
+                 str("addresses: is not an array of 1 to ", kMaxControllerAddresses, " elements"));
+  }
+  Addresses addresses;
+  for (const Json& address : json) {
+    if (!address.is_string() || !is_ip_address(address.get_ref<const std::string&>())) {
+      return Error(Code::kInvalid, "addresses: an element is not an IP address");
+    }
+    addresses.all.push_back(address.get<std::string>());
+  }
+  return addresses;
 }
 
 template <>

@@ -19,12 +19,10 @@ namespace {
 
 using namespace base::names;
 
-constexpr size_t kMaxAddresses = 16;
-
 // The outcome of a look-up; unset while it lasts.
 struct Found {
   std::optional<int> status;
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses;  // each once
 };
 
 std::string text_of(const ares_addrinfo_node& node) {
@@ -38,14 +36,17 @@ std::string text_of(const ares_addrinfo_node& node) {
   return ::inet_ntop(node.ai_family, address, text, sizeof text) == nullptr ? "" : text;
 }
 
-// IPv4 first: containers are kept from the controller by its IPv4 address.
+// IPv4 first: grants need the IPv4 address of the controller that answered.
 void keep(void* argument, int status, int /*timeouts*/, ares_addrinfo* result) {
   auto& found = *static_cast<Found*>(argument);
   found.status = status;
   for (const int family : {AF_INET, AF_INET6}) {
     const ares_addrinfo_node* node = result == nullptr ? nullptr : result->nodes;
-    for (; node != nullptr && found.addresses.size() < kMaxAddresses; node = node->ai_next) {
-      if (node->ai_family == family) found.addresses.push_back(text_of(*node));
+    for (; node != nullptr; node = node->ai_next) {
+      if (node->ai_family != family) continue;
+      std::string text = text_of(*node);
+      std::vector<std::string>& all = found.addresses;
+      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
     }
   }
   if (result != nullptr) ::ares_freeaddrinfo(result);
@@ -94,10 +95,12 @@ Result<Found> look_up(const std::string& host, const Deadline& deadline) {
 
 }  // namespace
 
-Result<std::string> resolve(const std::string& address, const Deadline& deadline) {
+Result<vipu::wire::Addresses> resolve(const std::string& address, const Deadline& deadline) {
   const std::string what = str("DNS resolution failed for ", address);
-  const Found found = TRY_CTX(what, look_up(vipu::split_host_and_port(address).host, deadline));
-  if (!found.addresses.empty()) return base::join(found.addresses, " ");
+  const std::string host = vipu::split_host_and_port(address).host;
+  Found found = TRY_CTX(what, look_up(host, deadline));
+  if (found.addresses.size() > vipu::kMaxControllerAddresses) return vipu::too_many_addresses(host);
+  if (!found.addresses.empty()) return vipu::wire::Addresses{std::move(found.addresses)};
   return Error(Code::kUnavailable, str(what, ": ", ::ares_strerror(*found.status)));
 }
 

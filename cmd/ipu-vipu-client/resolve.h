@@ -6,11 +6,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "vipu/wire.h"
 
 namespace client {
 
-// Returns the addresses of the host in ADDRESS (HOST:PORT), at most 16, with spaces between them.
-// Returns kUnavailable if there are none, and kTimeout at the deadline.
-base::Result<std::string> resolve(const std::string& address, const base::Deadline& deadline);
+// Returns all addresses of the host in ADDRESS (HOST:PORT). Returns kUnavailable if there are none,
+// kInvalid if there are more than kMaxControllerAddresses, and kTimeout at the deadline.
+base::Result<vipu::wire::Addresses> resolve(const std::string& address,
+                                            const base::Deadline& deadline);
 
 }  // namespace client

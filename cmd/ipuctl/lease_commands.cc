@@ -15,6 +15,7 @@
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -27,6 +28,7 @@ using namespace base::names;
 
 constexpr std::chrono::milliseconds kRefreshTime{60'000};  // for one lease
 constexpr std::chrono::minutes kGcTime{5};
+constexpr std::chrono::seconds kNamesTime{5};  // to look up the controllers of all pools
 constexpr std::chrono::seconds kGuardTime{5};  // to wait for others that make the guard
 
 struct ListOptions {
@@ -71,8 +73,9 @@ hook::lifecycle::network::CheckMoved check_moved(const hook::lifecycle::Env& env
   return [&env](const vipu::Grant& grant,
                 const std::vector<hook::ledger::LeasedIpu>& ipus) -> base::Status {
     const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+    const auto known = TRY(hook::lifecycle::network::known_controllers(env.run_dir, config));
     const std::vector<netns::Address> of_host = TRY(env.host.addresses());
-    return hook::lifecycle::start::check_endpoints(config, of_host, grant, ipus);
+    return hook::lifecycle::start::check_endpoints(config, known, of_host, grant, ipus);
   };
 }
 
@@ -132,8 +135,8 @@ void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& d
   if (!written.ok()) done.obstacles.push_back(std::move(written).error());
 }
 
-// Removes old history, and makes the guard of the host, also on a host that starts nothing. Without
-// a configuration it does neither.
+// Removes old history, looks up the controllers, and makes the guard of the host, also on a host
+// that starts nothing. Without a configuration it does none of this.
 void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Reconciled& done) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
@@ -141,6 +144,10 @@ void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Recon
   const auto oldest = base::unix_millis() - config.value().ledger.history.count();
   base::Status forgotten = env.ledger.events().forget(oldest);
   if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
+  for (base::Error& error : hook::lifecycle::network::look_up_controllers(
+           env, config.value(), Deadline::after(kNamesTime))) {
+    done.obstacles.push_back(std::move(error));
+  }
   const Result<hook::lifecycle::network::Mended> guarded =
       hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kGuardTime));
   if (!guarded.ok()) done.obstacles.push_back(guarded.error());

@@ -189,15 +189,16 @@ std::vector<std::string> load_runtimes(const std::string& file) {
   return found.ok() ? found.value() : default_runtimes();
 }
 
-std::vector<netns::Address> numeric_controllers(const Config& config) {
-  std::vector<netns::Address> addresses;
-  for (const PoolConfig& pool : config.pools) {
-    std::string_view host = std::string_view(pool.controller).substr(0, pool.controller.rfind(':'));
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    const Result<netns::Address> address = netns::parse_address(std::string(host));
-    if (address.ok()) addresses.push_back(address.value());
-  }
-  return addresses;
+std::optional<netns::Address> numeric_controller(const PoolConfig& pool) {
+  std::string_view host = std::string_view(pool.controller).substr(0, pool.controller.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const Result<netns::Address> address = netns::parse_address(host);
+  if (!address.ok()) return std::nullopt;
+  return address.value();
+}
+
+bool has_named_controller(const PoolConfig& pool) {
+  return !pool.controller.empty() && !numeric_controller(pool);
 }
 
 Result<PoolConfig> find_pool(const Config& config, const std::string& name) {

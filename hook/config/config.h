@@ -190,9 +190,9 @@ base::Status check_host_addresses(const NetworkConfig& network,
 // that containers get, or outside of 'machines'. Empty if one can.
 [[nodiscard]] std::string why_no_machine(const RailConfig& rail, const netns::Address& address);
 
-// Returns the addresses of the controllers of all pools that are configured by address, not by
-// name.
-[[nodiscard]] std::vector<netns::Address> numeric_controllers(const Config& config);
+// Return the address of POOL's controller if it is configured by address; whether it is by name.
+[[nodiscard]] std::optional<netns::Address> numeric_controller(const PoolConfig& pool);
+[[nodiscard]] bool has_named_controller(const PoolConfig& pool);
 
 // Returns the pool NAME, or the first if NAME is empty; kInvalid, with the known names, if absent.
 base::Result<PoolConfig> find_pool(const Config& config, const std::string& name);

@@ -62,6 +62,9 @@ class RecordingController final : public vipu::Controller {
                                                       const Deadline& deadline) override {
     return controller_->attributes(agents, deadline);
   }
+  Result<std::vector<std::string>> addresses(const Deadline& deadline) override {
+    return controller_->addresses(deadline);
+  }
   Result<std::string> version(const Deadline& deadline) override {
     return controller_->version(deadline);
   }

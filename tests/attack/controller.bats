@@ -8,6 +8,7 @@ CLIENT=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client
 
 teardown() {
   host_stop liar
+  ! in_host test -e /run/hosts || one_address
   in_host chmod 0711 "$CLIENT"
   host_config
   remove_containers
@@ -59,6 +60,39 @@ given() {
   undefended given given
   believe 10.5.7.0/24 'machines = "10.5.1.0/24"'
   defended refused given
+}
+
+# ---- a controller with several addresses ----------------------------------------------------------------
+
+SECOND=10.1.3.102
+
+# The controller has two addresses and a name, and answers at both.
+two_addresses() {
+  in_host ip -n pod address add "$SECOND/24" dev ctl0
+  host_spawn second ip netns exec pod vipu-simulator --listen "$SECOND:8090" --pod pod16
+  wait_until 10 in_host busybox nc -w 1 "$SECOND" 8090 </dev/null >/dev/null 2>&1
+  in_host sh -c "cp /etc/hosts /run/hosts && printf '%s vipu.test\n' 10.1.3.101 $SECOND >>/etc/hosts"
+}
+
+one_address() {
+  host_stop second
+  in_host ip -n pod address delete "$SECOND/24" dev ctl0
+  in_host sh -c 'cat /run/hosts >/etc/hosts && rm /run/hosts'
+}
+
+second_address() { answer reached unreachable inside web nc -w 1 "$SECOND" 8090; }
+
+# Where the configuration does not have the name, the toolkit does not know the second address.
+@test "attack: a connection to another address of a controller that is configured by name" {
+  row - 'the container with IPUs'
+  two_addresses
+  start web -e IPU_COUNT=4
+  undefended reached second_address
+  docker rm --force web
+  in_host sed -i 's/^controller = .*/controller = "vipu.test:8090"/' /etc/ipu-container-toolkit/config.toml
+  start web -e IPU_COUNT=4
+  defended unreachable second_address
+  docker rm --force web
 }
 
 # ---- the client's memory ------------------------------------------------------------------------------

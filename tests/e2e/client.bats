@@ -87,6 +87,33 @@ assert_confined() {
   host_config
 }
 
+# What the toolkit knows of the controller's name: the mode of the file, and its lines.
+known_addresses() {
+  in_host sh -c 'cd /run/ipu-container-toolkit/controllers && stat -c %a pod64 && cat pod64' | xargs
+}
+
+@test "all addresses of a name are known, gc looks them up, and keeps them while it cannot" {
+  in_host sh -c 'cp /etc/hosts /run/hosts'
+  in_host sed -i 's/^controller = .*/controller = "vipu.test:8090"/' /etc/ipu-container-toolkit/config.toml
+  in_host sh -c "printf '%s vipu.test\n' ${CONTROLLER%:*} fd00:7::1 10.1.3.102 >>/etc/hosts"
+  start job -e IPU_COUNT=4
+  assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.102 fd00:7::1'
+  docker rm --force job
+  in_host sh -c "cat /run/hosts >/etc/hosts; printf '%s vipu.test\n' ${CONTROLLER%:*} 10.1.3.103 >>/etc/hosts"
+  ipuctl gc
+  assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.103'
+  in_host sh -c 'cat /run/hosts >/etc/hosts'
+  run -3 ipuctl gc
+  assert_contains "$output" "pool 'pod64' keeps the addresses of its controller that were found before: V-IPU controller vipu.test:8090: resolve: DNS resolution failed"
+  assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.103'
+  in_host sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do echo 10.1.4.\$i vipu.test; done >>/etc/hosts"
+  assert_refused -e IPU_COUNT=4 -- 'vipu.test has more than 16 addresses' "'controller' in [pool]"
+  in_host sh -c 'cat /run/hosts >/etc/hosts'
+  host_config
+  ipuctl gc
+  run ! known_addresses
+}
+
 @test "the client ends with who started it" {
   look_for_client
   in_host kill -KILL "$(in_host ps -o ppid= -p "$CLIENT" | tr -d ' ')"

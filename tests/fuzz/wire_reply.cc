@@ -22,6 +22,7 @@ constexpr void (*kReaders[])(std::string_view) = {
     read_reply<vipu::PartitionStatus>, read_reply<base::Removed>,
     read_reply<vipu::Survey>,          read_reply<std::vector<vipu::IpuAttributes>>,
     read_reply<std::string>,           read_reply<vipu::wire::Done>,
+    read_reply<vipu::wire::Addresses>,
 };
 
 }  // namespace

@@ -40,6 +40,10 @@ class FakeController final : public vipu::Controller {
   void set_address(uint32_t machine, const std::string& address) {
     pool_.addresses[machine] = address;
   }
+  // Gives the controller itself these addresses.
+  void set_own_addresses(const std::vector<std::string>& addresses) {
+    pool_.controller_addresses = addresses;
+  }
   // Gives the first IPU of each IPU-Machine this server port; the others have the next ones.
   void set_first_server_port(uint32_t port) { pool_.first_server_port = port; }
   // Makes the IPU unavailable to new partitions.
@@ -132,6 +136,12 @@ class FakeController final : public vipu::Controller {
       const std::vector<std::string>& agents, const base::Deadline& deadline) override {
     return run<std::vector<vipu::IpuAttributes>>("attributes", deadline,
                                                  [&] { return pool_.attributes_of(agents); });
+  }
+
+  base::Result<std::vector<std::string>> addresses(const base::Deadline& deadline) override {
+    return run<std::vector<std::string>>(
+        "resolve", deadline,
+        [&]() -> base::Result<std::vector<std::string>> { return pool_.controller_addresses; });
   }
 
   base::Result<std::string> version(const base::Deadline& deadline) override {

@@ -24,6 +24,7 @@ struct FakePool {
   std::map<uint32_t, std::string> addresses =
       {};  // by IPU-Machine, from 0; the others are 10.5.1.N+1
   uint32_t first_server_port = 50052;
+  std::vector<std::string> controller_addresses = {"10.5.1.254"};
 
   [[nodiscard]] vipu::Survey survey() const {
     vipu::Survey survey;
@@ -69,7 +70,7 @@ struct FakePool {
   [[nodiscard]] vipu::Grant grant_of(const vipu::Partition& partition,
                                      std::optional<uint32_t> gcd) const {
     const size_t size = partition.ipus.size() / partition.gcds;
-    vipu::Grant grant{{}, "10.5.1.254", {}};
+    vipu::Grant grant{{}, "10.5.1.254", {}, controller_addresses};
     for (uint32_t i = gcd.value_or(0); i <= gcd.value_or(partition.gcds - 1); ++i) {
       vipu::IpuofConfig config;
       for (size_t j = 0; j < size; ++j) {

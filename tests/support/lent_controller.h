@@ -57,6 +57,9 @@ class LentController final : public vipu::Controller {
       const std::vector<std::string>& agents, const base::Deadline& deadline) override {
     return fake_.attributes(agents, deadline);
   }
+  base::Result<std::vector<std::string>> addresses(const base::Deadline& deadline) override {
+    return fake_.addresses(deadline);
+  }
   base::Result<std::string> version(const base::Deadline& deadline) override {
     return fake_.version(deadline);
   }

@@ -117,6 +117,10 @@ class LocalController final : public Controller {
     });
   }
 
+  Result<std::vector<std::string>> addresses(const Deadline& /*deadline*/) override {
+    return std::vector<std::string>();
+  }
+
   Result<std::string> version(const Deadline& deadline) override {
     return run("version", deadline, [&]() -> Result<std::string> { return options_.version; });
   }

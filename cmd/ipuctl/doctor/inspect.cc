@@ -142,8 +142,10 @@ std::vector<netns::Flow> look_at_flows(const hook::config::Config& config,
                                        const netns::Namespace& host) {
   if (!ledger.ok()) return {};
   const Result<std::vector<hook::ledger::Lease>> live = ledger.value().live();
-  if (!live.ok()) return {};
-  const netns::Guard guard = hook::lifecycle::network::guard_of(config, live.value());
+  const auto known = hook::lifecycle::network::known_controllers(hook::config::run_dir(), config);
+  if (!live.ok() || !known.ok()) return {};
+  const netns::Guard guard =
+      hook::lifecycle::network::guard_of(config, known.value(), live.value());
   Result<std::vector<netns::Flow>> flows = netns::flows_to_end(host, guard);
   return flows.ok() ? std::move(flows).take() : std::vector<netns::Flow>();
 }

@@ -10,7 +10,8 @@ namespace hook::lifecycle::network {
 
 using namespace base::names;
 
-netns::Guard guard_of(const config::Config& config, const std::vector<ledger::Lease>& live) {
+netns::Guard guard_of(const config::Config& config, const Controllers& controllers,
+                      const std::vector<ledger::Lease>& live) {
   const config::NetworkConfig& network = config.network;
   netns::Guard guard;
   std::set<netns::Prefix> prefixes(network.forbidden.begin(), network.forbidden.end());
@@ -18,8 +19,8 @@ netns::Guard guard_of(const config::Config& config, const std::vector<ledger::Le
     if (!rail.parent.empty()) guard.interfaces.push_back(rail.parent);
     prefixes.insert(rail.subnet);
   }
-  for (const netns::Address& controller : config::numeric_controllers(config)) {
-    prefixes.insert(netns::host_prefix(controller));
+  for (const auto& [address, controller] : controllers) {
+    prefixes.insert(netns::host_prefix(address));
   }
   for (const ledger::Lease& lease : live) {
     prefixes.insert(lease.prohibited.begin(), lease.prohibited.end());
@@ -38,8 +39,10 @@ Result<Mended> guard_forwarding(Env& env, const config::Config& config, const De
     const base::Removed removed = TRY(netns::remove_guard(host));
     return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;
   }
+  const Controllers controllers = TRY(known_controllers(env.run_dir, config));
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
-  const netns::Ensured ensured = TRY(netns::ensure_guard(host, guard_of(config, live)));
+  const netns::Guard guard = guard_of(config, controllers, live);
+  const netns::Ensured ensured = TRY(netns::ensure_guard(host, guard));
   return ensured == netns::Ensured::kMade ? Mended::kYes : Mended::kNo;
 }
 

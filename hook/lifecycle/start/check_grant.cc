@@ -14,16 +14,19 @@ namespace {
 
 using namespace base::names;
 
-using Controllers = std::vector<netns::Address>;
+using network::Controllers;
 
-// Returns the addresses of the configured controllers, and the one that answered, which its name
-// resolved to. An IPUoF file has none.
-Result<Controllers> controllers_of(const config::Config& config, const vipu::Grant& grant) {
-  Controllers controllers = config::numeric_controllers(config);
-  if (grant.controller_address.empty()) return controllers;
-  controllers.push_back(TRY_CTX("address of the controller, which containers must not reach",
-                                netns::parse_address(grant.controller_address)));
-  return controllers;
+// Returns KNOWN with the addresses of the controller of GRANT: the one that answered, and all that
+// its name has. An IPUoF file has none.
+Result<Controllers> with_granted(Controllers known, const vipu::Grant& grant) {
+  std::vector<std::string> addresses = grant.controller_addresses;
+  if (!grant.controller_address.empty()) addresses.push_back(grant.controller_address);
+  for (const std::string& text : addresses) {
+    const netns::Address address = TRY_CTX(
+        "address of the controller, which containers must not reach", netns::parse_address(text));
+    known.emplace(address, "");
+  }
+  return known;
 }
 
 std::vector<netns::Prefix> prohibited(const config::Config& config,
@@ -31,14 +34,10 @@ std::vector<netns::Prefix> prohibited(const config::Config& config,
   std::set<netns::Prefix> prefixes;
   for (const config::RailConfig& rail : config.network.rails) prefixes.insert(rail.subnet);
   prefixes.insert(config.network.forbidden.begin(), config.network.forbidden.end());
-  for (const netns::Address& controller : controllers) {
-    prefixes.insert(netns::host_prefix(controller));
+  for (const auto& [address, controller] : controllers) {
+    prefixes.insert(netns::host_prefix(address));
   }
   return {prefixes.begin(), prefixes.end()};
-}
-
-bool has(const std::vector<netns::Address>& addresses, const netns::Address& address) {
-  return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
 }
 
 // Returns why the container must not reach an IPU's endpoint; empty if it may.
@@ -51,8 +50,14 @@ std::string why_no_endpoint(const config::Config& config,
     if (std::find(kManagement.begin(), kManagement.end(), port) == kManagement.end()) continue;
     return str("its port ", port, " belongs to the management of IPU-Machines");
   }
-  if (has(controllers, ipu.address)) return "it is a controller";
-  if (has(of_host, ipu.address)) return "it is this host";
+  const auto controller = controllers.find(ipu.address);
+  if (controller != controllers.end()) {
+    const std::string& name = controller->second;
+    return str("it is a controller", name.empty() ? "" : ", ", name);
+  }
+  if (std::find(of_host.begin(), of_host.end(), ipu.address) != of_host.end()) {
+    return "it is this host";
+  }
   for (const config::RailConfig& rail : config.network.rails) {
     std::string why = config::why_no_machine(rail, ipu.address);
     if (!why.empty()) return why;
@@ -62,9 +67,10 @@ std::string why_no_endpoint(const config::Config& config,
 
 }  // namespace
 
-Status check_endpoints(const config::Config& config, const std::vector<netns::Address>& of_host,
-                       const vipu::Grant& grant, const std::vector<ledger::LeasedIpu>& ipus) {
-  const Controllers controllers = TRY(controllers_of(config, grant));
+Status check_endpoints(const config::Config& config, const Controllers& known,
+                       const std::vector<netns::Address>& of_host, const vipu::Grant& grant,
+                       const std::vector<ledger::LeasedIpu>& ipus) {
+  const Controllers controllers = TRY(with_granted(known, grant));
   for (const ledger::LeasedIpu& ipu : ipus) {
     const std::string why = why_no_endpoint(config, of_host, controllers, ipu);
     if (why.empty()) continue;
@@ -75,8 +81,8 @@ Status check_endpoints(const config::Config& config, const std::vector<netns::Ad
 }
 
 Result<Granted> check_grant(const config::Config& config, const config::PoolConfig& pool,
-                            const HostLook& host, const vipu::Grant& grant,
-                            const ledger::Lease& lease) {
+                            const Controllers& known, const HostLook& host,
+                            const vipu::Grant& grant, const ledger::Lease& lease) {
   Granted granted;
   const size_t size = grant.cards.empty() ? lease.ipus : grant.cards.size();
   if (size > config.policy.max_ipus) {
@@ -98,8 +104,8 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   }
   granted.ipus = TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
   granted.rails = TRY(network::choose_rails(host.rails, granted.ipus));
-  TRY(check_endpoints(config, host.addresses, grant, granted.ipus));
-  granted.prohibited = prohibited(config, TRY(controllers_of(config, grant)));
+  TRY(check_endpoints(config, known, host.addresses, grant, granted.ipus));
+  granted.prohibited = prohibited(config, TRY(with_granted(known, grant)));
   return granted;
 }
 

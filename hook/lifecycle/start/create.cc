@@ -11,6 +11,7 @@
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/bridges.h"
+#include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/check_grant.h"
@@ -53,9 +54,19 @@ Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Le
   }
 }
 
+// Returns the controllers that the container of GRANT is kept from; none for cards.
+Result<network::Controllers> controllers_for(const Env& env, const Start& start,
+                                             const vipu::Grant& grant) {
+  if (!config::uses_network(start.pool.provider)) return network::Controllers();
+  TRY(network::record_controller(env.run_dir, start.pool, grant.controller_addresses));
+  return network::known_controllers(env.run_dir, start.config);
+}
+
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
                   const Apply& apply) {
-  const Granted granted = TRY(check_grant(start.config, start.pool, start.host, grant, lease));
+  const network::Controllers known = TRY(controllers_for(env, start, grant));
+  const Granted granted =
+      TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
   TRY(allocate(env, start, granted, lease));
   if (config::uses_network(start.pool.provider)) {
     TRY(network::check_bridges(env, start.config.network, lease));

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
+#include "vipu/types.h"
 
 namespace vipu {
 namespace {
@@ -97,6 +98,33 @@ TEST(Dialer, TriesAllAddressesOfAName) {
   Dialer dialer = with_hosts({"127.0.0.3", "127.0.0.2", "127.0.0.1"}, listener.port());
   EXPECT_TRUE(dialer.answer("5000", soon()).fd.valid());
   EXPECT_EQ(dialer.ipv4(), "127.0.0.1");
+}
+
+// Also those that were not tried, and those that the name has no more.
+TEST(Dialer, KnowsAllAddressesThatANameHad) {
+  const Listener listener("127.0.0.1");
+  std::vector<std::string> hosts = {"127.0.0.1", "127.0.0.2", "::1", "localhost"};
+  Dialer dialer(str("vipu.example:", listener.port()),
+                [&](const Deadline&) -> Result<std::vector<std::string>> { return hosts; });
+  EXPECT_TRUE(dialer.addresses().empty());
+  EXPECT_TRUE(dialer.answer("1000", soon()).fd.valid());
+  EXPECT_EQ(dialer.addresses(), (std::vector<std::string>{"127.0.0.1", "127.0.0.2", "::1"}));
+  EXPECT_TRUE(listener.has_caller());  // makes room for another
+  hosts = {"127.0.0.1", "127.0.0.3"};
+  EXPECT_TRUE(dialer.answer("1000", soon()).fd.valid());
+  EXPECT_EQ(dialer.addresses(),
+            (std::vector<std::string>{"127.0.0.1", "127.0.0.2", "::1", "127.0.0.3"}));
+}
+
+TEST(Dialer, ConnectsToNoNameWithTooManyAddresses) {
+  const Listener listener("127.0.0.1");
+  std::vector<std::string> hosts;
+  for (size_t i = 1; i <= kMaxControllerAddresses; ++i) hosts.push_back(str("127.0.0.", i));
+  EXPECT_TRUE(with_hosts(hosts, listener.port()).answer("1000", soon()).fd.valid());
+  hosts.push_back("::1");
+  EXPECT_EQ(with_hosts(hosts, listener.port()).answer("1000", soon()).text,
+            "vipu.example has more than 16 addresses, and containers are kept from no more: set "
+            "'controller' in [pool] to an address, or to a name with fewer");
 }
 
 TEST(Dialer, TakesNothingElseForAnAddress) {

@@ -82,6 +82,18 @@ TEST(WireReplyTest, SmallRepliesComeBackAsTheyWere) {
   EXPECT_TRUE(test::succeeds(carried(Done{})));
 }
 
+TEST(WireReplyTest, AddressesComeBackAsTheyWere) {
+  Addresses addresses{std::vector<std::string>(kMaxControllerAddresses, "fd00:1:2:3:4:5:6:7")};
+  addresses.all.front() = "10.1.3.101";
+  EXPECT_EQ(carried(addresses).value().all, addresses.all);
+}
+
+TEST(WireReplyTest, AGrantDoesNotNameTheAddressesOfAName) {
+  Grant named = grant();
+  named.controller_addresses = {"10.1.3.101", "10.1.3.102"};
+  EXPECT_TRUE(carried(named).value().controller_addresses.empty());
+}
+
 TEST(WireReplyTest, AGrantNamesNoDeviceNodesOfThisHost) {
   Grant with_cards = grant();
   with_cards.cards = {{0, "0000:35:00.0", 0, {{"/dev/ipu0", 240, 0}}}};
@@ -178,6 +190,18 @@ TEST(HostileReplyTest, TextsAreShortAndPlain) {
     const std::string text = spoilt([&](Json&, Json& ok) { ok["controller_address"] = bad; });
     EXPECT_TRUE(test::fails(parse_reply<Grant>(text), Code::kInternal, "controller_address"));
   }
+}
+
+TEST(HostileReplyTest, AddressesAreAFewIpAddresses) {
+  for (const char* bad : {R"([])", R"("10.1.3.101")", R"([7])", R"(["localhost"])", R"([""])",
+                          R"(["10.1.3.101/24"])", R"(["10.1.3"])", R"(["10.1.3.101\u0000x"])",
+                          R"(["fe80::1%eth0"])", R"(["10.1.3.101","x"])"}) {
+    EXPECT_TRUE(test::fails(parse_reply<Addresses>(str(R"({"ok":)", bad, "}")), Code::kInternal,
+                            "addresses"))
+        << bad;
+  }
+  const Addresses many{std::vector<std::string>(kMaxControllerAddresses + 1, "10.1.3.101")};
+  EXPECT_TRUE(test::fails(carried(many), Code::kInternal, "not an array of 1 to 16"));
 }
 
 TEST(HostileReplyTest, AGrantHasAtLeastOneDeviceInEveryGcd) {

@@ -169,7 +169,16 @@ TEST_F(ClientReadTest, ARefusedConnectionSaysSoAtOnce) {
 TEST_F(ClientReadTest, AControllerIsAlsoFoundByItsName) {
   const auto named = controller_at({str("localhost:", server().port())});
   EXPECT_EQ(named->version(soon()).take(), "1.18.0");
-  EXPECT_EQ(named->config("p0", std::nullopt, soon()).take().controller_address, "127.0.0.1");
+  const Grant grant = named->config("p0", std::nullopt, soon()).take();
+  EXPECT_EQ(grant.controller_address, "127.0.0.1");
+  EXPECT_EQ(grant.controller_addresses, named->addresses(soon()).take());
+}
+
+TEST_F(ClientReadTest, ANameThatNobodyHasIsUnavailable) {
+  const auto unknown = controller_at({"no-such-host.invalid:8090"});
+  EXPECT_TRUE(test::fails(unknown->addresses(soon()), Code::kUnavailable,
+                          "V-IPU controller no-such-host.invalid:8090: resolve: DNS resolution "
+                          "failed for no-such-host.invalid:8090: "));
 }
 
 TEST_F(ClientReadTest, ConfigIsOfOneGcdOrOfAll) {

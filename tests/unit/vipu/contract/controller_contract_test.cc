@@ -74,6 +74,8 @@ TEST_P(ControllerContract, CreateGrantsOneDeviceForEachIpu) {
     ASSERT_TRUE(test::succeeds(grant));
     EXPECT_EQ(ipus_of(grant.value()).size(), size);
     EXPECT_EQ(grant.value().controller_address.empty(), !traits().has_address);
+    EXPECT_EQ(grant.value().controller_addresses.empty(), !traits().has_address);
+    EXPECT_EQ(controller().addresses(soon()).take(), grant.value().controller_addresses);
     EXPECT_EQ(grant.value().cards.size(), traits().grants_cards ? size : 0U);
     ASSERT_EQ(grant.value().gcds.size(), traits().grants_cards ? 0U : 1U);
     for (const IpuofConfig& gcd : grant.value().gcds) {

@@ -188,7 +188,8 @@ TEST_P(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSay
   EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
   host_.config.network.guard_forwarding = true;
   host_.start("second", 4);
-  const netns::Guard guard = guard_of(host_.config, host_.ledger.live().value());
+  const Controllers controllers = known_controllers(host_.env.run_dir, host_.config).take();
+  const netns::Guard guard = guard_of(host_.config, controllers, host_.ledger.live().value());
   EXPECT_EQ(netns::ensure_guard(here(), guard).value(), netns::Ensured::kWasThere);
   host_.config.network.guard_forwarding = std::nullopt;
   ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config, HookHost::soon())));
@@ -196,6 +197,25 @@ TEST_P(LeaseBorderTest, AStartMakesTheGuardOfTheHostOnlyWhereTheConfigurationSay
   host_.config.network.guard_forwarding = false;
   ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config, HookHost::soon())));
   EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kWasAbsent);
+}
+
+// Also while no container has IPUs.
+TEST_P(LeaseBorderTest, TheGuardFollowsTheNameOfAController) {
+  host_.config.network.guard_forwarding = true;
+  host_.config.pools[0].controller = "vipu.example:8090";
+  const auto guard_with = [&](const char* address) {
+    return guard_of(host_.config, {{netns::parse_address(address).take(), ""}}, {});
+  };
+  for (const char* address : {"10.1.3.102", "fd00::1"}) {
+    host_.controller.set_own_addresses({address});
+    EXPECT_TRUE(look_up_controllers(host_.env, host_.config, HookHost::soon()).empty());
+    EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kYes);
+    EXPECT_EQ(netns::ensure_guard(here(), guard_with(address)).value(), netns::Ensured::kWasThere);
+  }
+  host_.controller.set_unreachable(true);
+  EXPECT_EQ(look_up_controllers(host_.env, host_.config, HookHost::soon()).size(), 1U);
+  EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kNo);
+  EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kNow);
 }
 
 TEST_P(LeaseBorderTest, OneProcessAtATimeMakesTheGuard) {

@@ -90,6 +90,51 @@ TEST_F(RailsTest, AddsARailToANamespaceThatHasTheOther) {
   EXPECT_TRUE(host_.is_empty());
 }
 
+// A controller that is configured by name.
+class ControllerNameTest : public AttachedTest {
+ protected:
+  ControllerNameTest() {
+    host_.config.pools[0].controller = "vipu.example:8090";
+    host_.controller.set_own_addresses({"10.1.3.101", "10.1.3.102", "fd00:7::1"});
+  }
+  void expect_prohibited() {
+    const std::string routes = ip_in(init_, "route show");
+    EXPECT_THAT(routes, HasSubstr("prohibit 10.1.3.101 proto static"));
+    EXPECT_THAT(routes, HasSubstr("prohibit 10.1.3.102 proto static"));
+    EXPECT_THAT(ip_in(init_, "-6 route show"), HasSubstr("prohibit fd00:7::1 dev lo"));
+  }
+};
+
+TEST_F(ControllerNameTest, IsOutOfReachAtAllItsAddresses) {
+  start_and_attach();
+  expect_prohibited();
+}
+
+// As docker does in a network without IPv6.
+TEST_F(ControllerNameTest, IsOutOfReachWhereIpv6IsTurnedOff) {
+  const base::Fd target = base::open_at(AT_FDCWD, init_.network(), O_RDONLY).take();
+  const base::Fd back = base::open_at(AT_FDCWD, "/proc/self/ns/net", O_RDONLY).take();
+  ASSERT_EQ(::setns(target.get(), CLONE_NEWNET), 0);
+  const base::Fd off =
+      base::open_at(AT_FDCWD, "/proc/sys/net/ipv6/conf/all/disable_ipv6", O_WRONLY).take();
+  EXPECT_TRUE(succeeds(base::write_all(off.get(), "1", "disable_ipv6")));
+  ASSERT_EQ(::setns(back.get(), CLONE_NEWNET), 0);
+  start_and_attach();
+  expect_prohibited();
+}
+
+// Whoever answers for the name could name the IPUs of a container that runs.
+TEST_F(ControllerNameTest, DoesNotCutAnotherContainerInTheNamespaceOff) {
+  start_and_attach();
+  host_.controller.set_own_addresses({"10.5.1.1"});
+  ASSERT_TRUE(succeeds(prepare_in("side", init_, 4)));
+  const Init side("side", &init_);
+  ASSERT_TRUE(succeeds(attach(host_.lease_of("side"), side)));
+  expect_prohibited();
+  EXPECT_THAT(ip_in(init_, "route get 10.5.1.1"), HasSubstr("dev roce0"));
+  EXPECT_THAT(ip_in(init_, "route get 10.5.1.2"), HasSubstr("dev roce0"));
+}
+
 class DuplicateTest : public AttachedTest {
  protected:
   const netns::MacAddress stranger_ = netns::parse_mac("52:54:00:00:00:77").take();

@@ -18,7 +18,6 @@ netns::Prefix prefix(const char* text) { return netns::parse_prefix(text).take()
 TEST(Guard, CoversAllFabricsAllControllersAndWhatIsForbidden) {
   test::HookHost host;
   config::Config& config = host.config;
-  config.pools[0].controller = "10.1.3.101:8090";
   config.network.forbidden = {prefix("10.2.0.0/16")};
   config.network.forward_allowed = {prefix("172.30.0.0/16")};
   config::RailConfig functions = config.network.rails[0];
@@ -28,12 +27,14 @@ TEST(Guard, CoversAllFabricsAllControllersAndWhatIsForbidden) {
   config.network.rails.push_back(functions);
   ledger::Lease lease;
   lease.prohibited = {prefix("10.1.3.102/32"), prefix("10.2.0.0/16")};
-  const netns::Guard guard = guard_of(config, {lease});
+  const Controllers controllers = {{netns::parse_address("10.1.3.101").take(), ""},
+                                   {netns::parse_address("fd00::1").take(), ""}};
+  const netns::Guard guard = guard_of(config, controllers, {lease});
   EXPECT_THAT(guard.interfaces, ElementsAre("rnic0"));
   EXPECT_THAT(guard.prefixes,
               testing::UnorderedElementsAre(prefix("10.1.3.101/32"), prefix("10.1.3.102/32"),
                                             prefix("10.2.0.0/16"), prefix("10.5.0.0/16"),
-                                            prefix("10.6.0.0/16")));
+                                            prefix("10.6.0.0/16"), prefix("fd00::1/128")));
   EXPECT_THAT(guard.allowed, ElementsAre(prefix("172.30.0.0/16")));
 }
 

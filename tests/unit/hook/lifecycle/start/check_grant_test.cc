@@ -32,12 +32,14 @@ class CheckGrantTest : public testing::Test {
     device.rdma_port = rdma_port;
     vipu::IpuofConfig gcd;
     gcd.devices = {device};
-    const vipu::Grant grant{{gcd}, "10.5.1.254", {}};
-    return check_grant(host_.config, host_.config.pools[0], look_, grant, lease_);
+    const vipu::Grant grant{{gcd}, "10.5.1.254", {}, granted_by_};
+    return check_grant(host_.config, host_.config.pools[0], known_, look_, grant, lease_);
   }
 
   test::HookHost host_;
   HostLook look_;
+  network::Controllers known_;
+  std::vector<std::string> granted_by_;  // all addresses of the controller
   ledger::Lease lease_;
 };
 
@@ -52,11 +54,12 @@ TEST_F(CheckGrantTest, RefusesAPortOfTheManagement) {
 }
 
 TEST_F(CheckGrantTest, RefusesAnAddressThatNoIpuMachineHas) {
-  host_.config.pools.push_back(host_.config.pools[0]);
-  host_.config.pools[1].controller = "10.5.1.253:8090";
+  known_ = {{netns::parse_address("10.5.1.253").take(), "vipu.example:8090"}};
+  granted_by_ = {"10.5.1.252", "fd00::1"};
   const std::map<std::string, std::string> refused = {
       {"10.5.1.254", "it is a controller"},
-      {"10.5.1.253", "it is a controller"},
+      {"10.5.1.253", "it is a controller, vipu.example:8090"},
+      {"10.5.1.252", "it is a controller"},
       {"10.5.0.7", "it is this host"},
       {"10.5.0.0", "it is the network address of 10.5.0.0/16"},
       {"10.5.255.255", "it is the broadcast address of 10.5.0.0/16"},
@@ -82,16 +85,23 @@ TEST_F(CheckGrantTest, RefusesAnAddressWhereNoMachineIs) {
   }
 }
 
-// Whatever the client says of the address that answered it.
-TEST_F(CheckGrantTest, ProhibitsTheControllersOfAllPools) {
-  config::PoolConfig other = host_.config.pools[0];
-  for (const char* controller : {"10.1.3.101:8090", "[fd00::1]:8090", "vipu.example:8090", ""}) {
-    other.controller = controller;
-    host_.config.pools.push_back(other);
-  }
+TEST_F(CheckGrantTest, ProhibitsAllAddressesOfAllControllers) {
+  known_ = {{netns::parse_address("10.1.3.101").take(), "10.1.3.101:8090"}};
+  granted_by_ = {"10.1.3.102", "fd00::1", "10.5.1.254"};
   const Granted granted = check("10.5.0.1", 50052, 50152).take();
-  for (const char* expected : {"10.1.3.101/32", "fd00::1/128", "10.5.1.254/32", "10.5.0.0/16"}) {
-    EXPECT_THAT(granted.prohibited, testing::Contains(netns::parse_prefix(expected).value()));
+  std::vector<std::string> prohibited;
+  for (const netns::Prefix& each : granted.prohibited) prohibited.push_back(to_string(each));
+  EXPECT_THAT(prohibited,
+              testing::UnorderedElementsAre("10.1.3.101/32", "10.1.3.102/32", "fd00::1/128",
+                                            "10.5.1.254/32", "10.5.0.0/16"));
+}
+
+TEST_F(CheckGrantTest, RefusesAnAddressThatItCannotProhibit) {
+  for (const char* bad : {"::ffff:10.1.3.101", "fe80::1%eth0", "10.1.3.0/24", ""}) {
+    granted_by_ = {bad};
+    EXPECT_TRUE(test::fails(check("10.5.0.1", 50052, 50152), Code::kInvalid,
+                            "address of the controller, which containers must not reach"))
+        << bad;
   }
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which addresses does a container not reach if controllers are configured by name?
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/lifecycle/network/controllers.h"
+#include "tests/support/hook_host.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using namespace base::names;
+using testing::ElementsAre;
+
+constexpr const char* kName = "vipu.example:8090";
+
+class NamedControllerTest : public testing::Test {
+ protected:
+  // Adds a pool whose controller has a name.
+  void add_other() {
+    host_.config.pools.push_back(host_.config.pools[0]);
+    host_.config.pools[1].name = "other";
+    host_.config.pools[1].controller = kName;
+  }
+  // Starts a container, which must fail; nothing of it may be left.
+  Status fail_to_start() {
+    Status failed = host_.prepare("web", 4);
+    EXPECT_TRUE(host_.is_empty());
+    return failed;
+  }
+  test::HookHost host_;
+};
+
+std::vector<std::string> texts_of(const std::vector<netns::Prefix>& prefixes) {
+  std::vector<std::string> texts;
+  for (const netns::Prefix& prefix : prefixes) texts.push_back(to_string(prefix));
+  return texts;
+}
+
+TEST_F(NamedControllerTest, ProhibitsAllAddressesOfAControllerThatIsConfiguredByName) {
+  host_.config.pools[0].controller = kName;
+  host_.controller.set_own_addresses({"10.1.3.101", "10.1.3.102", "fd00::1"});
+  const ledger::Lease first = host_.start("a", 4);
+  EXPECT_THAT(
+      texts_of(first.prohibited),
+      ElementsAre("10.1.3.101/32", "10.1.3.102/32", "10.5.0.0/16", "10.5.1.254/32", "fd00::1/128"));
+  host_.controller.set_own_addresses({"10.1.3.103"});
+  const ledger::Lease second = host_.start("b", 4);
+  EXPECT_THAT(texts_of(second.prohibited),
+              ElementsAre("10.1.3.103/32", "10.5.0.0/16", "10.5.1.254/32"));
+  EXPECT_EQ(host_.stored(first).prohibited, first.prohibited);
+}
+
+TEST_F(NamedControllerTest, ProhibitsTheNamesOfOtherPoolsThatWereLookedUpBefore) {
+  add_other();
+  host_.controller.set_own_addresses({"10.1.3.102"});
+  EXPECT_THAT(texts_of(host_.start("a", 4).prohibited),
+              ElementsAre("10.1.3.102/32", "10.5.0.0/16", "10.5.1.254/32"));
+  host_.controller.set_own_addresses({"10.1.3.104"});
+  ASSERT_TRUE(test::succeeds(network::record_controller(host_.env.run_dir, host_.config.pools[1],
+                                                        {"10.1.3.103", "fd00::1"})));
+  EXPECT_THAT(
+      texts_of(host_.start("b", 4).prohibited),
+      ElementsAre("10.1.3.103/32", "10.1.3.104/32", "10.5.0.0/16", "10.5.1.254/32", "fd00::1/128"));
+}
+
+// The name of another pool's controller, or a client that lies, could cut a container's own IPUs.
+TEST_F(NamedControllerTest, RefusesIpusAtAnAddressOfAController) {
+  host_.config.pools[0].controller = kName;
+  host_.controller.set_own_addresses({"10.1.3.101", "10.5.1.1"});
+  EXPECT_TRUE(test::fails(fail_to_start(), Code::kDenied,
+                          "IPU 0 of 10.5.1.1, but it is a controller, vipu.example:8090"));
+}
+
+TEST_F(NamedControllerTest, RefusesAControllerWithoutKnownAddresses) {
+  host_.config.pools[0].controller = kName;
+  host_.controller.set_own_addresses({});
+  EXPECT_TRUE(test::fails(fail_to_start(), Code::kInvalid,
+                          "addresses of controller vipu.example:8090, which containers must not "
+                          "reach: it has 0 addresses"));
+}
+
+TEST_F(NamedControllerTest, RefusesToStartWhileAFileOfAddressesIsDamaged) {
+  add_other();
+  ASSERT_TRUE(base::ensure_dir(host_.dir / "run/controllers", 0700).ok());
+  ASSERT_TRUE(base::write_atomic(host_.dir / "run/controllers/other", "nonsense", {}).ok());
+  EXPECT_TRUE(test::fails(fail_to_start(), Code::kInvalid, "remove this file and run 'ipuctl gc'"));
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::start
