@@ -111,7 +111,7 @@ known_addresses() {
   in_host sh -c 'cat /run/hosts >/etc/hosts'
   host_config
   ipuctl gc
-  run ! known_addresses
+  run ! in_host test -e /run/ipu-container-toolkit/controllers/pod64
 }
 
 @test "the client ends with who started it" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reply of ipu-vipu-client, which parses what a controller sends, as the root process reads it.
-// The first byte says which call the reply is for.
+// The first byte, a digit in the seeds, says which call the reply is for.
 #include "tests/fuzz/fuzz.h"
 #include "vipu/wire.h"
 
@@ -29,6 +29,7 @@ constexpr void (*kReaders[])(std::string_view) = {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  kReaders[data[0] % std::size(kReaders)](fuzz::text_of(data + 1, size - 1));
+  kReaders[static_cast<uint8_t>(data[0] - '0') % std::size(kReaders)](
+      fuzz::text_of(data + 1, size - 1));
   return 0;
 }

@@ -174,13 +174,6 @@ TEST_F(ClientReadTest, AControllerIsAlsoFoundByItsName) {
   EXPECT_EQ(grant.controller_addresses, named->addresses(soon()).take());
 }
 
-TEST_F(ClientReadTest, ANameThatNobodyHasIsUnavailable) {
-  const auto unknown = controller_at({"no-such-host.invalid:8090"});
-  EXPECT_TRUE(test::fails(unknown->addresses(soon()), Code::kUnavailable,
-                          "V-IPU controller no-such-host.invalid:8090: resolve: DNS resolution "
-                          "failed for no-such-host.invalid:8090: "));
-}
-
 TEST_F(ClientReadTest, ConfigIsOfOneGcdOrOfAll) {
   ASSERT_TRUE(test::succeeds(controller().create({.id = "p8", .size = 8, .gcds = 2}, soon())));
   const auto all = controller().config("p8", std::nullopt, soon());
