@@ -83,6 +83,7 @@ assert_confined() {
   # shellcheck disable=SC2086
   assert_unreachable job ${CONTROLLER/:/ }
   docker rm --force job
+  wait_until 10 has_leases 0
   in_host sh -c 'cat /run/hosts >/etc/hosts'
   host_config
 }
@@ -99,6 +100,7 @@ known_addresses() {
   start job -e IPU_COUNT=4
   assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.102 fd00:7::1'
   docker rm --force job
+  wait_until 10 has_leases 0
   in_host sh -c "cat /run/hosts >/etc/hosts; printf '%s vipu.test\n' ${CONTROLLER%:*} 10.1.3.103 >>/etc/hosts"
   ipuctl gc
   assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.103'
