@@ -56,17 +56,25 @@ struct LiveParent {
   netns::Link now;
 };
 
+// Which macvlans to ask for their parent. As a start is refused where the macvlans of one parent
+// are not all on the interface of that name, one of each parent tells for all.
+enum class Asked { kAll, kOneOfEachParent };
+
 // Asks the kernel, because a parent may have been renamed since.
-Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& live,
-                                             const netns::Namespace& host) {
+Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& live, Asked which,
+                                             netns::Session& session) {
   std::vector<LiveParent> parents;
   std::set<netns::MacAddress> asked;
   std::map<uint32_t, std::optional<netns::Link>> by_index;
-  netns::Session session = TRY(netns::Session::open(host));
+  const auto is_known = [&](const std::string& parent) {
+    return std::any_of(parents.begin(), parents.end(),
+                       [&](const LiveParent& each) { return each.recorded == parent; });
+  };
   for (const ledger::Lease& lease : live) {
     for (const ledger::RailLease& rail : lease.rails) {
       const bool has_one = is_macvlan(rail) && lease.netns_id >= 0;
-      if (!has_one || !asked.insert(rail.mac).second) continue;
+      const bool is_enough = which == Asked::kOneOfEachParent && is_known(rail.parent);
+      if (!has_one || is_enough || !asked.insert(rail.mac).second) continue;
       const std::optional<netns::Link> link =
           TRY(session.find_link_in(lease.netns_id, rail.interface));
       if (!link || link->mac != rail.mac) continue;
@@ -82,8 +90,7 @@ Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& l
 // Refuses a second interface on a rail: the one on which its containers run was renamed, and
 // another has its name.
 Status check_parents(const netns::NetworkPlan& plan, const std::vector<LiveParent>& parents,
-                     const netns::Namespace& host) {
-  netns::Session session = TRY(netns::Session::open(host));
+                     netns::Session& session) {
   for (const netns::RailPlan& rail : plan.rails) {
     if (rail.kind != netns::LinkKind::kMacvlan) continue;
     const std::optional<netns::Link> named = TRY(session.find_link(rail.parent));
@@ -210,8 +217,9 @@ Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrder
   const NetworkLock lock = TRY(NetworkLock::take(env.run_dir, kBorderLock, deadline));
   if (orders.filter == netns::FilterPlace::kNamespace) return admit_if_there(host, members);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
-  const std::vector<LiveParent> of_live = TRY(live_parents(live, host));
-  TRY(check_parents(plan, of_live, host));
+  netns::Session session = TRY(netns::Session::open(host));
+  const std::vector<LiveParent> of_live = TRY(live_parents(live, Asked::kOneOfEachParent, session));
+  TRY(check_parents(plan, of_live, session));
   const std::vector<BorderParent> parents = all_parents(orders.parents, live, of_live);
   if (TRY(netns::admit_if_stands(host, orders.filter, parents, members))) return {};
   TRY(build(host, orders.filter, parents, all_members(live)));
@@ -247,8 +255,9 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   const std::vector<BorderMember> members = all_members(live);
   const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
   if (!orders) return remove_strangers(members, host);
+  netns::Session session = TRY(netns::Session::open(host));
   const std::vector<BorderParent> parents =
-      all_parents(orders->parents, live, TRY(live_parents(live, host)));
+      all_parents(orders->parents, live, TRY(live_parents(live, Asked::kAll, session)));
   if (TRY(netns::border_stands(host, orders->filter, parents)))
     return remove_strangers(members, host);
   TRY(build(host, orders->filter, parents, members));
