@@ -1,49 +1,36 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Device nodes that a container makes itself, which docker's default capabilities allow. The host has two IPU cards; no
-# driver is behind them, and the kernel says so where the device rules of the cgroup let an open through.
+# Device nodes that a container makes itself, which docker's default capabilities allow.
 
 load attack
 
-MAJOR=60
-
 setup_file() {
-  # shellcheck disable=SC2016
-  in_host sh -c '
-    set -e
-    mount -t tmpfs tmpfs /sys/bus
-    for card in 0 1; do
-      device=/sys/bus/pci/devices/0000:8$card:00.0
-      mkdir -p "$device"
-      echo "$card" >"$device/file_name"
-      echo 0 >"$device/numa_node"
-      echo 0x1d95 >"$device/vendor"
-      mknod "/dev/ipu$card" c "$1" "$card"
-    done' sh "$MAJOR"
+  make_cards
   in_host tee /etc/ipu-container-toolkit/config.toml >/dev/null <<'END'
 [pool]
 name = "cards"
 provider = "pcie"
-groups = [[0], [1]]
+groups = [[0, 1], [2, 3]]
 END
 }
 
 teardown_file() {
   remove_containers
   assert_nothing_left
-  in_host umount /sys/bus
-  in_host find /dev -name 'ipu*' -delete
+  remove_cards
   host_config
 }
 
-# Makes a node for CARD in a container, and opens it.
-opens() { # CARD [DOCKER-OPTION...]
-  docker run --rm -v /run/attack:/run/attack:ro "${@:2}" busybox /run/attack/intruder open /tmp/node "$MAJOR" "$1"
+# Makes a node with MINOR in a container, and opens it. No driver is behind the cards, and the kernel says so where the
+# rules of the cgroup let an open through.
+opens() { # MINOR [DOCKER-OPTION...]
+  docker run --rm -v /run/attack:/run/attack:ro "${@:2}" busybox /run/attack/intruder open /tmp/node "$CARD_MAJOR" "$1"
 }
 
+# Card 0 has minor 0, and card 2, which is not linked with it, has minor 6.
 @test "attack: the card of another tenant, opened by a device node that the container made" {
   row - 'a container with a card'
-  undefended opened opens 1 --runtime=runc --device-cgroup-rule "c $MAJOR:* rwm"
+  undefended opened opens 6 --runtime=runc --device-cgroup-rule "c $CARD_MAJOR:* rwm"
   assert_equal "$(opens 0 --runtime=ipu -e IPU_VISIBLE_DEVICES=0)" opened
-  defended 'not permitted' opens 1 --runtime=ipu -e IPU_VISIBLE_DEVICES=0
+  defended 'not permitted' opens 6 --runtime=ipu -e IPU_VISIBLE_DEVICES=0
 }

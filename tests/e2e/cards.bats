@@ -1,38 +1,18 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A host with four IPU cards, linked in pairs. The kernel here has no driver for them, so the host's
-# sysfs tells of them; the device nodes, the cgroup rules and the refusals are real.
+# A host with four IPU cards, linked in pairs.
 
 load support
 
-# For local use: no driver has this major.
-MAJOR=60
-
 setup_file() {
-  # shellcheck disable=SC2016
-  in_host sh -c '
-    set -e
-    mount -t tmpfs tmpfs /sys/bus
-    minor=0
-    for card in 0 1 2 3; do
-      device=/sys/bus/pci/devices/0000:8$card:00.0
-      mkdir -p "$device"
-      echo "$card" >"$device/file_name"
-      echo $((card / 2)) >"$device/numa_node"
-      echo 0x1d95 >"$device/vendor"
-      for suffix in "" _ex _mem; do
-        mknod "/dev/ipu$card$suffix" c "$1" "$minor"
-        minor=$((minor + 1))
-      done
-    done
-    # A device of another maker.
-    mkdir /sys/bus/pci/devices/0000:90:00.0
-    echo 0x15b3 >/sys/bus/pci/devices/0000:90:00.0/vendor' sh "$MAJOR"
+  make_cards
+  # A device of another maker.
+  in_host mkdir /sys/bus/pci/devices/0000:90:00.0
+  in_host sh -c 'echo 0x15b3 >/sys/bus/pci/devices/0000:90:00.0/vendor'
 }
 
 teardown_file() {
-  in_host umount /sys/bus
-  in_host find /dev -name 'ipu*' -delete
+  remove_cards
   host_config
 }
 
@@ -61,7 +41,7 @@ assert_allowed() { # NAME NODE
 }
 
 assert_forbidden() { # NAME MINOR
-  inside "$1" mknod "/tmp/other$2" c "$MAJOR" "$2"
+  inside "$1" mknod "/tmp/other$2" c "$CARD_MAJOR" "$2"
   run inside "$1" cat "/tmp/other$2"
   assert_contains "$output" 'Operation not permitted'
 }
@@ -222,5 +202,5 @@ PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem
   local advice
   advice=$(jq -r '.[] | select(.check == "device links" and .result == "warning").advice' <<<"$output")
   assert_equal "$(wc -l <<<"$advice")" 12
-  assert_contains "$advice" "ln -sf ../ipu1_mem /dev/char/$MAJOR:5"
+  assert_contains "$advice" "ln -sf ../ipu1_mem /dev/char/$CARD_MAJOR:5"
 }

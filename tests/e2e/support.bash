@@ -194,3 +194,34 @@ remove_containers() {
   mapfile -t containers < <(docker ps --all --quiet)
   [ ${#containers[@]} -eq 0 ] || docker rm --force "${containers[@]}" >/dev/null 2>&1 || true
 }
+
+# ---- IPU cards -----------------------------------------------------------------------------------------
+
+# For local use: no driver has this major.
+export CARD_MAJOR=60
+
+# Gives the host four IPU cards, linked in pairs. The kernel has no driver for them, so a made-up sysfs tells of them.
+# Card N has the minors 3*N to 3*N + 2. The device nodes, the rules of cgroups and refusals are real.
+# shellcheck disable=SC2016
+make_cards() {
+  in_host sh -c '
+    set -e
+    mount -t tmpfs tmpfs /sys/bus
+    minor=0
+    for card in 0 1 2 3; do
+      device=/sys/bus/pci/devices/0000:8$card:00.0
+      mkdir -p "$device"
+      echo "$card" >"$device/file_name"
+      echo $((card / 2)) >"$device/numa_node"
+      echo 0x1d95 >"$device/vendor"
+      for suffix in "" _ex _mem; do
+        mknod "/dev/ipu$card$suffix" c "$1" "$minor"
+        minor=$((minor + 1))
+      done
+    done' sh "$CARD_MAJOR"
+}
+
+remove_cards() {
+  in_host umount /sys/bus
+  in_host find /dev -name 'ipu*' -delete
+}
