@@ -127,7 +127,7 @@ bridge_address() { docker inspect -f '{{.NetworkSettings.IPAddress}}' "$1"; }
   local address pid
   address=$(address_in two)
   pid=$(docker inspect -f '{{.State.Pid}}' two)
-  nsenter --target "$pid" --net timeout 60 tcpdump -lnc 4 -i roce0 udp dst port 4791 and src host "$address" \
+  nsenter --target "$pid" --net timeout "$LIMIT" tcpdump -lnc 4 -i roce0 udp dst port 4791 and src host "$address" \
     >"$BATS_TEST_TMPDIR/frames" 2>/dev/null &
   local dump=$!
   between one "rping -s -C 20 -a $(address_in one)" two "rping -c -C 20 -a $(address_in one)"
