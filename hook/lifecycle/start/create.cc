@@ -56,15 +56,21 @@ Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Le
 
 // Returns the controllers that the container of GRANT is kept from; none for cards.
 Result<network::Controllers> controllers_for(const Env& env, const Start& start,
-                                             const vipu::Grant& grant) {
+                                             const vipu::Grant& grant, const ledger::Lease& lease) {
   if (!config::uses_network(start.pool.provider)) return network::Controllers();
-  TRY(network::record_controller(env.run_dir, start.pool, grant.controller_addresses));
+  std::vector<std::string> addresses = grant.controller_addresses;
+  // The partition may be one of a controller that the pool had before.
+  const bool is_former = lease.controller != config::source_of(start.pool);
+  if (is_former && config::has_named_controller(start.pool)) {
+    addresses = TRY(env.controller(start.pool)->addresses(Deadline::after(start.pool.timeout)));
+  }
+  TRY(network::record_controller(env.run_dir, start.pool, addresses));
   return network::known_controllers(env.run_dir, start.config);
 }
 
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
                   const Apply& apply) {
-  const network::Controllers known = TRY(controllers_for(env, start, grant));
+  const network::Controllers known = TRY(controllers_for(env, start, grant, lease));
   const Granted granted =
       TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
   TRY(allocate(env, start, granted, lease));

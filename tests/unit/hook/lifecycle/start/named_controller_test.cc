@@ -65,6 +65,27 @@ TEST_F(NamedControllerTest, ProhibitsTheNamesOfOtherPoolsThatWereLookedUpBefore)
       ElementsAre("10.1.3.103/32", "10.1.3.104/32", "10.5.0.0/16", "10.5.1.254/32", "fd00::1/128"));
 }
 
+// A partition of the controller that the pool had before tells nothing about the present one.
+TEST_F(NamedControllerTest, LooksTheControllerUpIfThePartitionIsOfAFormerOne) {
+  host_.config.pools[0].controller = "former.example:8090";
+  ledger::PartitionRecord made;
+  made.pool = "pod16";
+  made.name = "p0";
+  made.source = config::source_of(host_.config.pools[0]);
+  made.ipus = 4;
+  made.owner = base::current_process().take();
+  made.boot_id = base::boot_id().take();
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(made)));
+  ASSERT_TRUE(host_.controller.create({"p0", 4}, test::HookHost::soon()).ok());
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().mark_ready(made)));
+  host_.controller.set_own_addresses({"10.1.3.101"});
+  host_.config.pools[0].controller = kName;
+  request::Request request;
+  request.partition = "p0";
+  ASSERT_TRUE(test::succeeds(host_.prepare("web", request)));
+  EXPECT_THAT(host_.asked_controllers, ElementsAre("former.example:8090", kName));
+}
+
 // The name of another pool's controller, or a client that lies, could cut a container's own IPUs.
 TEST_F(NamedControllerTest, RefusesIpusAtAnAddressOfAController) {
   host_.config.pools[0].controller = kName;
