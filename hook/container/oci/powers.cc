@@ -52,12 +52,26 @@ Role role_of_item(Role list) {
   return list == Role::kSet ? Role::kCapability : Role::kOther;
 }
 
-// Returns the string that TOKEN, with its quotes, stands for.
+// Returns TEXT, between the quotes of a string, up to an escaped NUL, where strings end for crun.
+std::string_view before_nul(std::string_view text) {
+  for (size_t at = 0; at < text.size(); at += text[at] == '\\' ? 2 : 1) {
+    if (text.substr(at).starts_with("\\u0000")) return text.substr(0, at);
+  }
+  return text;
+}
+
+// Returns what TOKEN, a string with its quotes, stands for up to a NUL; "" if it is not valid.
 std::string decoded(std::string_view token) {
-  if (token.find('\\') == std::string_view::npos)
-    return std::string(token.substr(1, token.size() - 2));
-  const Result<base::Json> value = base::parse_json(token, "string");
+  const std::string_view text = before_nul(token.substr(1, token.size() - 2));
+  if (text.find('\\') == std::string_view::npos) return std::string(text);
+  const Result<base::Json> value = base::parse_json(str('"', text, '"'), "string");
   return value.ok() && value.value().is_string() ? value.value().get<std::string>() : "";
+}
+
+// A comment, which crun ignores, could hide in anything longer.
+bool is_literal(std::string_view token) {
+  return token == "null" || token == "true" || token == "false" ||
+         (!token.empty() && token.find_first_not_of("-+.0123456789eE") == std::string_view::npos);
 }
 
 class Scanner {
@@ -170,8 +184,7 @@ class Scanner {
   // A number, or null, true, false.
   Status take_literal() {
     const size_t end = std::min(text_.find_first_of(" \t\r\n,:]}[{\"", at_), text_.size());
-    const std::string_view starts = "-0123456789ntf";
-    if (starts.find(text_[at_]) == std::string_view::npos) return malformed();
+    if (!is_literal(text_.substr(at_, end - at_))) return malformed();
     if (next_ == Role::kCapability) items_.push_back({{at_, end}, false});
     at_ = end;
     return {};

@@ -64,6 +64,13 @@ TEST(Powers, FindsEachSetInEachSpellingThatRuncTakes) {
           R"("process":{"Capabilities":{"permitted":["CAP_NET_RAW"]}}})"),
       R"({"PROCESS":{"capabilitie\u017f":{"effective":[],"x":["CAP_KILL"]}},)"
       R"("process":{"Capabilities":{"permitted":[]}}})");
+  // Strings end for crun where they have a NUL, whatever follows.
+  for (const char* end : {R"(\u0000)", R"(\u0000x)", R"(\u0000\ud800)", R"(\u0000\\)"}) {
+    const std::string key = str(R"({"process)", end, R"(":{"capabilities)", end, R"(":{"a":[)");
+    EXPECT_EQ(reduced(str(key, R"("CAP_NET_RAW"]}}})")), str(key, "]}}}")) << end;
+  }
+  EXPECT_EQ(reduced(R"({"process\\u0000":{"capabilities":{"a":["CAP_NET_RAW"]}}})"),
+            R"({"process\\u0000":{"capabilities":{"a":["CAP_NET_RAW"]}}})");
   EXPECT_EQ(reduced(R"({"args":["CAP_NET_RAW"],"capabilities":{"ambient":["CAP_NET_RAW"]}})",
                     Document::kProcess),
             R"({"args":["CAP_NET_RAW"],"capabilities":{"ambient":[]}})");
@@ -100,8 +107,9 @@ TEST(Powers, FindsThePathsOfNamespaces) {
 TEST(Powers, RefusesWhatIsNoJson) {
   for (const std::string& text :
        {std::string(), std::string("no"), std::string("{"), std::string("{]"),
-        std::string(R"({"a)"), std::string(R"({"a":/* */1})"), std::string("\xef\xbb\xbf{}"),
-        std::string(20'000, '[')}) {
+        std::string(R"({"a)"), std::string(R"({"a":/* */1})"), std::string(R"({"a":1/*})"),
+        std::string(R"({"a":1/*,"b":{n*/,"process":{},"c":1/*}n*/})"), std::string(R"({"a":nul})"),
+        std::string("\xef\xbb\xbf{}"), std::string(20'000, '[')}) {
     EXPECT_TRUE(
         test::fails(find_powers(text, Document::kSpec, kNames), Code::kInvalid, "malformed"))
         << text.substr(0, 20);
