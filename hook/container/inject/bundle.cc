@@ -33,7 +33,7 @@ Result<Bundle> Bundle::open(const std::string& directory, const std::string& con
     return Error::from_errno(errno, str("stat '", config_name, "'"));
   }
   if (!S_ISREG(status.st_mode)) {
-    return Error(Code::kNotFound, str("configuration '", config_name, "' is not a regular file"));
+    return Error(Code::kInvalid, str("configuration '", config_name, "' is not a regular file"));
   }
   bundle.attributes_ = {status.st_mode & 07777, status.st_uid, status.st_gid,
                         base::selinux_label(file.get())};

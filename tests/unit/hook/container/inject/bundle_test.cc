@@ -87,10 +87,10 @@ TEST_F(BundleTest, IsReadThroughALink) {
   EXPECT_EQ(Bundle::open(dir_.path(), "config.json").take().config(), "{}");
 }
 
-TEST_F(BundleTest, IsNoneWhereItsConfigurationIsNoRegularFile) {
+TEST_F(BundleTest, RefusesAConfigurationThatIsNoRegularFile) {
   ASSERT_EQ(::mkfifo((dir_ / "config.json").c_str(), 0600), 0);
   EXPECT_TRUE(
-      test::fails(Bundle::open(dir_.path(), "config.json"), Code::kNotFound, "regular file"));
+      test::fails(Bundle::open(dir_.path(), "config.json"), Code::kInvalid, "regular file"));
 }
 
 TEST_F(BundleTest, IsNotFoundWhereThereIsNone) {
@@ -109,9 +109,10 @@ TEST_F(BundleTest, MayHaveItsConfigurationElsewhereFromTheWorkingDirectory) {
     ASSERT_TRUE(test::succeeds(bundle.replace_config(name)));
     EXPECT_EQ(base::read_file(absolute, 4096).value(), name);
   }
-  for (const std::string& none : {std::string(), dir_ / "", dir_ / "no/x", dir_ / "bundle"}) {
+  for (const std::string& none : {std::string(), dir_ / "", dir_ / "no/x"}) {
     EXPECT_TRUE(test::fails(Bundle::open(dir_ / "bundle", none), Code::kNotFound)) << none;
   }
+  EXPECT_TRUE(test::fails(Bundle::open(dir_ / "bundle", dir_ / "bundle"), Code::kInvalid));
 }
 
 TEST_F(BundleTest, RefusesAConfigurationThatIsTooLong) {
