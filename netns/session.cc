@@ -77,6 +77,8 @@ Link parse_link(const nlmsghdr& reply) {
   link.mac = read_mac(attributes, IFLA_ADDRESS);
   link.mtu = attributes.u32(IFLA_MTU).value_or(0);
   link.parent = attributes.u32(IFLA_LINK).value_or(0);
+  const std::optional<uint32_t> parent_netns = attributes.u32(IFLA_LINK_NETNSID);
+  if (parent_netns) link.parent_netns = static_cast<int32_t>(*parent_netns);
   link.is_up = (header.ifi_flags & IFF_UP) != 0;
   link.is_ethernet = header.ifi_type == ARPHRD_ETHER && (header.ifi_flags & IFF_LOOPBACK) == 0;
   return link;

@@ -24,9 +24,10 @@ struct Link {
   std::string name;
   MacAddress mac;  // all zero if the hardware address is not six bytes long
   uint32_t mtu = 0;
-  uint32_t parent = 0;       // of a macvlan: the index of its parent, in the parent's namespace
-  bool is_up = false;        // set up by the administrator
-  bool is_ethernet = false;  // and not loopback
+  uint32_t parent = 0;  // of a macvlan: the index of its parent, in the parent's namespace
+  std::optional<int32_t> parent_netns;  // id of that namespace; unset: the link's own
+  bool is_up = false;                   // set up by the administrator
+  bool is_ethernet = false;             // and not loopback
 };
 
 struct Macvlan {

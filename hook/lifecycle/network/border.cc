@@ -56,16 +56,27 @@ struct LiveParent {
   netns::Link now;
 };
 
-// Which macvlans to ask for their parent. As a start is refused where the macvlans of one parent
-// are not all on the interface of that name, one of each parent tells for all.
+// Which macvlans to ask for their parent. Usually all macvlans of one parent are on the same
+// interface, because other starts are refused.
 enum class Asked { kAll, kOneOfEachParent };
 
-// Asks the kernel, because a parent may have been renamed since.
+// Asks the kernel for the parent, in the host's namespace HOST_ID, of the macvlan of RAIL in
+// NETNS_ID. There is none if the macvlan is gone, or its parent was moved to another namespace.
+Result<std::optional<netns::Link>> parent_of(netns::Session& session, int32_t host_id,
+                                             int32_t netns_id, const ledger::RailLease& rail) {
+  const std::optional<netns::Link> link = TRY(session.find_link_in(netns_id, rail.interface));
+  if (!link || link->mac != rail.mac || link->parent_netns != host_id)
+    return std::optional<netns::Link>();
+  return session.find_link(link->parent);
+}
+
+// A parent may have been renamed since.
 Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& live, Asked which,
-                                             netns::Session& session) {
+                                             netns::Session& session,
+                                             const netns::Namespace& host) {
+  const int32_t host_id = TRY(session.ensure_netns_id(host));
   std::vector<LiveParent> parents;
   std::set<netns::MacAddress> asked;
-  std::map<uint32_t, std::optional<netns::Link>> by_index;
   const auto is_known = [&](const std::string& parent) {
     return std::any_of(parents.begin(), parents.end(),
                        [&](const LiveParent& each) { return each.recorded == parent; });
@@ -75,12 +86,8 @@ Result<std::vector<LiveParent>> live_parents(const std::vector<ledger::Lease>& l
       const bool has_one = is_macvlan(rail) && lease.netns_id >= 0;
       const bool is_enough = which == Asked::kOneOfEachParent && is_known(rail.parent);
       if (!has_one || is_enough || !asked.insert(rail.mac).second) continue;
-      const std::optional<netns::Link> link =
-          TRY(session.find_link_in(lease.netns_id, rail.interface));
-      if (!link || link->mac != rail.mac) continue;
-      if (!by_index.contains(link->parent))
-        by_index[link->parent] = TRY(session.find_link(link->parent));
-      const std::optional<netns::Link>& parent = by_index[link->parent];
+      const std::optional<netns::Link> parent =
+          TRY(parent_of(session, host_id, lease.netns_id, rail));
       if (parent) parents.push_back({rail.parent, *parent});
     }
   }
@@ -218,11 +225,13 @@ Status open_border(Env& env, const ledger::Lease& lease, const plan::AttachOrder
   if (orders.filter == netns::FilterPlace::kNamespace) return admit_if_there(host, members);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
   netns::Session session = TRY(netns::Session::open(host));
-  const std::vector<LiveParent> of_live = TRY(live_parents(live, Asked::kOneOfEachParent, session));
-  TRY(check_parents(plan, of_live, session));
-  const std::vector<BorderParent> parents = all_parents(orders.parents, live, of_live);
-  if (TRY(netns::admit_if_stands(host, orders.filter, parents, members))) return {};
-  TRY(build(host, orders.filter, parents, all_members(live)));
+  for (const Asked which : {Asked::kOneOfEachParent, Asked::kAll}) {
+    const std::vector<LiveParent> of_live = TRY(live_parents(live, which, session, host));
+    TRY(check_parents(plan, of_live, session));
+    const std::vector<BorderParent> parents = all_parents(orders.parents, live, of_live);
+    if (TRY(netns::admit_if_stands(host, orders.filter, parents, members))) return {};
+    if (which == Asked::kAll) TRY(build(host, orders.filter, parents, all_members(live)));
+  }
   return {};
 }
 
@@ -257,7 +266,7 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   if (!orders) return remove_strangers(members, host);
   netns::Session session = TRY(netns::Session::open(host));
   const std::vector<BorderParent> parents =
-      all_parents(orders->parents, live, TRY(live_parents(live, Asked::kAll, session)));
+      all_parents(orders->parents, live, TRY(live_parents(live, Asked::kAll, session, host)));
   if (TRY(netns::border_stands(host, orders->filter, parents)))
     return remove_strangers(members, host);
   TRY(build(host, orders->filter, parents, members));

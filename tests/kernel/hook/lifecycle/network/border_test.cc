@@ -10,6 +10,7 @@
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "netns/border.h"
+#include "netns/session.h"
 #include "tests/support/attached.h"
 
 namespace hook::lifecycle::network {
@@ -301,6 +302,41 @@ TEST_P(LeaseBorderTest, StaysOnARenamedParentWhenAnotherRailStarts) {
   const Init other("other");
   ASSERT_TRUE(succeeds(attach(second, other)));
   EXPECT_TRUE(stands_on({"rail0", "rail9"}));
+}
+
+// Two names were exchanged while a start did not see the macvlan of another one yet, and exchanged
+// again.
+TEST_P(LeaseBorderTest, IsNotTakenFromASecondInterfaceOfOneParent) {
+  start_and_attach();
+  ip("link set rail0 name rail9");
+  ip("link set fabric-rail0 name fabric-rail9");
+  add_rail("rail0", "10.5.0.10/16");
+  ip_in(init_, "link set roce0 down");
+  ip_in(init_, "link set roce0 name hidden");
+  const ledger::Lease second = host_.start("other", 4);
+  const Init other("other");
+  ASSERT_TRUE(succeeds(attach(second, other)));
+  ip_in(init_, "link set hidden name roce0");
+  ip("link set rail0 name rail8");
+  ip("link set rail9 name rail0");
+  EXPECT_EQ(mend(), Mended::kYes);
+  ASSERT_TRUE(stands_on({"rail0", "rail8"}));
+  const ledger::Lease third = host_.start("third", 4);
+  const Init last("third");
+  EXPECT_TRUE(fails(attach(third, last), base::Code::kBusy, "is named 'rail8' now"));
+  EXPECT_TRUE(stands_on({"rail0", "rail8"}));
+}
+
+TEST_P(LeaseBorderTest, IsNotPutOnTheInterfaceThatHasTheIndexOfAMovedParent) {
+  start_and_attach();
+  netns::Session session = netns::Session::open(here()).take();
+  const uint32_t index = session.find_link(kParent).take().value().index;
+  const Init elsewhere("elsewhere");
+  ip(str("link set ", kParent, " netns ", elsewhere.pid()));
+  ip(str("link add decoy index ", index, " type veth peer name decoy-peer"));
+  (void)mend();
+  EXPECT_FALSE(stands_on({"decoy"}));
+  ip("link delete decoy");
 }
 
 TEST_P(LeaseBorderTest, FollowsTheMacOfAParent) {
