@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "base/bpf.h"
@@ -71,8 +72,9 @@ class RivalsTest : public World {
     attributes.target_fd = interface;
     attributes.attach_bpf_fd = static_cast<uint32_t>(program_.get());
     attributes.attach_type = static_cast<uint32_t>(place);
-    if (syscall(SYS_bpf, BPF_PROG_ATTACH, &attributes, sizeof attributes) != 0)
-      GTEST_SKIP() << "no tcx before Linux 6.6";
+    if (syscall(SYS_bpf, BPF_PROG_ATTACH, &attributes, sizeof attributes) == 0) return;
+    if (errno == EINVAL) GTEST_SKIP() << "no tcx before Linux 6.6";
+    FAIL() << std::strerror(errno);
   }
   uint32_t index_of(const std::string& name) const {
     Session session = must(Session::open(host()));
