@@ -103,7 +103,8 @@ GEN_CXXFLAGS = -std=c++20 $(HARDENING) $(SECTIONS) $(FLAVOR_CXX_$(FLAVOR)) -w $(
 ALL_CPPFLAGS = -I. $(CPPFLAGS)
 ALL_LDFLAGS = -Wl,-z,relro,-z,now -Wl,--gc-sections $(FLAVOR_LD_$(FLAVOR)) $(LDFLAGS)
 
-space := $() $()
+empty :=
+space := $(empty) $(empty)
 , := ,
 hash := \#
 define nl
