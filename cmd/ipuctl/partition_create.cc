@@ -158,7 +158,7 @@ void add_partition_create(CLI::App& partition, Command& chosen) {
       add_command(partition,
                   {"create", "Create a partition that containers use with IPU_PARTITION=NAME",
                    "ipuctl partition create p1 --size 8 --gcds 2\n"
-                   "ipuctl partition create p2 --size 32 --dry-run"},
+                   "ipuctl partition create p2 --size 16 --dry-run"},
                   chosen, [options] { return run_create(*options); });
   declared.argument("NAME", options->request.id,
                     "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");
