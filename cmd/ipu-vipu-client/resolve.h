@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the name of a controller, as gRPC does: by c-ares.
+// Looks up the name of a controller by c-ares, in the places of the host's nsswitch.conf.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace client {
 
-// Returns all addresses of the host in ADDRESS (HOST:PORT). Returns kUnavailable if there are none,
-// kInvalid if there are more than kMaxControllerAddresses, and kTimeout at the deadline.
+// Returns all addresses of the host in ADDRESS (HOST:PORT), IPv4 first. Returns kUnavailable if
+// there are none or if the addresses of one family cannot be found out, kInvalid if there are more
+// than kMaxControllerAddresses, and kTimeout at the deadline.
 base::Result<vipu::wire::Addresses> resolve(const std::string& address,
                                             const base::Deadline& deadline);
 
