@@ -144,9 +144,9 @@ class Batch {
   // Adds a chain to jump to.
   void add_chain(const Table& table, const std::string& chain);
   // Adds a base chain of a table of NFPROTO_NETDEV, or a chain to jump to if DEVICE is empty. HOOK
-  // is NF_NETDEV_INGRESS or NF_NETDEV_EGRESS of DEVICE.
+  // is NF_NETDEV_INGRESS or NF_NETDEV_EGRESS of DEVICE. nft(8) displays COMMENT.
   void add_device_chain(const Table& table, const std::string& chain, uint32_t hook,
-                        const std::string& device);
+                        const std::string& device, const std::string& comment);
   Set add_set(const Table& table, const std::string& name, KeyKind kind, Family family,
               const Keys& keys);
   // Adds a set of the addresses of NETWORKS, all of one family.
@@ -181,7 +181,17 @@ struct FoundRule {
   std::string comment;
   auto operator<=>(const FoundRule&) const = default;
 };
-// Return the rules of TABLE, and the elements of one of its sets. Nothing if it is absent.
+// A chain as the kernel reports it.
+struct FoundChain {
+  std::string name;
+  std::string device;  // that its base chain is on; empty: another chain
+  std::string comment;
+  uint32_t uses = 0;  // its rules, and the jumps to it
+  auto operator<=>(const FoundChain&) const = default;
+};
+// Return the chains or rules of TABLE, and the elements of one of its sets. Nothing if it is
+// absent.
+base::Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& table);
 base::Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table);
 base::Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
                                                  const std::string& set);

@@ -200,7 +200,7 @@ void Batch::change_elements(int type, const Table& table, const std::string& set
 }
 
 void Batch::add_device_chain(const Table& table, const std::string& chain, uint32_t hook,
-                             const std::string& device) {
+                             const std::string& device, const std::string& comment) {
   Message message = request(NFT_MSG_NEWCHAIN, NLM_F_CREATE, table.family,
                             str("add filter chain ", quote(chain)), kRequestBytes);
   message.put_text(NFTA_CHAIN_TABLE, table.name);
@@ -214,6 +214,8 @@ void Batch::add_device_chain(const Table& table, const std::string& chain, uint3
     message.put_be32(NFTA_CHAIN_POLICY, NF_ACCEPT);
     message.put_text(NFTA_CHAIN_TYPE, "filter");
   }
+  const std::vector<uint8_t> data = to_user_data(comment);
+  message.put_bytes(NFTA_CHAIN_USERDATA, data.data(), data.size());
   messages_.push_back(std::move(message));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernel has: rules and elements, with the comments that nft(8) shows.
+#include <arpa/inet.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
@@ -58,6 +59,25 @@ std::vector<uint8_t> to_user_data(const std::string& comment) {
   data[1] = static_cast<uint8_t>(text.size() + 1);
   std::copy(text.begin(), text.end(), data.begin() + 2);
   return data;
+}
+
+Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& table) {
+  Message message =
+      request(NFT_MSG_GETCHAIN, NLM_F_DUMP, table.family,
+              str("list the chains of filter table ", quote(table.name)), kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table.name);
+  message.request_ack();
+  message.tolerate(ENOENT);  // absent
+  std::vector<FoundChain> chains;
+  TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
+    const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_CHAIN_MAX);
+    if (found.text(NFTA_CHAIN_TABLE) != table.name) return;
+    const nl::Attributes hook = found.nested(NFTA_CHAIN_HOOK, NFTA_HOOK_MAX);
+    chains.push_back({found.text(NFTA_CHAIN_NAME), hook.text(NFTA_HOOK_DEV),
+                      comment_in(found.bytes(NFTA_CHAIN_USERDATA)),
+                      ntohl(found.u32(NFTA_CHAIN_USE).value_or(0))});
+  }));
+  return chains;
 }
 
 Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table) {

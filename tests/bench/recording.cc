@@ -23,6 +23,7 @@ using namespace base::names;
 using Datagram = Recording::Datagram;
 
 struct Recorder {
+  Recorded which = Recorded::kAll;
   uint64_t target = 0;  // cookie
   std::vector<Datagram> datagrams;
 };
@@ -53,7 +54,8 @@ void note(int fd, const msghdr& message) {
   }
   nlmsghdr first{};
   std::memcpy(&first, datagram.bytes.data(), sizeof first);
-  if (!is_question(first, datagram.protocol)) recorder->datagrams.push_back(std::move(datagram));
+  if (recorder->which == Recorded::kChanges && is_question(first, datagram.protocol)) return;
+  recorder->datagrams.push_back(std::move(datagram));
 }
 
 // Puts the descriptor of the namespace of now into a request for a link.
@@ -72,14 +74,25 @@ void put_namespace(std::vector<std::byte>& bytes, int fd) {
   }
 }
 
-// Returns the errno of the first answer, which is the only one to a batch that succeeds.
-int exchange(int fd, const std::vector<std::byte>& bytes) {
+// Receives the only answer to changes that succeed, the only one to a question, or all of a dump.
+// Returns the errno of a change.
+int exchange(int fd, int protocol, const std::vector<std::byte>& bytes) {
   static std::array<std::byte, 32768> buffer;
+  nlmsghdr request{};
+  std::memcpy(&request, bytes.data(), sizeof request);
+  const bool asks = is_question(request, protocol);
+  const bool dumps = asks && (request.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
   if (::send(fd, bytes.data(), bytes.size(), 0) < 0) return errno;
-  if (::recv(fd, buffer.data(), buffer.size(), 0) < 0) return errno;
-  nlmsgerr answer{};
-  std::memcpy(&answer, &buffer[NLMSG_HDRLEN], sizeof answer);
-  return -answer.error;
+  for (;;) {
+    if (::recv(fd, buffer.data(), buffer.size(), 0) < 0) return errno;
+    nlmsghdr first{};
+    std::memcpy(&first, buffer.data(), sizeof first);
+    if (dumps && first.nlmsg_type != NLMSG_DONE && first.nlmsg_type != NLMSG_ERROR) continue;
+    if (asks) return 0;
+    nlmsgerr answer{};
+    std::memcpy(&answer, &buffer[NLMSG_HDRLEN], sizeof answer);
+    return -answer.error;
+  }
 }
 
 // The sockets of both namespaces, as far as datagrams need them.
@@ -110,10 +123,10 @@ extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
   return ::syscall(SYS_sendmsg, fd, message, flags);
 }
 
-Result<Recording> Recording::of(const std::function<Status()>& call, const netns::Namespace& host,
-                                const netns::Namespace& target) {
+Result<Recording> Recording::of(Recorded which, const std::function<Status()>& call,
+                                const netns::Namespace& host, const netns::Namespace& target) {
   if (host.identity() == target.identity()) return Error(Code::kInvalid, "one namespace");
-  Recorder here{target.identity().cookie, {}};
+  Recorder here{which, target.identity().cookie, {}};
   recorder = &here;
   const Status done = call();
   recorder = nullptr;
@@ -132,7 +145,7 @@ Status Recording::replay(const netns::Namespace& host, const netns::Namespace& t
   TRY(opened);
   for (Datagram& datagram : datagrams_) {
     put_namespace(datagram.bytes, target.fd());
-    const int err = exchange(sockets.of(datagram).get(), datagram.bytes);
+    const int err = exchange(sockets.of(datagram).get(), datagram.protocol, datagram.bytes);
     if (err != 0) return Error::from_errno(err, "replay");
   }
   return {};

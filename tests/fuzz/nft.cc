@@ -22,6 +22,9 @@ void with_socket(Ask ask) {
   (void)ask(socket.value());
 }
 
+void find_chains() {
+  with_socket([](Socket& socket) { return netns::nft::find_chains(socket, kTable); });
+}
 void find_rules() {
   with_socket([](Socket& socket) { return netns::nft::find_rules(socket, kTable); });
 }
@@ -37,7 +40,8 @@ void watch() {
   if (watched.ok()) (void)watched.value().read();
 }
 
-constexpr void (*kReaders[])() = {find_rules, find_elements, find_table, remove_tables, watch};
+constexpr void (*kReaders[])() = {find_rules,    find_elements, find_table,
+                                  remove_tables, watch,         find_chains};
 
 }  // namespace
 

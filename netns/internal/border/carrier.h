@@ -21,7 +21,8 @@ using Elements = std::map<SetId, std::vector<Element>>;
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  // Returns whether the kernel follows exactly the rules of PARENTS.
+  // Returns whether the kernel follows the rules of PARENTS. With nftables, a rule that another
+  // program has replaced in place is not noticed; one that it has added or removed is.
   virtual base::Result<bool> stands(const std::vector<Parent>& parents) = 0;
   // Replaces what is there, if anything, by the rules of PARENTS and by ELEMENTS. At no moment does
   // a parent have fewer rules than before. Returns kUnsupported if the kernel cannot.

@@ -98,7 +98,7 @@ enum class Verdict { kNext, kAccept, kDrop, kJump };
 // of a base chain.
 struct FrameRule {
   std::string chain;
-  std::string comment;  // unique in its chain; changes with what the rule does
+  std::string comment;  // for readers
   std::vector<Condition> conditions = {};
   std::optional<Field> remembered = {};  // is added to kOthers
   bool is_counted = false;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <map>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -63,11 +64,46 @@ std::vector<nft::Set> add_sets(Batch& batch) {
   return sets;
 }
 
-void add_chains(Batch& batch, const std::vector<Parent>& parents) {
-  for (const std::string& chain : shared_chains()) batch.add_device_chain(kTable, chain, 0, "");
+// Returns what the kernel reports of a border of PARENTS. The comment of a chain tells its rules,
+// so that none of them need be read.
+std::vector<nft::FoundChain> chains_of(const std::vector<Parent>& parents,
+                                       const std::vector<FrameRule>& rules) {
+  std::map<std::string, nft::FoundChain> chains;
+  for (const std::string& name : shared_chains()) chains[name].name = name;
   for (const Parent& parent : parents) {
-    batch.add_device_chain(kTable, egress_chain(parent), NF_NETDEV_EGRESS, parent.name);
-    batch.add_device_chain(kTable, ingress_chain(parent), NF_NETDEV_INGRESS, parent.name);
+    for (const std::string& name : {egress_chain(parent), ingress_chain(parent)}) {
+      chains[name].name = name;
+      chains[name].device = parent.name;
+    }
+  }
+  std::map<std::string, std::vector<const FrameRule*>> rules_by_chain;
+  for (const FrameRule& rule : rules) {
+    rules_by_chain[rule.chain].push_back(&rule);
+    chains[rule.chain].uses += 1;
+    if (rule.verdict == Verdict::kJump) chains[rule.target].uses += 1;
+  }
+  std::vector<nft::FoundChain> all;
+  for (auto& [name, chain] : chains) {
+    chain.comment = str("rules ", fingerprint(rules_by_chain[name]));
+    all.push_back(std::move(chain));
+  }
+  return all;
+}
+
+// A chain comes after those that it jumps to.
+void add_chains(Batch& batch, const std::vector<Parent>& parents,
+                const std::vector<FrameRule>& rules) {
+  std::map<std::string, std::string> comments;
+  for (nft::FoundChain& chain : chains_of(parents, rules)) {
+    comments[chain.name] = std::move(chain.comment);
+  }
+  const auto add = [&](const std::string& chain, uint32_t hook, const std::string& device) {
+    batch.add_device_chain(kTable, chain, hook, device, comments[chain]);
+  };
+  for (const std::string& chain : shared_chains()) add(chain, 0, "");
+  for (const Parent& parent : parents) {
+    add(egress_chain(parent), NF_NETDEV_EGRESS, parent.name);
+    add(ingress_chain(parent), NF_NETDEV_INGRESS, parent.name);
   }
 }
 
@@ -120,8 +156,6 @@ Result<T> list_calmly(const std::function<Result<T>()>& once) {
   }
 }
 
-bool by_chain(const nft::FoundRule& a, const nft::FoundRule& b) { return a.chain < b.chain; }
-
 Error explain(const Error& error) {
   if (!nft::is_missing(error.sys_errno())) return error;
   return {Code::kUnsupported, str("nf_tables with egress, Linux 5.16 or newer: ", error.message())};
@@ -131,24 +165,22 @@ Error explain(const Error& error) {
 
 Result<bool> Nftables::stands(const std::vector<Parent>& parents) {
   nl::Socket& netlink = *TRY(socket());
-  std::vector<nft::FoundRule> found = TRY(
-      list_calmly<std::vector<nft::FoundRule>>([&] { return nft::find_rules(netlink, kTable); }));
-  std::vector<nft::FoundRule> wanted;
-  for (const FrameRule& rule : rules_of(parents)) wanted.push_back({rule.chain, rule.comment});
-  std::stable_sort(found.begin(), found.end(), by_chain);
-  std::stable_sort(wanted.begin(), wanted.end(), by_chain);
-  stood_ = found == wanted;
+  std::vector<nft::FoundChain> found = TRY(
+      list_calmly<std::vector<nft::FoundChain>>([&] { return nft::find_chains(netlink, kTable); }));
+  std::sort(found.begin(), found.end());
+  stood_ = found == chains_of(parents, rules_of(parents));
   return stood_;
 }
 
 Status Nftables::build(const std::vector<Parent>& parents, const Elements& elements) {
   nl::Socket& netlink = *TRY(socket());
+  const std::vector<FrameRule> rules = rules_of(parents);
   const auto once = [&](IfExists if_exists) {
     Batch batch;
     batch.add_table(kTable, if_exists);
     const std::vector<nft::Set> sets = add_sets(batch);
-    add_chains(batch, parents);
-    for (const FrameRule& rule : rules_of(parents)) batch.add_rule(message_of(rule, sets));
+    add_chains(batch, parents, rules);
+    for (const FrameRule& rule : rules) batch.add_rule(message_of(rule, sets));
     for (const auto& [set, keys] : elements) {
       batch.add_elements(kTable, layout_of(set).name, keys);
     }

@@ -75,6 +75,50 @@ constexpr FamilySets kIpv4Sets{SetId::kAddresses4, SetId::kOwn4, SetId::kPeers4,
 constexpr FamilySets kIpv6Sets{SetId::kAddresses6, SetId::kOwn6, SetId::kPeers6,
                                SetId::kEndpoints6};
 
+// FNV-1a, 64 bits.
+class Fingerprint {
+ public:
+  void add(const FrameRule& rule) {
+    add(rule.chain);
+    add(rule.comment);
+    for (const Condition& condition : rule.conditions) add(condition);
+    add(static_cast<uint64_t>(rule.conditions.size()));
+    if (rule.remembered) add(*rule.remembered);
+    add(static_cast<uint64_t>(rule.remembered.has_value()) << 1 |
+        static_cast<uint64_t>(rule.is_counted));
+    add(static_cast<uint64_t>(rule.verdict));
+    add(rule.target);
+  }
+  [[nodiscard]] uint64_t value() const { return hash_; }
+
+ private:
+  void add(const Condition& condition) {
+    add(static_cast<uint64_t>(condition.kind));
+    for (const Field& field : condition.fields) add(field);
+    add(static_cast<uint64_t>(condition.fields.size()));
+    add(condition.mask);
+    add(condition.value);
+    add(uint64_t{condition.first} << 8 | condition.last);
+    add(static_cast<uint64_t>(condition.set));
+  }
+  void add(const Field& field) { add(uint64_t{field.offset} << 32 | field.size); }
+  template <typename Bytes>
+  void add(const Bytes& bytes) requires requires {
+    bytes.size();
+  }
+  {
+    for (const auto byte : bytes) step(static_cast<uint8_t>(byte));
+    add(static_cast<uint64_t>(bytes.size()));
+  }
+  void add(uint64_t number) {
+    for (; number != 0; number >>= 8) step(static_cast<uint8_t>(number));
+    step(0);
+  }
+  void step(uint8_t byte) { hash_ = (hash_ ^ byte) * 1099511628211ULL; }
+
+  uint64_t hash_ = 14695981039346656037ULL;
+};
+
 class Rules {
  public:
   void add_parent(const Parent& parent);
@@ -268,6 +312,12 @@ std::string ingress_chain(const Parent& parent) { return "ingress-" + parent.nam
 
 std::vector<std::string> shared_chains() {
   return {kNoContainer, kFromIpv4, kFromIpv6, kToIpv4, kToIpv6, kFromContainer, kToContainer};
+}
+
+uint64_t fingerprint(const std::vector<const FrameRule*>& rules) {
+  Fingerprint print;
+  for (const FrameRule* const rule : rules) print.add(*rule);
+  return print.value();
 }
 
 std::vector<FrameRule> rules_of(const std::vector<Parent>& parents) {

@@ -2,6 +2,7 @@
 // The rules of the border. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,8 @@ std::string ingress_chain(const Parent& parent);
 std::vector<std::string> shared_chains();
 
 std::vector<FrameRule> rules_of(const std::vector<Parent>& parents);
+
+// Returns a number that differs for RULES of one chain that differ in anything.
+uint64_t fingerprint(const std::vector<const FrameRule*>& rules);
 
 }  // namespace netns::border
