@@ -2,6 +2,7 @@
 #include "base/forbidden_calls.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -67,7 +68,10 @@ void add_event(RecordLine& line, unsigned call) {
   line.add(" is forbidden in phase ").add(about.phase).add(", so the process was ended");
 }
 
+// Nobody may read a pipe that is full.
 void write_to_stderr(unsigned call) {
+  pollfd waiter{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&waiter, 1, 0) != 1 || (waiter.revents & POLLOUT) == 0) return;
   RecordLine line;
   line.add("ipu: ");
   add_event(line, call);
@@ -104,7 +108,7 @@ void on_forbidden_call(int, siginfo_t* info, void*) {
   const auto call = static_cast<unsigned>(info->si_syscall);
   if (!about.on_stderr_only) write_to_file(call);
   if (!about.on_stderr_only) write_to_syslog(call);
-  // Last: its reader may have ended, or may not read.
+  // Last: its reader may have ended.
   write_to_stderr(call);
   (void)::raise(SIGSYS);
 }

@@ -17,6 +17,7 @@
 
 #include <csignal>
 #include <functional>
+#include <future>
 #include <set>
 #include <string>
 
@@ -256,6 +257,33 @@ TEST_F(EnterTest, WritesALimitedNumberOfRecords) {
   struct stat status {};
   ASSERT_EQ(::stat(records_.c_str(), &status), 0);
   EXPECT_EQ(static_cast<size_t>(status.st_size), base::kMaxForbiddenCalls);
+}
+
+TEST_F(EnterTest, EndsAProcessWhoseStandardErrorIsFull) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const base::Fd reader(ends[0]);
+  const base::Fd writer(ends[1]);
+  std::string page(4096, 'x');
+  while (::write(writer.get(), page.data(), page.size()) > 0) {
+  }
+  ASSERT_EQ(::fcntl(writer.get(), F_SETFL, 0), 0);  // from here on, a write would wait
+  std::promise<void> over;
+  auto is_stuck = std::async(std::launch::async, [&] {
+    if (over.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready)
+      return false;
+    while (::read(reader.get(), page.data(), page.size()) > 0) {
+    }
+    return true;
+  });
+  const Ended ended = confined(Phase::kLease, [&] {
+    (void)::close(STDERR_FILENO);
+    if (::dup(writer.get()) != STDERR_FILENO) return 1;
+    return ::ptrace(PTRACE_TRACEME) == 0 ? 1 : 0;
+  });
+  over.set_value();
+  EXPECT_TRUE(ended.by_forbidden_call());
+  EXPECT_FALSE(is_stuck.get());
 }
 
 TEST_F(EnterTest, WritesNoFileAfterTheNamesMayBeOfAContainer) {
