@@ -83,9 +83,8 @@ Elements elements_of(const std::vector<BorderMember>& members) {
   return elements;
 }
 
-Result<std::vector<border::Parent>> find_parents(const Namespace& host,
+Result<std::vector<border::Parent>> find_parents(Session& session,
                                                  const std::vector<BorderParent>& parents) {
-  Session session = TRY(Session::open(host));
   std::vector<border::Parent> found;
   for (const BorderParent& parent : parents) {
     const std::optional<Link> link = TRY(session.find_link(parent.name));
@@ -124,15 +123,24 @@ Result<Elements> find_unneeded(border::Carrier& carrier, const std::vector<MacAd
 
 constexpr FilterPlace kWays[] = {FilterPlace::kNftables, FilterPlace::kTc};  // best first
 
-std::unique_ptr<border::Carrier> open_carrier(const Namespace& host, FilterPlace way) {
-  if (way == FilterPlace::kTc) return std::make_unique<border::Tc>(host);
+Result<std::vector<border::Parent>> find_parents(const Namespace& host,
+                                                 const std::vector<BorderParent>& parents) {
+  Session session = TRY(Session::open(host));
+  return find_parents(session, parents);
+}
+
+std::unique_ptr<border::Carrier> open_carrier(const Namespace& host, FilterPlace way,
+                                              std::optional<nl::Socket> route = {}) {
+  if (way == FilterPlace::kTc) return std::make_unique<border::Tc>(host, std::move(route));
   return std::make_unique<border::Nftables>(host);
 }
 
-// All ways, best first.
-std::vector<std::unique_ptr<border::Carrier>> open_carriers(const Namespace& host) {
+// All ways, best first. ROUTE is a socket of route netlink, if there is one.
+std::vector<std::unique_ptr<border::Carrier>> open_carriers(const Namespace& host,
+                                                            std::optional<nl::Socket> route = {}) {
   std::vector<std::unique_ptr<border::Carrier>> carriers;
-  for (const FilterPlace way : kWays) carriers.push_back(open_carrier(host, way));
+  carriers.push_back(open_carrier(host, FilterPlace::kNftables));
+  carriers.push_back(open_carrier(host, FilterPlace::kTc, std::move(route)));
   return carriers;
 }
 
@@ -199,8 +207,10 @@ Result<bool> border_stands(const Namespace& host, FilterPlace place,
 Result<bool> admit_if_stands(const Namespace& host, FilterPlace place,
                              const std::vector<BorderParent>& parents,
                              const std::vector<BorderMember>& members) {
-  const std::vector<border::Parent> present = TRY(find_parents(host, parents));
-  const std::vector<std::unique_ptr<border::Carrier>> carriers = open_carriers(host);
+  Session session = TRY(Session::open(host));
+  const std::vector<border::Parent> present = TRY(find_parents(session, parents));
+  const std::vector<std::unique_ptr<border::Carrier>> carriers =
+      open_carriers(host, std::move(session).take_socket());
   bool stands = false;
   for (const FilterPlace way : ways_of(place)) {
     const auto number =

@@ -127,6 +127,7 @@ Session::Session(nl::Socket socket) : socket_(std::make_unique<nl::Socket>(std::
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
+nl::Socket Session::take_socket() && { return std::move(*socket_); }
 
 Result<Session> Session::open(const Namespace& in) {
   return Session(TRY(nl::Socket::open(in, NETLINK_ROUTE)));

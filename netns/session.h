@@ -80,6 +80,7 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
+  nl::Socket take_socket() &&;
 
   // Find a link by name or alternative name, or by index.
   base::Result<std::optional<Link>> find_link(const std::string& name);

@@ -36,8 +36,9 @@ class Carrier {
   virtual base::Result<base::Removed> remove_all() = 0;
 
  protected:
-  // PROTOCOL is that of socket().
-  Carrier(const Namespace& host, int protocol) : host_(host), protocol_(protocol) {}
+  // PROTOCOL is that of socket(). READY is a socket of that protocol in HOST, if there is one.
+  Carrier(const Namespace& host, int protocol, std::optional<nl::Socket> ready = {})
+      : host_(host), protocol_(protocol), socket_(std::move(ready)) {}
   // Returns the socket of all calls, which the first one opens.
   base::Result<nl::Socket*> socket() {
     if (!socket_) socket_.emplace(TRY(nl::Socket::open(host_, protocol_)));

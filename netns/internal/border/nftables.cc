@@ -64,46 +64,41 @@ std::vector<nft::Set> add_sets(Batch& batch) {
   return sets;
 }
 
-// Returns what the kernel reports of a border of PARENTS. The comment of a chain tells its rules,
-// so that none of them need be read.
-std::vector<nft::FoundChain> chains_of(const std::vector<Parent>& parents,
-                                       const std::vector<FrameRule>& rules) {
-  std::map<std::string, nft::FoundChain> chains;
-  for (const std::string& name : shared_chains()) chains[name].name = name;
-  for (const Parent& parent : parents) {
-    for (const std::string& name : {egress_chain(parent), ingress_chain(parent)}) {
-      chains[name].name = name;
-      chains[name].device = parent.name;
-    }
-  }
-  std::map<std::string, std::vector<const FrameRule*>> rules_by_chain;
-  for (const FrameRule& rule : rules) {
-    rules_by_chain[rule.chain].push_back(&rule);
-    chains[rule.chain].uses += 1;
-    if (rule.verdict == Verdict::kJump) chains[rule.target].uses += 1;
-  }
-  std::vector<nft::FoundChain> all;
-  for (auto& [name, chain] : chains) {
-    chain.comment = str("rules ", fingerprint(rules_by_chain[name]));
-    all.push_back(std::move(chain));
-  }
-  return all;
-}
+struct Chain {
+  std::string name;
+  std::string device = {};  // empty: a chain to jump to
+  uint32_t hook = 0;
+  std::string parent = {};  // what the rules depend on
+};
 
 // A chain comes after those that it jumps to.
+std::vector<Chain> chains_of(const std::vector<Parent>& parents) {
+  std::vector<Chain> chains;
+  for (const std::string& name : shared_chains()) chains.push_back({name});
+  for (const Parent& parent : parents) {
+    const std::string about =
+        str(", ", to_string(parent.mac), parent.others == Others::kPass ? ", others pass" : "");
+    chains.push_back({egress_chain(parent), parent.name, NF_NETDEV_EGRESS, about});
+    chains.push_back({ingress_chain(parent), parent.name, NF_NETDEV_INGRESS, about});
+  }
+  return chains;
+}
+
+// The comment of a chain tells its rules, so that none of them need be read. USES as in FoundChain.
+std::string comment_of(const Chain& chain, uint32_t uses) {
+  return str(uses, " uses, rules ", kRulesFingerprint, chain.parent);
+}
+
 void add_chains(Batch& batch, const std::vector<Parent>& parents,
                 const std::vector<FrameRule>& rules) {
-  std::map<std::string, std::string> comments;
-  for (nft::FoundChain& chain : chains_of(parents, rules)) {
-    comments[chain.name] = std::move(chain.comment);
+  std::map<std::string, uint32_t> uses;
+  for (const FrameRule& rule : rules) {
+    uses[rule.chain] += 1;
+    if (rule.verdict == Verdict::kJump) uses[rule.target] += 1;
   }
-  const auto add = [&](const std::string& chain, uint32_t hook, const std::string& device) {
-    batch.add_device_chain(kTable, chain, hook, device, comments[chain]);
-  };
-  for (const std::string& chain : shared_chains()) add(chain, 0, "");
-  for (const Parent& parent : parents) {
-    add(egress_chain(parent), NF_NETDEV_EGRESS, parent.name);
-    add(ingress_chain(parent), NF_NETDEV_INGRESS, parent.name);
+  for (const Chain& chain : chains_of(parents)) {
+    batch.add_device_chain(kTable, chain.name, chain.hook, chain.device,
+                           comment_of(chain, uses[chain.name]));
   }
 }
 
@@ -167,8 +162,15 @@ Result<bool> Nftables::stands(const std::vector<Parent>& parents) {
   nl::Socket& netlink = *TRY(socket());
   std::vector<nft::FoundChain> found = TRY(
       list_calmly<std::vector<nft::FoundChain>>([&] { return nft::find_chains(netlink, kTable); }));
-  std::sort(found.begin(), found.end());
-  stood_ = found == chains_of(parents, rules_of(parents));
+  std::vector<Chain> wanted = chains_of(parents);
+  const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+  std::sort(found.begin(), found.end(), by_name);
+  std::sort(wanted.begin(), wanted.end(), by_name);
+  stood_ = std::equal(found.begin(), found.end(), wanted.begin(), wanted.end(),
+                      [](const nft::FoundChain& is, const Chain& should) {
+                        return is.name == should.name && is.device == should.device &&
+                               is.comment == comment_of(should, is.uses);
+                      });
   return stood_;
 }
 

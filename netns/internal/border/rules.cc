@@ -6,6 +6,9 @@
 
 #include <netinet/icmp6.h>
 
+#include <span>
+#include <string_view>
+
 #include "base/text.h"
 
 namespace netns::border {
@@ -75,9 +78,13 @@ constexpr FamilySets kIpv4Sets{SetId::kAddresses4, SetId::kOwn4, SetId::kPeers4,
 constexpr FamilySets kIpv6Sets{SetId::kAddresses6, SetId::kOwn6, SetId::kPeers6,
                                SetId::kEndpoints6};
 
-// FNV-1a, 64 bits.
+// FNV-1a, 64 bits. Numbers and strings are added with an end, so that no two lists look the same.
 class Fingerprint {
  public:
+  void add(const SetLayout& set) {
+    add(std::string_view(set.name));
+    add(std::as_bytes(std::span(set.parts)));
+  }
   void add(const FrameRule& rule) {
     add(rule.chain);
     add(rule.comment);
@@ -314,9 +321,10 @@ std::vector<std::string> shared_chains() {
   return {kNoContainer, kFromIpv4, kFromIpv6, kToIpv4, kToIpv6, kFromContainer, kToContainer};
 }
 
-uint64_t fingerprint(const std::vector<const FrameRule*>& rules) {
+uint64_t fingerprint(const std::vector<FrameRule>& rules) {
   Fingerprint print;
-  for (const FrameRule* const rule : rules) print.add(*rule);
+  for (const SetLayout& set : kSets) print.add(set);
+  for (const FrameRule& rule : rules) print.add(rule);
   return print.value();
 }
 

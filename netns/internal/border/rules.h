@@ -28,7 +28,9 @@ std::vector<std::string> shared_chains();
 
 std::vector<FrameRule> rules_of(const std::vector<Parent>& parents);
 
-// Returns a number that differs for RULES of one chain that differ in anything.
-uint64_t fingerprint(const std::vector<const FrameRule*>& rules);
+// Returns a number that differs for rules that differ in anything, or for other sets.
+uint64_t fingerprint(const std::vector<FrameRule>& rules);
+// Stands for what rules_of() makes of any parents. A unit test says what it must be.
+inline constexpr uint64_t kRulesFingerprint = 9716785586836551776ULL;
 
 }  // namespace netns::border

@@ -18,7 +18,8 @@ namespace netns::border {
 
 class Tc final : public Carrier {
  public:
-  explicit Tc(const Namespace& host) : Carrier(host, NETLINK_ROUTE) {}
+  explicit Tc(const Namespace& host, std::optional<nl::Socket> ready = {})
+      : Carrier(host, NETLINK_ROUTE, std::move(ready)) {}
   base::Result<bool> stands(const std::vector<Parent>& parents) override;
   base::Status build(const std::vector<Parent>& parents, const Elements& elements) override;
   base::Status add(const Elements& elements) override;
