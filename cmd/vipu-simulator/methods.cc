@@ -14,6 +14,7 @@ namespace {
 using namespace base::names;
 using vipu::simulator::Access;
 using vipu::simulator::Model;
+using vipu::simulator::Quirks;
 using vipu::simulator::Record;
 
 grpc::StatusCode to_grpc(Code code) {
@@ -39,14 +40,37 @@ grpc::Status to_grpc(const Status& status) {
   return status.ok() ? grpc::Status::OK : to_grpc(status.error());
 }
 
+// Returns the status that a quirk has in place of STATUS; kUnavailable comes from quirks alone.
+grpc::Status to_grpc(const Status& status, Code replaced, const std::optional<int>& quirk) {
+  if (status.ok() || status.error().code() != replaced || !quirk) return to_grpc(status);
+  return {static_cast<grpc::StatusCode>(*quirk), status.error().message()};
+}
+
 Error not_yours(std::string_view what, const std::string& name) {
   return {Code::kDenied, str(what, " ", base::quote(name), " is not yours")};
 }
 
 base::Result<const Record*> find(const Model& model, const Access& access, const std::string& id) {
   const Record* record = TRY(model.find(id));
+  if (!model.can_be_seen(*record)) {
+    return Error(Code::kNotFound, str("no partition ", base::quote(id)));
+  }
   if (!access.covers(record->wanted.allocation)) return not_yours("partition", id);
   return record;
+}
+
+Quirks quirks_of(const Caller& caller) {
+  return caller.store.read([](const Model& model) { return model.settings().quirks; });
+}
+
+// Returns the answer to a call about a partition that is unknown, if a quirk has one.
+std::optional<grpc::Status> answer_to_unknown(const Caller& caller, const std::string& id) {
+  return caller.store.read([&](const Model& model) -> std::optional<grpc::Status> {
+    const std::optional<int>& quirk = model.settings().quirks.unknown;
+    const base::Result<const Record*> found = find(model, caller.access, id);
+    if (!quirk || found.ok() || found.error().code() != Code::kNotFound) return std::nullopt;
+    return grpc::Status(static_cast<grpc::StatusCode>(*quirk), *quirk == 0 ? "" : "no such thing");
+  });
 }
 
 grpc::Status run(const Caller& caller, const virmgrpc::ListPartitionsRequest& request,
@@ -57,7 +81,7 @@ grpc::Status run(const Caller& caller, const virmgrpc::ListPartitionsRequest& re
   }
   return caller.store.read([&](const Model& model) {
     for (const auto& [id, record] : model.records()) {
-      if (!caller.access.covers(record.wanted.allocation)) continue;
+      if (!caller.access.covers(record.wanted.allocation) || !model.can_be_seen(record)) continue;
       if (!allocation.empty() && record.wanted.allocation != allocation) continue;
       fill(*reply.add_partitions(), record);
     }
@@ -96,16 +120,24 @@ grpc::Status run(const Caller& caller, const virmgrpc::CreatePartitionRequest& r
   if (!wanted.ok()) return to_grpc(wanted.error());
   const Status done = caller.store.change(
       [&](Model& model) { return model.create(wanted.value(), caller.access, caller.outcome); });
-  // Here kBusy means that there is no room, not that a partition is busy.
-  if (!done.ok() && done.error().code() == Code::kBusy) {
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, done.error().message()};
+  if (done.ok()) {
+    reply.set_partition_id(wanted.value().id);
+    return grpc::Status::OK;
   }
-  if (done.ok()) reply.set_partition_id(wanted.value().id);
-  return to_grpc(done);
+  const Quirks quirks = quirks_of(caller);
+  // Here kBusy means that there is no room, not that a partition is busy.
+  if (done.error().code() == Code::kBusy) {
+    return to_grpc(done, Code::kBusy, quirks.full.value_or(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  }
+  const bool is_larger = caller.store.read(
+      [&](const Model& model) { return wanted.value().size > model.pod().ipus(); });
+  if (is_larger) return to_grpc(done, Code::kInvalid, quirks.impossible);
+  return to_grpc(done, Code::kUnavailable, quirks.one_by_one);
 }
 
 grpc::Status run(const Caller& caller, const virmgrpc::RemovePartitionRequest& request,
                  virmgrpc::RemovePartitionReply&) {
+  if (const auto quirk = answer_to_unknown(caller, request.partition_id())) return *quirk;
   const auto force = request.force() ? vipu::Force::kYes : vipu::Force::kNo;
   return to_grpc(caller.store.change([&](Model& model) -> Status {
     TRY(find(model, caller.access, request.partition_id()));
@@ -115,16 +147,18 @@ grpc::Status run(const Caller& caller, const virmgrpc::RemovePartitionRequest& r
 
 grpc::Status run(const Caller& caller, const virmgrpc::ResetPartitionRequest& request,
                  virmgrpc::ResetPartitionReply&) {
+  if (const auto quirk = answer_to_unknown(caller, request.partition_id())) return *quirk;
   const auto relocate = request.relocatable() ? vipu::Relocate::kYes : vipu::Relocate::kNo;
-  return to_grpc(caller.store.change([&](Model& model) -> Status {
+  const Status done = caller.store.change([&](Model& model) -> Status {
     TRY(find(model, caller.access, request.partition_id()));
     return model.reset(request.partition_id(), relocate, caller.outcome);
-  }));
+  });
+  return to_grpc(done, Code::kUnavailable, quirks_of(caller).early_reset);
 }
 
 Status add_gcds(const virmgrpc::GetPartitionIpuofConfigRequest& request,
                 const std::vector<vipu::IpuofConfig>& gcds, virmgrpc::PartitionConfig& message) {
-  if (request.has_gcd_id() && request.gcd_id().id() >= gcds.size()) {
+  if (request.has_gcd_id() && !gcds.empty() && request.gcd_id().id() >= gcds.size()) {
     return Error(Code::kNotFound,
                  str("partition ", base::quote(request.partition_id()), " has no GCD ",
                      request.gcd_id().id(), ": it has ", gcds.size()));
@@ -139,6 +173,7 @@ Status add_gcds(const virmgrpc::GetPartitionIpuofConfigRequest& request,
 grpc::Status run(const Caller& caller, const virmgrpc::GetPartitionIpuofConfigRequest& request,
                  virmgrpc::GetPartitionIpuofConfigReply& reply) {
   const std::string& id = request.partition_id();
+  if (const auto quirk = answer_to_unknown(caller, id)) return *quirk;
   return to_grpc(caller.store.read([&](const Model& model) -> Status {
     const Record* record = TRY(find(model, caller.access, id));
     const std::vector<vipu::IpuofConfig> gcds = TRY(model.config(id));
@@ -149,6 +184,7 @@ grpc::Status run(const Caller& caller, const virmgrpc::GetPartitionIpuofConfigRe
 
 grpc::Status run(const Caller& caller, const virmgrpc::GetPartitionStatusRequest& request,
                  virmgrpc::GetPartitionStatusReply& reply) {
+  if (const auto quirk = answer_to_unknown(caller, request.partition_id())) return *quirk;
   return to_grpc(caller.store.read([&](const Model& model) -> Status {
     const Record* record = TRY(find(model, caller.access, request.partition_id()));
     fill(*reply.mutable_status(), *record, model.settings());

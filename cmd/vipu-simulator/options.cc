@@ -25,6 +25,7 @@ struct Arguments {
   std::string metrics;
   std::string netns;
   bool endpoints = false;
+  std::vector<std::string> quirks;
   Options options;  // options that need no parsing
 };
 
@@ -119,6 +120,12 @@ void declare_trouble(CLI::App& app, Arguments& arguments) {
   app.add_option("--faults", options.faults_file, "Fault plan: which calls fail, and how")
       ->type_name("FILE")
       ->group("Trouble");
+  app.add_option(
+         "--quirk", arguments.quirks,
+         str("Answer as another controller would (repeatable): ", vipu::simulator::quirk_names()))
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE")
+      ->group("Trouble");
   app.add_option("--fail-create", options.settings.create_error,
                  "Let every new partition end in PS_ERROR with this text")
       ->type_name("TEXT")
@@ -156,6 +163,7 @@ Result<Settings> settings_of(const Arguments& arguments) {
   if (!arguments.reset_delay.empty()) {
     settings.reset_delay = TRY_CTX("--reset-delay", base::parse_duration(arguments.reset_delay));
   }
+  settings.quirks = TRY_CTX("--quirk", vipu::simulator::parse_quirks(arguments.quirks));
   settings.auto_reset_delay =
       TRY_CTX("--auto-reset-delay", base::parse_duration(arguments.auto_reset_delay));
   return settings;

@@ -23,6 +23,10 @@ Status Model::create(PartitionRequest wanted, const Access& access, const Outcom
   if (records_.contains(wanted.id)) {
     return Error(Code::kExists, str("there is a partition ", base::quote(wanted.id)));
   }
+  const auto is_under_way = [](const auto& each) { return each.second.due != kNever; };
+  if (settings_.quirks.one_by_one && std::any_of(records_.begin(), records_.end(), is_under_way)) {
+    return Error(Code::kUnavailable, "another operation is in progress");
+  }
   Placed placed = TRY(wanted.ipus.empty() ? find_room(wanted, access) : find_named(wanted, access));
   wanted.allocation = std::move(placed.allocation);
   Record record{completed(std::move(wanted)), std::move(placed.ipus)};
@@ -32,6 +36,7 @@ Status Model::create(PartitionRequest wanted, const Access& access, const Outcom
     ends_in.lasting = true;
   }
   const std::string id = record.wanted.id;
+  record.seen_from = now_ + settings_.quirks.late_listing;
   begin(record, OperationState::kCreating, settings_.create_delay, ends_in);
   hold(id, record);
   records_.emplace(id, std::move(record));
@@ -40,20 +45,40 @@ Status Model::create(PartitionRequest wanted, const Access& access, const Outcom
 }
 
 Status Model::remove(const std::string& id, Force force) {
-  const Record* record = TRY(find(id));
+  Record* record = TRY(find(id));
   if (force == Force::kNo && record->ready == ReadyState::kError) {
     return Error(Code::kBusy, str("partition ", base::quote(id), " failed: it takes force"));
   }
-  release(id, *record);
-  records_.erase(id);
+  if (settings_.quirks.slow_removal == Time(0)) {
+    erase(id);
+  } else if (record->operation != OperationState::kRemoving) {
+    record->operation = OperationState::kRemoving;
+    record->due = now_ + settings_.quirks.slow_removal;
+  }
   return {};
+}
+
+void Model::erase(const std::string& id) {
+  const auto at = records_.find(id);
+  release(id, at->second);
+  records_.erase(at);
 }
 
 Status Model::reset(const std::string& id, Relocate by_call, const Outcome& outcome) {
   Record* record = TRY(find(id));
+  const Quirks& quirks = settings_.quirks;
+  if (quirks.early_reset && record->operation == OperationState::kCreating) {
+    return Error(Code::kUnavailable, str("partition ", base::quote(id), " is CREATING"));
+  }
   if (by_call == Relocate::kYes || record->wanted.relocatable) relocate(id, *record);
   record->auto_resets = 0;
   record->last_auto_reset = Time(0);
+  if (quirks.late_reset != Time(0)) {
+    record->outcome = outcome;
+    record->is_reset_ahead = true;
+    record->due = now_ + quirks.late_reset;
+    return {};
+  }
   begin(*record, OperationState::kResetting, settings_.reset_delay, outcome);
   advance_to(now_);
   return {};
@@ -116,6 +141,8 @@ Result<std::vector<IpuofConfig>> Model::config(const std::string& id) const {
     return Error(Code::kBusy, str("partition ", base::quote(id), " is ", name_of(record->ready),
                                   " and not ACTIVE"));
   }
+  if (now_ < record->active_from + settings_.quirks.late_config) return std::vector<IpuofConfig>();
+  const bool has_addresses = now_ >= record->active_from + settings_.quirks.late_address;
   std::vector<IpuofConfig> gcds(record->wanted.gcds);
   const size_t per_gcd = record->ipus.size() / gcds.size();
   const std::vector<uint32_t> numbers = numbers_of(record->ipus);
@@ -123,6 +150,7 @@ Result<std::vector<IpuofConfig>> Model::config(const std::string& id) const {
     const ChosenIpu& ipu = record->ipus[i];
     gcds[i / per_gcd].devices.push_back(
         device_of(pod_, numbers[i], ipu.domain_routing_id, ipu.routing_id));
+    if (!has_addresses) gcds[i / per_gcd].devices.back().ip.clear();
   }
   // Only these two attributes of a GCD are known by name.
   for (size_t gcd = 0; gcd < gcds.size(); ++gcd) {

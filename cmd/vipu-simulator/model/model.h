@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cmd/vipu-simulator/model/pod.h"
+#include "cmd/vipu-simulator/model/quirks.h"
 #include "cmd/vipu-simulator/model/record.h"
 #include "cmd/vipu-simulator/model/users.h"
 #include "vipu/controller.h"
@@ -24,6 +25,7 @@ struct Settings {
   Time auto_reset_delay{0};  // from ERROR to an auto-reset
   uint32_t max_auto_resets = 3;
   std::string create_error = {};  // error of every new partition; empty: none
+  Quirks quirks = {};
 };
 
 // IPUs that a partition took or gave back.
@@ -45,13 +47,15 @@ class Model {
   void advance_to(Time now);
 
   // Returns kInvalid for an impossible partition, or an absent cluster or allocation, kDenied for
-  // one that ACCESS does not cover, kExists, or kBusy, with the reason, without room.
+  // one that ACCESS does not cover, kExists, kBusy, with the reason, without room, or kUnavailable
+  // if a quirk allows no operation now.
   base::Status create(PartitionRequest wanted, const Access& access, const Outcome& outcome = {});
   // Returns kNotFound if there is none, as do all that follow. Returns kBusy if it failed, unless
   // by force.
   base::Status remove(const std::string& id, Force force);
   // Makes the partition, even a failed one, PENDING and then ACTIVE. If some of its IPUs are
-  // tainted or gone, and it or this call is relocatable, it gets others if there is room.
+  // tainted or gone, and it or this call is relocatable, it gets others if there is room. Returns
+  // kUnavailable if a quirk allows none now.
   base::Status reset(const std::string& id, Relocate relocate, const Outcome& outcome = {});
 
   // Makes an ACTIVE or PENDING partition fail now, as a hardware fault does.
@@ -65,6 +69,7 @@ class Model {
 
   [[nodiscard]] const std::map<std::string, Record>& records() const { return records_; }
   base::Result<const Record*> find(const std::string& id) const;
+  [[nodiscard]] bool can_be_seen(const Record& record) const { return now_ >= record.seen_from; }
   // Returns the devices of each GCD, or kBusy while the partition is not ACTIVE.
   base::Result<std::vector<IpuofConfig>> config(const std::string& id) const;
   // Returns the partition, even a PENDING one, that holds an IPU; empty: none.
@@ -106,6 +111,7 @@ class Model {
   void relocate(const std::string& id, Record& record);
   // model.cc
   base::Result<Record*> find(const std::string& id);
+  void erase(const std::string& id);
   base::Result<uint32_t> check_ipu(uint32_t ipu) const;
   [[nodiscard]] std::vector<uint32_t> numbers_of(const std::vector<ChosenIpu>& ipus) const;
   void hold(const std::string& id, const Record& record);

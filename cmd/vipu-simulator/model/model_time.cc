@@ -17,7 +17,11 @@ void Model::advance_to(Time now) {
     if (next == records_.end() || next->second.due > end) break;
     Record& record = next->second;
     now_ = std::max(now_, record.due);
-    if (record.ready == ReadyState::kPending) {
+    if (record.operation == OperationState::kRemoving) {
+      erase(next->first);
+    } else if (record.is_reset_ahead) {
+      begin(record, OperationState::kResetting, settings_.reset_delay, Outcome(record.outcome));
+    } else if (record.ready == ReadyState::kPending) {
       finish(record);
     } else {
       auto_reset(next->first, record);
@@ -29,6 +33,7 @@ void Model::advance_to(Time now) {
 void Model::begin(Record& record, OperationState operation, Time delay, const Outcome& outcome) {
   record.ready = ReadyState::kPending;
   record.operation = operation;
+  record.is_reset_ahead = false;
   record.errors.clear();
   record.cause = Cause::kNone;
   record.outcome = outcome;
@@ -44,6 +49,7 @@ void Model::finish(Record& record) {
   } else {
     record.ready = ReadyState::kActive;
     record.operation = OperationState::kIdle;
+    record.active_from = now_;
     record.due = kNever;
   }
 }

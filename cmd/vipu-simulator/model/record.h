@@ -36,6 +36,9 @@ struct Record {
   Time due = kNever;                     // when the operation ends, or an auto-reset starts
   uint32_t auto_resets = 0;              // since its creation or a client's reset
   Time last_auto_reset{0};               // 0: never
+  Time seen_from{0};                     // when clients see it
+  Time active_from{0};                   // when it became ACTIVE
+  bool is_reset_ahead = false;           // a reset begins when due
 };
 
 }  // namespace vipu::simulator
