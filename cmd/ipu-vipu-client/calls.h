@@ -17,13 +17,17 @@ namespace client {
 // Calls submit(), then wait().
 base::Result<vipu::Grant> create(Connection& connection, const vipu::PartitionRequest& request);
 // Calls CreatePartition after checking that the name is free. If the answer is lost, a partition of
-// this name that matches the request is ours; if there is none, repeats the request.
+// this name that matches the request is ours; if there is none, repeats the request. A refusal
+// means what judge() (refusal.h) finds. If the controller may be busy, repeats the request for a
+// while.
 base::Status submit(Connection& connection, const vipu::PartitionRequest& request);
 // Polls the partition's status until it is ACTIVE, then returns its IPUoF configuration. Waits for
-// a controller that goes away meanwhile.
+// a controller that goes away meanwhile, and a short time for a partition that does not show yet or
+// whose configuration is not complete yet.
 base::Result<vipu::Grant> wait(Connection& connection, const std::string& id);
 base::Status wait_until_active(Connection& connection, const std::string& id);
-// Calls ResetPartition, then polls the status until it is ACTIVE.
+// Calls ResetPartition, after waiting for a partition that is still being created. Then polls the
+// status until the reset shows, or a short time has passed, and until the partition is ACTIVE.
 base::Status reset(Connection& connection, const std::string& id, vipu::Relocate relocate);
 // Calls RemovePartition, by force if that is allowed and nothing else works, then lists partitions
 // until it is gone.
@@ -31,6 +35,9 @@ base::Result<base::Removed> remove(Connection& connection, const std::string& id
                                    vipu::Force force);
 
 base::Result<std::vector<vipu::Partition>> list(Connection& connection);
+// Returns the partition if the controller lists it, and not as REMOVED.
+base::Result<std::optional<vipu::Partition>> find(Connection& connection, const std::string& id);
+// Return kNotFound if the controller has no such partition, whatever it answers then.
 base::Result<vipu::PartitionStatus> status(Connection& connection, const std::string& id);
 base::Result<vipu::Grant> config(Connection& connection, const std::string& id,
                                  std::optional<uint32_t> gcd);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates a partition, even if answers are lost. The name shows whether the partition exists,
 // because the controller creates a name only once.
-#include <algorithm>
 #include <optional>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipu-vipu-client/backoff.h"
 #include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/refusal.h"
 #include "cmd/ipu-vipu-client/values.h"
 
 namespace client {
@@ -16,24 +17,15 @@ using namespace base::names;
 using vipu::Partition;
 using vipu::PartitionRequest;
 
-Result<std::optional<Partition>> find_partition(Connection& connection, const std::string& id) {
-  const std::vector<Partition> partitions = TRY(list(connection));
-  const auto at = std::find_if(partitions.begin(), partitions.end(), [&](const Partition& p) {
-    return p.id == id && p.ready != vipu::ReadyState::kRemoved;
-  });
-  if (at == partitions.end()) return std::optional<Partition>();
-  return std::optional<Partition>(*at);
-}
+// The most attempts at a controller that has room and may be busy: 3 s.
+constexpr int kMostWhileBusy = 10;
 
 // Reaches the controller by a call that creates nothing, because kUnavailable promises that nothing
 // was created. As nobody has the name now, a later partition of that name is ours.
 Status check_name_is_free(Connection& connection, const std::string& id) {
-  const Result<vipu::PartitionStatus> there = status(connection, id);
-  if (!there.ok() && there.error().code() == Code::kNotFound) return {};
-  if (!there.ok()) return there.error();
-  if (there.value().ready == vipu::ReadyState::kRemoved) return {};
-  return Error(Code::kExists,
-               str("it already exists, and is ", vipu::name_of(there.value().ready)));
+  const std::optional<Partition> there = TRY(find(connection, id));
+  if (!there) return {};
+  return Error(Code::kExists, str("it already exists, and is ", vipu::name_of(there->ready)));
 }
 
 // Returns whether PARTITION is what REQUEST asks for. What REQUEST leaves open may have any value.
@@ -47,7 +39,7 @@ bool fits(const Partition& partition, const PartitionRequest& request) {
 // Looks for the partition of a request whose answer was lost.
 Result<std::optional<Partition>> look_up(Connection& connection, const PartitionRequest& request) {
   const std::optional<Partition> found =
-      TRY_CTX("look for it after its answer was lost", find_partition(connection, request.id));
+      TRY_CTX("look for it after its answer was lost", find(connection, request.id));
   if (!found || fits(*found, request)) return found;
   return Error(Code::kExists, str("it already exists, with ", found->ipus.size(), " IPUs in ",
                                   found->gcds, " GCDs, and was created by others"));
@@ -68,30 +60,83 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
   return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
 }
 
+// The attempts at one partition.
+class Attempts {
+ public:
+  Attempts(Connection& connection, const PartitionRequest& request)
+      : connection_(connection),
+        request_(request),
+        message_(to_message(request)),
+        retry_(connection.deadline()) {}
+
+  // Makes one. Returns nothing if another one may help; has slept then.
+  std::optional<Status> make();
+
+ private:
+  std::optional<Status> judge_refusal(const grpc::Status& status);
+  [[nodiscard]] Error error_of(const grpc::Status& status) const {
+    const Error error = connection_.to_error(status);
+    return in_doubt_ ? in_doubt_about(error, connection_.deadline()) : error;
+  }
+
+  Connection& connection_;
+  const PartitionRequest& request_;
+  const virmgrpc::CreatePartitionRequest message_;
+  Retry retry_;
+  bool in_doubt_ = false;  // an earlier attempt may have succeeded, or may yet succeed
+  int while_busy_ = 0;
+  Backoff backoff_{std::chrono::milliseconds(50), std::chrono::milliseconds(400)};
+};
+
+std::optional<Status> Attempts::make() {
+  virmgrpc::CreatePartitionReply reply;
+  const grpc::Status status =
+      connection_.attempt(&Connection::Users::CreatePartition, message_, reply);
+  if (status.ok()) {
+    const bool is_ours = reply.partition_id().empty() || reply.partition_id() == request_.id;
+    return is_ours ? Status() : Status(give_back(connection_, reply.partition_id()));
+  }
+  in_doubt_ = in_doubt_ || fate_of(status) == Fate::kUnknown;
+  const bool exists = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
+  if (in_doubt_ && (exists || fate_of(status) == Fate::kUnknown)) {
+    const Result<std::optional<Partition>> ours = look_up(connection_, request_);
+    if (!ours.ok()) return in_doubt_about(ours.error(), connection_.deadline());
+    if (ours.value()) return Status();
+    if (exists) {
+      return Error(Code::kInternal,
+                   "the controller reports that the name is taken, but does not list it");
+    }
+  }
+  if (exists || connection_.reached() == Reached::kNo) {
+    if (retry_.again(status, connection_.reached())) return std::nullopt;
+    return error_of(status);
+  }
+  return judge_refusal(status);
+}
+
+// The controller was there. It may have refused for any reason, with any code.
+std::optional<Status> Attempts::judge_refusal(const grpc::Status& status) {
+  const bool is_answer = status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
+                         status.error_code() != grpc::StatusCode::UNAUTHENTICATED;
+  const Refusal refusal = is_answer ? judge(connection_, request_, status) : Refusal::kOther;
+  if (refusal == Refusal::kFull) return Error(Code::kBusy, error_of(status).message());
+  if (refusal == Refusal::kNeverFits) {
+    return Error(Code::kInvalid, str("the controller does not have ", request_.size,
+                                     " IPUs in all: ", connection_.to_error(status).message()));
+  }
+  if (refusal == Refusal::kBusy && ++while_busy_ < kMostWhileBusy) {
+    backoff_.sleep(connection_.deadline());
+    if (!connection_.deadline().passed()) return std::nullopt;
+  }
+  if (refusal == Refusal::kBusy) return Error(Code::kBusy, error_of(status).message());
+  if (retry_.again(status, connection_.reached())) return std::nullopt;
+  return error_of(status);
+}
+
 Status request_partition(Connection& connection, const PartitionRequest& request) {
-  const virmgrpc::CreatePartitionRequest message = to_message(request);
-  bool in_doubt = false;  // an earlier attempt may have succeeded, or may yet succeed
-  for (Retry retry(connection.deadline());;) {
-    virmgrpc::CreatePartitionReply reply;
-    const grpc::Status status =
-        connection.attempt(&Connection::Users::CreatePartition, message, reply);
-    if (status.ok()) {
-      if (reply.partition_id().empty() || reply.partition_id() == request.id) return {};
-      return give_back(connection, reply.partition_id());
-    }
-    in_doubt = in_doubt || fate_of(status) == Fate::kUnknown;
-    const bool exists = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
-    if (in_doubt && (exists || fate_of(status) == Fate::kUnknown)) {
-      const Result<std::optional<Partition>> ours = look_up(connection, request);
-      if (!ours.ok()) return in_doubt_about(ours.error(), connection.deadline());
-      if (ours.value()) return {};
-      if (exists)
-        return Error(Code::kInternal,
-                     "the controller reports that the name is taken, but does not list it");
-    }
-    if (retry.again(status, connection.reached())) continue;
-    const Error error = connection.to_error(status);
-    return in_doubt ? in_doubt_about(error, connection.deadline()) : error;
+  for (Attempts attempts(connection, request);;) {
+    std::optional<Status> done = attempts.make();
+    if (done) return *std::move(done);
   }
 }
 

@@ -13,12 +13,23 @@ namespace {
 
 using namespace base::names;
 
-// Returns kNotFound if a configuration does not exist: the partition is not ACTIVE yet, or it has
-// no such GCD. Returns other errors unchanged.
-Error absent(const Error& error, std::optional<uint32_t> gcd) {
+// Returns kNotFound if the controller answered about a partition that it does not list, because no
+// code is published for that. Returns other errors unchanged.
+Error absent_or(Connection& connection, const std::string& id, const Error& error) {
+  const bool is_answer = error.code() != Code::kUnavailable && error.code() != Code::kTimeout;
+  if (!is_answer || error.code() == Code::kNotFound) return error;
+  const Result<std::optional<vipu::Partition>> listed = find(connection, id);
+  if (!listed.ok() || listed.value()) return error;
+  return {Code::kNotFound, str("the controller lists no such partition: ", error.message())};
+}
+
+// Returns kNotFound if a configuration does not exist: there is no such partition, it is not ACTIVE
+// yet, or it has no such GCD. Returns other errors unchanged.
+Error absent(Connection& connection, const std::string& id, const Error& error,
+             std::optional<uint32_t> gcd) {
   const bool no_such_gcd = gcd.has_value() && error.code() == Code::kInvalid;
-  if (error.code() != Code::kBusy && !no_such_gcd) return error;
-  return {Code::kNotFound, error.message()};
+  if (error.code() == Code::kBusy || no_such_gcd) return {Code::kNotFound, error.message()};
+  return absent_or(connection, id, error);
 }
 
 }  // namespace
@@ -34,13 +45,26 @@ Result<std::vector<vipu::Partition>> list(Connection& connection) {
   return partitions;
 }
 
+Result<std::optional<vipu::Partition>> find(Connection& connection, const std::string& id) {
+  for (vipu::Partition& partition : TRY(list(connection))) {
+    if (partition.id == id && partition.ready != vipu::ReadyState::kRemoved)
+      return std::optional<vipu::Partition>(std::move(partition));
+  }
+  return std::optional<vipu::Partition>();
+}
+
 Result<vipu::PartitionStatus> status(Connection& connection, const std::string& id) {
   virmgrpc::GetPartitionStatusRequest message;
   message.set_partition_id(id);
-  const virmgrpc::GetPartitionStatusReply reply =
-      TRY(connection.read(&Connection::Users::GetPartitionStatus, message));
-  const std::string& told = reply.status().partition_id();
-  if (told.empty() || told == id) return to_value(reply.status());
+  const auto reply = connection.read(&Connection::Users::GetPartitionStatus, message);
+  if (!reply.ok()) return absent_or(connection, id, reply.error());
+  const virmgrpc::PartitionStatus& found = reply.value().status();
+  const std::string& told = found.partition_id();
+  if (told.empty() && found.ready_state() == virmgrpc::PS_UNDEFINED) {
+    return absent_or(connection, id,
+                     Error(Code::kInternal, "the controller returned an empty status"));
+  }
+  if (told.empty() || told == id) return to_value(found);
   return Error(Code::kInternal,
                str("the controller returned the status of ", base::quote(told), " instead"));
 }
@@ -51,7 +75,7 @@ Result<vipu::Grant> config(Connection& connection, const std::string& id,
   message.set_partition_id(id);
   if (gcd) message.mutable_gcd_id()->set_id(*gcd);
   const auto reply = connection.read(&Connection::Users::GetPartitionIpuofConfig, message);
-  if (!reply.ok()) return absent(reply.error(), gcd);
+  if (!reply.ok()) return absent(connection, id, reply.error(), gcd);
   vipu::Grant grant;
   for (const auto& of_gcd : reply.value().ipuof_config().gcd_configs()) {
     grant.gcds.push_back(to_value(of_gcd));

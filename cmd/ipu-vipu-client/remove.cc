@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <optional>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -22,25 +22,14 @@ bool may_be_forced(const grpc::Status& status) {
          status.error_code() != StatusCode::UNAUTHENTICATED;
 }
 
-enum class Listed : bool { kNo, kYes };
-
-Result<Listed> look_up(Connection& connection, const std::string& id) {
-  const std::vector<vipu::Partition> partitions = TRY(list(connection));
-  const bool there = std::any_of(partitions.begin(), partitions.end(), [&](const auto& p) {
-    return p.id == id && p.ready != vipu::ReadyState::kRemoved;
-  });
-  return there ? Listed::kYes : Listed::kNo;
-}
-
-// Returns whether an attempt whose answer was lost removed the partition nevertheless. A controller
-// that was never reached removed nothing.
-bool was_carried_out(Connection& connection, const std::string& id, const grpc::Status& status) {
-  if (fate_of(status) != Fate::kUnknown) return false;
-  if (status.error_code() == StatusCode::UNAVAILABLE && connection.reached() == Reached::kNo) {
-    return false;
-  }
-  const Result<Listed> listed = look_up(connection, id);
-  return listed.ok() && listed.value() == Listed::kNo;
+// Returns whether there is no such partition, or no longer. No code is published for a partition
+// that is unknown, so the list decides. A controller that was never reached removed nothing.
+bool is_gone(Connection& connection, const std::string& id, const grpc::Status& status) {
+  if (status.error_code() == StatusCode::NOT_FOUND) return true;
+  const bool is_away = status.error_code() == StatusCode::UNAVAILABLE;
+  if (is_away && connection.reached() == Reached::kNo) return false;
+  const Result<std::optional<vipu::Partition>> listed = find(connection, id);
+  return listed.ok() && !listed.value();
 }
 
 Result<Removed> request_removal(Connection& connection, const std::string& id, Force force) {
@@ -52,11 +41,12 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
     const grpc::Status status =
         connection.attempt(&Connection::Users::RemovePartition, message, reply);
     if (status.ok()) return Removed::kNow;
-    if (status.error_code() == StatusCode::NOT_FOUND) {
-      return in_doubt ? Removed::kNow : Removed::kWasAbsent;
+    // What answers UNKNOWN may have removed it, or may never have had it.
+    const bool is_lost = fate_of(status) == Fate::kUnknown;
+    if (is_gone(connection, id, status)) {
+      return in_doubt || is_lost ? Removed::kNow : Removed::kWasAbsent;
     }
-    if (was_carried_out(connection, id, status)) return Removed::kNow;
-    in_doubt = in_doubt || fate_of(status) == Fate::kUnknown;
+    in_doubt = in_doubt || is_lost;
     if (retry.again(status, connection.reached())) continue;
     const bool by_force = force == Force::kYes && !message.force() && may_be_forced(status);
     if (!by_force) return connection.to_error(status);
@@ -67,8 +57,7 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
 
 Status wait_until_gone(Connection& connection, const std::string& id) {
   for (Backoff backoff = polling();;) {
-    const Listed listed = TRY(look_up(connection, id));
-    if (listed == Listed::kNo) return {};
+    if (!TRY(find(connection, id))) return {};
     backoff.sleep(connection.deadline());
     if (connection.deadline().passed()) {
       return Error(Code::kTimeout,

@@ -13,6 +13,18 @@ using vipu::OperationState;
 using vipu::PartitionStatus;
 using vipu::ReadyState;
 
+// A change may show this long after the reply to the call that made it.
+constexpr std::chrono::milliseconds kSettleTime(2000);
+
+bool has_addresses(const vipu::Grant& grant) {
+  for (const vipu::IpuofConfig& gcd : grant.gcds) {
+    for (const vipu::IpuofDevice& device : gcd.devices) {
+      if (device.ip.empty()) return false;
+    }
+  }
+  return true;
+}
+
 // Returns whether the controller itself is still trying to repair a partition in state ERROR.
 bool is_being_mended(const PartitionStatus& status) {
   return status.operation == OperationState::kResetting ||
@@ -32,8 +44,15 @@ Error failed(const PartitionStatus& status) {
 }  // namespace
 
 Status wait_until_active(Connection& connection, const std::string& id) {
+  const Deadline shows_by = Deadline::after(kSettleTime);
   for (Backoff backoff = polling();;) {
-    const PartitionStatus now = TRY(status(connection, id));
+    const Result<PartitionStatus> found = status(connection, id);
+    if (!found.ok() && found.error().code() == Code::kNotFound && !shows_by.passed() &&
+        !connection.deadline().passed()) {
+      backoff.sleep(connection.deadline());
+      continue;
+    }
+    const PartitionStatus now = TRY(found);
     const bool resetting = now.operation == OperationState::kResetting;
     if (now.ready == ReadyState::kActive && !resetting) return {};
     if (now.ready == ReadyState::kError && !is_being_mended(now)) return failed(now);
@@ -51,7 +70,19 @@ Status wait_until_active(Connection& connection, const std::string& id) {
 
 Result<vipu::Grant> wait(Connection& connection, const std::string& id) {
   TRY_CTX("wait until ACTIVE", wait_until_active(connection, id));
-  return config(connection, id, std::nullopt);
+  const Deadline complete_by = Deadline::after(kSettleTime);
+  for (Backoff backoff = polling();;) {
+    Result<vipu::Grant> grant = config(connection, id, std::nullopt);
+    if (grant.ok() && has_addresses(grant.value())) return grant;
+    const bool may_come = grant.ok() || grant.error().code() == Code::kNotFound;
+    if (!may_come || complete_by.passed() || connection.deadline().passed()) {
+      if (!grant.ok()) return grant;
+      return Error(Code::kInternal,
+                   "the controller reports that the partition is ACTIVE, but gives no address of"
+                   " its IPUs");
+    }
+    backoff.sleep(connection.deadline());
+  }
 }
 
 }  // namespace client

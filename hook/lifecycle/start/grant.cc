@@ -67,6 +67,11 @@ Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controll
   const vipu::Wanted wanted{what.request.ipus, 0};
   const vipu::Occupancy occupancy =
       held_pool(std::move(survey).take(), live.value(), what.pool.name);
+  if (vipu::place(occupancy, wanted)) {
+    return {Code::kBusy, str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
+                             " IPUs, but its controller does not give it now: ", cause.message(),
+                             "; wait with IPU_WAIT=60s or see 'ipuctl ps'")};
+  }
   const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
   std::string would = base::join(shortage.blockers, ", ");
   if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));

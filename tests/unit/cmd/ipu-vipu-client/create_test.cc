@@ -49,12 +49,22 @@ TEST_F(ClientCreateTest, ANameThatIsTakenMeanwhileIsNotOursEither) {
 }
 
 TEST_F(ClientCreateTest, ARefusalIsFinal) {
-  server().script("CreatePartition", {failing(StatusCode::RESOURCE_EXHAUSTED)});
-  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kBusy,
-                          "create 'p0': no capacity: as told (RESOURCE_EXHAUSTED after"));
   server().script("CreatePartition", {failing(StatusCode::INVALID_ARGUMENT)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInvalid));
+  EXPECT_EQ(server().calls("CreatePartition"), 1);
+}
+
+TEST_F(ClientCreateTest, ARefusalThatMayMeanBusyIsNot) {
+  server().script("CreatePartition", {failing(StatusCode::FAILED_PRECONDITION)});
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
   EXPECT_EQ(server().calls("CreatePartition"), 2);
+}
+
+TEST_F(ClientCreateTest, AsksABusyControllerALimitedNumberOfTimes) {
+  server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kBusy,
+                          "create 'p0': no capacity: as told (RESOURCE_EXHAUSTED after"));
+  EXPECT_EQ(server().calls("CreatePartition"), 10);
 }
 
 // Each status that leaves in doubt whether the request was carried out.
@@ -110,7 +120,7 @@ TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
   // The first attempt is lost; the look-up finds nothing; the second finds what the first made.
   server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter),
                                       failing(StatusCode::ALREADY_EXISTS)});
-  server().hide_from_lists(1);
+  server().hide_from_lists(2);
   EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
   EXPECT_EQ(server().calls("CreatePartition"), 2);
 }
@@ -139,8 +149,9 @@ TEST_F(ClientCreateTest, ARefusedRequestMadeNothing) {
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kDenied));
   server().script("CreatePartition", {failing(StatusCode::INVALID_ARGUMENT)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInvalid));
-  server().script("GetPartitionStatus", {failing(StatusCode::UNAUTHENTICATED)});
+  server().script("ListPartitions", {failing(StatusCode::UNAUTHENTICATED)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kDenied));
+  EXPECT_EQ(server().calls("CreatePartition"), 2);
 }
 
 TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {
@@ -148,7 +159,7 @@ TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {
     server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE), failing(code)});
     EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal)) << code;
     server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE)});
-    server().script("ListPartitions", {failing(code)});
+    server().script("ListPartitions", {{}, failing(code)});
     EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal)) << code;
   }
 }
@@ -159,13 +170,22 @@ TEST_F(ClientCreateTest, ARefusalOfTheWaitSaysNothingAboutTheRequest) {
 }
 
 TEST_F(ClientCreateTest, AControllerThatIsLostAfterTheRequestIsNotUnavailable) {
-  for (const char* rpc : {"CreatePartition", "ListPartitions", "GetPartitionIpuofConfig"}) {
+  for (const char* rpc : {"CreatePartition", "GetPartitionIpuofConfig"}) {
     server().always("CreatePartition", failing(StatusCode::UNAVAILABLE, When::kAfter));
     server().always(rpc, failing(StatusCode::UNAVAILABLE));
     const Deadline deadline = Deadline::after(milliseconds(2000));
     EXPECT_TRUE(test::fails(controller().create(four(rpc), deadline), Code::kTimeout, "was lost"));
     server().always(rpc, {});
   }
+}
+
+TEST_F(ClientCreateTest, AControllerThatIsLostBeforeTheLookUpIsNotUnavailable) {
+  std::vector<test::Fault> faults(50, failing(StatusCode::UNAVAILABLE));
+  faults.front() = {};  // the name is free
+  server().script("ListPartitions", faults);
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  const Deadline deadline = Deadline::after(milliseconds(2000));
+  EXPECT_TRUE(test::fails(controller().create(four(), deadline), Code::kTimeout, "was lost"));
 }
 
 TEST_F(ClientCreateTest, WaitsThroughARestartOfTheController) {

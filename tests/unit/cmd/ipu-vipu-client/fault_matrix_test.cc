@@ -101,7 +101,7 @@ const std::vector<Fault>& faults() {
         "internal"}},
       {"refused",
        R"("action":"status","status":"FAILED_PRECONDITION","message":"not now")",
-       {"busy", "busy", "not found", "busy", "busy", "busy", "ok", "busy"},
+       {"ok", "busy", "not found", "busy", "busy", "busy", "ok", "busy"},
        {"busy", "busy", "not found", "busy", "busy", "busy", "busy", "busy"}},
       {"denied",
        R"("action":"status","status":"PERMISSION_DENIED","message":"not yours")",

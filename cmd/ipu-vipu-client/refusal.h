@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What it means that a controller refused to create a partition. Graphcore publishes no error
+// codes, so what the controller has decides.
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include "base/result.h"
+#include "cmd/ipu-vipu-client/connection.h"
+#include "vipu/types.h"
+
+namespace client {
+
+enum class Refusal {
+  kFull,       // no block of that size is free
+  kNeverFits,  // the controller has fewer IPUs than that
+  kBusy,       // there is room, but STATUS or its text may mean that another operation is under way
+  kOther       // there is room, or nobody knows
+};
+
+// Asks the controller what it has, and judges why it refused REQUEST with STATUS.
+Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
+              const grpc::Status& status);
+
+}  // namespace client
