@@ -21,7 +21,8 @@ using base::Json;
 constexpr const char* kAddedAnnotation = "graphcore.ai/ipu.added";
 constexpr size_t kMaxNote = 64 << 10;  // a host has far fewer devices
 
-// Returns a member of an object, made if it is absent or null.
+// Returns a member of an object, made if it is absent or null. A member that is made moves the
+// others of its parent: references to them are no longer valid.
 Json& object_in(Json& parent, const char* name) {
   Json& member = parent[name];
   if (member.is_null()) member = Json::object();
@@ -45,6 +46,17 @@ template <typename Predicate>
 void erase_if(Json& list, Predicate predicate) {
   auto& items = list.get_ref<Json::array_t&>();
   items.erase(std::remove_if(items.begin(), items.end(), predicate), items.end());
+}
+
+// Erases items of a list in SPEC, if there is such a list.
+template <typename Predicate>
+void erase_if_there(Json& spec, std::initializer_list<const char*> names, Predicate predicate) {
+  Json* at = &spec;
+  for (const char* name : names) {
+    if (!at->is_object() || !at->contains(name)) return;
+    at = &(*at)[name];
+  }
+  if (at->is_array()) erase_if(*at, predicate);
 }
 
 bool has(const Json& item, const char* key, const std::string& value) {
@@ -171,21 +183,21 @@ void limit_rdma(Json& linux_section, const std::map<std::string, RdmaLimit>& lim
   }
 }
 
-void take_back_devices(Json& linux_section, const std::set<std::string>& paths) {
+void take_back_devices(Json& spec, const std::set<std::string>& paths) {
   const auto is_named = [&](const Json& node) {
     const auto path = node.is_object() ? node.find("path") : node.end();
     return node.is_object() && path != node.end() && path->is_string() &&
            paths.contains(path->get<std::string>());
   };
-  Json& nodes = list_in(linux_section, "devices");
   std::set<Json> given;
-  for (const Json& node : nodes) {
-    if (!is_named(node) || !node.contains("major") || !node.contains("minor")) continue;
-    given.insert(allow_rule(node["major"], node["minor"]));
-  }
-  erase_if(list_in(object_in(linux_section, "resources"), "devices"),
-           [&](const Json& rule) { return given.contains(rule); });
-  erase_if(nodes, is_named);
+  erase_if_there(spec, {"linux", "devices"}, [&](const Json& node) {
+    if (!is_named(node)) return false;
+    if (node.contains("major") && node.contains("minor"))
+      given.insert(allow_rule(node["major"], node["minor"]));
+    return true;
+  });
+  erase_if_there(spec, {"linux", "resources", "devices"},
+                 [&](const Json& rule) { return given.contains(rule); });
 }
 
 // Takes the note of an earlier edit out of SPEC and returns its paths.
@@ -220,7 +232,7 @@ bool is_of_leases(const Json& mount, const std::string& leases) {
 // now, and its files are gone.
 Status take_back(Json& spec, const SpecEdit& edit) {
   const std::set<std::string> added = TRY(take_note(spec));
-  if (!added.empty()) take_back_devices(object_in(spec, "linux"), added);
+  take_back_devices(spec, added);
   const auto mounts = spec.find("mounts");
   if (edit.leases.empty() || mounts == spec.end() || !mounts->is_array()) return {};
   erase_if(*mounts, [&](const Json& item) { return is_of_leases(item, edit.leases); });
@@ -236,17 +248,6 @@ bool is_of_lease(const Json& hook, const std::vector<HookEntry>& entries) {
   return names_lease && std::any_of(entries.begin(), entries.end(), [&](const HookEntry& entry) {
            return has(hook, "path", entry.path);
          });
-}
-
-// Erases items of a list in SPEC, if there is such a list.
-template <typename Predicate>
-void erase_if_there(Json& spec, std::initializer_list<const char*> names, Predicate predicate) {
-  Json* at = &spec;
-  for (const char* name : names) {
-    if (!at->is_object() || !at->contains(name)) return;
-    at = &(*at)[name];
-  }
-  if (at->is_array()) erase_if(*at, predicate);
 }
 
 void edit_process_of(Json& spec, const SpecEdit& edit) {
@@ -282,7 +283,7 @@ Result<std::string> forget_edit(std::string_view text, const SpecEdit& edit) {
   const Json original = TRY(parse_document(text));
   Json spec = original;
   const std::set<std::string> added = TRY(take_note(spec));
-  if (!added.empty()) take_back_devices(object_in(spec, "linux"), added);
+  take_back_devices(spec, added);
   erase_if_there(spec, {"mounts"}, [&](const Json& mount) {
     return is_of_leases(mount, edit.leases) &&
            std::any_of(edit.mounts.begin(), edit.mounts.end(),

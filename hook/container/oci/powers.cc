@@ -54,7 +54,7 @@ Role role_of_item(Role list) {
 
 // Returns TEXT, between the quotes of a string, up to an escaped NUL, where strings end for crun.
 std::string_view before_nul(std::string_view text) {
-  for (size_t at = 0; at < text.size(); at += text[at] == '\\' ? 2 : 1) {
+  for (size_t at = 0; at < text.size(); at += text[at] == '\\' ? 2U : 1U) {
     if (text.substr(at).starts_with("\\u0000")) return text.substr(0, at);
   }
   return text;

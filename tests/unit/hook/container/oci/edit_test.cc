@@ -306,6 +306,18 @@ TEST(EditSpec, RefusesANoteThatIsLongerThanAnyOfOurs) {
                           "'graphcore.ai/ipu.added' has 65537 bytes; at most 65536"));
 }
 
+// What takes something back makes nothing: a section that is added moves the others.
+TEST(ForgetEdit, AddsNoSectionThatIsNotThere) {
+  const std::string note = R"("annotations":{"graphcore.ai/ipu.added":"[\"/dev/ipu0\"]"})";
+  SpecEdit edit = edit_for("aa");
+  EXPECT_EQ(parsed(forget_edit(str("{", note, "}"), edit).value()),
+            parsed(R"({"annotations":{}})"));
+  const std::string device = R"({"path":"/dev/ipu0","type":"c","major":240,"minor":0})";
+  const std::string text = str("{", note, R"(,"linux":{"devices":[)", device, "]}}");
+  EXPECT_EQ(parsed(forget_edit(text, edit).value()),
+            parsed(R"({"annotations":{},"linux":{"devices":[]}})"));
+}
+
 // Pods may set annotations of ours.
 TEST(EditSpec, TakesNoMountBackByAForgedNote) {
   const std::string text = R"({"annotations":{"graphcore.ai/ipu.added":"[\"/proc\"]"},
