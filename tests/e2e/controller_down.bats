@@ -32,6 +32,34 @@ teardown() {
   [ $((SECONDS - before)) -le 15 ]
 }
 
+@test "who waits gets IPUs once the controller is back, and keeps the place in the queue" {
+  local first second
+  sim_stop
+  start first -e IPU_COUNT=64 -e IPU_WAIT=60s 3>&- &
+  first=$!
+  wait_until 10 has_waiters 1
+  start second -e IPU_COUNT=4 -e IPU_WAIT=60s 3>&- &
+  second=$!
+  wait_until 10 has_waiters 2
+  sim_start
+  wait "$first"
+  assert_equal "$(lease_of first .ipus)" 64
+  sim_stop
+  docker rm --force first
+  sleep 3
+  has_waiters 1
+  sim_start
+  ipuctl gc
+  wait "$second"
+  assert_equal "$(lease_of second .ipus)" 4
+}
+
+@test "who waits is refused with the controller's address at the end of the wait" {
+  sim_stop
+  run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=3s busybox true
+  assert_contains "$output" "$CONTROLLER"
+}
+
 @test "a container without IPUs is not affected" {
   sim_stop
   assert_equal "$(docker run --rm --runtime=ipu busybox echo fine)" fine

@@ -99,13 +99,30 @@ bool may_be_warm(const GrantRequest& what) {
   return kept != what.pool.warm.end() && !what.request.reconfigurable;
 }
 
+// How far a request for a new partition got.
+enum class Stage {
+  kBefore,    // the controller has no partition of this name
+  kInDoubt,   // the controller may have made it, or may yet make it
+  kSubmitted  // it was made
+};
+
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
 // one call.
 Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& what,
-                            const vipu::PartitionRequest& partition, const Deadline& deadline) {
+                            const vipu::PartitionRequest& partition, Stage& stage,
+                            const Deadline& deadline) {
+  if (stage == Stage::kInDoubt) {
+    TRY(controller.remove(partition.id, vipu::Force::kYes, deadline));
+    stage = Stage::kBefore;
+  }
   if (what.request.wait.count() == 0) return controller.create(partition, deadline);
-  TRY(controller.submit(partition, deadline));
+  const Status submitted = controller.submit(partition, deadline);
+  if (!submitted.ok()) {
+    if (!vipu::made_nothing(submitted.error())) stage = Stage::kInDoubt;
+    return submitted.error();
+  }
+  stage = Stage::kSubmitted;
   what.turn.end();
   Result<vipu::Grant> grant = controller.wait(partition.id, deadline);
   if (grant.ok()) return grant;
@@ -114,34 +131,54 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
                grant.error().message());
 }
 
+// Returns whether a request waits for a controller that failed with ERROR.
+bool waits_for_controller(const GrantRequest& what, const Error& error) {
+  const bool is_away = error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
+  return is_away && what.request.wait.count() != 0;
+}
+
 Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                                   const Deadline& until) {
+                                   Patience patience) {
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool));
-  Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
-  for (;;) {
+  for (Stage stage = Stage::kBefore;;) {
     const auto deadline = Deadline::after(what.pool.timeout);
     const vipu::PartitionRequest partition =
         TRY(partition_request(*controller, what, lease, deadline));
-    Result<vipu::Grant> grant = ask_for(*controller, what, partition, deadline);
-    if (grant.ok() || grant.error().code() != Code::kBusy) return grant;
+    Result<vipu::Grant> grant = ask_for(*controller, what, partition, stage, deadline);
+    if (grant.ok() || stage == Stage::kSubmitted) return grant;
+    const Error error = grant.error();
+    if (waits_for_controller(what, error)) {
+      if (TRY(patience.wait()) == Next::kGiveUp) return error;
+      continue;
+    }
+    if (error.code() != Code::kBusy) return error;
     const partitions::GivenBack given =
         TRY(partitions::give_back_warm(env, what.pool, what.request.ipus, deadline));
     if (given == partitions::GivenBack::kSome) continue;
-    if (TRY(patience.wait()) == Next::kGiveUp) {
-      return no_capacity(env, what, *controller, grant.error());
-    }
+    if (TRY(patience.wait()) == Next::kGiveUp) return no_capacity(env, what, *controller, error);
+  }
+}
+
+Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledger::Lease& lease,
+                                  Patience patience) {
+  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
+  for (;;) {
+    Result<vipu::Grant> grant = use_warm(*controller, what, lease);
+    if (grant.ok() || grant.error().code() != Code::kUnavailable) return grant;
+    if (!waits_for_controller(what, grant.error())) return grant;
+    if (TRY(patience.wait()) == Next::kGiveUp) return grant;
   }
 }
 
 Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                               const Deadline& until) {
-  if (!may_be_warm(what)) return make_partition(env, what, lease, until);
+  Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
+  if (!may_be_warm(what)) return make_partition(env, what, lease, std::move(patience));
   const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
-  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
-                                  ? use_warm(*controller, what, lease)
-                                  : make_partition(env, what, lease, until);
+                                  ? wait_for_warm(env, what, lease, std::move(patience))
+                                  : make_partition(env, what, lease, std::move(patience));
   if (grant.ok()) env.start_refill(what.pool.name);
   return grant;
 }

@@ -370,6 +370,30 @@ TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
   EXPECT_EQ(host_.stored(holder).state, ledger::LeaseState::kQuarantine);
 }
 
+TEST_F(WaitTest, OutlastsAControllerThatIsAway) {
+  host_.before_create = [&] { host_.controller.set_unreachable(++creates_ == 1); };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
+  host_.before_create = [&] {
+    if (++creates_ == 1)
+      host_.controller.fail_next(Error(Code::kTimeout, "no answer"),
+                                 test::FakeController::When::kAfter);
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+}
+
+TEST_F(WaitTest, EndsWithTheErrorOfAControllerThatStaysAway) {
+  host_.before_create = [&] { host_.controller.set_unreachable(true); };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kUnavailable,
+                          "fake controller: submit: down"));
+}
+
 TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {
   host_.start("a", 16);
   host_.before_create = [&] { ++creates_; };
