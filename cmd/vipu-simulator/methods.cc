@@ -131,7 +131,9 @@ grpc::Status run(const Caller& caller, const virmgrpc::CreatePartitionRequest& r
   }
   const bool is_larger = caller.store.read(
       [&](const Model& model) { return wanted.value().size > model.pod().ipus(); });
-  if (is_larger) return to_grpc(done, Code::kInvalid, quirks.impossible);
+  if (is_larger && done.error().code() == Code::kInvalid) {
+    return to_grpc(done, Code::kInvalid, quirks.impossible);
+  }
   return to_grpc(done, Code::kUnavailable, quirks.one_by_one);
 }
 

@@ -23,7 +23,10 @@ Status Model::create(PartitionRequest wanted, const Access& access, const Outcom
   if (records_.contains(wanted.id)) {
     return Error(Code::kExists, str("there is a partition ", base::quote(wanted.id)));
   }
-  const auto is_under_way = [](const auto& each) { return each.second.due != kNever; };
+  const auto is_under_way = [](const auto& each) {
+    const OperationState operation = each.second.operation;
+    return operation != OperationState::kIdle && operation != OperationState::kFailed;
+  };
   if (settings_.quirks.one_by_one && std::any_of(records_.begin(), records_.end(), is_under_way)) {
     return Error(Code::kUnavailable, "another operation is in progress");
   }
@@ -54,6 +57,7 @@ Status Model::remove(const std::string& id, Force force) {
   } else if (record->operation != OperationState::kRemoving) {
     record->operation = OperationState::kRemoving;
     record->due = now_ + settings_.quirks.slow_removal;
+    ++revision_;
   }
   return {};
 }
@@ -66,6 +70,7 @@ void Model::erase(const std::string& id) {
 
 Status Model::reset(const std::string& id, Relocate by_call, const Outcome& outcome) {
   Record* record = TRY(find(id));
+  if (record->operation == OperationState::kRemoving) return not_found(id);
   const Quirks& quirks = settings_.quirks;
   if (quirks.early_reset && record->operation == OperationState::kCreating) {
     return Error(Code::kUnavailable, str("partition ", base::quote(id), " is CREATING"));

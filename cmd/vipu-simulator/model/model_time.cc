@@ -55,6 +55,7 @@ void Model::finish(Record& record) {
 }
 
 void Model::fail(Record& record, Cause cause, std::vector<std::string> errors) {
+  if (record.operation == OperationState::kRemoving) return;
   record.ready = ReadyState::kError;
   record.operation = OperationState::kFailed;
   record.errors = std::move(errors);
