@@ -60,6 +60,13 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
   return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
 }
 
+// Whether gRPC itself made STATUS, because no answer came.
+bool is_lost(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+         status.error_code() == grpc::StatusCode::CANCELLED;
+}
+
 // The attempts at one partition.
 class Attempts {
  public:
@@ -84,6 +91,8 @@ class Attempts {
   const virmgrpc::CreatePartitionRequest message_;
   Retry retry_;
   bool in_doubt_ = false;  // an earlier attempt may have succeeded, or may yet succeed
+  bool is_lost_ = false;   // an attempt had no answer of the controller: it may yet succeed
+  bool asked_again_ = false;
   int while_busy_ = 0;
   Backoff backoff_{std::chrono::milliseconds(50), std::chrono::milliseconds(400)};
 };
@@ -97,6 +106,7 @@ std::optional<Status> Attempts::make() {
     return is_ours ? Status() : Status(give_back(connection_, reply.partition_id()));
   }
   in_doubt_ = in_doubt_ || fate_of(status) == Fate::kUnknown;
+  is_lost_ = is_lost_ || is_lost(status);
   const bool exists = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
   if (in_doubt_ && (exists || fate_of(status) == Fate::kUnknown)) {
     const Result<std::optional<Partition>> ours = look_up(connection_, request_);
@@ -119,6 +129,9 @@ std::optional<Status> Attempts::judge_refusal(const grpc::Status& status) {
   const bool is_answer = status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
                          status.error_code() != grpc::StatusCode::UNAUTHENTICATED;
   const Refusal refusal = is_answer ? judge(connection_, request_, status) : Refusal::kOther;
+  const bool is_final = refusal == Refusal::kFull || refusal == Refusal::kNeverFits;
+  // What was lost may have taken the room, or may yet do so.
+  if (is_final && is_lost_) return Error(Code::kTimeout, connection_.to_error(status).message());
   if (refusal == Refusal::kFull) return Error(Code::kBusy, error_of(status).message());
   if (refusal == Refusal::kNeverFits) {
     return Error(Code::kInvalid, str("the controller does not have ", request_.size,
@@ -128,7 +141,13 @@ std::optional<Status> Attempts::judge_refusal(const grpc::Status& status) {
     backoff_.sleep(connection_.deadline());
     if (!connection_.deadline().passed()) return std::nullopt;
   }
-  if (refusal == Refusal::kBusy) return Error(Code::kBusy, error_of(status).message());
+  if (refusal == Refusal::kBusy) {
+    return Error(is_lost_ ? Code::kTimeout : Code::kBusy, error_of(status).message());
+  }
+  // Room may have come since the refusal.
+  const bool may_have_been_full = refusal == Refusal::kOther && is_answer && !asked_again_;
+  asked_again_ = asked_again_ || may_have_been_full;
+  if (may_have_been_full && fate_of(status) == Fate::kRefused) return std::nullopt;
   if (retry_.again(status, connection_.reached())) return std::nullopt;
   return error_of(status);
 }

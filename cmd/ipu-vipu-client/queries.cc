@@ -13,6 +13,15 @@ namespace {
 
 using namespace base::names;
 
+// Returns whether a partition that may not be looked at can exist: the controller has another
+// answer to a name that nobody has.
+bool may_be_hidden(Connection& connection) {
+  virmgrpc::GetPartitionStatusRequest message;
+  message.set_partition_id("ipu-no-partition-has-this-name");
+  const auto reply = connection.read(&Connection::Users::GetPartitionStatus, message);
+  return reply.ok() || reply.error().code() != Code::kDenied;
+}
+
 // Returns kNotFound if the controller answered about a partition that it does not list, because no
 // code is published for that. Returns other errors unchanged.
 Error absent_or(Connection& connection, const std::string& id, const Error& error) {
@@ -20,6 +29,7 @@ Error absent_or(Connection& connection, const std::string& id, const Error& erro
   if (!is_answer || error.code() == Code::kNotFound) return error;
   const Result<std::optional<vipu::Partition>> listed = find(connection, id);
   if (!listed.ok() || listed.value()) return error;
+  if (error.code() == Code::kDenied && may_be_hidden(connection)) return error;
   return {Code::kNotFound, str("the controller lists no such partition: ", error.message())};
 }
 

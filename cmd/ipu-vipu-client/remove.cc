@@ -28,6 +28,11 @@ bool is_gone(Connection& connection, const std::string& id, const grpc::Status& 
   if (status.error_code() == StatusCode::NOT_FOUND) return true;
   const bool is_away = status.error_code() == StatusCode::UNAVAILABLE;
   if (is_away && connection.reached() == Reached::kNo) return false;
+  // status() finds out whether the controller only hides it.
+  if (status.error_code() == StatusCode::PERMISSION_DENIED) {
+    const Result<vipu::PartitionStatus> there = client::status(connection, id);
+    return !there.ok() && there.error().code() == Code::kNotFound;
+  }
   const Result<std::optional<vipu::Partition>> listed = find(connection, id);
   return listed.ok() && !listed.value();
 }

@@ -12,6 +12,7 @@ using namespace base::names;
 // A reset that takes less time than two looks never shows.
 constexpr std::chrono::milliseconds kShowTime(1000);
 
+// Returns whether a refused reset came too early: the partition is still being created.
 bool is_pending(Connection& connection, const std::string& id) {
   const Result<vipu::PartitionStatus> now = status(connection, id);
   return now.ok() && now.value().ready == vipu::ReadyState::kPending;
@@ -51,8 +52,8 @@ Status wait_until_reset_shows(Connection& connection, const std::string& id) {
   const Deadline shows_by = Deadline::after(kShowTime);
   for (Backoff backoff = polling(); !shows_by.passed() && !connection.deadline().passed();) {
     const vipu::PartitionStatus now = TRY(status(connection, id));
-    const bool shows =
-        now.operation == vipu::OperationState::kResetting || now.ready != vipu::ReadyState::kActive;
+    const bool shows = now.operation == vipu::OperationState::kResetting ||
+                       now.ready == vipu::ReadyState::kPending;
     if (shows) return {};
     backoff.sleep(connection.deadline());
   }

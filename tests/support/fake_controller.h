@@ -26,6 +26,12 @@ class FakeController final : public vipu::Controller {
   void fail_next(base::Error error, When when = When::kBefore) {
     failure_ = {std::move(error), when};
   }
+  // Carries the next call out, but loses its answer (kTimeout) and is unreachable from then on.
+  void leave_in_next() {
+    failure_ = {base::Error(base::Code::kTimeout, "the answer was lost"), When::kAfter};
+    leaves_ = true;
+  }
+  [[nodiscard]] int removals() const { return removals_; }  // calls of remove()
   // Makes every call fail with kUnavailable, until the controller is reachable again.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
   // Sets how long a partition takes to be made or reset. If that is longer than its caller waits,
@@ -117,6 +123,7 @@ class FakeController final : public vipu::Controller {
 
   base::Result<base::Removed> remove(const std::string& id, vipu::Force force,
                                      const base::Deadline& deadline) override {
+    ++removals_;
     return run<base::Removed>("remove", deadline, [&]() -> base::Result<base::Removed> {
       const auto at = pool_.partitions.find(id);
       if (at == pool_.partitions.end()) return base::Removed::kWasAbsent;
@@ -163,7 +170,10 @@ class FakeController final : public vipu::Controller {
     if (deadline.passed()) return base::Error(base::Code::kTimeout, context + ": no time is left");
     if (failure.has_value() && failure->when == When::kBefore) return failure->error;
     base::Result<T> result = call();
-    if (failure.has_value()) return failure->error;
+    if (failure.has_value()) {
+      unreachable_ = unreachable_ || std::exchange(leaves_, false);
+      return failure->error;
+    }
     if (result.ok()) return result;
     return std::move(result).error().wrap(context);
   }
@@ -195,6 +205,8 @@ class FakeController final : public vipu::Controller {
   std::chrono::milliseconds create_delay_{0};
   std::optional<Failure> failure_;
   bool unreachable_ = false;
+  bool leaves_ = false;
+  int removals_ = 0;
 };
 
 }  // namespace test

@@ -2,6 +2,7 @@
 #include "hook/lifecycle/start/grant.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request
 constexpr milliseconds kResetTime{1000};   // between two looks at a reset of another process
+constexpr milliseconds kRetryTime{1000};   // between two looks for a controller that is away
+constexpr milliseconds kLastAttempt{5000};
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what,
@@ -87,7 +90,9 @@ Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& w
                              const ledger::Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
   Result<vipu::Grant> grant = controller.config(lease.partition, std::nullopt, deadline);
-  if (grant.ok() || grant.error().code() == Code::kUnavailable) return grant;
+  if (grant.ok()) return grant;
+  const Code code = grant.error().code();
+  if (code == Code::kUnavailable || code == Code::kTimeout) return grant;
   TRY(controller.remove(lease.partition, vipu::Force::kYes, deadline));
   const vipu::PartitionRequest partition =
       TRY(partition_request(controller, what, lease, deadline));
@@ -99,86 +104,116 @@ bool may_be_warm(const GrantRequest& what) {
   return kept != what.pool.warm.end() && !what.request.reconfigurable;
 }
 
-// How far a request for a new partition got.
-enum class Stage {
-  kBefore,    // the controller has no partition of this name
-  kInDoubt,   // the controller may have made it, or may yet make it
-  kSubmitted  // it was made
+// What is known of the partition that a request asks for.
+struct Asked {
+  bool may_exist = false;      // the answer to the last attempt was lost
+  bool was_ever_lost = false;  // an attempt whose answer was lost may still be carried out
+  bool was_submitted = false;
 };
 
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
 // one call.
 Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& what,
-                            const vipu::PartitionRequest& partition, Stage& stage,
+                            const vipu::PartitionRequest& partition, Asked& asked,
                             const Deadline& deadline) {
-  if (stage == Stage::kInDoubt) {
+  if (asked.may_exist) {
     TRY(controller.remove(partition.id, vipu::Force::kYes, deadline));
-    stage = Stage::kBefore;
+    asked.may_exist = false;
   }
   if (what.request.wait.count() == 0) return controller.create(partition, deadline);
   const Status submitted = controller.submit(partition, deadline);
   if (!submitted.ok()) {
-    if (!vipu::made_nothing(submitted.error())) stage = Stage::kInDoubt;
-    return submitted.error();
+    const Error& error = submitted.error();
+    // The name is ours alone: if it is taken, an attempt that was lost has been carried out.
+    const bool is_ours = error.code() == Code::kExists && asked.was_ever_lost;
+    asked.may_exist = is_ours || (error.code() != Code::kBusy && !vipu::made_nothing(error));
+    asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
+    return is_ours ? Error(Code::kTimeout, error.message()) : error;
   }
-  stage = Stage::kSubmitted;
+  asked.was_submitted = true;
   what.turn.end();
-  Result<vipu::Grant> grant = controller.wait(partition.id, deadline);
+  const auto active_by = Deadline::after(what.pool.timeout);
+  Result<vipu::Grant> grant = controller.wait(partition.id, active_by);
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
   return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
                grant.error().message());
 }
 
-// Returns whether a request waits for a controller that failed with ERROR.
-bool waits_for_controller(const GrantRequest& what, const Error& error) {
+// Returns whether a request still waits for a controller that failed with ERROR.
+bool waits_for_controller(const GrantRequest& what, const Error& error, const Deadline& until) {
   const bool is_away = error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
-  return is_away && what.request.wait.count() != 0;
+  return is_away && what.request.wait.count() != 0 && !until.passed();
 }
 
-Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
-                                   Patience patience) {
+// The last attempt of a request that waits may take this long after the end of the wait.
+Deadline attempt_deadline(const GrantRequest& what, const Deadline& until) {
+  if (what.request.wait.count() == 0) return Deadline::after(what.pool.timeout);
+  return Deadline::after(std::min(what.pool.timeout, until.left() + kLastAttempt));
+}
+
+// Returns nothing if the request is to be tried again.
+Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
+                                           const ledger::Lease& lease, const Deadline& until,
+                                           Asked& asked, Patience& patience) {
+  using Granted = std::optional<vipu::Grant>;
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool));
-  for (Stage stage = Stage::kBefore;;) {
-    const auto deadline = Deadline::after(what.pool.timeout);
-    const vipu::PartitionRequest partition =
-        TRY(partition_request(*controller, what, lease, deadline));
-    Result<vipu::Grant> grant = ask_for(*controller, what, partition, stage, deadline);
-    if (grant.ok() || stage == Stage::kSubmitted) return grant;
-    const Error error = grant.error();
-    if (waits_for_controller(what, error)) {
-      if (TRY(patience.wait()) == Next::kGiveUp) return error;
-      continue;
+  const Deadline deadline = attempt_deadline(what, until);
+  const vipu::PartitionRequest partition =
+      TRY(partition_request(*controller, what, lease, deadline));
+  Result<vipu::Grant> grant = ask_for(*controller, what, partition, asked, deadline);
+  if (grant.ok()) return Granted(std::move(grant).take());
+  if (asked.was_submitted) return grant.error();
+  Error error = grant.error();
+  if (error.code() == Code::kBusy) {
+    const Result<partitions::GivenBack> given =
+        partitions::give_back_warm(env, what.pool, what.request.ipus, deadline);
+    if (given.ok() && given.value() == partitions::GivenBack::kSome) return Granted();
+    if (given.ok()) {
+      if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
+      return no_capacity(env, what, *controller, error);
     }
-    if (error.code() != Code::kBusy) return error;
-    const partitions::GivenBack given =
-        TRY(partitions::give_back_warm(env, what.pool, what.request.ipus, deadline));
-    if (given == partitions::GivenBack::kSome) continue;
-    if (TRY(patience.wait()) == Next::kGiveUp) return no_capacity(env, what, *controller, error);
+    error = given.error();
+  }
+  if (!waits_for_controller(what, error, until)) return error;
+  if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
+  return error;
+}
+
+Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, const ledger::Lease& lease,
+                                   const Deadline& until) {
+  Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
+  for (Asked asked;;) {
+    Result<std::optional<vipu::Grant>> grant = attempt(env, what, lease, until, asked, patience);
+    if (grant.ok() && !grant.value()) continue;
+    if (grant.ok()) return *std::move(grant).take();
+    // The code must not mean that the controller has nothing of ours.
+    if (!asked.was_ever_lost || asked.was_submitted) return grant.error();
+    return Error(Code::kInternal, grant.error().message());
   }
 }
 
+// Waits without a place in the queue: the partition is there already.
 Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledger::Lease& lease,
-                                  Patience patience) {
+                                  const Deadline& until) {
   const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
-    if (grant.ok() || grant.error().code() != Code::kUnavailable) return grant;
-    if (!waits_for_controller(what, grant.error())) return grant;
-    if (TRY(patience.wait()) == Next::kGiveUp) return grant;
+    if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
+    TRY(watch.wait(kRetryTime, until));
   }
 }
 
 Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                               const Deadline& until) {
-  Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
-  if (!may_be_warm(what)) return make_partition(env, what, lease, std::move(patience));
+  if (!may_be_warm(what)) return make_partition(env, what, lease, until);
   const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
-                                  ? wait_for_warm(env, what, lease, std::move(patience))
-                                  : make_partition(env, what, lease, std::move(patience));
+                                  ? wait_for_warm(env, what, lease, until)
+                                  : make_partition(env, what, lease, until);
   if (grant.ok()) env.start_refill(what.pool.name);
   return grant;
 }

@@ -105,7 +105,7 @@ const std::vector<Fault>& faults() {
        {"busy", "busy", "not found", "busy", "busy", "busy", "busy", "busy"}},
       {"denied",
        R"("action":"status","status":"PERMISSION_DENIED","message":"not yours")",
-       {"denied", "denied", "denied", "denied", "denied", "denied", "denied", "denied"},
+       {"ok", "denied", "denied", "denied", "denied", "denied", "denied", "denied"},
        {"denied", "denied", "denied", "denied", "denied", "denied", "denied", "denied"}},
       {"hang", R"("action":"hang")", kAllOk, kAllTimeOut},
       {"drop before", R"("action":"drop_before")", kAllOk, kAllTimeOut},

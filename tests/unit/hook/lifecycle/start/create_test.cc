@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/end/release.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
@@ -386,6 +387,28 @@ TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
   EXPECT_EQ(creates_, 2);
   EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+}
+
+// What the controller carried out unseen must be removed once it is back.
+TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
+  host_.before_create = [&] {
+    if (++creates_ == 1) host_.controller.leave_in_next();
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(200)), Code::kInternal));
+  host_.controller.set_unreachable(false);
+  ASSERT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(host_.controller.list(test::HookHost::soon()).take().empty());
+}
+
+TEST_F(WaitTest, RemovesNothingWhileThePoolIsOnlyFull) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ == 2)
+      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+  };
+  ASSERT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(host_.controller.removals(), 1) << "that of the test";
 }
 
 TEST_F(WaitTest, EndsWithTheErrorOfAControllerThatStaysAway) {
