@@ -129,18 +129,17 @@ Result<std::vector<border::Parent>> find_parents(const Namespace& host,
   return find_parents(session, parents);
 }
 
+// READY is a socket of that way, if there is one.
 std::unique_ptr<border::Carrier> open_carrier(const Namespace& host, FilterPlace way,
-                                              std::optional<nl::Socket> route = {}) {
-  if (way == FilterPlace::kTc) return std::make_unique<border::Tc>(host, std::move(route));
-  return std::make_unique<border::Nftables>(host);
+                                              std::optional<nl::Socket> ready = {}) {
+  if (way == FilterPlace::kTc) return std::make_unique<border::Tc>(host, std::move(ready));
+  return std::make_unique<border::Nftables>(host, std::move(ready));
 }
 
-// All ways, best first. ROUTE is a socket of route netlink, if there is one.
-std::vector<std::unique_ptr<border::Carrier>> open_carriers(const Namespace& host,
-                                                            std::optional<nl::Socket> route = {}) {
+// All ways, best first.
+std::vector<std::unique_ptr<border::Carrier>> open_carriers(const Namespace& host) {
   std::vector<std::unique_ptr<border::Carrier>> carriers;
-  carriers.push_back(open_carrier(host, FilterPlace::kNftables));
-  carriers.push_back(open_carrier(host, FilterPlace::kTc, std::move(route)));
+  for (const FilterPlace way : kWays) carriers.push_back(open_carrier(host, way));
   return carriers;
 }
 
@@ -207,10 +206,13 @@ Result<bool> border_stands(const Namespace& host, FilterPlace place,
 Result<bool> admit_if_stands(const Namespace& host, FilterPlace place,
                              const std::vector<BorderParent>& parents,
                              const std::vector<BorderMember>& members) {
-  Session session = TRY(Session::open(host));
+  std::vector<nl::Socket> sockets =
+      TRY(nl::Socket::open_all(host, {NETLINK_ROUTE, NETLINK_NETFILTER}));
+  Session session(std::move(sockets[0]));
   const std::vector<border::Parent> present = TRY(find_parents(session, parents));
-  const std::vector<std::unique_ptr<border::Carrier>> carriers =
-      open_carriers(host, std::move(session).take_socket());
+  std::vector<std::unique_ptr<border::Carrier>> carriers;  // as in kWays
+  carriers.push_back(open_carrier(host, FilterPlace::kNftables, std::move(sockets[1])));
+  carriers.push_back(open_carrier(host, FilterPlace::kTc, std::move(session).take_socket()));
   bool stands = false;
   for (const FilterPlace way : ways_of(place)) {
     const auto number =

@@ -167,16 +167,18 @@ Error nl_error(int err, std::string_view what, std::string_view kernel_text) {
 }
 
 Result<Socket> Socket::open(const Namespace& in, int protocol) {
-  Socket socket(TRY(internal::open_socket(in.fd(), AF_NETLINK, SOCK_RAW, protocol)));
-  TRY(socket.set_up());
-  return socket;
+  return std::move(TRY(open_all(in, {protocol})).front());
 }
 
 Result<std::vector<Socket>> Socket::open_all(const Namespace& in,
                                              const std::vector<int>& protocols) {
   const internal::Scope inside = TRY(internal::Scope::enter(in.fd()));
   std::vector<Socket> sockets;
-  for (const int protocol : protocols) sockets.push_back(TRY(open(in, protocol)));
+  for (const int protocol : protocols) {
+    Socket socket(TRY(internal::open_socket_here(AF_NETLINK, SOCK_RAW, protocol)));
+    TRY(socket.set_up());
+    sockets.push_back(std::move(socket));
+  }
   return sockets;
 }
 

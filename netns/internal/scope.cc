@@ -48,6 +48,10 @@ Result<Fd> open_setting(int namespace_fd, const std::string& path, int flags) {
 
 Result<Fd> open_socket(int namespace_fd, int domain, int type, int protocol) {
   const Scope inside = TRY(Scope::enter(namespace_fd));
+  return open_socket_here(domain, type, protocol);
+}
+
+Result<Fd> open_socket_here(int domain, int type, int protocol) {
   Fd fd(socket(domain, type | SOCK_CLOEXEC, protocol));
   if (!fd.valid()) return Error::from_errno(errno, "make a socket in a network namespace");
   return fd;

@@ -33,5 +33,7 @@ base::Result<base::Fd> open_setting(int namespace_fd, const std::string& path, i
 
 // Opens a close-on-exec socket in the namespace. The thread is back where it was when this returns.
 base::Result<base::Fd> open_socket(int namespace_fd, int domain, int type, int protocol);
+// Does the same in the thread's current namespace.
+base::Result<base::Fd> open_socket_here(int domain, int type, int protocol);
 
 }  // namespace netns::internal

@@ -64,6 +64,9 @@ std::vector<nft::Set> add_sets(Batch& batch) {
   return sets;
 }
 
+// Increase it with each change of how this file and nft.h put rules, sets and chains.
+constexpr int kForm = 1;
+
 struct Chain {
   std::string name;
   std::string device = {};  // empty: a chain to jump to
@@ -86,7 +89,7 @@ std::vector<Chain> chains_of(const std::vector<Parent>& parents) {
 
 // The comment of a chain tells its rules, so that none of them need be read. USES as in FoundChain.
 std::string comment_of(const Chain& chain, uint32_t uses) {
-  return str(uses, " uses, rules ", kRulesFingerprint, chain.parent);
+  return str(uses, " uses, rules ", kForm, '/', kRulesFingerprint, chain.parent);
 }
 
 void add_chains(Batch& batch, const std::vector<Parent>& parents,

@@ -12,7 +12,8 @@ namespace netns::border {
 
 class Nftables final : public Carrier {
  public:
-  explicit Nftables(const Namespace& host) : Carrier(host, NETLINK_NETFILTER) {}
+  explicit Nftables(const Namespace& host, std::optional<nl::Socket> ready = {})
+      : Carrier(host, NETLINK_NETFILTER, std::move(ready)) {}
   base::Result<bool> stands(const std::vector<Parent>& parents) override;
   base::Status build(const std::vector<Parent>& parents, const Elements& elements) override;
   base::Status add(const Elements& elements) override;
