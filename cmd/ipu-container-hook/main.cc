@@ -64,7 +64,7 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
   return Error(Code::kInvalid,
                "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
                " ipu-container-hook probe --lease ID; pass the container's state on standard input,"
-               " and an ID of 32 hexadecimal digits");
+               " and an ID of 32 hexadecimal digits. 'ipu-container-hook reconcile' takes neither");
 }
 
 using State = Result<hook::oci::ContainerState>;

@@ -53,12 +53,23 @@ Result<Outcome> run_version(const Output& output) {
   return Outcome{base::to_pretty_text({{"version", hook::config::product_version()}})};
 }
 
+// Checks the name of a pool of which nothing is listed. A pool that has gone from the configuration
+// may still have leases.
+Status check_pool(const std::string& pool) {
+  if (pool.empty()) return {};
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (config.ok()) TRY(hook::config::find_pool(config.value(), pool));
+  return {};
+}
+
 Result<Outcome> run_ps(const ListOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
   std::vector<hook::ledger::Lease> leases = TRY(ledger.live());
   std::erase_if(leases, [&](const hook::ledger::Lease& lease) {
     return !options.pool.empty() && lease.pool != options.pool;
   });
+  if (leases.empty()) TRY(check_pool(options.pool));
   return Outcome{leases_text(leases, options.output)};
 }
 
@@ -112,6 +123,7 @@ Result<Outcome> run_queue(const ListOptions& options) {
     if (!options.pool.empty() && !is_of_pool(waiter, options.pool)) continue;
     queue.push_back({position, std::move(waiter)});
   }
+  if (queue.empty()) TRY(check_pool(options.pool));
   return Outcome{queue_text(queue, options.output)};
 }
 

@@ -228,6 +228,10 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   done
 }
 
+@test "the version is an option and a command" {
+  assert_equal "$(ipuctl --version)" "$(ipuctl version)"
+}
+
 @test "what is wrong on the command line is exit status 2, with where to read on" {
   local arguments
   for arguments in '' frob partition 'partition frob' 'partition create' 'partition create p0 --size x' \
@@ -242,8 +246,11 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   done
   run -2 ipuctl partition create p0
   assert_contains "$output" '--size'
-  run -2 ipuctl partition list --pool other
-  assert_contains "$output" 'the pools are pod64'
+  for arguments in 'partition list' ps queue; do
+    # shellcheck disable=SC2086
+    run -2 ipuctl $arguments --pool other
+    assert_contains "$output" "there is no pool 'other'; the pools are pod64"
+  done
 }
 
 # The names of the commands below this one.
