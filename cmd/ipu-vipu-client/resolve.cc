@@ -150,10 +150,10 @@ Result<std::vector<std::string>> look_up(const std::string& host, const Deadline
 
 Result<vipu::wire::Addresses> resolve(const std::string& address, const Deadline& deadline) {
   const std::string host = vipu::split_host_and_port(address).host;
-  vipu::wire::Addresses found{
-      TRY_CTX(str("DNS resolution failed for ", address), look_up(host, deadline))};
-  if (found.all.size() > vipu::kMaxControllerAddresses) return vipu::too_many_addresses(host);
-  return found;
+  std::vector<std::string> all =
+      TRY_CTX(str("DNS resolution failed for ", address), look_up(host, deadline));
+  if (all.size() > vipu::kMaxControllerAddresses) return vipu::too_many_addresses(host);
+  return vipu::wire::Addresses{std::move(all)};
 }
 
 }  // namespace client
