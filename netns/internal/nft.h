@@ -175,13 +175,12 @@ class Batch {
   uint32_t sets_ = 0;
 };
 
-// A rule as the kernel reports it.
+// A rule and a chain as the kernel reports them.
 struct FoundRule {
   std::string chain;
   std::string comment;
   auto operator<=>(const FoundRule&) const = default;
 };
-// A chain as the kernel reports it.
 struct FoundChain {
   std::string name;
   std::string device;  // that its base chain is on; empty: another chain

@@ -204,8 +204,7 @@ class FakeController final : public vipu::Controller {
   vipu::PartitionRequest last_request_;
   std::chrono::milliseconds create_delay_{0};
   std::optional<Failure> failure_;
-  bool unreachable_ = false;
-  bool leaves_ = false;
+  bool unreachable_ = false, leaves_ = false;
   int removals_ = 0;
 };
 
