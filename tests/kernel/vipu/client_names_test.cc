@@ -142,11 +142,12 @@ class ClientNamesTest : public testing::Test {
     ASSERT_EQ(::mount(file.c_str(), path.c_str(), nullptr, MS_BIND, nullptr), 0) << path;
   }
 
-  base::Result<std::vector<std::string>> look_up(std::map<uint16_t, Answer> answers) {
+  base::Result<std::vector<std::string>> look_up(std::map<uint16_t, Answer> answers,
+                                                 const std::string& host = "vipu.test") {
     server_->serve(std::move(answers));
     vipu::ClientOptions options;
     options.program = PROGRAM_DIR "/ipu-vipu-client";
-    options.endpoint.address = "vipu.test:8090";
+    options.endpoint.address = host + ":8090";
     return vipu::make_process_controller(options)->addresses(
         base::Deadline::after(std::chrono::milliseconds(10'000)));
   }
@@ -197,6 +198,14 @@ TEST_F(ClientNamesTest, AsksTheServerFirstWhereTheHostSaysSo) {
   const auto found = look_up({{kA, {kNone, {"10.1.3.101"}}}, {kAaaa, {kNone}}});
   ASSERT_TRUE(succeeds(found));
   EXPECT_THAT(found.value(), ElementsAre("10.1.3.101"));
+}
+
+TEST_F(ClientNamesTest, AsksNoServerForLocalhost) {
+  replace("/etc/nsswitch.conf", "hosts: dns files\n");
+  const auto found = look_up({}, "localhost");
+  ASSERT_TRUE(succeeds(found));
+  EXPECT_EQ(found.value().front(), "127.0.0.1");
+  EXPECT_EQ(server_->questions(), 0);
 }
 
 }  // namespace
