@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
+#include "netns/internal/nft_find.h"
 #include "netns/internal/nft_table.h"
 
 namespace netns {

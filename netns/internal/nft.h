@@ -175,26 +175,6 @@ class Batch {
   uint32_t sets_ = 0;
 };
 
-// A rule and a chain as the kernel reports them.
-struct FoundRule {
-  std::string chain;
-  std::string comment;
-  auto operator<=>(const FoundRule&) const = default;
-};
-struct FoundChain {
-  std::string name;
-  std::string device;  // that its base chain is on; empty: another chain
-  std::string comment;
-  uint32_t uses = 0;  // its rules, and the jumps to it
-  auto operator<=>(const FoundChain&) const = default;
-};
-// Return the chains or rules of TABLE, and the elements of one of its sets. Nothing if it is
-// absent.
-base::Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& table);
-base::Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table);
-base::Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
-                                                 const std::string& set);
-
 // Makes a request to nf_tables about FAMILY, with its fixed header complete.
 nl::Message request(int type, int flags, uint8_t family, std::string what, size_t capacity);
 inline constexpr size_t kRequestBytes = 1024;  // enough for any request without keys

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel has: rules and elements, with the comments that nft(8) shows.
+#include "netns/internal/nft_find.h"
+
 #include <arpa/inet.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -9,7 +10,6 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "netns/internal/nft.h"
 
 namespace netns::nft {
 
@@ -50,6 +50,20 @@ std::optional<Element> element_of(nlattr* item) {
   return Element{{value.begin(), value.end()}, comment_in(bytes_of(parts[NFTA_SET_ELEM_USERDATA]))};
 }
 
+// The first attribute of what is in a table is the table's name.
+static_assert(NFTA_CHAIN_TABLE == 1 && NFTA_RULE_TABLE == 1 && NFTA_SET_ELEM_LIST_TABLE == 1);
+
+// Returns a request for all WHAT of TABLE. An absent table is not an error.
+Message list_of(int type, const char* what, const Table& table) {
+  Message message =
+      request(type, NLM_F_DUMP, table.family,
+              str("list the ", what, " of filter table ", quote(table.name)), kRequestBytes);
+  message.put_text(NFTA_CHAIN_TABLE, table.name);
+  message.request_ack();
+  message.tolerate(ENOENT);
+  return message;
+}
+
 }  // namespace
 
 std::vector<uint8_t> to_user_data(const std::string& comment) {
@@ -62,12 +76,7 @@ std::vector<uint8_t> to_user_data(const std::string& comment) {
 }
 
 Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& table) {
-  Message message =
-      request(NFT_MSG_GETCHAIN, NLM_F_DUMP, table.family,
-              str("list the chains of filter table ", quote(table.name)), kRequestBytes);
-  message.put_text(NFTA_CHAIN_TABLE, table.name);
-  message.request_ack();
-  message.tolerate(ENOENT);  // absent
+  Message message = list_of(NFT_MSG_GETCHAIN, "chains", table);
   std::vector<FoundChain> chains;
   TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
     const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_CHAIN_MAX);
@@ -81,12 +90,7 @@ Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& tab
 }
 
 Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table) {
-  Message message =
-      request(NFT_MSG_GETRULE, NLM_F_DUMP, table.family,
-              str("list the rules of filter table ", quote(table.name)), kRequestBytes);
-  message.put_text(NFTA_RULE_TABLE, table.name);
-  message.request_ack();
-  message.tolerate(ENOENT);  // absent
+  Message message = list_of(NFT_MSG_GETRULE, "rules", table);
   std::vector<FoundRule> rules;
   TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
     const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_RULE_MAX);
@@ -98,12 +102,8 @@ Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table
 
 Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
                                            const std::string& set) {
-  Message message = request(NFT_MSG_GETSETELEM, NLM_F_DUMP, table.family,
-                            str("list filter set ", quote(set)), kRequestBytes);
-  message.put_text(NFTA_SET_ELEM_LIST_TABLE, table.name);
+  Message message = list_of(NFT_MSG_GETSETELEM, "elements", table);
   message.put_text(NFTA_SET_ELEM_LIST_SET, set);
-  message.request_ack();
-  message.tolerate(ENOENT);  // absent
   std::vector<Element> elements;
   TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
     nlattr* parts[NFTA_SET_ELEM_LIST_MAX + 1] = {};

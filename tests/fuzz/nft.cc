@@ -3,6 +3,7 @@
 #include <linux/netlink.h>
 
 #include "netns/filter_watch.h"
+#include "netns/internal/nft_find.h"
 #include "netns/internal/nft_table.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/kernel.h"

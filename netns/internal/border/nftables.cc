@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "netns/internal/nft.h"
+#include "netns/internal/nft_find.h"
 #include "netns/internal/nft_table.h"
 
 namespace netns::border {
