@@ -18,24 +18,20 @@ namespace test {
 
 class FakeController final : public vipu::Controller {
  public:
-  enum class When { kBefore, kAfter };
+  enum class When { kBefore, kAfter, kAfterAndLeave };
 
   explicit FakeController(uint32_t ipus = 16) : pool_(ipus) {}
 
-  // Makes the next call fail with ERROR: before it has any effect, or after all of it.
+  // Makes the next call fail with ERROR: before its effects, or after them, or as the last call for
+  // which the controller is reachable.
   void fail_next(base::Error error, When when = When::kBefore) {
     failure_ = {std::move(error), when};
   }
-  // Carries the next call out, but loses its answer (kTimeout) and is unreachable from then on.
-  void leave_in_next() {
-    failure_ = {base::Error(base::Code::kTimeout, "the answer was lost"), When::kAfter};
-    leaves_ = true;
-  }
-  [[nodiscard]] int removals() const { return removals_; }  // calls of remove()
+  [[nodiscard]] int removals() const { return removals_; }  // calls, also in vain
   // Makes every call fail with kUnavailable, until the controller is reachable again.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
-  // Sets how long a partition takes to be made or reset. If that is longer than its caller waits,
-  // it stays PENDING; with no delay it is ACTIVE when submitted.
+  // Sets how long a partition takes to be made or reset. If its caller does not wait as long, it
+  // stays PENDING; with no delay it is ACTIVE when submitted.
   void set_create_delay(std::chrono::milliseconds delay) { create_delay_ = delay; }
   // Puts the partition into state ERROR for this reason, until it is reset. Only force removes it.
   void tear(const std::string& id, const std::string& reason) {
@@ -50,12 +46,7 @@ class FakeController final : public vipu::Controller {
   void set_own_addresses(const std::vector<std::string>& addresses) {
     pool_.controller_addresses = addresses;
   }
-  // Gives the first IPU of each IPU-Machine this server port; the others have the next ones.
-  void set_first_server_port(uint32_t port) { pool_.first_server_port = port; }
-  // Makes the IPU unavailable to new partitions.
-  void taint(const vipu::IpuPlace& place, const std::string& reason) {
-    pool_.tainted.push_back({place, reason});
-  }
+  FakePool& pool() { return pool_; }
   // Returns how often partitions of this name, including removed ones, were reset.
   [[nodiscard]] uint32_t resets(const std::string& id) const {
     const auto at = resets_.find(id);
@@ -91,10 +82,9 @@ class FakeController final : public vipu::Controller {
     return run<vipu::PartitionStatus>(
         "status", deadline, [&]() -> base::Result<vipu::PartitionStatus> {
           const vipu::ReadyState ready = TRY(pool_.get(id))->ready;
-          vipu::PartitionStatus status{ready, vipu::OperationState::kIdle};
-          if (ready == vipu::ReadyState::kPending) {
-            status.operation = vipu::OperationState::kCreating;
-          }
+          const bool is_pending = ready == vipu::ReadyState::kPending;
+          using State = vipu::OperationState;
+          vipu::PartitionStatus status{ready, is_pending ? State::kCreating : State::kIdle};
           if (ready == vipu::ReadyState::kError) status.errors = {reasons_[id]};
           return status;
         });
@@ -146,14 +136,13 @@ class FakeController final : public vipu::Controller {
   }
 
   base::Result<std::vector<std::string>> addresses(const base::Deadline& deadline) override {
-    return run<std::vector<std::string>>(
-        "resolve", deadline,
-        [&]() -> base::Result<std::vector<std::string>> { return pool_.controller_addresses; });
+    using Addresses = base::Result<std::vector<std::string>>;
+    return run<std::vector<std::string>>("resolve", deadline,
+                                         [&] { return Addresses(pool_.controller_addresses); });
   }
 
   base::Result<std::string> version(const base::Deadline& deadline) override {
-    return run<std::string>("version", deadline,
-                            []() -> base::Result<std::string> { return std::string("fake"); });
+    return run<std::string>("version", deadline, [] { return base::Result<std::string>("fake"); });
   }
 
  private:
@@ -171,7 +160,7 @@ class FakeController final : public vipu::Controller {
     if (failure.has_value() && failure->when == When::kBefore) return failure->error;
     base::Result<T> result = call();
     if (failure.has_value()) {
-      unreachable_ = unreachable_ || std::exchange(leaves_, false);
+      unreachable_ = unreachable_ || failure->when == When::kAfterAndLeave;
       return failure->error;
     }
     if (result.ok()) return result;
@@ -204,7 +193,7 @@ class FakeController final : public vipu::Controller {
   vipu::PartitionRequest last_request_;
   std::chrono::milliseconds create_delay_{0};
   std::optional<Failure> failure_;
-  bool unreachable_ = false, leaves_ = false;
+  bool unreachable_ = false;
   int removals_ = 0;
 };
 

@@ -53,7 +53,7 @@ TEST(FakeControllerTest, CountsResetsAndKeepsTheLastRequest) {
 
 TEST(FakeControllerTest, TaintedIpusAreNotGiven) {
   test::FakeController fake(4);
-  fake.taint({0, 0}, "bad");
+  fake.pool().tainted.push_back({{0, 0}, "bad"});
   EXPECT_TRUE(test::fails(fake.create({"p0", 4}, shortly()), Code::kBusy));
   EXPECT_EQ(fake.survey(shortly()).take().tainted.size(), 1U);
 }

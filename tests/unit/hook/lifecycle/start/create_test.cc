@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/lifecycle/end/release.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
@@ -276,7 +275,7 @@ TEST_F(PrepareTest, RefusesAnAddressThatNoIpuMachineHas) {
 TEST_F(PrepareTest, RefusesAPortThatAnotherContainerHas) {
   host_.start("web", 4);
   host_.controller.set_address(1, "10.5.1.1");
-  host_.controller.set_first_server_port(50055);  // the last of the four
+  host_.controller.pool().first_server_port = 50055;  // the last of the four
   EXPECT_TRUE(test::fails(fail_to_start(4), Code::kExists, "10.5.1.1"));
 }
 
@@ -339,89 +338,6 @@ TEST_F(PrepareTest, RefusesCardsAndNoNetworkOfAPoolOverTheFabric) {
   no_network.network = false;
   EXPECT_TRUE(test::fails(host_.prepare("web", no_network), Code::kInvalid, "IPU_NETWORK=none"));
   expect_untouched();
-}
-
-class WaitTest : public PrepareTest {
- protected:
-  Status start_with_wait(std::chrono::milliseconds wait) {
-    inject::Bundle bundle = host_.make_bundle("web");
-    return prepare_container(host_.env, host_.config, {8, false, wait, ""}, "web",
-                             oci::parse_spec(bundle.config()).take(), bundle);
-  }
-  int creates_ = 0;
-};
-
-TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
-  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
-  host_.before_create = [&] {
-    if (++creates_ == 2)
-      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
-  };
-  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(creates_, 2);
-  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
-}
-
-TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
-  ledger::Lease holder = host_.start("a", 16);
-  host_.before_create = [&] {
-    if (++creates_ == 1) (void)host_.ledger.mark_running(holder, test::dead_process());
-  };
-  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(host_.stored(holder).state, ledger::LeaseState::kQuarantine);
-}
-
-TEST_F(WaitTest, OutlastsAControllerThatIsAway) {
-  host_.before_create = [&] { host_.controller.set_unreachable(++creates_ == 1); };
-  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(creates_, 2);
-}
-
-TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
-  host_.before_create = [&] {
-    if (++creates_ == 1)
-      host_.controller.fail_next(Error(Code::kTimeout, "no answer"),
-                                 test::FakeController::When::kAfter);
-  };
-  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(creates_, 2);
-  EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
-}
-
-TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
-  host_.before_create = [&] {
-    if (++creates_ == 1) host_.controller.leave_in_next();
-  };
-  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(200)), Code::kInternal));
-  host_.controller.set_unreachable(false);
-  ASSERT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
-  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
-  EXPECT_TRUE(host_.controller.list(test::HookHost::soon()).take().empty());
-}
-
-TEST_F(WaitTest, RemovesNothingWhileThePoolIsOnlyFull) {
-  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
-  host_.before_create = [&] {
-    if (++creates_ == 2)
-      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
-  };
-  ASSERT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
-  EXPECT_EQ(host_.controller.removals(), 1) << "that of the test";
-}
-
-TEST_F(WaitTest, EndsWithTheErrorOfAControllerThatStaysAway) {
-  host_.before_create = [&] { host_.controller.set_unreachable(true); };
-  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kUnavailable,
-                          "fake controller: submit: down"));
-}
-
-TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {
-  host_.start("a", 16);
-  host_.before_create = [&] { ++creates_; };
-  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kBusy,
-                          "pool \"pod16\" has no free block of 8 IPUs"));
-  EXPECT_GE(creates_, 1);
-  EXPECT_EQ(host_.live_leases(), 1U);
 }
 
 TEST_F(PrepareTest, SaysWhatWasNotHonoured) {

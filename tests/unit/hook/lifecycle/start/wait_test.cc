@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A start that waits for IPUs: until there is room, and until the controller is there.
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/start/create.h"
+#include "tests/support/hook_host.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using namespace base::names;
+using When = test::FakeController::When;
+
+class WaitTest : public testing::Test {
+ protected:
+  Status start_with_wait(std::chrono::milliseconds wait) {
+    inject::Bundle bundle = host_.make_bundle("web");
+    return prepare_container(host_.env, host_.config, {8, false, wait, ""}, "web",
+                             oci::parse_spec(bundle.config()).take(), bundle);
+  }
+
+  test::HookHost host_;
+  int creates_ = 0;
+};
+
+TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ == 2)
+      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
+  ledger::Lease holder = host_.start("a", 16);
+  host_.before_create = [&] {
+    if (++creates_ == 1) (void)host_.ledger.mark_running(holder, test::dead_process());
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(host_.stored(holder).state, ledger::LeaseState::kQuarantine);
+}
+
+TEST_F(WaitTest, OutlastsAControllerThatIsAway) {
+  host_.before_create = [&] { host_.controller.set_unreachable(++creates_ == 1); };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
+  host_.before_create = [&] {
+    if (++creates_ == 1)
+      host_.controller.fail_next(Error(Code::kTimeout, "no answer"), When::kAfter);
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 2);
+  EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+}
+
+// What the controller carried out unseen must be removed once it is back.
+TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
+  host_.before_create = [&] {
+    if (++creates_ == 1)
+      host_.controller.fail_next(Error(Code::kTimeout, "no answer"), When::kAfterAndLeave);
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(200)), Code::kInternal));
+  host_.controller.set_unreachable(false);
+  ASSERT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(host_.controller.list(test::HookHost::soon()).take().empty());
+}
+
+TEST_F(WaitTest, RemovesNothingWhileThePoolIsOnlyFull) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ == 2)
+      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+  };
+  ASSERT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(host_.controller.removals(), 1) << "that of the test";
+}
+
+TEST_F(WaitTest, EndsWithTheErrorOfAControllerThatStaysAway) {
+  host_.before_create = [&] { host_.controller.set_unreachable(true); };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kUnavailable,
+                          "fake controller: submit: down"));
+}
+
+TEST_F(WaitTest, EndsWithTheSameLineAsWithoutWaiting) {
+  host_.start("a", 16);
+  host_.before_create = [&] { ++creates_; };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(1)), Code::kBusy,
+                          "pool \"pod16\" has no free block of 8 IPUs"));
+  EXPECT_GE(creates_, 1);
+  EXPECT_EQ(host_.live_leases(), 1U);
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::start
