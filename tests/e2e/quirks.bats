@@ -30,9 +30,9 @@ teardown() {
 # Each start has the same outcome, with and without IPU_WAIT.
 check_starts() { # QUIRK
   local waiter before
-  SIM_OPTIONS=(--quirk "$1")
+  # shellcheck disable=SC2034
+  local SIM_OPTIONS=(--quirk "$1")
   sim_start
-  SIM_OPTIONS=()
   start first -e IPU_COUNT=8
   start second -e IPU_COUNT=8 -e IPU_WAIT=30s
   assert_refused -e IPU_COUNT=4 -- 'no free block of 4 IPUs (largest free: 0, held by 2 containers)'
