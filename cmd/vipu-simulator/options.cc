@@ -220,7 +220,8 @@ Result<std::optional<Options>> parse_options(int argc, char** argv) {
       "Simulate a V-IPU controller over a model of an IPU-POD, for work without the hardware",
       "vipu-simulator");
   app.footer(
-      "Times are numbers with a unit, such as 50ms, 2s or 1m. For fault plans, users and the log,"
+      "Times are numbers with a unit, such as 50ms, 2s or 1m. For fault plans, quirks, users and "
+      "the log,"
       " see vipu-simulator(1).\n\n"
       "Example:\n"
       "  vipu-simulator --pod pod16 --listen 127.0.0.1:0 --control /tmp/pod16.sock");
