@@ -169,8 +169,10 @@ Status submit(Connection& connection, const PartitionRequest& request) {
 Result<vipu::Grant> create(Connection& connection, const PartitionRequest& request) {
   TRY(submit(connection, request));
   Result<vipu::Grant> grant = wait(connection, request.id);
-  if (!grant.ok()) return in_doubt_about(grant.error(), connection.deadline());
-  return grant;
+  if (grant.ok()) return grant;
+  // The partition was made: the code must not mean that it was not, or that there was no room.
+  const Error error = in_doubt_about(grant.error(), connection.deadline());
+  return Error(error.code() == Code::kTimeout ? Code::kTimeout : Code::kInternal, error.message());
 }
 
 }  // namespace client

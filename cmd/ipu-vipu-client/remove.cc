@@ -54,7 +54,12 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
     in_doubt = in_doubt || is_lost;
     if (retry.again(status, connection.reached())) continue;
     const bool by_force = force == Force::kYes && !message.force() && may_be_forced(status);
-    if (!by_force) return connection.to_error(status);
+    if (!by_force) {
+      const Error error = connection.to_error(status);
+      // The controller may refuse because it is already removing the partition.
+      const bool refused = error.code() == Code::kBusy;
+      return in_doubt && refused ? Error(Code::kTimeout, error.message()) : error;
+    }
     message.set_force(true);
     retry = Retry(connection.deadline());
   }

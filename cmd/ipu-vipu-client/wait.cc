@@ -53,12 +53,12 @@ Status wait_until_active(Connection& connection, const std::string& id) {
       continue;
     }
     const PartitionStatus now = TRY(found);
+    if (now.ready == ReadyState::kRemoved || now.operation == OperationState::kRemoving) {
+      return Error(Code::kNotFound, "the controller has removed the partition, or is removing it");
+    }
     const bool resetting = now.operation == OperationState::kResetting;
     if (now.ready == ReadyState::kActive && !resetting) return {};
     if (now.ready == ReadyState::kError && !is_being_mended(now)) return failed(now);
-    if (now.ready == ReadyState::kRemoved) {
-      return Error(Code::kNotFound, "the controller has removed the partition");
-    }
     backoff.sleep(connection.deadline());
     if (connection.deadline().passed()) {
       return Error(Code::kTimeout,

@@ -167,7 +167,15 @@ TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {
   }
 }
 
+TEST_F(ClientCreateTest, APartitionThatIsBeingRemovedIsNotActive) {
+  server().add(partition("p0", 4));
+  server().script_status({state(virmgrpc::PS_ACTIVE, virmgrpc::POS_REMOVING)});
+  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "is removing it"));
+}
+
 TEST_F(ClientCreateTest, ARefusalOfTheWaitSaysNothingAboutTheRequest) {
+  server().script("GetPartitionStatus", {failing(StatusCode::RESOURCE_EXHAUSTED)});
+  EXPECT_TRUE(test::fails(controller().create(four("p1"), soon()), Code::kInternal));
   server().script("GetPartitionIpuofConfig", {failing(StatusCode::PERMISSION_DENIED)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal));
 }

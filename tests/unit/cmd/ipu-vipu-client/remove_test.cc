@@ -66,6 +66,14 @@ TEST_F(ClientRemoveTest, ForceIsUsedOnlyWhereItIsGivenAndNeeded) {
   EXPECT_TRUE(server().forced());
 }
 
+// The controller may refuse because it is removing the partition already.
+TEST_F(ClientRemoveTest, ARefusalAfterALostAnswerSaysNothing) {
+  server().script("RemovePartition",
+                  {failing(StatusCode::INTERNAL), failing(StatusCode::FAILED_PRECONDITION)});
+  EXPECT_TRUE(test::fails(controller().remove("p0", Force::kNo, soon()), Code::kTimeout,
+                          "(FAILED_PRECONDITION after"));
+}
+
 TEST_F(ClientRemoveTest, WhatIsNotAllowedIsNotForced) {
   server().always("RemovePartition", failing(StatusCode::PERMISSION_DENIED));
   EXPECT_TRUE(test::fails(controller().remove("p0", Force::kYes, soon()), Code::kDenied));
