@@ -180,8 +180,9 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   // The deadline may have ended the attempt, so the removal has time of its own. If it fails, the
   // record tells reconcile() to do it.
   constexpr std::chrono::milliseconds kUndoTime{5000};
+  // If the controller was full or busy, a partition of this name is another host's.
   const bool undone =
-      vipu::made_nothing(made.error()) ||
+      vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy ||
       controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
   TRY(undone ? env.ledger.partitions().finish_removal(record)
              : env.ledger.partitions().note_failure(record));

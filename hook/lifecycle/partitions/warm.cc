@@ -92,10 +92,15 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   const Result<vipu::Grant> grant = filling.controller.create(request, deadline);
   ledger::Partitions partitions = filling.env.ledger.partitions();
   if (grant.ok()) return partitions.mark_ready(record);
-  // If it cannot be removed now, its record tells reconcile() to do so.
-  const bool undone =
-      vipu::made_nothing(grant.error()) ||
-      filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline).ok();
+  bool undone = vipu::made_nothing(grant.error());
+  if (!undone) {
+    // If it cannot be removed now, or is not there yet because the controller is late, its record
+    // tells reconcile() to remove it.
+    const Result<base::Removed> removed =
+        filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline);
+    const bool may_come = grant.error().code() == Code::kTimeout;
+    undone = removed.ok() && !(may_come && removed.value() == base::Removed::kWasAbsent);
+  }
   TRY(undone ? partitions.finish_removal(record) : partitions.note_failure(record));
   return grant.error();
 }
@@ -162,13 +167,21 @@ Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint3
     return vipu::place(vipu::Occupancy::of(without(survey, removed)), wanted).has_value();
   };
   if (!makes_room(warm)) return GivenBack::kNone;
+  // The survey does not show which IPUs are in the allocation. If it shows room anyhow, the warm
+  // partitions may fill the allocation.
+  const bool is_unexplained = !pool.allocation.empty() && makes_room({});
+  if (is_unexplained) warm.erase(warm.begin(), warm.end() - 1);
   // Removes as few as possible: each one that need not go is kept.
-  for (size_t i = warm.size(); i-- > 0;) {
+  for (size_t i = is_unexplained ? 0 : warm.size(); i-- > 0;) {
     std::vector<ledger::PartitionRecord> fewer = warm;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     if (makes_room(fewer)) warm = std::move(fewer);
   }
-  for (const ledger::PartitionRecord& record : warm) TRY(remove_warm(env, record, deadline));
+  for (const ledger::PartitionRecord& record : warm) {
+    const Status removed = remove_warm(env, record, deadline);
+    // Another process was faster: it removes the partition, or uses it.
+    if (!removed.ok() && removed.error().code() != Code::kBusy) return removed.error();
+  }
   return warm.empty() ? GivenBack::kNone : GivenBack::kSome;
 }
 

@@ -18,10 +18,10 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSurveyTime{2000};  // to find out what blocks the request
-constexpr milliseconds kResetTime{1000};   // between two looks at a reset of another process
-constexpr milliseconds kRetryTime{1000};   // between two looks for a controller that is away
-constexpr milliseconds kLastAttempt{5000};
+constexpr milliseconds kSurveyTime{2000};   // to find out what blocks the request
+constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
+constexpr milliseconds kRetryTime{1000};    // between two looks for a controller that is away
+constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
                                                  const GrantRequest& what,
@@ -89,7 +89,8 @@ Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controll
 Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& what,
                              const ledger::Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
-  Result<vipu::Grant> grant = controller.config(lease.partition, std::nullopt, deadline);
+  // It may be RESETTING at the moment, by itself.
+  Result<vipu::Grant> grant = controller.wait(lease.partition, deadline);
   if (grant.ok()) return grant;
   const Code code = grant.error().code();
   if (code == Code::kUnavailable || code == Code::kTimeout) return grant;
@@ -106,10 +107,21 @@ bool may_be_warm(const GrantRequest& what) {
 
 // What is known of the partition that a request asks for.
 struct Asked {
+  bool before = false;         // in an earlier attempt
   bool may_exist = false;      // the answer to the last attempt was lost
   bool was_ever_lost = false;  // an attempt whose answer was lost may still be carried out
   bool was_submitted = false;
 };
+
+// Notes what a create or submit that failed with ERROR leaves, and returns the error to report.
+Error note_failure(const Error& error, Asked& asked) {
+  // The name is ours alone: if it is taken, an earlier attempt has been carried out.
+  const bool is_ours = error.code() == Code::kExists && asked.before;
+  asked.before = true;
+  asked.may_exist = is_ours || (error.code() != Code::kBusy && !vipu::made_nothing(error));
+  asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
+  return is_ours ? Error(Code::kTimeout, error.message()) : error;
+}
 
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
@@ -121,20 +133,16 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
     TRY(controller.remove(partition.id, vipu::Force::kYes, deadline));
     asked.may_exist = false;
   }
-  if (what.request.wait.count() == 0) return controller.create(partition, deadline);
-  const Status submitted = controller.submit(partition, deadline);
-  if (!submitted.ok()) {
-    const Error& error = submitted.error();
-    // The name is ours alone: if it is taken, an attempt that was lost has been carried out.
-    const bool is_ours = error.code() == Code::kExists && asked.was_ever_lost;
-    asked.may_exist = is_ours || (error.code() != Code::kBusy && !vipu::made_nothing(error));
-    asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
-    return is_ours ? Error(Code::kTimeout, error.message()) : error;
+  if (what.request.wait.count() == 0) {
+    Result<vipu::Grant> grant = controller.create(partition, deadline);
+    if (grant.ok()) return grant;
+    return note_failure(grant.error(), asked);
   }
+  const Status submitted = controller.submit(partition, deadline);
+  if (!submitted.ok()) return note_failure(submitted.error(), asked);
   asked.was_submitted = true;
   what.turn.end();
-  const auto active_by = Deadline::after(what.pool.timeout);
-  Result<vipu::Grant> grant = controller.wait(partition.id, active_by);
+  Result<vipu::Grant> grant = controller.wait(partition.id, Deadline::after(what.pool.timeout));
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
   return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
@@ -147,20 +155,14 @@ bool waits_for_controller(const GrantRequest& what, const Error& error, const De
   return is_away && what.request.wait.count() != 0 && !until.passed();
 }
 
-// The last attempt of a request that waits may take this long after the end of the wait.
-Deadline attempt_deadline(const GrantRequest& what, const Deadline& until) {
-  if (what.request.wait.count() == 0) return Deadline::after(what.pool.timeout);
-  return Deadline::after(std::min(what.pool.timeout, until.left() + kLastAttempt));
-}
-
 // Returns nothing if the request is to be tried again.
 Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
                                            const ledger::Lease& lease, const Deadline& until,
-                                           Asked& asked, Patience& patience) {
+                                           const Deadline& last, Asked& asked, Patience& patience) {
   using Granted = std::optional<vipu::Grant>;
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool));
-  const Deadline deadline = attempt_deadline(what, until);
+  const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
   Result<vipu::Grant> grant = ask_for(*controller, what, partition, asked, deadline);
@@ -185,13 +187,18 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
 Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, const ledger::Lease& lease,
                                    const Deadline& until) {
   Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
+  const bool waits = what.request.wait.count() != 0;
+  const Deadline last = Deadline::after(waits ? until.left() + kLastAttempt : what.pool.timeout);
   for (Asked asked;;) {
-    Result<std::optional<vipu::Grant>> grant = attempt(env, what, lease, until, asked, patience);
+    Result<std::optional<vipu::Grant>> grant =
+        attempt(env, what, lease, until, last, asked, patience);
     if (grant.ok() && !grant.value()) continue;
     if (grant.ok()) return *std::move(grant).take();
     // The code must not mean that the controller has nothing of ours.
-    if (!asked.was_ever_lost || asked.was_submitted) return grant.error();
-    return Error(Code::kInternal, grant.error().message());
+    const Error& error = grant.error();
+    const bool promises = vipu::made_nothing(error) || error.code() == Code::kBusy;
+    if (!asked.was_ever_lost || !promises) return error;
+    return Error(Code::kInternal, error.message());
   }
 }
 

@@ -75,6 +75,20 @@ TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
   EXPECT_TRUE(host_.controller.list(test::HookHost::soon()).take().empty());
 }
 
+// An attempt that the controller answered oddly may have been carried out all the same.
+TEST_F(WaitTest, TakesAPartitionOfItsNameForItsOwn) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ != 2) return;
+    (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+    const std::string name = ledger::partition_name(host_.ledger.get("web").take().id);
+    ASSERT_TRUE(host_.controller.create({name, 8, false, ""}, test::HookHost::soon()).ok());
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 3);
+  EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
+}
+
 TEST_F(WaitTest, RemovesNothingWhileThePoolIsOnlyFull) {
   ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
   host_.before_create = [&] {
