@@ -57,7 +57,7 @@ CI ?= false
 # Select tests by name, and a folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
 TEST ?=
 ROOM ?=
-# The most seconds that check-long may take. With it, check too goes on with the tests of check-long.
+# With it, check goes on with the tests of check-long: with the group more, and with what can end within these seconds.
 CHECK_SECONDS ?=
 # How long `make fuzz` tries each target.
 FUZZ_SECONDS ?= 60
@@ -313,8 +313,8 @@ compile_commands.json: ## for clangd and clang-tidy: how each file is compiled
 all: $(foreach b,$(BINS),$(O)/bin/$(b)) ## build all programs (FLAVOR=release, debug, asan or tsan; V=1 shows commands)
 
 .PHONY: check check-unit check-kernel check-e2e
-check: ## install what is missing, build, run all tests; ends with "N passed, N failed"
-	@tests/run.sh unit packaging kernel e2e attack fault hostile $(if $(CHECK_SECONDS),long)
+check: ## install what is missing, build, run the tests; ends with "N passed, N failed"
+	@tests/run.sh core $(if $(CHECK_SECONDS),more long)
 # check-unit and check-kernel do not install the packages of e2e. They build only those programs that their tests run.
 check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; ROOM=hook/ledger builds and runs one folder's, TEST=pattern selects
 	@tests/run.sh --built unit
@@ -333,9 +333,9 @@ check-fault: all $(O)/bin/fault ## every program cut short at every system call 
 check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTILE=N (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built all-hostile
-check-long: test-programs ## what takes long: a storm of containers, the whole model, sanitizers, all of check-fault (root)
+check-long: test-programs ## what check leaves out: more tests, a storm of containers, the whole model, sanitizers, all of check-fault (root)
 	@packaging/deps.sh e2e
-	@tests/run.sh --built long
+	@tests/run.sh --built more long
 .PHONY: check-rdma
 check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
 	@packaging/deps.sh rdma
