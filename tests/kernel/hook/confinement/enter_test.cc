@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <set>
@@ -228,9 +229,13 @@ TEST_F(EnterTest, EndsAProcessThatBlocksTheSignal) {
 }
 
 TEST_F(EnterTest, RunsAProgramAsAnotherUserWhoConfinesItself) {
-  const base::Command command{
-      str(PROGRAM_DIR, "/ipu-vipu-client"), {"ipu-vipu-client", "53"}, {}, "nonsense", 4096,
-      base::Credentials{65534, 65534}};
+  // The folder of the project may be one that only root can enter.
+  namespace fs = std::filesystem;
+  const std::string program = dir_ / "ipu-vipu-client";
+  fs::copy_file(PROGRAM_DIR "/ipu-vipu-client", program);
+  fs::permissions(dir_.path(), fs::perms::others_exec, fs::perm_options::add);
+  const base::Command command{program, {"ipu-vipu-client", "53"},      {}, "nonsense",
+                              4096,    base::Credentials{65534, 65534}};
   const Ended ended = confined(Phase::kLease, [&] {
     const auto deadline = base::Deadline::after(std::chrono::seconds(20));
     const base::Result<base::Output> output = base::run(command, deadline);
