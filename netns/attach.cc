@@ -122,12 +122,12 @@ Result<Link> Attaching::make_rail(const Rail& rail) {
 // Removes the routes of earlier plans that are absent from this one.
 Status Attaching::update_routes() {
   const std::vector<Route> routes = TRY(ends_.target.routes());
-  std::vector<Prefix> no_longer_prohibited;
+  const auto& now = plan_.prohibited;
+  std::vector<Route> no_longer_prohibited;
   for (const Route& route : routes) {
-    const bool is_ours = route.kind == RouteKind::kProhibit && route.metric == kProhibitMetric;
-    const auto& now = plan_.prohibited;
-    if (is_ours && std::find(now.begin(), now.end(), route.to) == now.end()) {
-      no_longer_prohibited.push_back(route.to);
+    const bool is_in_plan = std::find(now.begin(), now.end(), route.to) != now.end();
+    if (is_prohibition(route) && !(is_in_plan && route.table == kProhibitTable)) {
+      no_longer_prohibited.push_back(route);
     }
   }
   TRY(ends_.target.remove_prohibited(no_longer_prohibited));
@@ -176,7 +176,7 @@ Status Attaching::undo() {
   };
   for (auto rail = rails_.rbegin(); rail != rails_.rend(); ++rail) note(remove_rail(*rail));
   if (!first_failure.ok() || was_attached()) return first_failure;
-  note(ends_.target.remove_prohibited(plan_.prohibited));
+  note(ends_.target.remove_all_prohibited());
   const Result<base::Removed> removed = remove_filter(ends_.target_namespace);
   if (!removed.ok()) note(removed.error());
   return first_failure;

@@ -48,6 +48,7 @@ struct Interface {
 enum class RouteKind { kUnicast, kProhibit, kOther };
 
 struct Route {
+  uint32_t table = 0;
   RouteKind kind = RouteKind::kOther;
   Prefix to;
   uint32_t link = 0;  // index; 0: no link, or several
@@ -65,10 +66,16 @@ struct Neighbour {
   auto operator<=>(const Neighbour&) const = default;
 };
 
-// The metric of prohibit routes. It is not 0, so that docker's route to the same prefix never
-// conflicts, whichever comes first. It is RoCE's port number, so that readers recognise these
-// routes.
+// Prohibit routes have a table of their own. Docker 28 sets up its interface after the hooks, and
+// refuses an address that overlaps any route of the table main. Two rules lead there: 32000 looks
+// up all of main but its default routes, 32001 this table. So a route of the engine to its own
+// subnet wins, and what would leave by a default route is prohibited.
+inline constexpr uint32_t kProhibitTable =
+    4791;  // RoCE's port number, so that readers recognise it
+// The metric of prohibit routes. Earlier versions had them in main, with this metric.
 inline constexpr uint32_t kProhibitMetric = 4791;
+// Returns true for a prohibit route of this or an earlier version.
+bool is_prohibition(const Route& route);
 
 // One route-netlink socket, bound to one namespace for life. Not thread-safe. Opening a session in
 // a namespace other than the thread's needs CAP_SYS_ADMIN in both. Changes need CAP_NET_ADMIN in
@@ -108,14 +115,16 @@ class Session {
   // anycast addresses (RFC 4291, 2.6.1).
   base::Result<std::vector<Address>> broadcasts();
 
-  // Returns the routes of the table main.
+  // Returns the routes of the tables main and kProhibitTable.
   base::Result<std::vector<Route>> routes();
   // Removes host routes. An absent route is not an error.
   base::Status remove_host_routes(uint32_t index, const std::vector<Address>& to);
-  // Add and remove prohibit routes with kProhibitMetric. Neither fails because a route already is,
-  // or is not, there, nor for IPv6 prefixes on a kernel without IPv6.
+  // Add and remove prohibit routes. None fails because a route already is, or is not, there, nor
+  // for IPv6 prefixes on a kernel without IPv6. The first also adds the rules that lead to them,
+  // and the last removes these too.
   base::Status ensure_prohibited(const std::vector<Prefix>& prefixes);
-  base::Status remove_prohibited(const std::vector<Prefix>& prefixes);
+  base::Status remove_prohibited(const std::vector<Route>& routes);
+  base::Status remove_all_prohibited();
 
   // Returns the neighbours of one link: which address has which MAC.
   base::Result<std::vector<Neighbour>> neighbours(uint32_t index);

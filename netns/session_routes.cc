@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses and routes of a Session.
+// The addresses and routes of a Session. The prohibit routes are in session_prohibited.cc.
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -60,10 +60,12 @@ std::optional<Route> parse_route(const nlmsghdr& reply) {
   const auto& header = *static_cast<const rtmsg*>(nlmsg_data(&reply));
   const Attributes attributes(reply, sizeof header, RTA_MAX);
   if (header.rtm_family != AF_INET && header.rtm_family != AF_INET6) return std::nullopt;
-  if (attributes.u32(RTA_TABLE).value_or(header.rtm_table) != RT_TABLE_MAIN) return std::nullopt;
+  const uint32_t table = attributes.u32(RTA_TABLE).value_or(header.rtm_table);
+  if (table != RT_TABLE_MAIN && table != kProhibitTable) return std::nullopt;
   Address any;
   any.family = header.rtm_family == AF_INET ? Family::kIpv4 : Family::kIpv6;
   Route route;
+  route.table = table;
   route.kind = kind_of(header.rtm_type);
   route.to = Prefix{read_address(attributes, RTA_DST).value_or(any), header.rtm_dst_len};
   route.link = attributes.u32(RTA_OIF).value_or(0);
@@ -72,48 +74,29 @@ std::optional<Route> parse_route(const nlmsghdr& reply) {
   return route;
 }
 
-Message route_message(int type, uint8_t kind, const Prefix& to, std::string what) {
+Message host_route(int type, uint32_t index, const Address& to, const char* verb) {
+  Message message = route_message(type, RTN_UNICAST, RT_TABLE_MAIN, host_prefix(to),
+                                  str(verb, " route to ", to_string(to)));
+  message.put_u32(RTA_OIF, index);
+  return message;
+}
+
+}  // namespace
+
+Message route_message(int type, uint8_t kind, uint32_t table, const Prefix& to, std::string what) {
   const int flags = type == RTM_NEWROUTE ? NLM_F_CREATE | NLM_F_EXCL : 0;
   Message message(type, flags, std::move(what));
   rtmsg header{};
   header.rtm_family = address_family(to.address);
   header.rtm_dst_len = to.length;
-  header.rtm_table = RT_TABLE_MAIN;
   header.rtm_protocol = RTPROT_STATIC;
   header.rtm_scope = kind == RTN_UNICAST ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   header.rtm_type = kind;
   message.header(header);
   put_address(message, RTA_DST, to.address);
+  message.put_u32(RTA_TABLE, table);
   return message;
 }
-
-Message host_route(int type, uint32_t index, const Address& to, const char* verb) {
-  Message message =
-      route_message(type, RTN_UNICAST, host_prefix(to), str(verb, " route to ", to_string(to)));
-  message.put_u32(RTA_OIF, index);
-  return message;
-}
-
-Message prohibit_route(int type, const Prefix& prefix) {
-  Message message =
-      route_message(type, RTN_PROHIBIT, prefix, str("prohibit route to ", to_string(prefix)));
-  message.put_u32(RTA_PRIORITY, kProhibitMetric);
-  return message;
-}
-
-Status prohibit_each(nl::Socket& socket, int type, int tolerated,
-                     const std::vector<Prefix>& prefixes) {
-  std::vector<Message> batch;
-  for (const Prefix& prefix : prefixes) {
-    batch.push_back(prohibit_route(type, prefix));
-    batch.back().tolerate(tolerated);
-    // A kernel without IPv6 reaches no IPv6 prefix anyway.
-    if (!prefix.address.is_ipv4()) batch.back().tolerate(EOPNOTSUPP);
-  }
-  return exchange_all(socket, batch);
-}
-
-}  // namespace
 
 Message add_address_message(uint32_t index, const Address& address) {
   Message message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, str("add address ", to_string(address)));
@@ -167,14 +150,6 @@ Status Session::remove_host_routes(uint32_t index, const std::vector<Address>& t
     batch.back().tolerate(ESRCH);
   }
   return exchange_all(*socket_, batch);
-}
-
-Status Session::ensure_prohibited(const std::vector<Prefix>& prefixes) {
-  return prohibit_each(*socket_, RTM_NEWROUTE, EEXIST, prefixes);
-}
-
-Status Session::remove_prohibited(const std::vector<Prefix>& prefixes) {
-  return prohibit_each(*socket_, RTM_DELROUTE, ESRCH, prefixes);
 }
 
 }  // namespace netns

@@ -32,6 +32,9 @@ nl::Message settings_message(const Link& link, const std::string& name);
 nl::Message no_link_local_message(uint32_t index);
 // Makes a request to add ADDRESS to a link. An address that is already there is not an error.
 nl::Message add_address_message(uint32_t index, const Address& address);
+// Makes a request about a route of the kind RTN_*. One that exists is not replaced.
+nl::Message route_message(int type, uint8_t kind, uint32_t table, const Prefix& to,
+                          std::string what);
 // Makes a request for a host route through a link, from SOURCE.
 nl::Message add_route_message(uint32_t index, const Address& source, const Address& to);
 

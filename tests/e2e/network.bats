@@ -300,6 +300,19 @@ has_link() { in_host ip link show "$1" >/dev/null 2>&1; }
 is_not_followed() { [[ $(ipuctl lease refresh 2>&1) == *"change 'machines' of network.rail"* ]]; }
 has_been_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
 
+# docker refuses an address that overlaps a route of the table main, in which prohibit routes once were.
+@test "docker network connect: a network in a forbidden subnet is connected, and what it has stays out of reach" {
+  host_run sed -i '/^\[\[network.rail/i [network]\nforbidden = ["172.30.0.0/15"]\n' /etc/ipu-container-toolkit/config.toml
+  docker network create --subnet 172.30.7.0/24 --gateway 172.30.7.1 other
+  start job -e IPU_COUNT=4
+  docker network connect other job
+  assert_contains "$(inside job ip -4 -o address show)" 172.30.7.2/24
+  assert_reaches job "$(first_endpoint job)"
+  assert_unreachable job 172.30.7.1 9999
+  docker network disconnect other job
+  docker network rm other
+}
+
 # A pod as containerd's CRI plugin makes it, without containerd: the runtime is called with its
 # annotations.
 @test "a pod: the sandbox has the IPUs, its containers share them, and who is last gives them back" {

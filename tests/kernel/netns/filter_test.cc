@@ -133,7 +133,7 @@ TEST_F(FilterTest, KeepsTheProhibitedAwayAlsoByTheDefaultRoute) {
   ASSERT_EQ(connect_tcp({container}, other_, stranger_.port), 0) << "the way must exist at first";
   must(attach(plan(), host(), container));
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), EACCES);
-  run_ip(container, "route delete prohibit 10.5.0.0/16 metric 4791");
+  run_ip(container, "route delete prohibit 10.5.0.0/16 table 4791 metric 4791");
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port, kAtOnce), ECONNREFUSED);
   ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
@@ -155,7 +155,7 @@ TEST_F(FilterTest, HoldsForAnInterfaceThatComesLater) {
   const Service published = serve_tcp(container, ip("172.30.1.2"));
   EXPECT_TRUE(echoes(host(), ip("172.30.1.2"), published));
   ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
-  run_ip(container, "route delete prohibit 10.5.0.0/16 metric 4791");
+  run_ip(container, "route delete prohibit 10.5.0.0/16 table 4791 metric 4791");
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
   EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
 }

@@ -35,7 +35,8 @@ TEST_F(Ipv6Test, GivesOneAddressAndExactlyTheRoutesOfThePlan) {
   EXPECT_THAT(addresses, AllOf(HasSubstr("inet6 fd00:5::c8:1/128 "), Not(HasSubstr("fe80")),
                                Not(HasSubstr("tentative")), Not(HasSubstr("inet "))));
   EXPECT_EQ(run_ip(container, "-6 route show"),
-            "fd00:5::1 dev roce0 proto static src fd00:5::c8:1 metric 1024 pref medium\n"
+            "fd00:5::1 dev roce0 proto static src fd00:5::c8:1 metric 1024 pref medium\n");
+  EXPECT_EQ(run_ip(container, "-6 route show table 4791"),
             "prohibit fd00:5::/64 dev lo proto static metric 4791 pref medium\n");
 }
 
@@ -159,7 +160,7 @@ TEST_F(Ipv6Test, KeepsProhibitedAndGuardedPrefixesAwayFromAnIpv4Container) {
   both.prohibited.push_back(must(parse_prefix("fd00:5::/64")));
   must(attach(both, host(), container));
   EXPECT_EQ(connect_tcp({container}, other_ipv6_, ipv6_stranger_.port, kQuiet), EACCES);
-  run_ip(container, "-6 route delete prohibit fd00:5::/64 metric 4791");
+  run_ip(container, "-6 route delete prohibit fd00:5::/64 table 4791 metric 4791");
   EXPECT_EQ(connect_tcp({container}, other_ipv6_, ipv6_stranger_.port, kQuiet), ECONNREFUSED);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -67,13 +68,13 @@ TEST_F(SessionTest, GivesTheKernelsOwnWords) {
 TEST_F(SessionTest, ListsTheRoutesOfBothFamilies) {
   run_ip(host(), "route add prohibit 192.0.2.0/24 metric 4791");
   run_ip(host(), "route add 198.51.100.1/32 dev host0 proto static");
-  run_ip(host(), "-6 route add prohibit 2001:db8::/32 metric 4791");
+  run_ip(host(), "-6 route add prohibit 2001:db8::/32 table 4791 metric 4791");
   run_ip(host(), "-6 route add fd00:9::1/128 dev host0 proto static");
   const std::vector<Route> routes = must(session_.routes());
-  const auto prohibit = [](const char* to) {
-    return testing::AllOf(testing::Field(&Route::kind, RouteKind::kProhibit),
-                          testing::Field(&Route::to, parse_prefix(to).take()),
-                          testing::Field(&Route::metric, kProhibitMetric));
+  const auto prohibit = [](const char* to, uint32_t table) {
+    return testing::AllOf(testing::ResultOf(is_prohibition, true),
+                          testing::Field(&Route::table, table),
+                          testing::Field(&Route::to, parse_prefix(to).take()));
   };
   const auto by_link = [this](const char* to) {
     return testing::AllOf(testing::Field(&Route::kind, RouteKind::kUnicast),
@@ -81,8 +82,8 @@ TEST_F(SessionTest, ListsTheRoutesOfBothFamilies) {
                           testing::Field(&Route::link, index_),
                           testing::Field(&Route::is_static, true));
   };
-  EXPECT_THAT(routes, Contains(prohibit("192.0.2.0/24")));
-  EXPECT_THAT(routes, Contains(prohibit("2001:db8::/32")));
+  EXPECT_THAT(routes, Contains(prohibit("192.0.2.0/24", RT_TABLE_MAIN)));
+  EXPECT_THAT(routes, Contains(prohibit("2001:db8::/32", kProhibitTable)));
   EXPECT_THAT(routes, Contains(by_link("198.51.100.1")));
   EXPECT_THAT(routes, Contains(by_link("fd00:9::1")));
   // The table "local" has a route to the host's own address.
@@ -109,7 +110,21 @@ TEST_F(SessionTest, ProhibitsAsManyPrefixesAsThereAreAndTakesThemBack) {
   EXPECT_EQ(std::count_if(routes.begin(), routes.end(),
                           [](const Route& route) { return route.kind == RouteKind::kProhibit; }),
             300);
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(session_.remove_prohibited(prefixes).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(session_.remove_all_prohibited().ok());
+  EXPECT_EQ(snapshot(host()), before);
+}
+
+TEST_F(SessionTest, RemovesAProhibitRouteFromItsTableAlone) {
+  const std::string before = snapshot(host());
+  const Prefix prefix = must(parse_prefix("192.0.2.0/24"));
+  run_ip(host(), "route add prohibit 192.0.2.0/24 proto static metric 4791");
+  ASSERT_TRUE(session_.ensure_prohibited({prefix}).ok());
+  Route in_main{RT_TABLE_MAIN, RouteKind::kProhibit, prefix};
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(session_.remove_prohibited({in_main}).ok());
+  EXPECT_EQ(run_ip(host(), "-4 route show type prohibit"), "");
+  EXPECT_EQ(run_ip(host(), "-4 route show type prohibit table 4791"),
+            "prohibit 192.0.2.0/24 proto static metric 4791 \n");
+  EXPECT_TRUE(session_.remove_all_prohibited().ok());
   EXPECT_EQ(snapshot(host()), before);
 }
 

@@ -177,7 +177,8 @@ std::string World::snapshot(const Namespace& of) {
     links += str(line.substr(0, line.find(' ')), '\n');
   }
   return links + run_ip(of, "-4 -o address show") + run_ip(of, "-4 route show table all") +
-         run_ip(of, "-6 route show proto static");
+         run_ip(of, "-6 route show table all proto static") + run_ip(of, "-4 rule show") +
+         run_ip(of, "-6 rule show");
 }
 
 }  // namespace netns

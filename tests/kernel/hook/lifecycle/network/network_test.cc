@@ -98,10 +98,10 @@ class ControllerNameTest : public AttachedTest {
     host_.controller.set_own_addresses({"10.1.3.101", "10.1.3.102", "fd00:7::1"});
   }
   void expect_prohibited() {
-    const std::string routes = ip_in(init_, "route show");
+    const std::string routes = ip_in(init_, "route show table 4791");
     EXPECT_THAT(routes, HasSubstr("prohibit 10.1.3.101 proto static"));
     EXPECT_THAT(routes, HasSubstr("prohibit 10.1.3.102 proto static"));
-    EXPECT_THAT(ip_in(init_, "-6 route show"), HasSubstr("prohibit fd00:7::1 dev lo"));
+    EXPECT_THAT(ip_in(init_, "-6 route show table 4791"), HasSubstr("prohibit fd00:7::1 dev lo"));
   }
 };
 
