@@ -37,8 +37,11 @@ struct RuntimeOptions {
   Output output = Output::kTable;
 };
 
-Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options) {
-  std::vector<Engine> engines = TRY(choose_engines(options.engines));
+// Returns the engines of the command line. An engine whose file has the runtime REGISTERED counts
+// as installed; "" stands for no runtime.
+Result<std::vector<Engine>> chosen_engines(const RuntimeOptions& options,
+                                           const std::string& registered) {
+  std::vector<Engine> engines = TRY(choose_engines(options.engines, registered));
   if (!options.config.empty() && engines.size() != 1) {
     return Error(Code::kInvalid,
                  "--config is the file of one engine; name that engine, such as 'docker'");
@@ -171,9 +174,11 @@ Result<Outcome> configure_engine(const Site& site, const RuntimeOptions& options
     if (options.dry_run) return Outcome{text};
     return done_so_far(text, catch_up(site, options.name, Listed::kYes));
   }
-  const std::string text = diff_text(site.engine, edit) + note;
+  std::string text = diff_text(site.engine, edit) + note;
   if (options.dry_run) return Outcome{text};
-  TRY(hook::engines::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
+  const std::string remark =
+      TRY(hook::engines::check_edit(site.engine, edit, entry, Deadline::after(kCheckTime)));
+  if (!remark.empty()) text += str(name_of(site.engine), ": ", remark, "\n");
   TRY(hook::engines::apply_edit(edit));
   return done_so_far(text, take_effect(site, options.name, Listed::kYes));
 }
@@ -202,10 +207,11 @@ Error obstacle_of(Error error, size_t engines) {
 
 // Changes each engine even if another one fails.
 using Change = Result<Outcome> (*)(const Site&, const RuntimeOptions&);
-Result<Outcome> run_change(const RuntimeOptions& options, Change change) {
+Result<Outcome> run_change(const RuntimeOptions& options, Change change,
+                           const std::string& registered) {
   TRY(hook::engines::check_runtime_name(options.name));
   Outcome outcome;
-  const std::vector<Engine> engines = TRY(chosen_engines(options));
+  const std::vector<Engine> engines = TRY(chosen_engines(options, registered));
   for (const Engine engine : engines) {
     const Result<Site> site = find_site(engine, options.config);
     Result<Outcome> done =
@@ -244,7 +250,7 @@ Result<Outcome> run_status(const RuntimeOptions& options) {
   Rows rows{{"ENGINE", "FILE", "RUNTIME", "DEFAULT", "IN USE"}};
   Json list = Json::array();
   Outcome outcome;
-  const std::vector<Engine> engines = TRY(chosen_engines(options));
+  const std::vector<Engine> engines = TRY(chosen_engines(options, options.name));
   for (const Engine engine : engines) {
     const Result<State> state = find_state(engine, options);
     if (!state.ok()) {
@@ -288,16 +294,16 @@ void add_runtime_commands(CLI::App& app, Command& chosen) {
                   {"configure", "Register the runtime with engines",
                    "ipuctl runtime configure docker --dry-run\n"
                    "ipuctl runtime configure docker"},
-                  chosen, [options] { return run_change(*options, configure_engine); });
+                  chosen, [options] { return run_change(*options, configure_engine, ""); });
   declare(configure, *options);
   configure.flag("--dry-run", options->dry_run, "Print the change; change nothing");
   configure.flag("--set-default", options->make_default,
                  "Also use it for containers that name no runtime");
-  Options unconfigure =
-      add_command(group,
-                  {"unconfigure", "Remove the runtime from engines",
-                   "ipuctl runtime unconfigure docker --dry-run"},
-                  chosen, [options] { return run_change(*options, unconfigure_engine); });
+  Options unconfigure = add_command(
+      group,
+      {"unconfigure", "Remove the runtime from engines",
+       "ipuctl runtime unconfigure docker --dry-run"},
+      chosen, [options] { return run_change(*options, unconfigure_engine, options->name); });
   declare(unconfigure, *options);
   unconfigure.flag("--dry-run", options->dry_run, "Print the change; change nothing");
   Options status =

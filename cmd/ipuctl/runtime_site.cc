@@ -48,14 +48,23 @@ std::vector<hook::engines::Daemon> readers_of(const std::string& path, Engine en
   return readers;
 }
 
+// Returns whether the file that ENGINE reads has the runtime NAME.
+bool has_runtime(Engine engine, const std::string& name) {
+  const Result<Site> site = find_site(engine, "");
+  if (!site.ok()) return false;
+  const auto found = hook::engines::find_runtime(engine, site.value().file, name);
+  return found.ok() && !found.value().path.empty();
+}
+
 // Leaves out containerd if docker is installed and Kubernetes is not: docker starts a containerd of
-// its own, and only Kubernetes uses CRI handlers.
-std::vector<Engine> installed_engines() {
+// its own, and only Kubernetes uses CRI handlers. But its file may have the runtime.
+std::vector<Engine> installed_engines(const std::string& registered) {
   std::vector<Engine> found;
   const bool has_docker = hook::engines::find_program("dockerd").ok();
   const bool has_kubelet = hook::engines::find_program("kubelet").ok();
   for (const Engine engine : hook::engines::kEngines) {
-    const bool is_dockers = engine == Engine::kContainerd && has_docker && !has_kubelet;
+    bool is_dockers = engine == Engine::kContainerd && has_docker && !has_kubelet;
+    if (is_dockers && !registered.empty()) is_dockers = !has_runtime(engine, registered);
     if (!is_dockers && hook::engines::find_program(daemon_of(engine)).ok()) found.push_back(engine);
   }
   return found;
@@ -73,12 +82,13 @@ Result<Site> find_site(Engine engine, const std::string& config) {
   return site;
 }
 
-Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names) {
+Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names,
+                                           const std::string& registered) {
   std::vector<Engine> engines;
   for (const std::string& name : names) {
     if (name != "auto") engines.push_back(TRY(hook::engines::parse_engine(name)));
   }
-  if (engines.empty()) engines = installed_engines();
+  if (engines.empty()) engines = installed_engines(registered);
   if (engines.empty()) {
     return Error(
         Code::kNotFound,

@@ -21,10 +21,11 @@ struct Site {
 // Returns the engine with CONFIG as its file; empty: the file that it uses.
 base::Result<Site> find_site(hook::engines::Engine engine, const std::string& config);
 
-// Returns the engines in NAMES; with "auto" or no names, the installed ones. Returns kNotFound if
-// none is installed.
+// Returns the engines in NAMES; with "auto" or no names, the installed ones. A containerd that only
+// docker uses does not count, unless its file has the runtime REGISTERED. Returns kNotFound if none
+// is installed.
 base::Result<std::vector<hook::engines::Engine>> choose_engines(
-    const std::vector<std::string>& names);
+    const std::vector<std::string>& names, const std::string& registered);
 
 // Returns kInvalid if the engine, with its options, would not start with ENTRY in its file.
 base::Status check_options(const Site& site, const hook::engines::RuntimeEntry& entry);

@@ -16,7 +16,11 @@ using namespace base::names;
 
 constexpr std::string_view kBegin = "# ipuctl runtime configure: begin\n";
 constexpr std::string_view kEnd = "# ipuctl runtime configure: end\n";
+// The names of the CRI plugin: in files of version 2, and in those of version 3 and later.
 constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
+constexpr const char* kNewPlugin = "io.containerd.cri.v1.runtime";
+// The highest version of containerd 2.3. It has the CRI plugin of version 3.
+constexpr int64_t kLastKnownVersion = 4;
 
 using Tables = std::optional<config::Section>;
 
@@ -37,7 +41,8 @@ struct Cri {
 
 // Returns the version of the configuration in FILE, also if the text names none.
 Result<int64_t> version_of(const config::Section& root, const std::string& file) {
-  const std::optional<int64_t> version = TRY(root.find_number("version", 1, 3, "1 to 3"));
+  const std::optional<int64_t> version =
+      TRY(root.find_number("version", 1, INT32_MAX, "1 or higher"));
   return version.value_or(is_template(file) ? template_version(file) : 1);
 }
 
@@ -61,7 +66,7 @@ Result<Cri> read_cri(std::string_view text, const std::string& file) {
   const auto disabled = root.find_texts("disabled_plugins", "a list of names");
   if (disabled.ok()) cri.disabled = disabled.value();
   if (version == 1) return version_one(cri, file);
-  cri.plugin = version == 2 ? kOldPlugin : "io.containerd.cri.v1.runtime";
+  cri.plugin = version == 2 ? kOldPlugin : kNewPlugin;
   const Tables start(root);
   cri.runtimes = TRY(go_down(start, {"plugins", cri.plugin, "containerd", "runtimes"}));
   return cri;
@@ -161,6 +166,20 @@ Result<Registered> find_containerd_runtime(const FileText& text, const std::stri
   Registered registered;
   registered.path = TRY(path_of(cri, name));
   return registered;
+}
+
+Result<DumpedHandler> find_dumped_handler(std::string_view dump, const std::string& name) {
+  const std::string source = "containerd config dump";
+  const config::Section root = TRY(config::Section::parse(std::string(dump), source));
+  DumpedHandler found;
+  found.version = TRY(version_of(root, source));
+  found.is_known_version = found.version <= kLastKnownVersion;
+  for (const char* plugin : {kNewPlugin, kOldPlugin}) {
+    Cri cri{plugin, {}};
+    cri.runtimes = TRY(go_down(Tables(root), {"plugins", cri.plugin, "containerd", "runtimes"}));
+    if (found.path.empty()) found.path = TRY(path_of(cri, name));
+  }
+  return found;
 }
 
 std::string new_containerd_file(const std::string& file) {

@@ -24,6 +24,16 @@ base::Result<FileText> remove_containerd_runtime(const FileText& text, const std
 base::Result<Registered> find_containerd_runtime(const FileText& text, const std::string& name,
                                                  const std::string& file);
 
+// A handler in what `containerd config dump` prints.
+struct DumpedHandler {
+  std::string path = {};  // its program; empty: there is no such handler
+  int64_t version = 0;    // of the dump
+  bool is_known_version = false;
+};
+// Looks for the handler NAME in the tables of both names of the CRI plugin. The dump of containerd
+// 2.0 has version 3, and the tables of a file of version 2 as they are (containerd issue 11747).
+base::Result<DumpedHandler> find_dumped_handler(std::string_view dump, const std::string& name);
+
 // Returns the content of a new FILE, without the block.
 [[nodiscard]] std::string new_containerd_file(const std::string& file);
 

@@ -90,16 +90,21 @@ Status check_docker(const std::string& dockerd, const std::string& path, const D
 
 // Lets containerd check the file at PATH together with the files that it imports. Then checks that
 // containerd sees the handler WANTED, unless the CRI plugin is disabled: containerd reports no
-// handlers then.
-Status check_containerd(const std::string& containerd, const std::string& path,
-                        const FileEdit& edit, const std::optional<RuntimeEntry>& wanted,
-                        const Deadline& deadline) {
+// handlers then. Returns a note if containerd's answer does not tell.
+Result<std::string> check_containerd(const std::string& containerd, const std::string& path,
+                                     const FileEdit& edit,
+                                     const std::optional<RuntimeEntry>& wanted,
+                                     const Deadline& deadline) {
   const std::vector<std::string> args = {"--config", path, "config", "dump"};
   const std::string dump = TRY(check_with(containerd, args, deadline));
-  if (!wanted || TRY(find_disabled_cri(edit.after, edit.path))) return {};
-  const Registered there =
-      TRY(find_containerd_runtime(dump, wanted->name, "containerd config dump"));
-  if (there.path == wanted->path) return {};
+  if (!wanted || TRY(find_disabled_cri(edit.after, edit.path))) return std::string();
+  const DumpedHandler there = TRY(find_dumped_handler(dump, wanted->name));
+  if (there.path == wanted->path) return std::string();
+  if (!there.is_known_version) {
+    return str("'containerd config dump' prints version ", there.version,
+               ", which this ipuctl does not know, without the handler ", base::quote(wanted->name),
+               "; after the restart, check with 'crictl info' that containerd has it");
+  }
   return Error(Code::kInvalid,
                str("containerd ignores the handler ", base::quote(wanted->name), " in ", edit.path,
                    ", because a file that it imports replaces the whole plugin; name that file with"
@@ -108,14 +113,18 @@ Status check_containerd(const std::string& containerd, const std::string& path,
 
 }  // namespace
 
-Status check_edit(Engine engine, const FileEdit& edit, const std::optional<RuntimeEntry>& wanted,
-                  const Deadline& deadline) {
-  if (engine != Engine::kDocker && engine != Engine::kContainerd) return {};
+Result<std::string> check_edit(Engine engine, const FileEdit& edit,
+                               const std::optional<RuntimeEntry>& wanted,
+                               const Deadline& deadline) {
+  if (engine != Engine::kDocker && engine != Engine::kContainerd) return std::string();
   const Result<std::string> program = find_program(daemon_of(engine));
-  if (!program.ok() || !edit.after || is_template(edit.path)) return {};
+  if (!program.ok() || !edit.after || is_template(edit.path)) return std::string();
   const SignalsLater later;
   const Candidate candidate = TRY(Candidate::make(edit.path, *edit.after));
-  if (engine == Engine::kDocker) return check_docker(program.value(), candidate.path(), deadline);
+  if (engine == Engine::kDocker) {
+    TRY(check_docker(program.value(), candidate.path(), deadline));
+    return std::string();
+  }
   return check_containerd(program.value(), candidate.path(), edit, wanted, deadline);
 }
 

@@ -15,9 +15,11 @@ namespace hook::engines {
 // 23.0), or `containerd config dump`, which must show the handler WANTED. Templates, and engines
 // without a checker, are not checked. The text is in a temporary file of the same directory,
 // because imports are relative to it; the file is removed afterwards, even after a signal. Returns
-// kInvalid with the checker's message.
-base::Status check_edit(Engine engine, const FileEdit& edit,
-                        const std::optional<RuntimeEntry>& wanted, const base::Deadline& deadline);
+// kInvalid with the checker's message, and else a note for the user, which is empty if there is
+// nothing to say.
+base::Result<std::string> check_edit(Engine engine, const FileEdit& edit,
+                                     const std::optional<RuntimeEntry>& wanted,
+                                     const base::Deadline& deadline);
 
 enum class Reload {
   kDone,     // the daemon was told to reload

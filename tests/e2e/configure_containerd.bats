@@ -64,6 +64,16 @@ assert_as_before() {
   assert_as_before
 }
 
+@test "containerd: beside docker it counts as installed once its file has the runtime" {
+  listed() { ipuctl runtime status -o json | jq -r '.[].engine' | xargs; }
+  [[ $(listed) != *containerd* ]]
+  ipuctl runtime configure containerd
+  assert_contains "$(listed)" containerd
+  assert_contains "$(ipuctl runtime unconfigure --dry-run)" "--- $FILE"
+  ipuctl runtime unconfigure containerd
+  assert_as_before
+}
+
 @test "containerd: an import that replaces the plugin is seen before anything is written" {
   # By a relative path, which leads somewhere from that directory alone.
   in_host sed -i '/^root = /i imports = ["other.toml"]' "$FILE" /etc/config.before

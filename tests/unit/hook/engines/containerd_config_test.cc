@@ -53,6 +53,29 @@ TEST(ContainerdConfigTest, VersionThreeNamesThePluginOtherwise) {
               HasSubstr("[plugins.\"io.containerd.cri.v1.runtime\".containerd."));
 }
 
+TEST(ContainerdConfigTest, ALaterVersionIsAsVersionThree) {
+  for (const char* version : {"version = 4\n", "version = 5\n"}) {
+    EXPECT_THAT(added_to_containerd(version),
+                HasSubstr("[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes."));
+  }
+  EXPECT_TRUE(test::fails(add_containerd_runtime("version = 0\n", kEntry, kContainerdFile),
+                          Code::kInvalid, "1 or higher"));
+}
+
+TEST(ContainerdConfigTest, ADumpMayHaveTheTablesOfTheFileAsTheyWere) {
+  const std::string second = added_to_containerd("version = 2\n");
+  const std::string third = added_to_containerd("version = 3\n");
+  const std::string not_migrated = base::str("version = 3\n", second.substr(second.find('\n')));
+  for (const std::string& dump : {second, third, not_migrated}) {
+    const DumpedHandler found = find_dumped_handler(dump, "ipu").take();
+    EXPECT_EQ(found.path, kEntry.path) << dump;
+    EXPECT_TRUE(found.is_known_version);
+  }
+  EXPECT_EQ(find_dumped_handler("version = 4\n", "ipu").take().path, "");
+  EXPECT_TRUE(find_dumped_handler("version = 4\n", "ipu").take().is_known_version);
+  EXPECT_FALSE(find_dumped_handler("version = 5\n", "ipu").take().is_known_version);
+}
+
 TEST(ContainerdConfigTest, AnAbsentFileBecomesOneOfVersionTwo) {
   EXPECT_THAT(added_to_containerd(std::nullopt), StartsWith("version = 2\n\n# ipuctl"));
 }
