@@ -109,6 +109,16 @@ CLI::App& add_group(CLI::App& parent, const About& about) {
   return *group;
 }
 
+CLI::App& add_listing_group(CLI::App& parent, const About& about, Command& chosen, Command run) {
+  CLI::App* group = parent.add_subcommand(about.name, about.help);
+  group->footer(examples_text(about.examples));
+  group->require_subcommand(0, 1);
+  group->callback([&chosen, group, run = std::move(run)] {
+    if (group->get_subcommands().empty()) chosen = run;
+  });
+  return *group;
+}
+
 Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run) {
   CLI::App* command = parent.add_subcommand(about.name, about.help);
   command->footer(examples_text(about.examples));

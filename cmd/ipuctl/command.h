@@ -75,6 +75,8 @@ struct About {
 [[nodiscard]] std::string examples_text(std::string_view examples);
 // Adds a command that only groups others, one of which is required.
 CLI::App& add_group(CLI::App& parent, const About& about);
+// Adds a group that is a command itself: if none of its commands is called, CHOSEN becomes RUN.
+CLI::App& add_listing_group(CLI::App& parent, const About& about, Command& chosen, Command run);
 // Adds a command. If it is called, CHOSEN becomes RUN.
 Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run);
 
@@ -82,6 +84,7 @@ Options add_command(CLI::App& parent, const About& about, Command& chosen, Comma
 void add_lease_commands(CLI::App& app, Command& chosen);
 void add_partition_commands(CLI::App& app, Command& chosen);
 void add_partition_create(CLI::App& partition, Command& chosen);
+void add_queue_commands(CLI::App& app, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
 void add_history_commands(CLI::App& app, Command& chosen);
 void add_ledger_commands(CLI::App& app, Command& chosen);

@@ -9,6 +9,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/explain_bundle.h"
 #include "cmd/ipuctl/print_history.h"
+#include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/stream.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/end/effects.h"
@@ -46,7 +47,11 @@ struct AuditOptions {
 
 // ---- explain
 
-Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease) {
+Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease,
+                              const std::vector<Place>& queue) {
+  for (const Place& place : queue) {
+    if (place.waiter.container == lease.container) return waiting_text(place);
+  }
   if (lease.state == hook::ledger::LeaseState::kQuarantine) {
     return str("its addresses become free at ", base::rfc3339(lease.quarantine_until_ms));
   }
@@ -81,6 +86,26 @@ std::vector<Outside> look_outside(hook::lifecycle::Env& env, const hook::ledger:
   return outside;
 }
 
+// Explains a container that waits and has no lease yet. ERROR says why no lease was found.
+Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOptions& options,
+                               const Error& error) {
+  if (error.code() != Code::kNotFound) return error;
+  std::vector<hook::ledger::Waiter> waiters;
+  for (const Place& place : queue) waiters.push_back(place.waiter);
+  const auto found = find_waiters(waiters, options.lease);
+  if (!found.ok()) return found.error().code() == Code::kNotFound ? error : found.error();
+  std::vector<Place> places = queue;
+  std::erase_if(places, [&](const Place& place) {
+    return place.waiter.container != found.value().front().container;
+  });
+  if (options.output == Output::kJson)
+    return Outcome{queue_text(places, names_of(found.value()), options.output)};
+  std::string text;
+  for (const Place& place : places)
+    text += str("container ", place.waiter.container, ": ", waiting_text(place), "\n");
+  return Outcome{std::move(text)};
+}
+
 Result<Outcome> run_explain(const ExplainOptions& options) {
   if (options.lease.empty() == options.bundle.empty()) {
     return Error(Code::kInvalid,
@@ -90,11 +115,14 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Explanation explanation;
-  explanation.lease = TRY(ledger.get(options.lease));
+  const std::vector<Place> queue = TRY(queue_of(ledger, ""));
+  Result<hook::ledger::Lease> found = find_lease(ledger, options.lease);
+  if (!found.ok()) return explain_waiter(queue, options, found.error());
+  explanation.lease = std::move(found).take();
   const hook::ledger::Lease& lease = explanation.lease;
   explanation.events = TRY(ledger.events().of_lease(lease.id));
   explanation.outside = look_outside(env, lease);
-  explanation.next = TRY(next_step(env, lease));
+  explanation.next = TRY(next_step(env, lease, queue));
   std::vector<hook::ledger::Lease> all = TRY(ledger.leases_of(lease.container));
   for (auto other = all.rbegin(); other != all.rend(); ++other) {
     if (other->id != lease.id) explanation.earlier.push_back(std::move(*other));
@@ -182,7 +210,9 @@ void add_explain(CLI::App& app, Command& chosen) {
                    "ipuctl explain $(docker ps -lq)"},
                   chosen, [options] { return run_explain(*options); });
   declared.output(options->output);
-  declared.text({"LEASE", "", "Id of a lease or container, or its beginning"}, options->lease);
+  declared.text(
+      {"LEASE", "", "Id of a lease or container, or its beginning, or a container's name"},
+      options->lease);
   declared.text({"--bundle", "DIR", "Show how the runtime would change the config.json in DIR"},
                 options->bundle);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// version, ps, lease show and refresh, queue, gc.
-#include <map>
+// version, ps, lease show and refresh, gc.
 #include <memory>
 
 #include "base/clock.h"
@@ -9,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
+#include "cmd/ipuctl/queue_commands.h"
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
 #include "hook/ledger/rebuilder.h"
@@ -18,7 +18,6 @@
 #include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
-#include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/check_grant.h"
 
 namespace ipuctl {
@@ -53,30 +52,24 @@ Result<Outcome> run_version(const Output& output) {
   return Outcome{base::to_pretty_text({{"version", hook::config::product_version()}})};
 }
 
-// Checks the name of a pool of which nothing is listed. A pool that has gone from the configuration
-// may still have leases.
-Status check_pool(const std::string& pool) {
-  if (pool.empty()) return {};
-  const Result<hook::config::Config> config =
-      hook::config::load_config(hook::config::config_file());
-  if (config.ok()) TRY(hook::config::find_pool(config.value(), pool));
-  return {};
-}
-
 Result<Outcome> run_ps(const ListOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
   std::vector<hook::ledger::Lease> leases = TRY(ledger.live());
   std::erase_if(leases, [&](const hook::ledger::Lease& lease) {
     return !options.pool.empty() && lease.pool != options.pool;
   });
-  if (leases.empty()) TRY(check_pool(options.pool));
-  return Outcome{leases_text(leases, options.output)};
+  const std::vector<Place> queue = TRY(queue_of(ledger, options.pool));
+  if (leases.empty() && queue.empty()) TRY(check_pool(options.pool));
+  Names names = names_of(leases);
+  for (const Place& place : queue) names.merge(names_of({place.waiter}));
+  return Outcome{leases_text(leases, queue, names, options.output)};
 }
 
 Result<Outcome> run_lease_show(const LeaseOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  const hook::ledger::Lease lease = TRY(ledger.get(options.lease));
-  return Outcome{lease_text(lease, options.output)};
+  const hook::ledger::Lease lease = TRY(find_lease(ledger, options.lease));
+  const std::string name = name_in(names_of({lease}), lease.container);
+  return Outcome{lease_text(lease, name, options.output)};
 }
 
 // Checks what a controller tells after a relocation like what it granted first.
@@ -105,26 +98,7 @@ Result<Outcome> run_lease_refresh(const Output& output) {
       moved.push_back(std::move(lease));
     }
   }
-  return Outcome{leases_text(moved, output), std::move(obstacles)};
-}
-
-// A resource is "POOL" or "POOL/PARTITION". The name of a pool has no '/'.
-bool is_of_pool(const hook::ledger::Waiter& waiter, const std::string& pool) {
-  return waiter.resource.substr(0, waiter.resource.find('/')) == pool;
-}
-
-Result<Outcome> run_queue(const ListOptions& options) {
-  hook::ledger::Ledger ledger = TRY(read_ledger());
-  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  std::map<std::string, size_t> lengths;  // by resource
-  std::vector<Place> queue;
-  for (hook::ledger::Waiter& waiter : TRY(hook::lifecycle::waiting(env))) {
-    const size_t position = ++lengths[waiter.resource];
-    if (!options.pool.empty() && !is_of_pool(waiter, options.pool)) continue;
-    queue.push_back({position, std::move(waiter)});
-  }
-  if (queue.empty()) TRY(check_pool(options.pool));
-  return Outcome{queue_text(queue, options.output)};
+  return Outcome{leases_text(moved, {}, names_of(moved), output), std::move(obstacles)};
 }
 
 Result<Outcome> run_dry_gc(const GcOptions& options) {
@@ -192,15 +166,6 @@ void add_ps(CLI::App& app, Command& chosen) {
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }
 
-void add_queue(CLI::App& app, Command& chosen) {
-  const auto options = std::make_shared<ListOptions>();
-  Options declared = add_command(
-      app, {"queue", "List the containers that wait for IPUs, in order of arrival", "ipuctl queue"},
-      chosen, [options] { return run_queue(*options); });
-  declared.output(options->output);
-  declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
-}
-
 void add_lease(CLI::App& app, Command& chosen) {
   CLI::App& group =
       add_group(app, {"lease", "Show and refresh leases", "ipuctl lease show $(docker ps -lq)"});
@@ -209,7 +174,8 @@ void add_lease(CLI::App& app, Command& chosen) {
       add_command(group, {"show", "Show one lease", "ipuctl lease show $(docker ps -lq) -o json"},
                   chosen, [options] { return run_lease_show(*options); });
   declared.output(options->output);
-  declared.argument("LEASE", options->lease, "Id of a lease or container, or its beginning");
+  declared.argument("LEASE", options->lease,
+                    "Id of a lease or container, or its beginning, or a container's name");
   const auto output = std::make_shared<Output>(Output::kTable);
   const About refresh{"refresh", "Update containers whose partition the controller has relocated",
                       "ipuctl lease refresh"};
@@ -242,7 +208,6 @@ void add_version(CLI::App& app, Command& chosen) {
 void add_lease_commands(CLI::App& app, Command& chosen) {
   add_ps(app, chosen);
   add_lease(app, chosen);
-  add_queue(app, chosen);
   add_gc(app, chosen);
   add_version(app, chosen);
 }

@@ -57,6 +57,8 @@ std::string short_time(int64_t time_ms) {
   return str(seconds / 86'400, "d");
 }
 
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
 std::string age(int64_t since_ms) { return short_time(base::unix_millis() - since_ms); }
 
 }  // namespace ipuctl

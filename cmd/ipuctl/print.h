@@ -22,5 +22,7 @@ using Rows = std::vector<std::vector<std::string>>;
 [[nodiscard]] std::string short_time(int64_t time_ms);
 // The same of the time since the unix time SINCE_MS.
 [[nodiscard]] std::string age(int64_t since_ms);
+// Returns TEXT, or "-" if it is empty.
+[[nodiscard]] std::string or_dash(const std::string& text);
 
 }  // namespace ipuctl

@@ -2,6 +2,7 @@
 #include "cmd/ipuctl/print_lease.h"
 
 #include <map>
+#include <set>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -12,6 +13,7 @@ namespace ipuctl {
 namespace {
 
 using base::Json;
+using base::quote;
 using base::str;
 
 std::string addresses(const hook::ledger::Lease& lease) {
@@ -60,17 +62,13 @@ Json lease_json(const hook::ledger::Lease& lease) {
 
 namespace {
 
-Json to_json(const std::vector<hook::ledger::Lease>& leases) {
-  Json json = Json::array();
-  for (const hook::ledger::Lease& lease : leases) json.push_back(lease_json(lease));
-  return json;
-}
-
-Json to_json(const Place& place) {
+Json to_json(const Place& place, const Names& names) {
   const hook::ledger::Waiter& waiter = place.waiter;
   return {{"position", place.position},
+          {"length", place.length},
           {"resource", waiter.resource},
           {"container", waiter.container},
+          {"name", name_in(names, waiter.container)},
           {"ipus", waiter.ipus},
           {"pid", waiter.owner.pid},
           {"since", base::rfc3339(waiter.since_ms)},
@@ -81,6 +79,10 @@ Json containers_of(const std::vector<hook::ledger::Waiter>& waiters) {
   Json json = Json::array();
   for (const hook::ledger::Waiter& waiter : waiters) json.push_back(waiter.container);
   return json;
+}
+
+std::string removed_text(const hook::ledger::Waiter& waiter) {
+  return str("removed container ", waiter.container, " from the queue for ", waiter.resource, "\n");
 }
 
 std::string not_judged(const hook::lifecycle::Judged& judged) {
@@ -147,23 +149,123 @@ Json to_json(const hook::lifecycle::end::Reconciled& reconciled,
 
 std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
 
+// "2nd"
+std::string ordinal(size_t number) {
+  const size_t tens = number / 10 % 10;
+  const size_t ones = tens == 1 ? 0 : number % 10;
+  return str(number, ones == 1 ? "st" : ones == 2 ? "nd" : ones == 3 ? "rd" : "th");
+}
+
+std::string position_text(const Place& place) {
+  return str(ordinal(place.position), " of ", place.length);
+}
+
+// Returns the place of CONTAINER; null if it does not wait.
+const Place* place_of(const std::vector<Place>& queue, const std::string& container) {
+  for (const Place& place : queue) {
+    if (place.waiter.container == container) return &place;
+  }
+  return nullptr;
+}
+
+// Returns the places of the containers that have no lease.
+std::vector<Place> without_lease(const std::vector<hook::ledger::Lease>& leases,
+                                 const std::vector<Place>& queue) {
+  std::set<std::string> with_lease;
+  for (const hook::ledger::Lease& lease : leases) with_lease.insert(lease.container);
+  std::vector<Place> places;
+  for (const Place& place : queue) {
+    if (!with_lease.contains(place.waiter.container)) places.push_back(place);
+  }
+  return places;
+}
+
+Json to_json(const std::vector<hook::ledger::Lease>& leases, const std::vector<Place>& queue,
+             const Names& names) {
+  Json list = Json::array();
+  for (const hook::ledger::Lease& lease : leases) {
+    Json json = lease_json(lease);
+    json["name"] = name_in(names, lease.container);
+    const Place* const place = place_of(queue, lease.container);
+    if (place != nullptr) json["waiting"] = to_json(*place, names);
+    list.push_back(std::move(json));
+  }
+  for (const Place& place : without_lease(leases, queue)) {
+    hook::ledger::Lease none;
+    none.container = place.waiter.container;
+    none.bundle = place.waiter.bundle;
+    none.pool = pool_of(place.waiter);
+    none.ipus = place.waiter.ipus;
+    none.owner = place.waiter.owner;
+    none.created_ms = none.changed_ms = place.waiter.since_ms;
+    Json json = lease_json(none);
+    json["name"] = name_in(names, none.container);
+    json["state"] = "WAITING";
+    json["waiting"] = to_json(place, names);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 }  // namespace
 
-std::string leases_text(const std::vector<hook::ledger::Lease>& leases, Output output) {
-  if (output == Output::kJson) return base::to_pretty_text(to_json(leases));
-  Rows rows = {{"LEASE", "CONTAINER", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
+std::string pool_of(const hook::ledger::Waiter& waiter) {
+  return waiter.resource.substr(0, waiter.resource.find('/'));
+}
+
+std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters) {
+  std::map<std::string, size_t> lengths;  // by resource
+  std::vector<Place> places;
+  for (hook::ledger::Waiter& waiter : waiters) {
+    const size_t position = ++lengths[waiter.resource];
+    places.push_back({position, 0, std::move(waiter)});
+  }
+  for (Place& place : places) place.length = lengths[place.waiter.resource];
+  return places;
+}
+
+std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
+                        const std::vector<Place>& queue, const Names& names, Output output) {
+  if (output == Output::kJson) return base::to_pretty_text(to_json(leases, queue, names));
+  Rows rows = {{"LEASE", "CONTAINER", "NAME", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
                 "ADDRESS", "PID", "AGE"}};
   for (const hook::ledger::Lease& lease : leases) {
-    rows.push_back({base::short_id(lease.id), base::short_id(lease.container), lease.pool,
-                    lease.partition, str(lease.gcd), std::string(name_of(lease.origin)),
-                    str(lease.ipus), std::string(name_of(lease.state)), addresses(lease),
-                    str(lease.owner.pid), age(lease.created_ms)});
+    const Place* const place = place_of(queue, lease.container);
+    const std::string state = place == nullptr ? std::string(name_of(lease.state))
+                                               : str("WAITING, ", position_text(*place));
+    rows.push_back({base::short_id(lease.id), base::short_id(lease.container),
+                    or_dash(name_in(names, lease.container)), lease.pool, lease.partition,
+                    str(lease.gcd), std::string(name_of(lease.origin)), str(lease.ipus), state,
+                    addresses(lease), str(lease.owner.pid), age(lease.created_ms)});
+  }
+  for (const Place& place : without_lease(leases, queue)) {
+    const hook::ledger::Waiter& waiter = place.waiter;
+    rows.push_back({"-", base::short_id(waiter.container),
+                    or_dash(name_in(names, waiter.container)), pool_of(waiter), "-", "-", "-",
+                    ipus_text(waiter.ipus), str("WAITING, ", position_text(place)), "-",
+                    str(waiter.owner.pid), age(waiter.since_ms)});
   }
   return table(rows);
 }
 
-std::string lease_text(const hook::ledger::Lease& lease, Output output) {
-  const Json json = lease_json(lease);
+std::string waiting_text(const Place& place) {
+  const hook::ledger::Waiter& waiter = place.waiter;
+  const std::string ipus = waiter.ipus == 0 ? "" : str(waiter.ipus, " IPUs of ");
+  return str("WAITING for ", ipus, quote(waiter.resource), ", ", position_text(place), ", since ",
+             age(waiter.since_ms), "; gives up in ",
+             short_time(waiter.until_ms - base::unix_millis()));
+}
+
+std::string cancelled_text(const std::vector<hook::ledger::Waiter>& waiters, Output output) {
+  if (output == Output::kJson) return base::to_pretty_text({{"waiters", containers_of(waiters)}});
+  std::string text;
+  for (const hook::ledger::Waiter& waiter : waiters) text += removed_text(waiter);
+  return text.empty() ? "nobody waits for IPUs\n" : text;
+}
+
+std::string lease_text(const hook::ledger::Lease& lease, const std::string& name, Output output) {
+  Json json = lease_json(lease);
+  json["name"] = name;
   if (output == Output::kJson) return base::to_pretty_text(json);
   Rows rows;
   for (const auto& [key, value] : json.items()) {
@@ -182,15 +284,15 @@ std::string lease_text(const hook::ledger::Lease& lease, Output output) {
   return table(rows);
 }
 
-std::string queue_text(const std::vector<Place>& queue, Output output) {
+std::string queue_text(const std::vector<Place>& queue, const Names& names, Output output) {
   Json json = Json::array();
-  Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "IPUS", "WAITING", "LEFT"}};
+  Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "NAME", "IPUS", "WAITING", "LEFT"}};
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
-    json.push_back(to_json(place));
+    json.push_back(to_json(place, names));
     rows.push_back({str(place.position), waiter.resource, base::short_id(waiter.container),
-                    ipus_text(waiter.ipus), age(waiter.since_ms),
-                    short_time(waiter.until_ms - base::unix_millis())});
+                    or_dash(name_in(names, waiter.container)), ipus_text(waiter.ipus),
+                    age(waiter.since_ms), short_time(waiter.until_ms - base::unix_millis())});
   }
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
 }
@@ -222,10 +324,7 @@ std::string cleaned_text(const hook::lifecycle::end::Reconciled& reconciled,
   for (const std::string& name : reconciled.partitions) {
     text += str("removed partition ", name, "\n");
   }
-  for (const hook::ledger::Waiter& waiter : waiters) {
-    text +=
-        str("removed container ", waiter.container, " from the queue for ", waiter.resource, "\n");
-  }
+  for (const hook::ledger::Waiter& waiter : waiters) text += removed_text(waiter);
   if (text.empty() && reconciled.obstacles.empty()) text = "nothing to release\n";
   for (const hook::lifecycle::Judged& judged : reconciled.unknown) text += not_judged(judged);
   return text;

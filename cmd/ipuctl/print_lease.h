@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/ipuctl/names.h"
 #include "cmd/ipuctl/print.h"
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
@@ -14,16 +15,32 @@
 
 namespace ipuctl {
 
-[[nodiscard]] std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
-                                      Output output);
-[[nodiscard]] std::string lease_text(const hook::ledger::Lease& lease, Output output);
-
 // A place in the queue of one resource, from 1.
 struct Place {
   size_t position = 0;
+  size_t length = 0;  // of that queue
   hook::ledger::Waiter waiter;
 };
-[[nodiscard]] std::string queue_text(const std::vector<Place>& queue, Output output);
+// Returns the pool of a resource, which is "POOL" or "POOL/PARTITION". The name of a pool has no
+// '/'.
+[[nodiscard]] std::string pool_of(const hook::ledger::Waiter& waiter);
+// Returns the places of WAITERS, which are in order of arrival.
+[[nodiscard]] std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters);
+
+// Returns LEASES, then those places of QUEUE whose containers have no lease yet.
+[[nodiscard]] std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
+                                      const std::vector<Place>& queue, const Names& names,
+                                      Output output);
+[[nodiscard]] std::string lease_text(const hook::ledger::Lease& lease, const std::string& name,
+                                     Output output);
+
+[[nodiscard]] std::string queue_text(const std::vector<Place>& queue, const Names& names,
+                                     Output output);
+// Returns one line: what the container of PLACE waits for, since when and until when.
+[[nodiscard]] std::string waiting_text(const Place& place);
+// Returns which waiters lost their places.
+[[nodiscard]] std::string cancelled_text(const std::vector<hook::ledger::Waiter>& waiters,
+                                         Output output);
 
 // Returns what gc would do, with the reason for each lease.
 [[nodiscard]] std::string remains_text(const hook::lifecycle::end::Remains& remains, Output output);

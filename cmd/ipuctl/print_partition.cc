@@ -16,8 +16,6 @@ using namespace base::names;
 
 const char* yes_or_no(bool value) { return value ? "yes" : "no"; }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
 bool is_shared(const PartitionView& view) { return view.record && view.record->shared; }
 
 std::string holders_text(const PartitionView& view) {

@@ -41,7 +41,8 @@ constexpr Part kParts[] = {
      " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms",
      "partition ORDER BY pool, name"},
     {"waiters",
-     "ticket, resource, container, ipus, owner_pid, owner_start, owner_pid_namespace, boot_id,"
+     "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "
+     "boot_id,"
      " since_ms, until_ms",
      "waiter ORDER BY ticket"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",

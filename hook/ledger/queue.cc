@@ -11,11 +11,13 @@ using sqlite::Statement;
 using sqlite::Step;
 
 Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
-  Statement insert = TRY(store_.database.prepare(
-      "INSERT INTO waiter(resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace) SELECT ?,?,?,?,?,?,?,?,?"
-      " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
-  insert.bind(waiter.resource).bind(waiter.container).bind(int64_t{waiter.ipus});
+  Statement insert =
+      TRY(store_.database.prepare("INSERT INTO waiter(resource, container, bundle, ipus, boot_id, "
+                                  "since_ms, until_ms, owner_pid,"
+                                  " owner_start, owner_pid_namespace) SELECT ?,?,?,?,?,?,?,?,?,?"
+                                  " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
+  insert.bind(waiter.resource).bind(waiter.container).bind(waiter.bundle);
+  insert.bind(int64_t{waiter.ipus});
   insert.bind(waiter.boot_id).bind(waiter.since_ms).bind(waiter.until_ms);
   bind_process(insert, waiter.owner);
   insert.bind(int64_t{most});
@@ -36,7 +38,7 @@ Result<std::vector<Waiter>> Queue::list() {
   std::vector<Waiter> waiters;
   Statement row = TRY(store_.database.prepare(
       "SELECT ticket, resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace FROM waiter ORDER BY ticket"));
+      " owner_start, owner_pid_namespace, bundle FROM waiter ORDER BY ticket"));
   while (TRY(row.step()) == Step::kRow) {
     Waiter waiter;
     waiter.ticket = row.integer(0);
@@ -47,6 +49,7 @@ Result<std::vector<Waiter>> Queue::list() {
     waiter.since_ms = row.integer(5);
     waiter.until_ms = row.integer(6);
     waiter.owner = read_process(row, 7);
+    waiter.bundle = row.text(10);
     waiters.push_back(std::move(waiter));
   }
   return waiters;

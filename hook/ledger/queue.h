@@ -22,6 +22,7 @@ struct Waiter {
   std::string boot_id;
   int64_t since_ms = 0;  // unix time
   int64_t until_ms = 0;
+  std::string bundle = {};  // of the container
 };
 
 class Queue {
@@ -31,7 +32,8 @@ class Queue {
   // Adds WAITER at the end and returns its ticket. Fails with kBusy, and adds nothing, if MOST
   // waiters are there, whatever they wait for.
   base::Result<int64_t> enter(const Waiter& waiter, uint32_t most = UINT32_MAX);
-  // Removes the waiter. Succeeds also if the ticket does not exist any more.
+  // Removes the waiter. Succeeds also if the ticket does not exist any more. A request that waits
+  // and finds its ticket gone gives up.
   base::Status leave(int64_t ticket);
   // Returns the waiters for all resources in order of arrival, including those whose process ended.
   base::Result<std::vector<Waiter>> list();

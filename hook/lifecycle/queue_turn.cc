@@ -31,6 +31,12 @@ std::string wanted_text(const WaitFor& what) {
   return str(ipus, "'", what.resource, "'");
 }
 
+Error cancelled(const WaitFor& what) {
+  return {Code::kBusy, str("the wait for ", wanted_text(what),
+                           " was cancelled with 'ipuctl queue cancel'; start the container again"
+                           " to wait again")};
+}
+
 Error full_queue(uint32_t most) {
   return {Code::kBusy, str("no place in the queue: ", most,
                            " requests wait on this host, and policy.max_waiters allows no more; try"
@@ -76,6 +82,10 @@ Result<News> LedgerWatch::look() {
 
 Result<std::vector<ledger::Waiter>> Turn::ahead() {
   std::vector<ledger::Waiter> waiters = TRY(waiting(env_));
+  const bool is_there =
+      std::any_of(waiters.begin(), waiters.end(),
+                  [&](const ledger::Waiter& waiter) { return waiter.ticket == ticket_; });
+  if (ticket_ != 0 && !is_there) return cancelled(what_);
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
   });
@@ -98,6 +108,7 @@ Status Turn::enter() {
   ledger::Waiter waiter;
   waiter.resource = what_.resource;
   waiter.container = what_.container;
+  waiter.bundle = what_.bundle;
   waiter.ipus = what_.ipus;
   waiter.owner = TRY(base::current_process());
   waiter.boot_id = TRY(base::boot_id());

@@ -20,6 +20,7 @@ struct WaitFor {
   uint32_t ipus = 0;                                  // 0: unknown
   std::chrono::milliseconds time{0};                  // 0: the request does not wait
   uint32_t max_waiters = config::kDefaultMaxWaiters;  // for all resources together
+  std::string bundle = {};                            // of the container
 };
 
 // The turn of one request. The request whose turn it is may take what is left of the resource.
@@ -32,7 +33,7 @@ class Turn {
   static base::Result<Turn> await(Env& env, WaitFor what, const base::Deadline& patience);
 
   // Takes a place in the queue, if it has none yet, and waits until it is first: for a request that
-  // finds nothing left. Fails as await() does.
+  // finds nothing left. Fails as await() does, and with kBusy if somebody took its place away.
   base::Status join(const base::Deadline& patience);
   // Ends the turn, after a success or when the request gives up; the next request is then first.
   void end();

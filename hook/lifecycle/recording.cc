@@ -16,8 +16,11 @@ constexpr auto kReset = [](const auto&) { return "reset"; };
 class RecordingController final : public vipu::Controller {
  public:
   RecordingController(ledger::Ledger& ledger, std::string lease,
-                      std::unique_ptr<vipu::Controller> controller)
-      : ledger_(ledger), lease_(std::move(lease)), controller_(std::move(controller)) {}
+                      std::unique_ptr<vipu::Controller> controller, Noted noted)
+      : ledger_(ledger),
+        lease_(std::move(lease)),
+        controller_(std::move(controller)),
+        noted_(noted) {}
 
   Result<vipu::Grant> create(const vipu::PartitionRequest& request,
                              const Deadline& deadline) override {
@@ -75,12 +78,13 @@ class RecordingController final : public vipu::Controller {
   }
   template <typename Call, typename Done>
   auto record(const std::string& what, const Call& call, const Done& done) -> decltype(call()) {
-    return recorded(ledger_, lease_, ledger::EventKind::kController, what, call, done);
+    return recorded(ledger_, lease_, ledger::EventKind::kController, what, call, done, noted_);
   }
 
   ledger::Ledger& ledger_;
   std::string lease_;
   std::unique_ptr<vipu::Controller> controller_;
+  Noted noted_;
 };
 
 }  // namespace
@@ -93,8 +97,9 @@ std::string time_text(std::chrono::nanoseconds time) {
 }
 
 std::unique_ptr<vipu::Controller> record_answers(ledger::Ledger& ledger, const std::string& lease,
-                                                 std::unique_ptr<vipu::Controller> controller) {
-  return std::make_unique<RecordingController>(ledger, lease, std::move(controller));
+                                                 std::unique_ptr<vipu::Controller> controller,
+                                                 Noted noted) {
+  return std::make_unique<RecordingController>(ledger, lease, std::move(controller), noted);
 }
 
 }  // namespace hook::lifecycle

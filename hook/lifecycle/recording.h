@@ -16,13 +16,19 @@ namespace hook::lifecycle {
 // Returns "0.8 ms", "52 ms" or "12 s".
 [[nodiscard]] std::string time_text(std::chrono::nanoseconds time);
 
+// Which outcomes of a call are noted. Of a request that is repeated until it succeeds, the failures
+// after the first say nothing new.
+enum class Noted { kAll, kSuccess };
+
 // Makes CALL and notes the outcome for LEASE: WHAT, the result, and the time it took. DONE(result)
 // describes a success: "ACTIVE".
 template <typename Call, typename Done>
 auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKind kind,
-              const std::string& what, const Call& call, const Done& done) {
+              const std::string& what, const Call& call, const Done& done,
+              Noted noted = Noted::kAll) {
   const auto start = std::chrono::steady_clock::now();
   auto result = call();
+  if (!result.ok() && noted == Noted::kSuccess) return result;
   const std::string time = time_text(std::chrono::steady_clock::now() - start);
   ledger.note(lease, kind,
               result.ok() ? base::str(what, ": ", done(result), " after ", time)
@@ -33,6 +39,7 @@ auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKin
 // Returns CONTROLLER, wrapped to note for LEASE its answers to all calls that change or read a
 // partition.
 [[nodiscard]] std::unique_ptr<vipu::Controller> record_answers(
-    ledger::Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller);
+    ledger::Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller,
+    Noted noted = Noted::kAll);
 
 }  // namespace hook::lifecycle

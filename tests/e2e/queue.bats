@@ -64,6 +64,43 @@ was_tried_in_vain() {
   wait "$WAITING"
 }
 
+# docker holds the lock of a container that it creates: 'docker rm' and 'docker kill' wait with it.
+@test "queue cancel: a container that waits gives up, is named as docker names it, and can be removed" {
+  local large status=0
+  start_waiter large 64 1
+  large=$WAITING
+  start_waiter small 64 2
+  assert_equal "$(queue '[.name, .position, .length]')" '[["large",1,2],["small",2,2]]'
+  assert_equal "$(ipuctl ps -o json | jq -c '[.[] | select(.waiting) | [.name, .waiting.position]]')" '[["large",1],["small",2]]'
+  assert_contains "$(ipuctl ps)" 'WAITING, 2nd of 2'
+  assert_contains "$(ipuctl explain small)" "WAITING for 64 IPUs of 'pod64', 2nd of 2, since"
+  assert_contains "$(ipuctl explain large)" "WAITING for 64 IPUs of 'pod64', 1st of 2, since"
+  run -1 ipuctl queue cancel half1
+  assert_contains "$output" "no container 'half1' waits"
+  run -0 ipuctl queue cancel large
+  assert_contains "$output" "from the queue for pod64"
+  wait "$large" || status=$?
+  assert_equal "$status" 125
+  assert_equal "$(queue .name)" '["small"]'
+  docker rm --force large
+  ipuctl queue cancel --all
+  status=0
+  wait "$WAITING" || status=$?
+  assert_equal "$status" 125
+  assert_contains "$(ipuctl events)" 'queue cancel removed container'
+  run -2 ipuctl queue cancel
+  run -2 ipuctl queue cancel large --all
+}
+
+@test "lease show, explain: a container is found by its name" {
+  assert_equal "$(ipuctl lease show half1 -o json | jq -r .name)" half1
+  assert_equal "$(ipuctl explain half2 -o json | jq -r .lease.lease)" "$(ipuctl lease show half2 -o json | jq -r .lease)"
+  docker rename half1 renamed
+  assert_equal "$(ipuctl ps -o json | jq -r '.[].name' | sort | xargs)" 'half2 renamed'
+  docker rename renamed half1
+  run ! ipuctl lease show hal
+}
+
 @test "SIGKILL to who waits first gives its place to the next one" {
   local large
   start_waiter large 64 1

@@ -154,6 +154,9 @@ ALTER TABLE event ADD COLUMN partition TEXT NOT NULL DEFAULT '';
 -- A JSON object: who did it, and what the change gave.
 ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
 
+-- By which the name of a container that waits is found.
+ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
+
 -- Single values by name.
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,

@@ -167,8 +167,8 @@ std::string resource_of(const Start& start) {
 }
 
 WaitFor wait_for(const Start& start) {
-  return {resource_of(start), start.newcomer.container, ipus_of(start.request), start.request.wait,
-          start.config.policy.max_waiters};
+  return {resource_of(start), start.newcomer.container,        ipus_of(start.request),
+          start.request.wait, start.config.policy.max_waiters, start.newcomer.bundle};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/start/content_store.h"
+#include "hook/lifecycle/start/engine_places.h"
 #include "hook/lifecycle/start/image_json.h"
 #include "hook/lifecycle/start/image_variables.h"
 
@@ -23,15 +24,6 @@ using Names = std::set<std::string>;
 using Variables = std::vector<std::string>;
 
 constexpr std::string_view kHash = "sha256:";
-
-// Returns docker's data root: the directory above ROOT that knows the container.
-std::optional<fs::path> data_root_of(const std::string& container, const fs::path& root) {
-  std::error_code err;
-  for (fs::path at = root.parent_path(); at != at.root_path(); at = at.parent_path()) {
-    if (fs::exists(at / "containers" / container / "config.v2.json", err)) return at;
-  }
-  return std::nullopt;
-}
 
 // Returns the digest of docker's image in containerd's content store: that of the platform, which
 // newer dockers note, or that of all platforms.
@@ -66,7 +58,7 @@ Result<std::vector<Variables>> docker_images(const fs::path& data_root, const Js
 Result<std::optional<FromImage>> read_docker(const fs::path& data_root,
                                              const std::string& container,
                                              const std::vector<std::string>& roots) {
-  const std::string file = data_root / "containers" / container / "config.v2.json";
+  const std::string file = docker_file_of(data_root, container);
   const std::string text = TRY(base::read_file(file, kMaxEngineFile));
   const Json known = TRY(base::parse_json(text, file));
   const Variables all = TRY(variables_in(known, "Config"));
@@ -80,37 +72,11 @@ Result<std::optional<FromImage>> read_docker(const fs::path& data_root,
   return found;
 }
 
-// A directory of containers/storage, and the driver that has the root file system.
-struct Storage {
-  fs::path graph;
-  std::string driver;
-};
-
-// Returns the storage that has the container's root file system at ROOT: GRAPH/DRIVER/...
-std::optional<Storage> storage_of(const std::string& container, const fs::path& root) {
-  std::error_code err;
-  for (fs::path at = root.parent_path(); at != at.root_path(); at = at.parent_path()) {
-    const Storage storage{at.parent_path(), at.filename()};
-    if (fs::exists(storage.graph / (storage.driver + "-containers") / container, err))
-      return storage;
-  }
-  return std::nullopt;
-}
-
 // Returns the id of the container's image; empty if it has none, as with podman's --rootfs.
 Result<std::string> image_in(const Storage& storage, const std::string& container) {
-  const fs::path folder = storage.graph / (storage.driver + "-containers");
-  for (const char* list : {"containers.json", "volatile-containers.json"}) {
-    const std::optional<Json> known = TRY(read_json(folder / list));
-    if (!known) continue;
-    for (const Json& entry : *known) {
-      const Result<std::string> id = base::get_string(entry, "id", "container");
-      if (!id.ok() || id.value() != container) continue;
-      if (!entry.contains("image")) return std::string();
-      return base::get_string(entry, "image", "container");
-    }
-  }
-  return std::string();
+  const std::optional<Json> entry = TRY(entry_in(storage, container));
+  if (!entry || !entry->contains("image")) return std::string();
+  return base::get_string(*entry, "image", "container");
 }
 
 std::string base64(std::string_view text) {

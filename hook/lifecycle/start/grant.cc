@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSurveyTime{2000};   // to find out what blocks the request
 constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
-constexpr milliseconds kRetryTime{1000};    // between two looks for a controller that is away
+constexpr milliseconds kAwayTime{1000};     // between two looks for a controller that is away
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
@@ -70,18 +70,20 @@ Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controll
   const vipu::Wanted wanted{what.request.ipus, 0};
   const vipu::Occupancy occupancy =
       held_pool(std::move(survey).take(), live.value(), what.pool.name);
+  const std::string advice = what.request.wait.count() == 0
+                                 ? "; wait with IPU_WAIT=60s or see 'ipuctl ps'"
+                                 : "; see 'ipuctl ps' for who has them";
   if (vipu::place(occupancy, wanted)) {
-    return {Code::kBusy, str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
-                             " IPUs, but its controller does not give it now: ", cause.message(),
-                             "; wait with IPU_WAIT=60s or see 'ipuctl ps'")};
+    return {Code::kBusy,
+            str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
+                " IPUs, but its controller does not give it now: ", cause.message(), advice)};
   }
   const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
   std::string would = base::join(shortage.blockers, ", ");
   if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));
   return {Code::kBusy, str("pool \"", what.pool.name, "\" has no free block of ", what.request.ipus,
                            " IPUs (largest free: ", shortage.largest_free, ", held by ", holders,
-                           holders == 1 ? " container)" : " containers)", would,
-                           "; wait with IPU_WAIT=60s or see 'ipuctl ps'")};
+                           holders == 1 ? " container)" : " containers)", would, advice)};
 }
 
 // Takes a warm partition, which is clean and ACTIVE. One that is no longer ACTIVE is replaced by a
@@ -107,7 +109,7 @@ bool may_be_warm(const GrantRequest& what) {
 
 // What is known of the partition that a request asks for.
 struct Asked {
-  bool before = false;         // in an earlier attempt
+  uint32_t times = 0;          // how often, this attempt included
   bool may_exist = false;      // the answer to the last attempt was lost
   bool was_ever_lost = false;  // an attempt whose answer was lost may still be carried out
   bool was_submitted = false;
@@ -116,8 +118,7 @@ struct Asked {
 // Notes what a create or submit that failed with ERROR leaves, and returns the error to report.
 Error note_failure(const Error& error, Asked& asked) {
   // The name is ours alone: if it is taken, an earlier attempt has been carried out.
-  const bool is_ours = error.code() == Code::kExists && asked.before;
-  asked.before = true;
+  const bool is_ours = error.code() == Code::kExists && asked.times > 1;
   asked.may_exist = is_ours || (error.code() != Code::kBusy && !vipu::made_nothing(error));
   asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
   return is_ours ? Error(Code::kTimeout, error.message()) : error;
@@ -161,7 +162,9 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
                                            const Deadline& last, Asked& asked, Patience& patience) {
   using Granted = std::optional<vipu::Grant>;
   const std::unique_ptr<vipu::Controller> controller =
-      record_answers(env.ledger, lease.id, env.controller(what.pool));
+      record_answers(env.ledger, lease.id, env.controller(what.pool),
+                     asked.times == 0 ? Noted::kAll : Noted::kSuccess);
+  ++asked.times;
   const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
@@ -189,10 +192,17 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, const led
   Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
   const bool waits = what.request.wait.count() != 0;
   const Deadline last = Deadline::after(waits ? until.left() + kLastAttempt : what.pool.timeout);
+  const auto start = std::chrono::steady_clock::now();
   for (Asked asked;;) {
     Result<std::optional<vipu::Grant>> grant =
         attempt(env, what, lease, until, last, asked, patience);
     if (grant.ok() && !grant.value()) continue;
+    if (asked.times > 1) {
+      const std::string time = time_text(std::chrono::steady_clock::now() - start);
+      env.ledger.note(lease.id, ledger::EventKind::kNote,
+                      str(grant.ok() ? "got its IPUs" : "gave up", " after ", time,
+                          ", in which it asked ", asked.times, " times"));
+    }
     if (grant.ok()) return *std::move(grant).take();
     // The code must not mean that the controller has nothing of ours.
     const Error& error = grant.error();
@@ -210,7 +220,7 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
   for (;;) {
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
     if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
-    TRY(watch.wait(kRetryTime, until));
+    TRY(watch.wait(kAwayTime, until));
   }
 }
 

@@ -72,6 +72,23 @@ TEST_F(TurnTest, HasAPlaceInTheQueueFromJoiningToItsEnd) {
   EXPECT_THAT(names(), IsEmpty());
 }
 
+TEST_F(TurnTest, EndsForAWaiterWhosePlaceIsTakenAway) {
+  enter("first", 4);
+  std::thread operator_([this] {
+    ledger::Ledger own = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
+    for (int i = 0; i < 500; ++i) {
+      for (const ledger::Waiter& waiter : own.queue().list().take()) {
+        if (waiter.container == "web") return (void)own.queue().leave(waiter.ticket);
+      }
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  });
+  const base::Result<Turn> turn = await(milliseconds(60'000));
+  operator_.join();
+  EXPECT_TRUE(test::fails(turn, Code::kBusy, "cancelled"));
+  EXPECT_THAT(names(), ElementsAre("first"));
+}
+
 TEST_F(TurnTest, IsNotTakenFromThoseWhoWaitByOneWhoDoesNot) {
   enter("large", 16);
   EXPECT_TRUE(test::fails(await(milliseconds(0)), Code::kBusy,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A start that waits for IPUs: until there is room, and until the controller is there.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/names.h"
@@ -34,6 +35,45 @@ TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
   EXPECT_EQ(creates_, 2);
   EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, IsOneEventWithASummary) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ == 3)
+      (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  std::vector<std::string> creates;
+  std::vector<std::string> summaries;
+  for (const ledger::Event& event :
+       host_.ledger.events().of_lease(host_.lease_of("web").id).take()) {
+    if (event.text.starts_with("create ")) creates.push_back(event.text);
+    if (event.kind == ledger::EventKind::kNote) summaries.push_back(event.text);
+  }
+  EXPECT_EQ(creates.size(), 2U) << "the first refusal, and the success";
+  EXPECT_THAT(summaries, testing::ElementsAre(
+                             testing::AllOf(testing::StartsWith("got its IPUs after "),
+                                            testing::EndsWith(", in which it asked 3 times"))));
+}
+
+TEST_F(WaitTest, IsNotAdvisedToWait) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  const Status full = start_with_wait(std::chrono::milliseconds(50));
+  ASSERT_TRUE(test::fails(full, Code::kBusy, "; see 'ipuctl ps' for who has them"));
+  EXPECT_THAT(full.error().message(), testing::Not(testing::HasSubstr("IPU_WAIT")));
+}
+
+TEST_F(WaitTest, EndsWhenItsPlaceIsTakenAway) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ != 2) return;
+    for (const ledger::Waiter& waiter : host_.ledger.queue().list().take())
+      (void)host_.ledger.queue().leave(waiter.ticket);
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kBusy,
+                          "was cancelled with 'ipuctl queue cancel'"));
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kFailed);
 }
 
 TEST_F(WaitTest, GetsWhatADeadContainerHeld) {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// queue, queue cancel.
+#include "cmd/ipuctl/queue_commands.h"
+
+#include <memory>
+
+#include "base/names.h"
+#include "cmd/ipuctl/command.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/queue_turn.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+
+struct QueueOptions {
+  Output output = Output::kTable;
+  std::string pool;  // empty: all
+};
+
+struct CancelOptions {
+  Output output = Output::kTable;
+  std::string container;
+  bool all = false;
+  std::string pool;  // with all; empty: all pools
+};
+
+Result<Outcome> run_queue(const QueueOptions& options) {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  const std::vector<Place> queue = TRY(queue_of(ledger, options.pool));
+  if (queue.empty()) TRY(check_pool(options.pool));
+  Names names;
+  for (const Place& place : queue) names.merge(names_of({place.waiter}));
+  return Outcome{queue_text(queue, names, options.output)};
+}
+
+Result<std::vector<hook::ledger::Waiter>> chosen_waiters(hook::ledger::Ledger& ledger,
+                                                         const CancelOptions& options) {
+  std::vector<hook::ledger::Waiter> waiters;
+  for (Place& place : TRY(queue_of(ledger, options.pool)))
+    waiters.push_back(std::move(place.waiter));
+  if (!options.all) return find_waiters(std::move(waiters), options.container);
+  if (waiters.empty()) TRY(check_pool(options.pool));
+  return waiters;
+}
+
+// A start that waits finds its place gone within half a second, and fails.
+Result<Outcome> run_cancel(const CancelOptions& options) {
+  if (options.container.empty() != options.all) {
+    return Error(Code::kInvalid, "give a container that waits, or --all, but not both");
+  }
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const std::vector<hook::ledger::Waiter> waiters = TRY(chosen_waiters(ledger, options));
+  Outcome outcome{cancelled_text(waiters, options.output)};
+  for (const hook::ledger::Waiter& waiter : waiters) {
+    TRY(ledger.queue().leave(waiter.ticket));
+    const Status recorded = ledger.events().record(str(
+        "queue cancel removed container ", base::short_id(waiter.container), " from the queue"));
+    if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const std::string& pool) {
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  std::vector<Place> places = places_of(TRY(hook::lifecycle::waiting(env)));
+  std::erase_if(places,
+                [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
+  return places;
+}
+
+Status check_pool(const std::string& pool) {
+  if (pool.empty()) return {};
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (config.ok()) TRY(hook::config::find_pool(config.value(), pool));
+  return {};
+}
+
+void add_queue_commands(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<QueueOptions>();
+  CLI::App& group =
+      add_listing_group(app,
+                        {"queue", "List the containers that wait for IPUs, in order of arrival",
+                         "ipuctl queue\nipuctl queue cancel $(docker ps -lq)"},
+                        chosen, [options] { return run_queue(*options); });
+  Options declared(group);
+  declared.output(options->output);
+  declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
+  const auto cancel = std::make_shared<CancelOptions>();
+  Options of_cancel =
+      add_command(group,
+                  {"cancel", "Make a container that waits for IPUs give up",
+                   "ipuctl queue cancel $(docker ps -lq)\nipuctl queue cancel --all"},
+                  chosen, [cancel] { return run_cancel(*cancel); });
+  of_cancel.output(cancel->output);
+  of_cancel.text({"CONTAINER", "", "Id of the container, or its beginning, or its name"},
+                 cancel->container);
+  of_cancel.flag("--all", cancel->all, "All containers that wait");
+  of_cancel.text({"--pool", "NAME", "Only those that wait for this pool (default: all)"},
+                 cancel->pool);
+}
+
+}  // namespace ipuctl
