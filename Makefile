@@ -74,8 +74,9 @@ FLAVOR_CXX_asan := -O1 -g -Werror -fsanitize=address,undefined -fno-omit-frame-p
 FLAVOR_CXX_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
   -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
 FLAVOR_CXX_tsan := -O1 -g -Werror -fsanitize=thread -fno-omit-frame-pointer
-# Additional flags for the tests' own objects. -O1 compiles fastest, and the models take seconds with it.
-TEST_CXX_release := -O1
+# Additional flags for the tests' own objects. -O1 without line tables compiles fastest, and the models take seconds
+# with it.
+TEST_CXX_release := -O1 -g0
 TEST_CXX_debug :=
 TEST_CXX_asan :=
 TEST_CXX_tsan :=
