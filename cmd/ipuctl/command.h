@@ -84,6 +84,7 @@ Options add_command(CLI::App& parent, const About& about, Command& chosen, Comma
 void add_lease_commands(CLI::App& app, Command& chosen);
 void add_partition_commands(CLI::App& app, Command& chosen);
 void add_partition_create(CLI::App& partition, Command& chosen);
+void add_reservation_commands(CLI::App& app, Command& chosen);
 void add_queue_commands(CLI::App& app, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
 void add_history_commands(CLI::App& app, Command& chosen);

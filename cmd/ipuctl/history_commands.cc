@@ -16,6 +16,7 @@
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/liveness_scan.h"
+#include "hook/lifecycle/queue_turn.h"
 
 namespace ipuctl {
 namespace {
@@ -102,7 +103,8 @@ Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOpt
     return Outcome{queue_text(places, names_of(found.value()), options.output)};
   std::string text;
   for (const Place& place : places)
-    text += str("container ", place.waiter.container, ": ", waiting_text(place), "\n");
+    text += str(hook::lifecycle::requester_text(place.waiter.container), ": ", waiting_text(place),
+                "\n");
   return Outcome{std::move(text)};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // version, ps, lease show and refresh, gc.
+#include <algorithm>
 #include <memory>
 
 #include "base/clock.h"
@@ -54,15 +55,22 @@ Result<Outcome> run_version(const Output& output) {
 
 Result<Outcome> run_ps(const ListOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  std::vector<hook::ledger::Lease> leases = TRY(ledger.live());
-  std::erase_if(leases, [&](const hook::ledger::Lease& lease) {
+  Overview overview;
+  overview.leases = TRY(ledger.live());
+  std::erase_if(overview.leases, [&](const hook::ledger::Lease& lease) {
     return !options.pool.empty() && lease.pool != options.pool;
   });
-  const std::vector<Place> queue = TRY(queue_of(ledger, options.pool));
-  if (leases.empty() && queue.empty()) TRY(check_pool(options.pool));
-  Names names = names_of(leases);
-  for (const Place& place : queue) names.merge(names_of({place.waiter}));
-  return Outcome{leases_text(leases, queue, names, options.output)};
+  overview.queue = TRY(queue_of(ledger, options.pool));
+  overview.reservations = TRY(reservations_of(ledger, options.pool));
+  if (overview.leases.empty() && overview.queue.empty()) TRY(check_pool(options.pool));
+  std::erase_if(overview.reservations, [&](const hook::ledger::PartitionRecord& record) {
+    return std::any_of(overview.leases.begin(), overview.leases.end(), [&](const auto& lease) {
+      return lease.pool == record.pool && lease.partition == record.name;
+    });
+  });
+  Names names = names_of(overview.leases);
+  for (const Place& place : overview.queue) names.merge(names_of({place.waiter}));
+  return Outcome{overview_text(overview, names, options.output)};
 }
 
 Result<Outcome> run_lease_show(const LeaseOptions& options) {
@@ -98,7 +106,7 @@ Result<Outcome> run_lease_refresh(const Output& output) {
       moved.push_back(std::move(lease));
     }
   }
-  return Outcome{leases_text(moved, {}, names_of(moved), output), std::move(obstacles)};
+  return Outcome{overview_text({moved}, names_of(moved), output), std::move(obstacles)};
 }
 
 Result<Outcome> run_dry_gc(const GcOptions& options) {

@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   ipuctl::add_pool_commands(app, command);
   ipuctl::add_lease_commands(app, command);
   ipuctl::add_queue_commands(app, command);
+  ipuctl::add_reservation_commands(app, command);
   ipuctl::add_history_commands(app, command);
   ipuctl::add_ledger_commands(app, command);
   ipuctl::add_runtime_commands(app, command);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/names.h"
+#include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/container_name.h"
 
 namespace ipuctl {
@@ -13,12 +14,19 @@ using namespace base::names;
 using hook::ledger::Lease;
 using hook::ledger::Waiter;
 
+// Returns the name of the reservation that stands in the queue as WAITER; empty if it is none.
+std::string name_of_reservation(const std::string& waiter) {
+  using hook::lifecycle::kReservationWaiter;
+  return waiter.starts_with(kReservationWaiter) ? waiter.substr(kReservationWaiter.size()) : "";
+}
+
 template <typename Item>
 Names look_up(const std::vector<Item>& items) {
   Names names;
   for (const Item& item : items) {
     if (names.contains(item.container)) continue;
-    std::string name = hook::lifecycle::start::container_name(item.container, item.bundle);
+    std::string name = name_of_reservation(item.container);
+    if (name.empty()) name = hook::lifecycle::start::container_name(item.container, item.bundle);
     if (!name.empty()) names.emplace(item.container, std::move(name));
   }
   return names;

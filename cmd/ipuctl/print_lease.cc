@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/ipuctl/lease_json.h"
+#include "cmd/ipuctl/queue_commands.h"
+#include "hook/lifecycle/queue_turn.h"
 
 namespace ipuctl {
 namespace {
@@ -82,7 +84,9 @@ Json containers_of(const std::vector<hook::ledger::Waiter>& waiters) {
 }
 
 std::string removed_text(const hook::ledger::Waiter& waiter) {
-  return str("removed container ", waiter.container, " from the queue for ", waiter.resource, "\n");
+  const bool is_reservation = waiter.container.starts_with(hook::lifecycle::kReservationWaiter);
+  return str("removed ", is_reservation ? "" : "container ", waiter.container,
+             " from the queue for ", waiter.resource, "\n");
 }
 
 std::string not_judged(const hook::lifecycle::Judged& judged) {
@@ -149,6 +153,11 @@ Json to_json(const hook::lifecycle::end::Reconciled& reconciled,
 
 std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
 
+std::string short_text(const hook::ledger::Waiter& waiter) {
+  const bool is_reservation = waiter.container.starts_with(hook::lifecycle::kReservationWaiter);
+  return is_reservation ? "reservation" : base::short_id(waiter.container);
+}
+
 // "2nd"
 std::string ordinal(size_t number) {
   const size_t tens = number / 10 % 10;
@@ -180,8 +189,8 @@ std::vector<Place> without_lease(const std::vector<hook::ledger::Lease>& leases,
   return places;
 }
 
-Json to_json(const std::vector<hook::ledger::Lease>& leases, const std::vector<Place>& queue,
-             const Names& names) {
+Json to_json(const Overview& overview, const Names& names) {
+  const auto& [leases, queue, reservations] = overview;
   Json list = Json::array();
   for (const hook::ledger::Lease& lease : leases) {
     Json json = lease_json(lease);
@@ -204,6 +213,20 @@ Json to_json(const std::vector<hook::ledger::Lease>& leases, const std::vector<P
     json["waiting"] = to_json(place, names);
     list.push_back(std::move(json));
   }
+  for (const hook::ledger::PartitionRecord& record : reservations) {
+    hook::ledger::Lease none;
+    none.pool = record.pool;
+    none.controller = record.source;
+    none.partition = record.name;
+    none.origin = hook::ledger::Origin::kNamed;
+    none.ipus = record.ipus;
+    none.tenant = record.reserved_for;
+    none.created_ms = none.changed_ms = record.created_ms;
+    Json json = lease_json(none);
+    json["name"] = "";
+    json["state"] = reservation_state(record);
+    list.push_back(std::move(json));
+  }
   return list;
 }
 
@@ -224,9 +247,9 @@ std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters) {
   return places;
 }
 
-std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
-                        const std::vector<Place>& queue, const Names& names, Output output) {
-  if (output == Output::kJson) return base::to_pretty_text(to_json(leases, queue, names));
+std::string overview_text(const Overview& overview, const Names& names, Output output) {
+  if (output == Output::kJson) return base::to_pretty_text(to_json(overview, names));
+  const auto& [leases, queue, reservations] = overview;
   Rows rows = {{"LEASE", "CONTAINER", "NAME", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
                 "ADDRESS", "PID", "AGE"}};
   for (const hook::ledger::Lease& lease : leases) {
@@ -240,10 +263,14 @@ std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
   }
   for (const Place& place : without_lease(leases, queue)) {
     const hook::ledger::Waiter& waiter = place.waiter;
-    rows.push_back({"-", base::short_id(waiter.container),
-                    or_dash(name_in(names, waiter.container)), pool_of(waiter), "-", "-", "-",
-                    ipus_text(waiter.ipus), str("WAITING, ", position_text(place)), "-",
-                    str(waiter.owner.pid), age(waiter.since_ms)});
+    rows.push_back({"-", short_text(waiter), or_dash(name_in(names, waiter.container)),
+                    pool_of(waiter), "-", "-", "-", ipus_text(waiter.ipus),
+                    str("WAITING, ", position_text(place)), "-", str(waiter.owner.pid),
+                    age(waiter.since_ms)});
+  }
+  for (const hook::ledger::PartitionRecord& record : reservations) {
+    rows.push_back({"-", "-", "-", record.pool, record.name, "-", "NAMED", str(record.ipus),
+                    reservation_state(record), "-", "-", age(record.created_ms)});
   }
   return table(rows);
 }
@@ -290,7 +317,7 @@ std::string queue_text(const std::vector<Place>& queue, const Names& names, Outp
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
     json.push_back(to_json(place, names));
-    rows.push_back({str(place.position), waiter.resource, base::short_id(waiter.container),
+    rows.push_back({str(place.position), waiter.resource, short_text(waiter),
                     or_dash(name_in(names, waiter.container)), ipus_text(waiter.ipus),
                     age(waiter.since_ms), short_time(waiter.until_ms - base::unix_millis())});
   }

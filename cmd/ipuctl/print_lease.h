@@ -27,10 +27,14 @@ struct Place {
 // Returns the places of WAITERS, which are in order of arrival.
 [[nodiscard]] std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters);
 
-// Returns LEASES, then those places of QUEUE whose containers have no lease yet.
-[[nodiscard]] std::string leases_text(const std::vector<hook::ledger::Lease>& leases,
-                                      const std::vector<Place>& queue, const Names& names,
-                                      Output output);
+// What ps shows.
+struct Overview {
+  std::vector<hook::ledger::Lease> leases;
+  std::vector<Place> queue = {};                                 // those without a lease are listed
+  std::vector<hook::ledger::PartitionRecord> reservations = {};  // those that no lease has
+};
+[[nodiscard]] std::string overview_text(const Overview& overview, const Names& names,
+                                        Output output);
 [[nodiscard]] std::string lease_text(const hook::ledger::Lease& lease, const std::string& name,
                                      Output output);
 

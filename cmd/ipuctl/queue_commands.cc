@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
@@ -56,8 +57,9 @@ Result<Outcome> run_cancel(const CancelOptions& options) {
   Outcome outcome{cancelled_text(waiters, options.output)};
   for (const hook::ledger::Waiter& waiter : waiters) {
     TRY(ledger.queue().leave(waiter.ticket));
-    const Status recorded = ledger.events().record(str(
-        "queue cancel removed container ", base::short_id(waiter.container), " from the queue"));
+    const Status recorded = ledger.events().record(
+        str("queue cancel removed ", hook::lifecycle::requester_text(waiter.container),
+            " from the queue"));
     if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
   }
   return outcome;
@@ -71,6 +73,21 @@ Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const std::str
   std::erase_if(places,
                 [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
   return places;
+}
+
+Result<std::vector<hook::ledger::PartitionRecord>> reservations_of(hook::ledger::Ledger& ledger,
+                                                                   const std::string& pool) {
+  std::vector<hook::ledger::PartitionRecord> records = TRY(ledger.partitions().all());
+  std::erase_if(records, [&](const hook::ledger::PartitionRecord& record) {
+    return !record.reserved || (!pool.empty() && record.pool != pool);
+  });
+  return records;
+}
+
+std::string reservation_state(const hook::ledger::PartitionRecord& record) {
+  if (record.state != hook::ledger::PartitionState::kReady)
+    return std::string(name_of(record.state));
+  return has_ended(record, base::unix_millis()) ? "ENDED" : "RESERVED";
 }
 
 Status check_pool(const std::string& pool) {

@@ -38,7 +38,8 @@ constexpr Part kParts[] = {
      "ipu ORDER BY pool, address, device, lease"},
     {"partitions",
      "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter,"
-     " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms",
+     " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms,"
+     " reserved, until_ms, reserved_for",
      "partition ORDER BY pool, name"},
     {"waiters",
      "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "

@@ -22,7 +22,8 @@ using sqlite::Transaction;
 
 constexpr std::string_view kPartitionColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
-    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms";
+    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reserved,"
+    " until_ms, reserved_for";
 
 Result<PartitionRecord> read_record(const Statement& row) {
   PartitionRecord record;
@@ -46,6 +47,9 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.owner = read_process(row, 13);
   record.attempts = static_cast<uint32_t>(row.integer(16));
   record.retry_ms = row.integer(17);
+  record.reserved = row.integer(18) != 0;
+  record.until_ms = row.integer(19);
+  record.reserved_for = row.text(20);
   return record;
 }
 
@@ -62,8 +66,9 @@ Result<std::vector<PartitionRecord>> select(Database& database, std::string_view
 }
 
 Status insert(Database& database, const PartitionRecord& record) {
-  Statement statement = TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
-                                                 ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+  Statement statement =
+      TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
   statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
   statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
@@ -71,6 +76,7 @@ Status insert(Database& database, const PartitionRecord& record) {
   statement.bind(record.created_ms);
   bind_process(statement, record.owner);
   statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
+  statement.bind(int64_t{record.reserved}).bind(record.until_ms).bind(record.reserved_for);
   return statement.run();
 }
 
@@ -133,6 +139,10 @@ Status check_free(Database& database, const std::string& name, const LeasedIpu& 
 }
 
 }  // namespace
+
+bool has_ended(const PartitionRecord& record, int64_t now_ms) {
+  return record.reserved && record.until_ms != 0 && record.until_ms <= now_ms;
+}
 
 std::string_view name_of(PartitionKind kind) {
   switch (kind) {
@@ -229,6 +239,19 @@ Status Partitions::mark_ready(const PartitionRecord& record) {
                  " AND state = 'INTENT'",
                  record, name_of(PartitionState::kReady)));
   TRY(record_partition(store_, record.pool, record.name, "READY"));
+  return commit(store_, transaction);
+}
+
+Status Partitions::set_end(const PartitionRecord& record, int64_t until_ms) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement update =
+      TRY(store_.database.prepare("UPDATE partition SET until_ms = ? WHERE pool = ? AND name = ?"
+                                  " AND state = 'READY' AND reserved = 1"));
+  TRY(update.bind(until_ms).bind(record.pool).bind(record.name).run());
+  if (store_.database.changes() != 1) return changed(record);
+  TRY(record_partition(
+      store_, record.pool, record.name,
+      until_ms == 0 ? std::string("RESERVED") : str("RESERVED until ", base::rfc3339(until_ms))));
   return commit(store_, transaction);
 }
 

@@ -47,9 +47,15 @@ struct PartitionRecord {
   base::ProcessId owner;
   std::string boot_id;
   int64_t created_ms = 0;
-  uint32_t attempts = 0;  // failed attempts at the removal
-  int64_t retry_ms = 0;   // unix time before which no start tries the removal again
+  uint32_t attempts = 0;          // failed attempts at the removal
+  int64_t retry_ms = 0;           // unix time before which no start tries the removal again
+  bool reserved = false;          // a reservation, which ends by itself
+  int64_t until_ms = 0;           // unix time of its end; 0: it has none
+  std::string reserved_for = {};  // whoever it is for, in the words of who reserved it
 };
+
+// Returns whether RECORD is a reservation whose time is over.
+[[nodiscard]] bool has_ended(const PartitionRecord& record, int64_t now_ms);
 
 // Who must reset a partition before a container gets it.
 enum class ResetDuty {
@@ -80,6 +86,8 @@ class Partitions {
   base::Status forget(const PartitionRecord& record);
   // Changes INTENT to READY.
   base::Status mark_ready(const PartitionRecord& record);
+  // Sets the end of a READY reservation. Fails with kBusy if it is none any more.
+  base::Status set_end(const PartitionRecord& record, int64_t until_ms);
   // Changes any state to REMOVING, held by OWNER. Fails with kDenied for a FOREIGN partition.
   // Without FORCE, fails with kBusy while a live lease has the partition; the error names the
   // containers. Also fails with kBusy if another process changed the record meanwhile.

@@ -22,7 +22,7 @@ std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
   const ledger::Waiter& first = ahead.front();
   const std::string ipus = first.ipus == 0 ? "" : str(" for ", first.ipus, " IPUs");
   return str(ahead.size(), ahead.size() == 1 ? " request is" : " requests are", " ahead, the first",
-             ipus, " by container ", base::short_id(first.container));
+             ipus, " by ", requester_text(first.container));
 }
 
 // Returns "4 IPUs of 'pod64'", or "'pod64/p0'", whose record has its size.
@@ -33,8 +33,7 @@ std::string wanted_text(const WaitFor& what) {
 
 Error cancelled(const WaitFor& what) {
   return {Code::kBusy, str("the wait for ", wanted_text(what),
-                           " was cancelled with 'ipuctl queue cancel'; start the container again"
-                           " to wait again")};
+                           " was cancelled with 'ipuctl queue cancel'; ask again to wait again")};
 }
 
 Error full_queue(uint32_t most) {
@@ -44,6 +43,11 @@ Error full_queue(uint32_t most) {
 }
 
 }  // namespace
+
+std::string requester_text(const std::string& waiter) {
+  if (waiter.starts_with(kReservationWaiter)) return waiter;
+  return str("container ", base::short_id(waiter));
+}
 
 Result<std::vector<ledger::Waiter>> waiting(Env& env) {
   const std::string boot = TRY(base::boot_id());
@@ -97,8 +101,9 @@ Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
   const std::vector<ledger::Waiter> ahead = TRY(turn.ahead());
   if (ahead.empty()) return turn;
   if (turn.what_.time.count() == 0) {
-    return Error(Code::kBusy, str("others wait for '", turn.what_.resource, "' already (",
-                                  queue_text(ahead), "); queue behind them with IPU_WAIT=60s"));
+    return Error(Code::kBusy,
+                 str("others wait for '", turn.what_.resource, "' already (", queue_text(ahead),
+                     "); queue behind them with ", turn.what_.example));
   }
   TRY(turn.join(patience));
   return turn;
@@ -130,7 +135,7 @@ Status Turn::join(const Deadline& patience) {
     if (patience.passed()) {
       return Error(Code::kBusy, str("waited ", what_.time.count() / 1000, " s for ",
                                     wanted_text(what_), ", but ", queue_text(ahead_now),
-                                    "; wait longer with IPU_WAIT or see 'ipuctl queue'"));
+                                    "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
     }
     TRY(watch.wait(kDeadTime, patience));
   }

@@ -21,7 +21,14 @@ struct WaitFor {
   std::chrono::milliseconds time{0};                  // 0: the request does not wait
   uint32_t max_waiters = config::kDefaultMaxWaiters;  // for all resources together
   std::string bundle = {};                            // of the container
+  std::string_view option = "IPU_WAIT";  // by which the request waits, and an example of it
+  std::string_view example = "IPU_WAIT=60s";
 };
+
+// A request for a reservation stands in the queue as this and its name, in place of a container.
+inline constexpr std::string_view kReservationWaiter = "reservation ";
+// Returns "container 0123456789ab", or "reservation NAME".
+[[nodiscard]] std::string requester_text(const std::string& waiter);
 
 // The turn of one request. The request whose turn it is may take what is left of the resource.
 // Those behind it wait until the turn is over, so that a small request never overtakes a large one.

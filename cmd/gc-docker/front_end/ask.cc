@@ -13,8 +13,10 @@ namespace {
 
 using namespace base::names;
 
-constexpr std::string_view kSelectors[] = {"IPU_COUNT", "IPU_PARTITION", "IPU_VISIBLE_DEVICES"};
+constexpr std::string_view kSelectors[] = {"IPU_COUNT", "IPU_PARTITION", "IPU_RESERVATION",
+                                           "IPU_VISIBLE_DEVICES"};
 constexpr std::string_view kAnnotations[] = {"graphcore.ai/ipu.count", "graphcore.ai/ipu.partition",
+                                             "graphcore.ai/ipu.reservation",
                                              "graphcore.ai/ipu.devices"};
 constexpr std::string_view kDefaultPort = "8090";  // of a V-IPU controller
 

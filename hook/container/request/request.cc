@@ -19,6 +19,7 @@ using namespace base::names;
 enum class Key {
   kCount,
   kPartition,
+  kReservation,
   kGcd,
   kDevices,
   kWait,
@@ -39,9 +40,10 @@ constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
 constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
                                                              "graphcore.ai/ipu.added"};
 
-constexpr std::array<KeyName, 9> kKeys = {{
+constexpr std::array<KeyName, 10> kKeys = {{
     {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
     {Key::kPartition, "IPU_PARTITION", "graphcore.ai/ipu.partition"},
+    {Key::kReservation, "IPU_RESERVATION", "graphcore.ai/ipu.reservation"},
     {Key::kGcd, "IPU_GCD", "graphcore.ai/ipu.gcd"},
     {Key::kDevices, "IPU_VISIBLE_DEVICES", "graphcore.ai/ipu.devices"},
     {Key::kWait, "IPU_WAIT", "graphcore.ai/ipu.wait"},
@@ -132,7 +134,7 @@ Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
 }
 
 // The keys whose variables are not honoured if the image sets them.
-constexpr std::array<Key, 2> kOfUser = {Key::kPartition, Key::kWait};
+constexpr std::array<Key, 3> kOfUser = {Key::kPartition, Key::kReservation, Key::kWait};
 
 std::string not_honoured(const Given& given, bool certain) {
   return str(given.name, "=", base::quote(given.value), " is not honoured, because ",
@@ -154,13 +156,14 @@ std::vector<std::string> ignore_image(Givens& givens, const FromImage& image) {
     ignored.push_back(not_honoured(given->second, image.certain));
     givens.erase(given);
     const auto gcd = givens.find(Key::kGcd);
-    if (key == Key::kPartition && is_of_image(gcd)) givens.erase(gcd);
+    if (key != Key::kWait && is_of_image(gcd)) givens.erase(gcd);
   }
   return ignored;
 }
 
 // The keys that say what the container gets. Exactly one applies.
-constexpr std::array<Key, 3> kSelectors = {Key::kCount, Key::kPartition, Key::kDevices};
+constexpr std::array<Key, 4> kSelectors = {Key::kCount, Key::kPartition, Key::kReservation,
+                                           Key::kDevices};
 
 bool has_selector(const Givens& givens) {
   return std::any_of(kSelectors.begin(), kSelectors.end(),
@@ -189,7 +192,7 @@ Status choose_selector(Givens& givens) {
     for (const Key key : all) {
       if (key != annotated.front()) givens.erase(key);
     }
-    forget_variable(givens, Key::kGcd, Key::kPartition);
+    if (!givens.contains(Key::kReservation)) forget_variable(givens, Key::kGcd, Key::kPartition);
     forget_variable(givens, Key::kReconfigurable, Key::kCount);
     return {};
   }
@@ -206,7 +209,8 @@ Status choose_selector(Givens& givens) {
 // Checks the keys that are valid only with a certain selector.
 Status check_companions(const Givens& givens) {
   const auto gcd = givens.find(Key::kGcd);
-  if (gcd != givens.end() && !givens.contains(Key::kPartition)) {
+  const bool has_partition = givens.contains(Key::kPartition) || givens.contains(Key::kReservation);
+  if (gcd != givens.end() && !has_partition) {
     return refused(gcd->second, "a GCD belongs to an existing partition; give IPU_PARTITION too");
   }
   const auto reconfigurable = givens.find(Key::kReconfigurable);
@@ -244,12 +248,16 @@ Status read_selector(const Givens& givens, const config::PolicyConfig& policy, R
   if (const auto count = givens.find(Key::kCount); count != givens.end()) {
     request.ipus = TRY(parse_count(count->second, policy));
   }
-  if (const auto partition = givens.find(Key::kPartition); partition != givens.end()) {
+  for (const Key key : {Key::kPartition, Key::kReservation}) {
+    const auto partition = givens.find(key);
+    if (partition == givens.end()) continue;
     if (!vipu::is_partition_name(partition->second.value)) {
-      return refused(partition->second,
-                     "give the name of a partition: 1 to 36 letters, digits, '-' and '_'");
+      return refused(partition->second, str("give the name of a ",
+                                            key == Key::kPartition ? "partition" : "reservation",
+                                            ": 1 to 36 letters, digits, '-' and '_'"));
     }
     request.partition = partition->second.value;
+    request.is_reservation = key == Key::kReservation;
   }
   if (const auto gcd = givens.find(Key::kGcd); gcd != givens.end()) {
     constexpr uint32_t kMaxGcd = 255;

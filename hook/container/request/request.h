@@ -25,6 +25,7 @@ struct Request {
   std::string tenant = {};
   std::string pool = {};             // empty: the first pool
   std::string partition = {};        // made in advance; empty: none
+  bool is_reservation = false;       // PARTITION is the name of a reservation
   std::optional<uint32_t> gcd = {};  // of that partition
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;
@@ -53,12 +54,12 @@ struct FromImage {
                                  const std::map<std::string, std::string>& annotations);
 
 // Returns whether ENVIRONMENT has a variable that is not honoured if the image sets it:
-// IPU_WAIT, by which an image could queue for whoever starts it, and IPU_PARTITION, by which it
-// could get at what another made.
+// IPU_WAIT, by which an image could queue for whoever starts it, and IPU_PARTITION and
+// IPU_RESERVATION, by which it could get at what another made.
 [[nodiscard]] bool may_ignore(const std::vector<std::string>& environment);
 
 // Returns the request, or nothing if nothing asks for IPUs. An annotation overrides a variable.
-// The two variables of may_ignore() are not honoured if they are of the IMAGE.
+// The variables of may_ignore() are not honoured if they are of the IMAGE.
 // kInvalid names the key, its value, and what is accepted. kDenied names what the policy forbids,
 // or what only the image asks for, and kUnsupported a key that this version cannot serve.
 base::Result<std::optional<Request>> parse_request(

@@ -34,7 +34,23 @@ Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
   record.owner = TRY(base::current_process());
   record.boot_id = TRY(base::boot_id());
   record.created_ms = base::unix_millis();
+  if (wanted.reserved) {
+    record.reserved = true;
+    record.reserved_for = wanted.reserved->owner;
+    // Until it is READY, a process holds it. Its time begins then.
+    if (wanted.reserved->time.count() != 0)
+      record.until_ms = record.created_ms + wanted.reserved->time.count();
+  }
   return record;
+}
+
+// Makes the record of a partition that was made READY, and begins the time of a reservation.
+Status finish_creation(Env& env, const NewPartition& wanted,
+                       const ledger::PartitionRecord& record) {
+  TRY(env.ledger.partitions().mark_ready(record));
+  if (!wanted.reserved) return {};
+  const int64_t time = wanted.reserved->time.count();
+  return env.ledger.partitions().set_end(record, time == 0 ? 0 : base::unix_millis() + time);
 }
 
 Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
@@ -132,10 +148,13 @@ Status check_idle(const ledger::PartitionRecord& record) {
 }
 
 // If another process was faster, it decides what becomes of the partition, and nothing blocks it.
+// So does a container that got an ended reservation in the last moment.
 Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
                        std::vector<std::string>& removed) {
   const base::ProcessId self = TRY(base::current_process());
-  const Status taken = env.ledger.partitions().begin_removal(record, self, vipu::Force::kYes);
+  const bool is_leftover = record.state != ledger::PartitionState::kReady;
+  const Status taken = env.ledger.partitions().begin_removal(
+      record, self, is_leftover ? vipu::Force::kYes : vipu::Force::kNo);
   if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
   TRY(taken);
   const auto controller = recorded_controller(env, record.pool, record.source);
@@ -176,7 +195,7 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   }
   TRY(env.ledger.partitions().intend(record));
   const Status made = ask_controller(*controller, wanted, deadline);
-  if (made.ok()) return env.ledger.partitions().mark_ready(record);
+  if (made.ok()) return finish_creation(env, wanted, record);
   // The deadline may have ended the attempt, so the removal has time of its own. If it fails, the
   // record tells reconcile() to do it.
   constexpr std::chrono::milliseconds kUndoTime{5000};
@@ -287,9 +306,17 @@ Status reset_partition(Env& env, const config::PoolConfig& pool, const std::stri
 Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env, const Scope& scope) {
   const std::string boot = TRY(base::boot_id());
   const int64_t now = base::unix_millis();
+  std::set<std::string> in_use;  // "POOL/NAME"
   std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  for (const ledger::PartitionRecord& record : records) {
+    if (!ledger::has_ended(record, now)) continue;
+    if (!TRY(env.ledger.partitions().holders(record.pool, record.name)).empty())
+      in_use.insert(str(record.pool, '/', record.name));
+  }
   std::erase_if(records, [&](const ledger::PartitionRecord& record) {
-    return record.state == ledger::PartitionState::kReady || is_held(record, boot) ||
+    const bool stays =
+        !ledger::has_ended(record, now) || in_use.contains(str(record.pool, '/', record.name));
+    return (record.state == ledger::PartitionState::kReady && stays) || is_held(record, boot) ||
            (!scope.pool.empty() && record.pool != scope.pool) ||
            (scope.due_only && !ledger::is_due(record.retry_ms, now));
   });

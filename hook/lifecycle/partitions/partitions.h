@@ -2,6 +2,8 @@
 // Partitions that outlive containers: made, reset and removed by an operator, or adopted.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,11 +18,18 @@
 
 namespace hook::lifecycle::partitions {
 
+// What makes a partition a reservation.
+struct Reserved {
+  std::string owner;                  // whoever it is for; may be empty
+  std::chrono::milliseconds time{0};  // 0: it does not end by itself
+};
+
 struct NewPartition {
   config::PoolConfig pool;
   vipu::PartitionRequest request;
   bool shared = false;  // several containers may have the same GCD
   bool wait = true;     // create_partition() waits until it is ACTIVE
+  std::optional<Reserved> reserved = {};
 };
 
 // Checks that POOL can be asked for REQUEST at all: operators may use its name, and no option is
@@ -74,7 +83,8 @@ base::Status reset_partition(Env& env, const config::PoolConfig& pool, const std
 // The longest time that one controller may take to release one thing while others wait.
 inline constexpr std::chrono::seconds kLongestAttempt{30};
 
-// Returns the partitions in SCOPE that ended processes left half made or half removed.
+// Returns the partitions in SCOPE that ended processes left half made or half removed, and the
+// reservations that have ended and that no container has.
 base::Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env,
                                                                   const Scope& scope = {});
 // Removes these leftovers and returns the names of those that are gone. Adds what blocked the

@@ -20,6 +20,7 @@
 #include "hook/lifecycle/start/neighbours.h"
 #include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/plan_input.h"
+#include "hook/lifecycle/start/reserve.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -229,7 +230,8 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
 Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
                                     const request::Request& request, const Newcomer& newcomer,
                                     const Apply& apply) {
-  Result<ledger::Lease> lease = try_lease(env, config, request, newcomer, apply);
+  const request::Request resolved = TRY(resolve_reservation(env, request));
+  Result<ledger::Lease> lease = try_lease(env, config, resolved, newcomer, apply);
   if (lease.ok() || request.ignored.empty()) return lease;
   return Error(lease.error().code(),
                str(lease.error().message(), "; ", base::join(request.ignored, "; ")));
@@ -238,7 +240,8 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
 Status prepare_container(Env& env, const config::Config& config, const request::Request& request,
                          const std::string& container, const oci::SpecView& spec,
                          inject::Bundle& bundle, const std::string& state_dir) {
-  const config::PoolConfig pool = TRY(config::find_pool(config, request.pool));
+  const request::Request resolved = TRY(resolve_reservation(env, request));
+  const config::PoolConfig pool = TRY(config::find_pool(config, resolved.pool));
   TRY(check_mount_points(spec, bundle.path(), pool));
   const Newcomer newcomer{container, bundle.path(), spec.network, spec.annotations, state_dir};
   const auto apply = [&](const plan::Plan& plan) -> Status {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/grant.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/names.h"
@@ -10,7 +9,7 @@
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/start/patience.h"
-#include "vipu/placement.h"
+#include "hook/lifecycle/start/shortage_text.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -18,7 +17,6 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSurveyTime{2000};   // to find out what blocks the request
 constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
 constexpr milliseconds kAwayTime{1000};     // between two looks for a controller that is away
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
@@ -44,48 +42,6 @@ Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
   return partition;
 }
 
-// Returns the occupancy of the pool, with the names of containers where they are known.
-vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>& leases,
-                          const std::string& pool) {
-  for (vipu::Partition& partition : survey.partitions) {
-    for (const ledger::Lease& lease : leases) {
-      if (lease.pool != pool || lease.partition != partition.id) continue;
-      partition.id = str("container ", base::short_id(lease.container));
-      break;
-    }
-  }
-  return vipu::Occupancy::of(survey);
-}
-
-// Returns the error that a user sees when a pool is full.
-Error no_capacity(Env& env, const GrantRequest& what, vipu::Controller& controller,
-                  const Error& cause) {
-  Result<vipu::Survey> survey = controller.survey(Deadline::after(kSurveyTime));
-  const Result<std::vector<ledger::Lease>> live = env.ledger.live();
-  if (!survey.ok() || !live.ok() || what.request.ipus == 0) return cause;
-  const auto holders =
-      std::count_if(live.value().begin(), live.value().end(), [&](const ledger::Lease& lease) {
-        return lease.pool == what.pool.name && lease.state != ledger::LeaseState::kIntent;
-      });
-  const vipu::Wanted wanted{what.request.ipus, 0};
-  const vipu::Occupancy occupancy =
-      held_pool(std::move(survey).take(), live.value(), what.pool.name);
-  const std::string advice = what.request.wait.count() == 0
-                                 ? "; wait with IPU_WAIT=60s or see 'ipuctl ps'"
-                                 : "; see 'ipuctl ps' for who has them";
-  if (vipu::place(occupancy, wanted)) {
-    return {Code::kBusy,
-            str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
-                " IPUs, but its controller does not give it now: ", cause.message(), advice)};
-  }
-  const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
-  std::string would = base::join(shortage.blockers, ", ");
-  if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));
-  return {Code::kBusy, str("pool \"", what.pool.name, "\" has no free block of ", what.request.ipus,
-                           " IPUs (largest free: ", shortage.largest_free, ", held by ", holders,
-                           holders == 1 ? " container)" : " containers)", would, advice)};
-}
-
 // Takes a warm partition, which is clean and ACTIVE. One that is no longer ACTIVE is replaced by a
 // new one of the same name.
 Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& what,
@@ -100,6 +56,10 @@ Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& w
   const vipu::PartitionRequest partition =
       TRY(partition_request(controller, what, lease, deadline));
   return controller.create(partition, deadline);
+}
+
+std::string_view advice_for(const GrantRequest& what) {
+  return what.request.wait.count() == 0 ? "wait with IPU_WAIT=60s or see 'ipuctl ps'" : kAfterWait;
 }
 
 bool may_be_warm(const GrantRequest& what) {
@@ -178,7 +138,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
     if (given.ok() && given.value() == partitions::GivenBack::kSome) return Granted();
     if (given.ok()) {
       if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
-      return no_capacity(env, what, *controller, error);
+      return no_capacity(env, {what.pool, what.request.ipus, advice_for(what)}, error);
     }
     error = given.error();
   }

@@ -160,6 +160,18 @@ TEST(Request, NamesAPartitionAndItsGcd) {
   EXPECT_EQ(requested({}, {{"graphcore.ai/ipu.partition", "p0"}}).partition, "p0");
 }
 
+TEST(Request, NamesAReservation) {
+  const Request request = requested({"IPU_RESERVATION=night", "IPU_GCD=1"});
+  EXPECT_EQ(request.partition, "night");
+  EXPECT_TRUE(request.is_reservation);
+  EXPECT_EQ(request.gcd, 1U);
+  EXPECT_FALSE(requested({"IPU_PARTITION=p"}).is_reservation);
+  EXPECT_TRUE(requested({"IPU_COUNT=4"}, {{"graphcore.ai/ipu.reservation", "r"}}).is_reservation);
+  EXPECT_TRUE(test::fails(parse({"IPU_RESERVATION=a/b"}), Code::kInvalid,
+                          "give the name of a reservation: 1 to 36"));
+  EXPECT_FALSE(parse({"IPU_RESERVATION=a", "IPU_PARTITION=b"}).ok());
+}
+
 TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
   for (const std::string& name :
        {std::string(), std::string("a b"), std::string("../x"), std::string(37, 'x')}) {
@@ -367,6 +379,14 @@ TEST(Image, CannotNameAPartition) {
   EXPECT_EQ(parse_image(environment, {"IPU_GCD"}).value()->gcd, 1U);
   const Environment both = {"IPU_COUNT=2", "IPU_PARTITION=p0", "IPU_GCD=1"};
   EXPECT_EQ(parse_image(both, {"IPU_PARTITION", "IPU_GCD"}).value()->ipus, 2U);
+}
+
+TEST(Image, CannotNameAReservation) {
+  EXPECT_TRUE(may_ignore({"IPU_RESERVATION=r"}));
+  const Environment environment = {"IPU_RESERVATION=r", "IPU_GCD=1"};
+  EXPECT_TRUE(test::fails(parse_image(environment, {"IPU_RESERVATION", "IPU_GCD"}), Code::kDenied,
+                          "IPU_RESERVATION='r' is not honoured, because only the image sets it"));
+  EXPECT_TRUE(parse_image(environment, {"IPU_GCD"}).value()->is_reservation);
 }
 
 TEST(Image, IsHonouredInAllElse) {

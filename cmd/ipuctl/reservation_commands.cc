@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// reserve; reservation list, extend, end.
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/print_lease.h"
+#include "cmd/ipuctl/queue_commands.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/start/reserve.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using base::Json;
+using hook::ledger::PartitionRecord;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShowTime{1000};  // between two looks at the place in the queue
+
+struct ReserveOptions {
+  hook::lifecycle::start::ReservationRequest request;
+  std::optional<milliseconds> wait;
+  std::optional<milliseconds> time;
+  std::string pool;
+  Output output = Output::kTable;
+};
+
+struct ReservationOptions {
+  std::string name;
+  std::string pool;
+  std::optional<milliseconds> time;
+  bool force = false;
+  Output output = Output::kTable;
+};
+
+volatile std::sig_atomic_t is_interrupted = 0;
+
+// Lets SIGINT and SIGTERM end the wait of this process, and nothing else.
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_interrupted = 1; };
+  for (const int signal : {SIGINT, SIGTERM}) (void)::sigaction(signal, &action, nullptr);
+}
+
+// Shows on stderr the place of a request each time that it changes.
+class Progress {
+ public:
+  Progress(hook::ledger::Ledger& ledger, std::string waiter)
+      : ledger_(ledger), waiter_(std::move(waiter)) {}
+
+  Status show() {
+    if (is_interrupted != 0) {
+      return Error(Code::kBusy, "interrupted; the place in the queue is given back");
+    }
+    if (!next_.passed()) return {};
+    next_ = Deadline::after(kShowTime);
+    const std::vector<Place> queue = TRY(queue_of(ledger_, ""));
+    for (size_t i = 0; i < queue.size(); ++i) {
+      if (queue[i].waiter.container == waiter_) say(queue, queue[i]);
+    }
+    return {};
+  }
+
+ private:
+  void say(const std::vector<Place>& queue, const Place& own) {
+    std::string ahead;
+    for (const Place& place : queue) {
+      if (place.waiter.resource != own.waiter.resource || place.position >= own.position) continue;
+      ahead += str(ahead.empty() ? "; ahead: " : ", ",
+                   hook::lifecycle::requester_text(place.waiter.container));
+    }
+    const std::string now = str(own.position, " of ", own.length, ahead);
+    if (std::exchange(shown_, now) == now) return;
+    (void)std::fprintf(stderr, "%s%s\n", waiting_text(own).c_str(), ahead.c_str());
+  }
+
+  hook::ledger::Ledger& ledger_;
+  std::string waiter_;
+  Deadline next_ = Deadline::after(milliseconds(0));
+  std::string shown_;
+};
+
+std::string end_text(const PartitionRecord& record) {
+  return record.until_ms == 0 ? "-" : base::rfc3339(record.until_ms);
+}
+
+Json reservation_json(const PartitionRecord& record, const std::vector<hook::ledger::Lease>& used) {
+  Json containers = Json::array();
+  for (const hook::ledger::Lease& lease : used) containers.push_back(lease.container);
+  return {{"reservation", record.name},
+          {"pool", record.pool},
+          {"ipus", record.ipus},
+          {"owner", record.reserved_for},
+          {"state", reservation_state(record)},
+          {"created", base::rfc3339(record.created_ms)},
+          {"until", record.until_ms == 0 ? Json() : Json(base::rfc3339(record.until_ms))},
+          {"containers", std::move(containers)}};
+}
+
+Result<PartitionRecord> get_reservation(hook::ledger::Ledger& ledger, const std::string& name,
+                                        const std::string& pool) {
+  std::vector<PartitionRecord> found = TRY(reservations_of(ledger, pool));
+  std::erase_if(found, [&](const PartitionRecord& record) { return record.name != name; });
+  if (found.size() == 1) return std::move(found.front());
+  if (found.empty()) {
+    return Error(Code::kNotFound,
+                 str("there is no reservation ", quote(name), "; see 'ipuctl reservation list'"));
+  }
+  return Error(Code::kInvalid,
+               str("several pools have a reservation ", quote(name), "; give --pool"));
+}
+
+Result<Outcome> show(hook::ledger::Ledger& ledger, const PartitionRecord& record, Output output) {
+  if (output == Output::kTable) {
+    const std::string end = record.until_ms == 0 ? ", and does not end by itself"
+                                                 : str(" until ", base::rfc3339(record.until_ms));
+    return Outcome{str("reservation ", record.name, " has ", record.ipus, " IPUs of ", record.pool,
+                       end, "; use it with IPU_RESERVATION=", record.name, "\n")};
+  }
+  const auto used = TRY(ledger.partitions().holders(record.pool, record.name));
+  return Outcome{base::to_pretty_text(reservation_json(record, used))};
+}
+
+Result<Outcome> run_reserve(const ReserveOptions& options) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  const hook::config::PoolConfig pool = TRY(hook::config::find_pool(config, options.pool));
+  if (options.request.ipus == 0)
+    return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
+  hook::lifecycle::start::ReservationRequest request = options.request;
+  request.wait = options.wait.value_or(milliseconds(0));
+  request.time = options.time.value_or(milliseconds(0));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  Progress progress(ledger, hook::lifecycle::start::waiter_of(request.name));
+  env.still_wanted = [&progress] { return progress.show(); };
+  catch_interrupts();
+  TRY(hook::lifecycle::start::reserve(env, config, pool, request));
+  const PartitionRecord record = TRY(get_reservation(ledger, request.name, pool.name));
+  return show(ledger, record, options.output);
+}
+
+Result<Outcome> run_list(const ReservationOptions& options) {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  const std::vector<PartitionRecord> records = TRY(reservations_of(ledger, options.pool));
+  if (records.empty()) TRY(check_pool(options.pool));
+  Json list = Json::array();
+  Rows rows = {{"RESERVATION", "POOL", "IPUS", "OWNER", "STATE", "CONTAINERS", "UNTIL"}};
+  for (const PartitionRecord& record : records) {
+    const auto used = TRY(ledger.partitions().holders(record.pool, record.name));
+    list.push_back(reservation_json(record, used));
+    rows.push_back({record.name, record.pool, str(record.ipus), or_dash(record.reserved_for),
+                    reservation_state(record), str(used.size()), end_text(record)});
+  }
+  return Outcome{options.output == Output::kJson ? base::to_pretty_text(list) : table(rows)};
+}
+
+Result<Outcome> run_extend(const ReservationOptions& options) {
+  if (!options.time)
+    return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
+  TRY(ledger.partitions().set_end(record, base::unix_millis() + options.time->count()));
+  return show(ledger, TRY(get_reservation(ledger, options.name, options.pool)), options.output);
+}
+
+Result<Outcome> run_end(const ReservationOptions& options) {
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
+  const hook::config::PoolConfig pool = TRY(load_pool(record.pool));
+  const auto force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
+  TRY(hook::lifecycle::partitions::remove_partition(env, pool, record.name, force,
+                                                    Deadline::after(pool.timeout)));
+  return Outcome{
+      str("reservation ", record.name, " has ended; its ", record.ipus, " IPUs are free\n")};
+}
+
+void add_reserve(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<ReserveOptions>();
+  Options declared = add_command(
+      app,
+      {"reserve", "Wait for IPUs in the terminal, and keep them for IPU_RESERVATION=NAME",
+       "ipuctl reserve night --ipus 16 --wait 1h --for 4h\n"
+       "docker run --rm --runtime=ipu -e IPU_RESERVATION=night busybox true"},
+      chosen, [options] { return run_reserve(*options); });
+  declared.argument("NAME", options->request.name,
+                    "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");
+  declared.number({"--ipus", "N", "Number of IPUs, a power of two"}, options->request.ipus);
+  declared.duration({"--wait", "TIME", "Wait for IPUs up to this time (default: fail at once)"},
+                    options->wait);
+  declared.duration({"--for", "TIME", "Keep the IPUs for this time (default: until it is ended)"},
+                    options->time);
+  declared.text({"--owner", "ID", "Whoever it is for, as the lists show it"},
+                options->request.owner);
+  declared.output(options->output);
+  declared.pool(options->pool);
+}
+
+}  // namespace
+
+void add_reservation_commands(CLI::App& app, Command& chosen) {
+  add_reserve(app, chosen);
+  CLI::App& group = add_group(
+      app, {"reservation", "List, extend and end reservations", "ipuctl reservation list"});
+  const auto options = std::make_shared<ReservationOptions>();
+  const auto add = [&](const About& about, Result<Outcome> (*run)(const ReservationOptions&)) {
+    Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
+    declared.output(options->output);
+    declared.text({"--pool", "NAME", "Only reservations of this pool (default: all)"},
+                  options->pool);
+    return declared;
+  };
+  add({"list", "List the reservations", "ipuctl reservation list"}, run_list);
+  Options extend = add({"extend", "Let a reservation end later, or sooner",
+                        "ipuctl reservation extend night --for 2h"},
+                       run_extend);
+  extend.argument("NAME", options->name, "Name of the reservation");
+  extend.duration({"--for", "TIME", "Let it end this time from now"}, options->time);
+  Options end =
+      add({"end", "End a reservation, and free its IPUs", "ipuctl reservation end night"}, run_end);
+  end.argument("NAME", options->name, "Name of the reservation");
+  end.flag("--force", options->force, "Also while a container has it, which then loses its IPUs");
+}
+
+}  // namespace ipuctl

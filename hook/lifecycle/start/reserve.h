@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reservations: named partitions that are made before a container needs them, and that end by
+// themselves. Whoever reserves waits, so that no start has to.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/container/request/request.h"
+#include "hook/lifecycle/env.h"
+
+namespace hook::lifecycle::start {
+
+struct ReservationRequest {
+  std::string name;
+  uint32_t ipus = 0;
+  std::chrono::milliseconds wait{0};  // for IPUs; 0: fails at once
+  std::chrono::milliseconds time{0};  // from when it is ready; 0: it does not end by itself
+  std::string owner;                  // whoever it is for; may be empty
+};
+
+// The name by which a reservation stands in the queue: "reservation NAME".
+[[nodiscard]] std::string waiter_of(const std::string& reservation);
+
+// Makes a partition of POOL, ACTIVE, and records it as a reservation. Waits its turn in the queue
+// of the pool, among the containers. Fails with kBusy if there is no room, kExists if the name is
+// taken, kInvalid if the pool can never serve the request, and with the error of
+// Env::still_wanted. After an error nothing is left, or reconcile() removes the rest.
+base::Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
+                     const ReservationRequest& wanted);
+
+// Returns REQUEST with the pool of its reservation, if it names one. Fails with kNotFound if there
+// is no such reservation, and with kDenied if it has ended, also if it is named as a partition.
+base::Result<request::Request> resolve_reservation(Env& env, const request::Request& request);
+
+}  // namespace hook::lifecycle::start

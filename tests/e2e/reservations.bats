@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Reservations: who waits does so in a terminal, and containers start at once.
+
+load support
+
+setup() {
+  host_config
+}
+
+teardown() {
+  remove_containers
+  remove_partitions
+  assert_nothing_left
+}
+
+reservation() { ipuctl reservation list -o json | jq -c ".[] | $1"; }
+has_place() { [ "$(ipuctl queue -o json | jq length)" = "$1" ]; }
+has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
+
+@test "a reservation is ready, is used by its name at once, stands in ps, and is ended" {
+  run -0 ipuctl reserve night --ipus 16 --for 4h --owner alice
+  assert_contains "$output" 'use it with IPU_RESERVATION=night'
+  assert_equal "$(reservation '[.reservation, .ipus, .owner, .state, .containers]')" '["night",16,"alice","RESERVED",[]]'
+  assert_contains "$(ipuctl ps)" RESERVED
+  in_host truncate --size 0 "$SIM_LOG"
+  start job -e IPU_RESERVATION=night
+  assert_equal "$(lease_of job .ipus)" 16
+  assert_equal "$(lease_of job .partition)" night
+  assert_equal "$(sim_log 'any(.method == "CreatePartition")')" false
+  assert_equal "$(reservation '.containers | length')" 1
+  assert_equal "$(ipuctl ps -o json | jq -c '[.[] | .state]')" '["RUNNING"]'
+  run -3 ipuctl reservation end night
+  assert_contains "$output" 'is in use by'
+  docker rm --force job
+  start later -e IPU_RESERVATION=night
+  docker rm --force later
+  assert_contains "$(ipuctl reservation end night)" 'its 16 IPUs are free'
+  has_gone
+  run -1 ipuctl reservation end night
+  assert_refused -e IPU_RESERVATION=night -- "there is no reservation 'night'" "ipuctl reservation list"
+}
+
+@test "a reservation waits among the containers, shows its place, and gets its IPUs in its turn" {
+  local reserving
+  start half -e IPU_COUNT=32
+  start other -e IPU_COUNT=32
+  run -3 ipuctl reserve night --ipus 64
+  assert_contains "$output" 'no free block of 64 IPUs'
+  assert_contains "$output" 'wait with --wait 5m'
+  ipuctl reserve night --ipus 64 --wait 60s >"$BATS_TEST_TMPDIR/reserve" 2>&1 3>&- &
+  reserving=$!
+  wait_until 10 has_place 1
+  assert_contains "$(ipuctl queue)" reservation
+  assert_refused -e IPU_COUNT=4 -- 'for 64 IPUs by reservation night'
+  docker rm --force half other
+  wait "$reserving"
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/reserve")" "WAITING for 64 IPUs of 'pod64', 1st of 1"
+  assert_equal "$(reservation .ipus)" 64
+  ipuctl reservation end night
+}
+
+@test "Ctrl-C and queue cancel give the place back, and leave nothing" {
+  local reserving status
+  start half -e IPU_COUNT=64
+  for way in interrupt cancel; do
+    in_host sh -c 'echo $$ >/run/reserve.pid; exec ipuctl reserve night --ipus 64 --wait 60s' >"$BATS_TEST_TMPDIR/reserve" 2>&1 3>&- &
+    reserving=$!
+    wait_until 10 has_place 1
+    if [ "$way" = interrupt ]; then
+      # shellcheck disable=SC2016
+      in_host sh -c 'kill -INT $(cat /run/reserve.pid)'
+    else
+      ipuctl queue cancel night
+    fi
+    status=0
+    wait "$reserving" || status=$?
+    assert_equal "$status" 3
+    wait_until 5 has_place 0
+    has_gone
+  done
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/reserve")" "was cancelled with 'ipuctl queue cancel'"
+}
+
+@test "a reservation ends by itself: not while a container has it, and not for a new one" {
+  ipuctl reserve short --ipus 4 --for 3s
+  start job -e IPU_RESERVATION=short
+  sleep 3
+  assert_equal "$(reservation .state)" '"ENDED"'
+  assert_refused -e IPU_RESERVATION=short -- "reservation 'short' ended at" 'ipuctl reservation extend'
+  assert_refused -e IPU_PARTITION=short -- "reservation 'short' ended at"
+  assert_contains "$(ipuctl gc)" 'nothing to release'
+  assert_equal "$(inside job cat /etc/ipuof.conf.d/ipuof.conf | jq '.devices | length')" 4
+  ipuctl reservation extend short --for 1h
+  assert_equal "$(reservation .state)" '"RESERVED"'
+  ipuctl reservation extend short --for 1s
+  docker rm --force job
+  sleep 1
+  assert_contains "$(ipuctl gc --dry-run)" 'would remove partition short'
+  assert_contains "$(ipuctl gc)" 'removed partition short'
+  has_gone
+}
+
+@test "bad input is refused, and takes nothing" {
+  run -2 ipuctl reserve night
+  assert_contains "$output" '--ipus'
+  run -2 ipuctl reserve 'a b' --ipus 4
+  run -2 ipuctl reserve night --ipus 4 --wait soon
+  run ! ipuctl reserve night --ipus 128
+  ipuctl reserve night --ipus 4
+  run -1 ipuctl reserve night --ipus 4
+  assert_contains "$output" "the name 'night' is taken"
+  ipuctl partition create plain --size 4
+  assert_refused -e IPU_RESERVATION=plain -- "there is no reservation 'plain'"
+  assert_refused -e IPU_RESERVATION=night -e IPU_COUNT=4 -- 'contradict each other'
+  run -2 ipuctl reservation extend night
+  ipuctl reservation end night
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/start/reserve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "base/names.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "tests/support/hook_host.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using When = test::FakeController::When;
+
+class ReserveTest : public testing::Test {
+ protected:
+  Status reserve_ipus(uint32_t ipus, milliseconds wait = milliseconds(0),
+                      milliseconds time = milliseconds(0)) {
+    return reserve(host_.env, host_.config, host_.config.pools[0],
+                   {"night", ipus, wait, time, "alice"});
+  }
+  Result<request::Request> resolve(const std::string& name, bool is_reservation = true) {
+    request::Request request;
+    request.partition = name;
+    request.is_reservation = is_reservation;
+    return resolve_reservation(host_.env, request);
+  }
+  std::optional<ledger::PartitionRecord> record() {
+    return host_.ledger.partitions().find("pod16", "night").take();
+  }
+  void fill() {
+    ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  }
+  // The controller is there again as soon as the request waits.
+  void come_back() {
+    host_.env.still_wanted = [&] {
+      host_.controller.set_unreachable(false);
+      return Status();
+    };
+  }
+  size_t partitions() { return host_.controller.list(test::HookHost::soon()).take().size(); }
+
+  test::HookHost host_;
+  int creates_ = 0;
+};
+
+TEST_F(ReserveTest, KeepsAReadyPartitionUntilItsEnd) {
+  const int64_t before = base::unix_millis();
+  ASSERT_TRUE(test::succeeds(reserve_ipus(8, milliseconds(0), milliseconds(60'000))));
+  ASSERT_TRUE(record().has_value());
+  EXPECT_TRUE(record()->reserved);
+  EXPECT_EQ(record()->reserved_for, "alice");
+  EXPECT_GE(record()->until_ms, before + 60'000);
+  EXPECT_FALSE(ledger::has_ended(*record(), base::unix_millis()));
+  EXPECT_EQ(resolve("night").take().pool, "pod16");
+  EXPECT_TRUE(test::fails(reserve_ipus(8), Code::kExists, "the name 'night' is taken"));
+  EXPECT_EQ(partitions(), 1U);
+}
+
+TEST_F(ReserveTest, WaitsForRoomInTheQueue) {
+  fill();
+  std::string waiter;
+  host_.before_create = [&] {
+    if (++creates_ != 2) return;
+    waiter = host_.ledger.queue().list().take().front().container;
+    (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+  };
+  EXPECT_TRUE(test::succeeds(reserve_ipus(16, milliseconds(30'000))));
+  EXPECT_EQ(waiter, "reservation night");
+  EXPECT_TRUE(host_.ledger.queue().list().take().empty());
+}
+
+TEST_F(ReserveTest, OutlastsAControllerThatIsAway) {
+  host_.before_create = [&] { host_.controller.set_unreachable(++creates_ == 1); };
+  come_back();
+  EXPECT_TRUE(test::succeeds(reserve_ipus(16, milliseconds(30'000))));
+  EXPECT_EQ(partitions(), 1U);
+}
+
+TEST_F(ReserveTest, AsksAgainIfTheAnswerWasLost) {
+  host_.before_create = [&] {
+    if (++creates_ == 1)
+      host_.controller.fail_next(Error(Code::kTimeout, "no answer"), When::kAfterAndLeave);
+  };
+  come_back();
+  EXPECT_TRUE(test::succeeds(reserve_ipus(16, milliseconds(30'000))));
+  EXPECT_EQ(partitions(), 1U);
+}
+
+TEST_F(ReserveTest, LeavesNothingIfThereIsNoRoom) {
+  fill();
+  EXPECT_TRUE(test::fails(reserve_ipus(8), Code::kBusy, "wait with --wait 5m"));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_TRUE(test::fails(reserve_ipus(8, milliseconds(50)), Code::kBusy, "for who has them"));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_EQ(partitions(), 1U);
+}
+
+TEST_F(ReserveTest, EndsWhenNobodyWantsItAnyMore) {
+  fill();
+  host_.env.still_wanted = [&] {
+    return creates_ == 0 ? Status() : Status(Error(Code::kBusy, "interrupted"));
+  };
+  host_.before_create = [&] { ++creates_; };
+  EXPECT_TRUE(test::fails(reserve_ipus(8, milliseconds(30'000)), Code::kBusy, "interrupted"));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_TRUE(host_.ledger.queue().list().take().empty());
+}
+
+TEST_F(ReserveTest, IsReleasedAfterItsEndUnlessAContainerHasIt) {
+  ASSERT_TRUE(test::succeeds(reserve_ipus(8, milliseconds(0), milliseconds(60'000))));
+  request::Request request;
+  request.partition = "night";
+  request.is_reservation = true;
+  ASSERT_TRUE(test::succeeds(host_.prepare("web", request)));
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().set_end(*record(), 1)));
+  EXPECT_TRUE(test::fails(resolve("night"), Code::kDenied, "reservation 'night' ended at"));
+  EXPECT_TRUE(test::fails(resolve("night", false), Code::kDenied, "ended at"));
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(record().has_value());
+  ASSERT_TRUE(test::succeeds(
+      end::release_by_id(host_.env, host_.lease_of("web").id, test::HookHost::soon())));
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_EQ(partitions(), 0U);
+}
+
+TEST_F(ReserveTest, GivesWayToAStartOnceItHasEnded) {
+  ASSERT_TRUE(test::succeeds(reserve_ipus(16, milliseconds(0), milliseconds(60'000))));
+  EXPECT_TRUE(test::fails(host_.prepare("early", 16), Code::kBusy, "no free block"));
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().set_end(*record(), 1)));
+  EXPECT_TRUE(test::succeeds(host_.prepare("web", 16)));
+}
+
+TEST_F(ReserveTest, IsNotWhatANamedPartitionIs) {
+  partitions::NewPartition plain{host_.config.pools[0], {}};
+  plain.request.id = "plain";
+  plain.request.size = 4;
+  ASSERT_TRUE(
+      test::succeeds(partitions::create_partition(host_.env, plain, test::HookHost::soon())));
+  EXPECT_TRUE(test::fails(resolve("plain"), Code::kNotFound, "there is no reservation 'plain'"));
+  EXPECT_EQ(resolve("plain", false).take().pool, "");
+  const auto named = host_.ledger.partitions().find("pod16", "plain").take();
+  EXPECT_TRUE(test::fails(host_.ledger.partitions().set_end(*named, 1), Code::kBusy, "plain"));
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::start
