@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
+#include "hook/container/inject/lease_files.h"
 
 namespace ipuctl {
 namespace {
@@ -131,12 +133,38 @@ Result<hook::config::PoolConfig> load_pool(const std::string& name) {
   return hook::config::find_pool(config, name);
 }
 
+namespace {
+
+// Fails if the ledger's file is gone while containers still have files of their leases: an empty
+// ledger would then be a lie. After a boot, these files are gone too.
+Status check_not_gone() {
+  const std::string file = hook::config::ledger_file();
+  std::error_code err;
+  if (std::filesystem::exists(file, err) || err) return {};
+  const auto leases = hook::inject::list_lease_dirs(hook::config::run_dir());
+  if (!leases.ok() || leases.value().empty()) return {};
+  return Error(Code::kInternal,
+               str("the ledger ", file, " is gone, but ", leases.value().size(),
+                   leases.value().size() == 1 ? " lease has" : " leases have", " files in ",
+                   hook::config::run_dir(), "; run 'ipuctl ledger rebuild'"));
+}
+
+}  // namespace
+
 Result<hook::ledger::Ledger> open_ledger() {
+  TRY(check_not_gone());
   return or_who_may(hook::ledger::Ledger::open(hook::config::ledger_file()));
 }
 
 Result<hook::ledger::Ledger> read_ledger() {
+  TRY(check_not_gone());
   return or_who_may(hook::ledger::Ledger::open_copy(hook::config::ledger_file()));
+}
+
+Result<hook::ledger::Ledger> existing_ledger() {
+  std::error_code err;
+  const bool is_there = std::filesystem::exists(hook::config::ledger_file(), err);
+  return is_there ? open_ledger() : read_ledger();
 }
 
 base::Deadline query_deadline() { return base::Deadline::after(std::chrono::seconds(10)); }

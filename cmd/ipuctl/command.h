@@ -98,8 +98,12 @@ void add_doctor(CLI::App& app, Command& chosen);
 base::Result<hook::config::PoolConfig> load_pool(const std::string& name);
 // Opens the ledger of this host. The error says so if root is required.
 base::Result<hook::ledger::Ledger> open_ledger();
-// Opens the ledger for a command that changes nothing: an absent ledger counts as empty.
+// Opens the ledger for a command that changes nothing: an absent ledger counts as empty. This and
+// the other two fail if the ledger is absent while leases have files.
 base::Result<hook::ledger::Ledger> read_ledger();
+// Opens the ledger itself, for a command that reads what other processes write meanwhile. Makes
+// none: an absent ledger counts as empty.
+base::Result<hook::ledger::Ledger> existing_ledger();
 
 // Returns the deadline for a query that a controller answers at once.
 [[nodiscard]] base::Deadline query_deadline();

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/doctor/doctor.h"
+#include "cmd/ipuctl/doctor_services.h"
 #include "hook/config/paths.h"
 
 namespace ipuctl {
@@ -52,7 +53,9 @@ Result<Outcome> run_doctor(Output output) {
       ::geteuid() == 0 ? ipuctl::doctor::Trials::kAllowed : ipuctl::doctor::Trials::kSkipped;
   const ipuctl::doctor::HostState state =
       ipuctl::doctor::look_at_host(looked_at, ledger, host, {}, trials);
-  const std::vector<Finding> findings = ipuctl::doctor::examine(config, state);
+  std::vector<Finding> findings = ipuctl::doctor::examine(config, state);
+  for (Finding& finding : examine_services(looked_at, ledger))
+    findings.push_back(std::move(finding));
 
   Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};
   // For the exit status, an absent configuration is a wrong one.

@@ -114,7 +114,7 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
                  "give the id of a lease or container, or --bundle DIR, but not both");
   }
   if (!options.bundle.empty()) return explain_bundle(options.bundle, options.output);
-  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(existing_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Explanation explanation;
   const std::vector<Place> queue = TRY(queue_of(ledger, ""));
@@ -167,7 +167,7 @@ Result<Stream::Goes> write_events(hook::ledger::Ledger& ledger, Stream& stream, 
 }
 
 Result<Outcome> run_events(const EventsOptions& options) {
-  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(existing_ledger());
   Stream stream = TRY(Stream::open());
   int64_t number = TRY(first_number(ledger, options));
   int64_t seen = -1;  // no version of the ledger
@@ -192,7 +192,7 @@ Result<Outcome> run_audit_verify(const AuditOptions& options) {
     if (report.fault) outcome.obstacles.emplace_back(Code::kInternal, fault_text(*report.fault));
     return outcome;
   }
-  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(existing_ledger());
   const hook::ledger::AuditMark remembered = TRY(ledger.events().audit_mark());
   const hook::ledger::AuditReport report = TRY(hook::ledger::verify_audit(
       hook::ledger::audit_files(hook::config::audit_file()), remembered));

@@ -13,7 +13,7 @@ namespace {
 using namespace base::names;
 
 Result<Outcome> run_dump(const Output& output) {
-  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::ledger::Ledger ledger = TRY(existing_ledger());
   std::string text = TRY(ledger.dump());
   if (output == Output::kJson) return Outcome{std::move(text)};
   const base::Json all = TRY(base::parse_json(text, "the ledger"));

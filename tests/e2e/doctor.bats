@@ -127,6 +127,36 @@ END
   assert_misconfigured 'network.rail.subnet must be disjoint from all other subnets; 10.5.8.0/24 of mgmt0 overlaps 10.5.0.0/16'
 }
 
+@test "a controller that does not run, and one that is configured wrongly" {
+  assert_contains "$(finding_of 'controller of pod64')" "ok: $CONTROLLER answers, version "
+  sim_stop
+  assert_failed 'controller of pod64' "$CONTROLLER"
+  sim_start
+  in_host sed -i 's|^controller = .*|controller = "10.1.3.101:9"|' "$CONFIG"
+  assert_failed 'controller of pod64' '10.1.3.101:9'
+}
+
+@test "an engine that does not have the runtime, and one that does not run" {
+  assert_equal "$(finding_of 'engine docker')" 'ok: it has the runtime and knows it'
+  docker_stop
+  assert_contains "$(finding_of engines)" 'warning: no engine has the runtime'
+  assert_contains "$(ipuctl doctor)" "run 'ipuctl runtime configure"
+  ipuctl runtime configure docker >/dev/null
+  assert_contains "$(finding_of 'engine docker')" 'warning: no dockerd is running'
+  assert_contains "$(ipuctl doctor)" "run 'systemctl start dockerd'"
+  ipuctl runtime unconfigure docker >/dev/null
+  docker_start
+}
+
+@test "a program that is missing" {
+  local client
+  client=$(in_host find /usr/local/libexec -name ipu-vipu-client)
+  in_host mv "$client" "$client.away"
+  assert_contains "$(finding_of programs)" "failed: start $client"
+  in_host mv "$client.away" "$client"
+  assert_contains "$(finding_of programs)" 'ok:'
+}
+
 @test "no configuration: the rest is looked at" {
   in_host rm "$CONFIG"
   assert_misconfigured "there is no $CONFIG"

@@ -49,6 +49,22 @@ assert_both_run() {
   assert_contains "$output" 'is damaged'
 }
 
+@test "a ledger that is gone: whoever reads or changes it says so, and makes none" {
+  in_host sh -c "mkdir /run/kept && mv $LEDGER* /run/kept/"
+  for command in ps queue 'gc --dry-run' gc 'explain one' events 'ledger dump' 'reservation list' 'partition list --holders'; do
+    # shellcheck disable=SC2086
+    run -1 ipuctl $command
+    assert_contains "$output" "the ledger $LEDGER is gone, but 2 leases have files"
+    assert_contains "$output" 'ipuctl ledger rebuild'
+  done
+  run -1 ipuctl doctor
+  assert_contains "$output" 'failed   ledger'
+  in_host test ! -e "$LEDGER"
+  ipuctl ledger rebuild
+  assert_equal "$(ipuctl ps -o json | jq length)" 2
+  in_host rm -r /run/kept
+}
+
 @test "a damaged ledger: exec, pause, state, kill and delete work as ever" {
   local states=/run/docker/runtime-runc/moby
   damage

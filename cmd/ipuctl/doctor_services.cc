@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipuctl/doctor_services.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/names.h"
+#include "cmd/ipuctl/runtime_site.h"
+#include "hook/config/paths.h"
+#include "hook/engines/listing.h"
+#include "hook/lifecycle/env.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using doctor::Finding;
+using doctor::Verdict;
+using hook::engines::Engine;
+using hook::engines::Listed;
+
+constexpr std::chrono::milliseconds kAnswerTime{2000};
+constexpr const char* kRuntime = "ipu";      // the name that 'runtime configure' gives
+constexpr uint64_t kLeastSpace = 1 << 20;    // less, and the ledger refuses to start anything
+constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
+
+Finding examine_programs() {
+  const std::string check = "programs";
+  for (const std::string& program : {hook::config::runtime_program(), hook::config::hook_program(),
+                                     hook::config::client_program()}) {
+    if (::access(program.c_str(), X_OK) == 0) continue;
+    return {check, Verdict::kFailed, Error::from_errno(errno, str("start ", program)).message(),
+            "install the toolkit again: 'make install' with the same PREFIX, or the package"};
+  }
+  return {check, Verdict::kOk, "the runtime, the hook and the V-IPU client are installed", ""};
+}
+
+Finding examine_space() {
+  const std::string check = "disk";
+  const std::string dir = hook::config::state_dir();
+  struct statvfs disk {};
+  if (::statvfs(dir.c_str(), &disk) != 0) {
+    if (errno == ENOENT) return {check, Verdict::kOk, str(dir, " is not there yet"), ""};
+    return {check, Verdict::kFailed, Error::from_errno(errno, str("look at ", dir)).message(),
+            "make the folder readable for root"};
+  }
+  const uint64_t left = uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::string says = str(left >> 20, " MiB are left for ", dir);
+  if (left >= kLittleSpace) return {check, Verdict::kOk, says, ""};
+  return {check, left < kLeastSpace ? Verdict::kFailed : Verdict::kWarning, says,
+          "free space on this disk; below 1 MiB no container with IPUs starts"};
+}
+
+Finding examine_controller(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool) {
+  const std::string check = str("controller of ", pool.name);
+  const Result<std::string> version = env.controller(pool)->version(Deadline::after(kAnswerTime));
+  if (version.ok())
+    return {check, Verdict::kOk, str(pool.controller, " answers, version ", version.value()), ""};
+  return {check, Verdict::kFailed, base::one_line(version.error().message(), 300),
+          str("start the controller, make a route to it, or correct 'controller' of pool ",
+              quote(pool.name), " in ", hook::config::config_file())};
+}
+
+// Judges an engine whose file has the runtime, by what the running engine says.
+Finding examine_registered(const Site& site, const hook::engines::Listing& listing) {
+  const std::string check = str("engine ", name_of(site.engine));
+  const std::string daemon(daemon_of(site.engine));
+  if (listing.listed == Listed::kNo) {
+    return {check, Verdict::kFailed, str(daemon, " has not read ", site.file),
+            str("run 'systemctl restart ", daemon, "'")};
+  }
+  if (site.daemons.empty()) {
+    return {check, Verdict::kWarning, listing.why, str("run 'systemctl start ", daemon, "'")};
+  }
+  return {check, Verdict::kOk, str("it has the runtime (", listing.why, ")"), ""};
+}
+
+// Returns a finding on an engine that is installed; nothing if it does not have the runtime.
+std::optional<Finding> examine_engine(Engine engine) {
+  const std::string check = str("engine ", name_of(engine));
+  const Result<Site> site = find_site(engine, "");
+  if (!site.ok()) return Finding{check, Verdict::kWarning, site.error().message(), ""};
+  const auto registered = hook::engines::find_runtime(engine, site.value().file, kRuntime);
+  if (!registered.ok()) return Finding{check, Verdict::kWarning, registered.error().message(), ""};
+  const bool has_runtime = !registered.value().path.empty();
+  if (engine == Engine::kPodman) {
+    // It has no daemon that could have another opinion, and takes long to answer.
+    if (!has_runtime) return std::nullopt;
+    return Finding{check, Verdict::kOk, "it has the runtime", ""};
+  }
+  const hook::engines::Listing listing = hook::engines::find_listing(
+      engine, site.value().daemons, site.value().file, kRuntime, Deadline::after(kAnswerTime));
+  // dockerd may also have it from its command line.
+  if (listing.listed == Listed::kYes)
+    return Finding{check, Verdict::kOk, "it has the runtime and knows it", ""};
+  if (!has_runtime) return std::nullopt;
+  return examine_registered(site.value(), listing);
+}
+
+void examine_engines(std::vector<Finding>& findings) {
+  const Result<std::vector<Engine>> engines = choose_engines({}, kRuntime);
+  if (!engines.ok()) {
+    findings.push_back({"engines", Verdict::kWarning, engines.error().message(), ""});
+    return;
+  }
+  const size_t before = findings.size();
+  for (const Engine engine : engines.value()) {
+    std::optional<Finding> finding = examine_engine(engine);
+    if (finding) findings.push_back(std::move(*finding));
+  }
+  if (findings.size() != before) return;
+  findings.push_back(
+      {"engines", Verdict::kWarning, "no engine has the runtime; only hooks and bundles can use it",
+       str("run 'ipuctl runtime configure ", name_of(engines.value().front()), "'")});
+}
+
+}  // namespace
+
+std::vector<Finding> examine_services(const hook::config::Config& config,
+                                      Result<hook::ledger::Ledger>& ledger) {
+  std::vector<Finding> findings{examine_programs(), examine_space()};
+  if (ledger.ok()) {
+    hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
+    for (const hook::config::PoolConfig& pool : config.pools) {
+      if (pool.provider == hook::config::Provider::kVipu)
+        findings.push_back(examine_controller(env, pool));
+    }
+  }
+  examine_engines(findings);
+  return findings;
+}
+
+}  // namespace ipuctl
