@@ -58,24 +58,28 @@ std::string name_in(const Names& names, const std::string& container) {
   return found == names.end() ? "" : found->second;
 }
 
+// As docker does: the whole id comes first, then a name, then the beginning of an id.
 Result<Lease> find_lease(hook::ledger::Ledger& ledger, const std::string& text) {
   Result<Lease> lease = ledger.get(text);
-  if (lease.ok() || lease.error().code() != Code::kNotFound || text.empty()) return lease;
+  const bool is_whole = lease.ok() && (lease.value().id == text || lease.value().container == text);
+  if (is_whole || text.empty()) return lease;
   const std::vector<Lease> live = TRY(ledger.live());
   const std::string container = TRY(container_called(names_of(live), text));
   return container.empty() ? std::move(lease) : ledger.get(container);
 }
 
 Result<std::vector<Waiter>> find_waiters(std::vector<Waiter> waiters, const std::string& text) {
-  std::set<std::string> meant;
+  std::set<std::string> meant;  // those whose id begins so
   for (const Waiter& waiter : waiters) {
-    if (!text.empty() && waiter.container.starts_with(text)) meant.insert(waiter.container);
+    const bool has_id = name_of_reservation(waiter.container).empty();
+    if (!text.empty() && has_id && waiter.container.starts_with(text))
+      meant.insert(waiter.container);
   }
-  const bool is_whole = meant.contains(text);
-  if (is_whole) meant = {text};
-  if (meant.empty()) {
+  if (!meant.contains(text)) {
     const std::string called = TRY(container_called(names_of(waiters), text));
     if (!called.empty()) meant = {called};
+  } else {
+    meant = {text};
   }
   if (meant.empty()) {
     return Error(Code::kNotFound,

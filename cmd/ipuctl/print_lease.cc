@@ -223,7 +223,7 @@ Json to_json(const Overview& overview, const Names& names) {
     none.tenant = record.reserved_for;
     none.created_ms = none.changed_ms = record.created_ms;
     Json json = lease_json(none);
-    json["name"] = "";
+    json["name"] = record.reservation;
     json["state"] = reservation_state(record);
     list.push_back(std::move(json));
   }
@@ -269,8 +269,8 @@ std::string overview_text(const Overview& overview, const Names& names, Output o
                     age(waiter.since_ms)});
   }
   for (const hook::ledger::PartitionRecord& record : reservations) {
-    rows.push_back({"-", "-", "-", record.pool, record.name, "-", "NAMED", str(record.ipus),
-                    reservation_state(record), "-", "-", age(record.created_ms)});
+    rows.push_back({"-", "reservation", record.reservation, record.pool, record.name, "-", "NAMED",
+                    str(record.ipus), reservation_state(record), "-", "-", age(record.created_ms)});
   }
   return table(rows);
 }
@@ -330,12 +330,14 @@ std::string remains_text(const hook::lifecycle::end::Remains& remains, Output ou
   for (const hook::lifecycle::end::RemainingLease& remaining : remains.leases)
     text += line_of(remaining);
   for (const hook::ledger::PartitionRecord& record : remains.partitions) {
-    text += str("would remove partition ", record.name, " of pool ", record.pool, ", left in ",
-                name_of(record.state), "\n");
+    const bool has_ended = record.state == hook::ledger::PartitionState::kReady;
+    text += str("would remove partition ", record.name, " of pool ", record.pool,
+                has_ended ? str(", reservation ", record.reservation, ", whose time is over")
+                          : str(", left in ", name_of(record.state)),
+                "\n");
   }
   for (const hook::ledger::Waiter& waiter : remains.waiters) {
-    text += str("would remove container ", waiter.container, " from the queue for ",
-                waiter.resource, "\n");
+    text += str("would have ", removed_text(waiter));
   }
   return text.empty() ? "nothing to release\n" : text;
 }

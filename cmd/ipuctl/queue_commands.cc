@@ -79,7 +79,7 @@ Result<std::vector<hook::ledger::PartitionRecord>> reservations_of(hook::ledger:
                                                                    const std::string& pool) {
   std::vector<hook::ledger::PartitionRecord> records = TRY(ledger.partitions().all());
   std::erase_if(records, [&](const hook::ledger::PartitionRecord& record) {
-    return !record.reserved || (!pool.empty() && record.pool != pool);
+    return record.reservation.empty() || (!pool.empty() && record.pool != pool);
   });
   return records;
 }

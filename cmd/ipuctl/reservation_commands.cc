@@ -95,7 +95,8 @@ std::string end_text(const PartitionRecord& record) {
 Json reservation_json(const PartitionRecord& record, const std::vector<hook::ledger::Lease>& used) {
   Json containers = Json::array();
   for (const hook::ledger::Lease& lease : used) containers.push_back(lease.container);
-  return {{"reservation", record.name},
+  return {{"reservation", record.reservation},
+          {"partition", record.name},
           {"pool", record.pool},
           {"ipus", record.ipus},
           {"owner", record.reserved_for},
@@ -108,7 +109,7 @@ Json reservation_json(const PartitionRecord& record, const std::vector<hook::led
 Result<PartitionRecord> get_reservation(hook::ledger::Ledger& ledger, const std::string& name,
                                         const std::string& pool) {
   std::vector<PartitionRecord> found = TRY(reservations_of(ledger, pool));
-  std::erase_if(found, [&](const PartitionRecord& record) { return record.name != name; });
+  std::erase_if(found, [&](const PartitionRecord& record) { return record.reservation != name; });
   if (found.size() == 1) return std::move(found.front());
   if (found.empty()) {
     return Error(Code::kNotFound,
@@ -122,11 +123,19 @@ Result<Outcome> show(hook::ledger::Ledger& ledger, const PartitionRecord& record
   if (output == Output::kTable) {
     const std::string end = record.until_ms == 0 ? ", and does not end by itself"
                                                  : str(" until ", base::rfc3339(record.until_ms));
-    return Outcome{str("reservation ", record.name, " has ", record.ipus, " IPUs of ", record.pool,
-                       end, "; use it with IPU_RESERVATION=", record.name, "\n")};
+    const std::string& name = record.reservation;
+    return Outcome{str("reservation ", name, " has ", record.ipus, " IPUs of ", record.pool, end,
+                       "; use it with IPU_RESERVATION=", name, "\n")};
   }
   const auto used = TRY(ledger.partitions().holders(record.pool, record.name));
   return Outcome{base::to_pretty_text(reservation_json(record, used))};
+}
+
+Status check_time(const std::optional<milliseconds>& time) {
+  if (!time || time->count() > 0) return {};
+  return Error(Code::kInvalid,
+               "--for must be longer than 0, such as 4h; to end a reservation, run"
+               " 'ipuctl reservation end'");
 }
 
 Result<Outcome> run_reserve(const ReserveOptions& options) {
@@ -135,6 +144,7 @@ Result<Outcome> run_reserve(const ReserveOptions& options) {
   if (options.request.ipus == 0)
     return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
   hook::lifecycle::start::ReservationRequest request = options.request;
+  TRY(check_time(options.time));
   request.wait = options.wait.value_or(milliseconds(0));
   request.time = options.time.value_or(milliseconds(0));
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -156,7 +166,7 @@ Result<Outcome> run_list(const ReservationOptions& options) {
   for (const PartitionRecord& record : records) {
     const auto used = TRY(ledger.partitions().holders(record.pool, record.name));
     list.push_back(reservation_json(record, used));
-    rows.push_back({record.name, record.pool, str(record.ipus), or_dash(record.reserved_for),
+    rows.push_back({record.reservation, record.pool, str(record.ipus), or_dash(record.reserved_for),
                     reservation_state(record), str(used.size()), end_text(record)});
   }
   return Outcome{options.output == Output::kJson ? base::to_pretty_text(list) : table(rows)};
@@ -165,8 +175,13 @@ Result<Outcome> run_list(const ReservationOptions& options) {
 Result<Outcome> run_extend(const ReservationOptions& options) {
   if (!options.time)
     return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
+  TRY(check_time(options.time));
   hook::ledger::Ledger ledger = TRY(open_ledger());
   const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
+  if (record.state != hook::ledger::PartitionState::kReady) {
+    return Error(Code::kBusy, str("reservation ", quote(options.name), " is ",
+                                  name_of(record.state), ", and cannot be extended now"));
+  }
   TRY(ledger.partitions().set_end(record, base::unix_millis() + options.time->count()));
   return show(ledger, TRY(get_reservation(ledger, options.name, options.pool)), options.output);
 }
@@ -175,7 +190,11 @@ Result<Outcome> run_end(const ReservationOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
-  const hook::config::PoolConfig pool = TRY(load_pool(record.pool));
+  // The pool may have gone from the configuration; the record has all that matters.
+  Result<hook::config::PoolConfig> configured = load_pool(record.pool);
+  hook::config::PoolConfig pool;
+  if (configured.ok()) pool = std::move(configured).take();
+  pool.name = record.pool;
   const auto force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
   TRY(hook::lifecycle::partitions::remove_partition(env, pool, record.name, force,
                                                     Deadline::after(pool.timeout)));

@@ -39,7 +39,7 @@ constexpr Part kParts[] = {
     {"partitions",
      "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter,"
      " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms,"
-     " reserved, until_ms, reserved_for",
+     " reservation, until_ms, reserved_for",
      "partition ORDER BY pool, name"},
     {"waiters",
      "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "

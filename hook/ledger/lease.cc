@@ -92,7 +92,9 @@ std::string partition_name(std::string_view lease_id) {
 }
 
 bool is_reserved_name(std::string_view name) {
-  if (name.size() != 14 || !(name.starts_with("c-") || name.starts_with("w-"))) return false;
+  if (name.size() != 14 ||
+      !(name.starts_with("c-") || name.starts_with("w-") || name.starts_with("r-")))
+    return false;
   return name.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
 }
 

@@ -114,8 +114,8 @@ struct LeaseHold {
 // Returns the name of a lease's partition: "c-" and the first 12 digits of the lease's id. This is
 // far shorter than the 36 characters at which Graphcore's tools break.
 [[nodiscard]] std::string partition_name(std::string_view lease_id);
-// Returns whether NAME is one that only this product gives: that of a lease's partition, or of a
-// warm partition, "w-" and 12 hexadecimal digits.
+// Returns whether NAME is one that only this product gives: that of a lease's partition, or "w-"
+// (a warm partition) or "r-" (a reservation) and 12 hexadecimal digits.
 [[nodiscard]] bool is_reserved_name(std::string_view name);
 
 // Returns the MAC of ADDRESS in POOL: locally administered, with one byte from the pool's name and

@@ -106,6 +106,12 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
                                       " create', or adopt one of Graphcore's vipu with 'ipuctl"
                                       " partition adopt'"));
   }
+  if (has_ended(*record, lease.created_ms)) {
+    return Error(Code::kDenied,
+                 str("reservation ", quote(record->reservation), " ended at ",
+                     base::rfc3339(record->until_ms), "; reserve again, or extend",
+                     " it with 'ipuctl reservation extend ", record->reservation, " --for TIME'"));
+  }
   if (!intent.named->gcd && record->gcds > 1) {
     return Error(Code::kInvalid, str("partition ", name, " has ", record->gcds,
                                      " GCDs; select one with IPU_GCD=0 to ", record->gcds - 1));

@@ -22,7 +22,7 @@ using sqlite::Transaction;
 
 constexpr std::string_view kPartitionColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
-    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reserved,"
+    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reservation,"
     " until_ms, reserved_for";
 
 Result<PartitionRecord> read_record(const Statement& row) {
@@ -47,7 +47,7 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.owner = read_process(row, 13);
   record.attempts = static_cast<uint32_t>(row.integer(16));
   record.retry_ms = row.integer(17);
-  record.reserved = row.integer(18) != 0;
+  record.reservation = row.text(18);
   record.until_ms = row.integer(19);
   record.reserved_for = row.text(20);
   return record;
@@ -76,7 +76,7 @@ Status insert(Database& database, const PartitionRecord& record) {
   statement.bind(record.created_ms);
   bind_process(statement, record.owner);
   statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
-  statement.bind(int64_t{record.reserved}).bind(record.until_ms).bind(record.reserved_for);
+  statement.bind(record.reservation).bind(record.until_ms).bind(record.reserved_for);
   return statement.run();
 }
 
@@ -103,6 +103,13 @@ Status update_one(Database& database, std::string_view update, const PartitionRe
   TRY(statement.bind(first).bind(record.pool).bind(record.name).run());
   if (database.changes() != 1) return changed(record);
   return {};
+}
+
+std::string ready_text(const PartitionRecord& record) {
+  if (record.reservation.empty()) return "READY";
+  const std::string end =
+      record.until_ms == 0 ? "" : str(" until ", base::rfc3339(record.until_ms));
+  return str("READY, reservation ", record.reservation, end);
 }
 
 std::string removing_text(const std::vector<Lease>& holders) {
@@ -141,7 +148,7 @@ Status check_free(Database& database, const std::string& name, const LeasedIpu& 
 }  // namespace
 
 bool has_ended(const PartitionRecord& record, int64_t now_ms) {
-  return record.reserved && record.until_ms != 0 && record.until_ms <= now_ms;
+  return !record.reservation.empty() && record.until_ms != 0 && record.until_ms <= now_ms;
 }
 
 std::string_view name_of(PartitionKind kind) {
@@ -177,6 +184,14 @@ Error in_use(const std::string& name, const std::vector<Lease>& holders) {
 
 Status Partitions::intend(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
+  if (!record.reservation.empty()) {
+    const std::vector<PartitionRecord> same = TRY(select(
+        store_.database, "WHERE pool = ? AND reservation = ?", {record.pool, record.reservation}));
+    if (!same.empty()) {
+      return Error(Code::kExists, str("there is a reservation ", quote(record.reservation),
+                                      " already; see 'ipuctl reservation list'"));
+    }
+  }
   const Status inserted = insert(store_.database, record);
   if (!inserted.ok() && inserted.error().code() == Code::kExists) {
     return is_there_already(record.name);
@@ -234,11 +249,12 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
 
 Status Partitions::mark_ready(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  TRY(update_one(store_.database,
-                 "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
-                 " AND state = 'INTENT'",
-                 record, name_of(PartitionState::kReady)));
-  TRY(record_partition(store_, record.pool, record.name, "READY"));
+  Statement update =
+      TRY(store_.database.prepare("UPDATE partition SET state = 'READY', until_ms = ?"
+                                  " WHERE pool = ? AND name = ? AND state = 'INTENT'"));
+  TRY(update.bind(record.until_ms).bind(record.pool).bind(record.name).run());
+  if (store_.database.changes() != 1) return changed(record);
+  TRY(record_partition(store_, record.pool, record.name, ready_text(record)));
   return commit(store_, transaction);
 }
 
@@ -246,7 +262,7 @@ Status Partitions::set_end(const PartitionRecord& record, int64_t until_ms) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET until_ms = ? WHERE pool = ? AND name = ?"
-                                  " AND state = 'READY' AND reserved = 1"));
+                                  " AND state = 'READY' AND reservation <> ''"));
   TRY(update.bind(until_ms).bind(record.pool).bind(record.name).run());
   if (store_.database.changes() != 1) return changed(record);
   TRY(record_partition(
@@ -270,11 +286,12 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
     Statement update = TRY(store_.database.prepare(
         "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
         " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND kind <> 'FOREIGN'"
-        " AND state = ? AND owner_pid = ? AND owner_start = ?"));
+        " AND state = ? AND owner_pid = ? AND owner_start = ? AND until_ms = ?"));
     update.bind(boot);
     bind_process(update, owner);
     update.bind(record.pool).bind(record.name).bind(name_of(record.state));
     update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
+    update.bind(record.until_ms);
     TRY(update.run());
     if (store_.database.changes() != 1) return changed(record);
     TRY(record_partition(store_, record.pool, record.name, removing_text(leases)));

@@ -49,7 +49,7 @@ struct PartitionRecord {
   int64_t created_ms = 0;
   uint32_t attempts = 0;          // failed attempts at the removal
   int64_t retry_ms = 0;           // unix time before which no start tries the removal again
-  bool reserved = false;          // a reservation, which ends by itself
+  std::string reservation = {};   // the name of the reservation that it is; empty: none
   int64_t until_ms = 0;           // unix time of its end; 0: it has none
   std::string reserved_for = {};  // whoever it is for, in the words of who reserved it
 };
@@ -71,7 +71,8 @@ class Partitions {
  public:
   explicit Partitions(Store& store) : store_(store) {}
 
-  // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool.
+  // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool, or another
+  // partition there is a reservation of the same name.
   base::Status intend(const PartitionRecord& record);
   // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already
   // (kNo).
@@ -84,13 +85,14 @@ class Partitions {
   // Removes the record of a FOREIGN partition and changes nothing else. Fails with kBusy while a
   // live lease has the partition; the error names the containers.
   base::Status forget(const PartitionRecord& record);
-  // Changes INTENT to READY.
+  // Changes INTENT to READY, and sets the end of a reservation.
   base::Status mark_ready(const PartitionRecord& record);
   // Sets the end of a READY reservation. Fails with kBusy if it is none any more.
   base::Status set_end(const PartitionRecord& record, int64_t until_ms);
   // Changes any state to REMOVING, held by OWNER. Fails with kDenied for a FOREIGN partition.
   // Without FORCE, fails with kBusy while a live lease has the partition; the error names the
-  // containers. Also fails with kBusy if another process changed the record meanwhile.
+  // containers. Also fails with kBusy if another process changed the record meanwhile, or extended
+  // the reservation.
   base::Status begin_removal(PartitionRecord& record, const base::ProcessId& owner,
                              vipu::Force force);
   base::Status finish_removal(const PartitionRecord& record);

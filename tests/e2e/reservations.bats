@@ -26,7 +26,7 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   in_host truncate --size 0 "$SIM_LOG"
   start job -e IPU_RESERVATION=night
   assert_equal "$(lease_of job .ipus)" 16
-  assert_equal "$(lease_of job .partition)" night
+  assert_equal "$(lease_of job .partition)" "$(reservation .partition | jq -r .)"
   assert_equal "$(sim_log 'any(.method == "CreatePartition")')" false
   assert_equal "$(reservation '.containers | length')" 1
   assert_equal "$(ipuctl ps -o json | jq -c '[.[] | .state]')" '["RUNNING"]'
@@ -88,7 +88,7 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   sleep 3
   assert_equal "$(reservation .state)" '"ENDED"'
   assert_refused -e IPU_RESERVATION=short -- "reservation 'short' ended at" 'ipuctl reservation extend'
-  assert_refused -e IPU_PARTITION=short -- "reservation 'short' ended at"
+  assert_refused -e "IPU_PARTITION=$(reservation .partition | jq -r .)" -- "reservation 'short' ended at"
   assert_contains "$(ipuctl gc)" 'nothing to release'
   assert_equal "$(inside job cat /etc/ipuof.conf.d/ipuof.conf | jq '.devices | length')" 4
   ipuctl reservation extend short --for 1h
@@ -96,8 +96,8 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   ipuctl reservation extend short --for 1s
   docker rm --force job
   sleep 1
-  assert_contains "$(ipuctl gc --dry-run)" 'would remove partition short'
-  assert_contains "$(ipuctl gc)" 'removed partition short'
+  assert_contains "$(ipuctl gc --dry-run)" 'reservation short, whose time is over'
+  assert_contains "$(ipuctl gc)" 'removed partition r-'
   has_gone
 }
 
@@ -109,10 +109,12 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   run ! ipuctl reserve night --ipus 128
   ipuctl reserve night --ipus 4
   run -1 ipuctl reserve night --ipus 4
-  assert_contains "$output" "the name 'night' is taken"
+  assert_contains "$output" "there is a reservation 'night' already"
   ipuctl partition create plain --size 4
   assert_refused -e IPU_RESERVATION=plain -- "there is no reservation 'plain'"
   assert_refused -e IPU_RESERVATION=night -e IPU_COUNT=4 -- 'contradict each other'
   run -2 ipuctl reservation extend night
+  run -2 ipuctl reservation extend night --for 0s
+  run -2 ipuctl reserve other --ipus 4 --for 0s
   ipuctl reservation end night
 }

@@ -25,7 +25,7 @@ struct Request {
   std::string tenant = {};
   std::string pool = {};             // empty: the first pool
   std::string partition = {};        // made in advance; empty: none
-  bool is_reservation = false;       // PARTITION is the name of a reservation
+  bool is_reservation = false;       // PARTITION is, at first, the name of a reservation
   std::optional<uint32_t> gcd = {};  // of that partition
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;

@@ -154,8 +154,8 @@ ALTER TABLE event ADD COLUMN partition TEXT NOT NULL DEFAULT '';
 -- A JSON object: who did it, and what the change gave.
 ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
 
--- 1: the partition is a reservation, which ends at until_ms (0: never).
-ALTER TABLE partition ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0;
+-- The name of the reservation that the partition is; '': none. It ends at until_ms (0: never).
+ALTER TABLE partition ADD COLUMN reservation TEXT NOT NULL DEFAULT '';
 ALTER TABLE partition ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE partition ADD COLUMN reserved_for TEXT NOT NULL DEFAULT '';
 -- By which the name of a container that waits is found.

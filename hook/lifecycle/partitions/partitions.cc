@@ -18,7 +18,7 @@ Status check_name(const std::string& name) {
       Code::kInvalid,
       str(base::quote(name), " is not a valid name for a partition: it must have 1 to ",
           vipu::kMaxPartitionName,
-          " of A-Z, a-z, 0-9, '-' and '_', and must not be 'c-' or 'w-' with 12 hexadecimal"
+          " of A-Z, a-z, 0-9, '-' and '_', and must not be 'c-', 'w-' or 'r-' with 12 hexadecimal"
           " digits, which name the partitions of containers"));
 }
 
@@ -35,22 +35,17 @@ Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
   record.boot_id = TRY(base::boot_id());
   record.created_ms = base::unix_millis();
   if (wanted.reserved) {
-    record.reserved = true;
+    record.reservation = wanted.reserved->name;
     record.reserved_for = wanted.reserved->owner;
-    // Until it is READY, a process holds it. Its time begins then.
-    if (wanted.reserved->time.count() != 0)
-      record.until_ms = record.created_ms + wanted.reserved->time.count();
   }
   return record;
 }
 
-// Makes the record of a partition that was made READY, and begins the time of a reservation.
-Status finish_creation(Env& env, const NewPartition& wanted,
-                       const ledger::PartitionRecord& record) {
-  TRY(env.ledger.partitions().mark_ready(record));
-  if (!wanted.reserved) return {};
-  const int64_t time = wanted.reserved->time.count();
-  return env.ledger.partitions().set_end(record, time == 0 ? 0 : base::unix_millis() + time);
+// Makes the record of a partition that was made READY. The time of a reservation begins.
+Status finish_creation(Env& env, const NewPartition& wanted, ledger::PartitionRecord record) {
+  if (wanted.reserved && wanted.reserved->time.count() != 0)
+    record.until_ms = base::unix_millis() + wanted.reserved->time.count();
+  return env.ledger.partitions().mark_ready(record);
 }
 
 Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
@@ -169,6 +164,16 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
   return {};
 }
 
+// Returns whether nothing is left of a partition whose creation failed. The name of a reservation's
+// partition is random: if the controller does not have it, the lost request may still make it, and
+// the record stays for reconcile() to look again.
+bool undo(vipu::Controller& controller, const ledger::PartitionRecord& record,
+          const Deadline& deadline) {
+  const Result<base::Removed> removed = controller.remove(record.name, vipu::Force::kYes, deadline);
+  if (!removed.ok()) return false;
+  return record.reservation.empty() || removed.value() == base::Removed::kNow;
+}
+
 }  // namespace
 
 bool is_silence(const Error& error) {
@@ -177,7 +182,7 @@ bool is_silence(const Error& error) {
 
 Status check_partition(const NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
-  TRY(check_name(request.id));
+  if (!wanted.reserved) TRY(check_name(request.id));
   if (request.size == 0) return Error(Code::kInvalid, "give the number of IPUs with --size");
   if (request.gcds > 0 && request.size % request.gcds != 0) {
     return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
@@ -200,9 +205,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   // record tells reconcile() to do it.
   constexpr std::chrono::milliseconds kUndoTime{5000};
   // If the controller was full or busy, a partition of this name is another host's.
-  const bool undone =
-      vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy ||
-      controller->remove(record.name, vipu::Force::kYes, Deadline::after(kUndoTime)).ok();
+  const bool is_refused = vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy;
+  const bool undone = is_refused || undo(*controller, record, Deadline::after(kUndoTime));
   TRY(undone ? env.ledger.partitions().finish_removal(record)
              : env.ledger.partitions().note_failure(record));
   return made;

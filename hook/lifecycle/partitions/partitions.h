@@ -20,6 +20,7 @@ namespace hook::lifecycle::partitions {
 
 // What makes a partition a reservation.
 struct Reserved {
+  std::string name;                   // by which users know it
   std::string owner;                  // whoever it is for; may be empty
   std::chrono::milliseconds time{0};  // 0: it does not end by itself
 };

@@ -230,8 +230,7 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
 Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
                                     const request::Request& request, const Newcomer& newcomer,
                                     const Apply& apply) {
-  const request::Request resolved = TRY(resolve_reservation(env, request));
-  Result<ledger::Lease> lease = try_lease(env, config, resolved, newcomer, apply);
+  Result<ledger::Lease> lease = try_lease(env, config, request, newcomer, apply);
   if (lease.ok() || request.ignored.empty()) return lease;
   return Error(lease.error().code(),
                str(lease.error().message(), "; ", base::join(request.ignored, "; ")));
@@ -250,7 +249,7 @@ Status prepare_container(Env& env, const config::Config& config, const request::
     const std::optional<std::string> less = TRY(restrict_container(env.run_dir, edited));
     return bundle.replace_config(less.value_or(edited));
   };
-  TRY(prepare_lease(env, config, request, newcomer, apply));
+  TRY(prepare_lease(env, config, resolved, newcomer, apply));
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "hook/lifecycle/start/inspect_host.h"
 #include "hook/lifecycle/start/neighbours.h"
 #include "hook/lifecycle/start/plan_input.h"
+#include "hook/lifecycle/start/reserve.h"
 #include "vipu/local/cards.h"
 
 namespace hook::lifecycle::start {
@@ -85,9 +86,10 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
   const oci::SpecView view = TRY(oci::parse_spec(text));
   if (!request::asks_for_ipus(view.environment, view.annotations)) return std::optional<Preview>();
   if (!config.ok()) return config.error();
-  const std::optional<request::Request> request =
+  std::optional<request::Request> request =
       TRY(asked_of(container_of(bundle), view, config.value().policy));
   if (!request) return std::optional<Preview>();
+  request = TRY(resolve_reservation(env, *request));
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
   TRY(check_request(pool, *request));
   TRY(check_mount_points(view, bundle, pool));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/reserve.h"
 
+#include "base/fs.h"
 #include "base/names.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -14,23 +15,34 @@ namespace {
 
 using namespace base::names;
 
-partitions::NewPartition partition_of(const config::PoolConfig& pool,
-                                      const ReservationRequest& wanted) {
+// The partition has a random name of its own: whatever has this name at the controller is ours, and
+// a partition of another host that has the name of the reservation is not.
+Result<partitions::NewPartition> partition_of(const config::PoolConfig& pool,
+                                              const ReservationRequest& wanted) {
+  constexpr size_t kBytes = 6;
   partitions::NewPartition partition;
   partition.pool = pool;
-  partition.request.id = wanted.name;
+  partition.request.id = str("r-", TRY(base::random_hex(kBytes)));
+  partition.wait = false;
   partition.request.size = wanted.ipus;
   partition.request.allocation = pool.allocation;
   partition.request.cluster = pool.cluster;
-  partition.reserved = partitions::Reserved{wanted.owner, wanted.time};
+  partition.reserved = partitions::Reserved{wanted.name, wanted.owner, wanted.time};
   return partition;
 }
 
-// Returns whether the request may succeed later. A record of an earlier attempt, whose answer was
-// lost, is a leftover that the queue removes.
-bool may_pass(const Error& error, bool is_first) {
-  return error.code() == Code::kBusy || partitions::is_silence(error) ||
-         (error.code() == Code::kExists && !is_first);
+// Returns whether the request may succeed later.
+bool may_pass(const Error& error) {
+  return error.code() == Code::kBusy || partitions::is_silence(error);
+}
+
+// Makes the partition, unless an earlier attempt, whose answer was lost, is still to be undone.
+Status attempt(Env& env, const partitions::NewPartition& partition) {
+  if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
+    return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
+                                     " did not answer, and an earlier request is not undone yet"));
+  }
+  return partitions::create_partition(env, partition, Deadline::after(partition.pool.timeout));
 }
 
 // Returns whether warm partitions were given back for the request.
@@ -40,15 +52,33 @@ bool gave_back(Env& env, const config::PoolConfig& pool, uint32_t ipus) {
   return given.ok() && given.value() == partitions::GivenBack::kSome;
 }
 
-Error ended(const ledger::PartitionRecord& record) {
-  return {Code::kDenied, str("reservation ", quote(record.name), " ended at ",
-                             base::rfc3339(record.until_ms), "; reserve again, or extend it with",
-                             " 'ipuctl reservation extend ", record.name, " --for TIME'")};
+Status check_name(const std::string& name) {
+  if (vipu::is_partition_name(name)) return {};
+  return Error(Code::kInvalid,
+               str(quote(name), " is not a valid name for a reservation: it must", " have 1 to ",
+                   vipu::kMaxPartitionName, " of A-Z, a-z, 0-9, '-' and '_'"));
 }
 
-bool is_meant(const ledger::PartitionRecord& record, const request::Request& request) {
-  return record.name == request.partition && record.reserved &&
-         (request.pool.empty() || record.pool == request.pool);
+// Fails with kExists if another partition than OWN is the reservation NAME.
+Status check_free(Env& env, const std::string& pool, const std::string& name,
+                  const std::string& own = "") {
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    if (record.pool != pool || record.reservation != name || record.name == own) continue;
+    return Error(Code::kExists, str("there is a reservation ", quote(name),
+                                    " already; see 'ipuctl reservation list'"));
+  }
+  return {};
+}
+
+// Waits until the partition of a new reservation is ACTIVE. One that does not become so is removed.
+Status wait_until_active(Env& env, const partitions::NewPartition& partition) {
+  const std::string& id = partition.request.id;
+  const auto deadline = Deadline::after(partition.pool.timeout);
+  const Result<vipu::Grant> grant = env.controller(partition.pool)->wait(id, deadline);
+  if (grant.ok()) return {};
+  (void)partitions::remove_partition(env, partition.pool, id, vipu::Force::kNo,
+                                     Deadline::after(std::chrono::seconds(5)));
+  return grant.error();
 }
 
 }  // namespace
@@ -59,12 +89,10 @@ std::string waiter_of(const std::string& reservation) {
 
 Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                const ReservationRequest& wanted) {
-  const partitions::NewPartition partition = partition_of(pool, wanted);
+  TRY(check_name(wanted.name));
+  const partitions::NewPartition partition = TRY(partition_of(pool, wanted));
   TRY(partitions::check_partition(partition));
-  if (TRY(env.ledger.partitions().find(pool.name, wanted.name))) {
-    return Error(Code::kExists, str("the name ", quote(wanted.name), " is taken in pool ",
-                                    quote(pool.name), "; see 'ipuctl partition list'"));
-  }
+  TRY(check_free(env, pool.name, wanted.name));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
   Turn turn = TRY(Turn::await(env,
@@ -74,36 +102,52 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   const std::string_view advice =
       wanted.wait.count() == 0 ? "wait with --wait 5m or see 'ipuctl ps'" : kAfterWait;
-  for (bool is_first = true;; is_first = false) {
-    const Status made = partitions::create_partition(env, partition, Deadline::after(pool.timeout));
-    if (made.ok()) return {};
+  for (;;) {
+    TRY(check_free(env, pool.name, wanted.name, partition.request.id));
+    const Status made = attempt(env, partition);
+    if (made.ok()) break;
     const Error& error = made.error();
-    if (!may_pass(error, is_first)) return error;
+    if (!may_pass(error)) return error;
     if (error.code() == Code::kBusy && gave_back(env, pool, wanted.ipus)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
     if (TRY(patience.wait()) == Next::kTryAgain) continue;
     if (error.code() != Code::kBusy) return error;
     return no_capacity(env, {pool, wanted.ipus, advice}, error);
   }
+  turn.end();
+  return wait_until_active(env, partition);
 }
 
 Result<request::Request> resolve_reservation(Env& env, const request::Request& request) {
-  if (request.partition.empty()) return request;
+  if (!request.is_reservation) return request;
   request::Request resolved = request;
+  std::optional<ledger::PartitionRecord> ended;
   size_t found = 0;
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
-    if (!is_meant(record, request)) continue;
-    if (ledger::has_ended(record, base::unix_millis())) return ended(record);
-    if (request.is_reservation) resolved.pool = record.pool;
+    if (record.reservation != request.partition) continue;
+    if (!request.pool.empty() && record.pool != request.pool) continue;
+    if (record.state != ledger::PartitionState::kReady) continue;
+    if (ledger::has_ended(record, base::unix_millis())) {
+      ended = record;
+      continue;
+    }
+    resolved.pool = record.pool;
+    resolved.partition = record.name;
     ++found;
   }
-  if (!request.is_reservation || found == 1) return resolved;
+  if (found == 1) return resolved;
   if (found > 1) {
     return Error(Code::kInvalid, str("several pools have a reservation ", quote(request.partition),
                                      "; give IPU_POOL too"));
   }
-  return Error(Code::kNotFound, str("there is no reservation ", quote(request.partition),
-                                    "; see 'ipuctl reservation list'"));
+  if (!ended) {
+    return Error(Code::kNotFound, str("there is no reservation ", quote(request.partition),
+                                      " that is ready; see 'ipuctl reservation list'"));
+  }
+  // The lease is refused with when it ended.
+  resolved.pool = ended->pool;
+  resolved.partition = ended->name;
+  return resolved;
 }
 
 }  // namespace hook::lifecycle::start

@@ -31,8 +31,8 @@ struct ReservationRequest {
 base::Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                      const ReservationRequest& wanted);
 
-// Returns REQUEST with the pool of its reservation, if it names one. Fails with kNotFound if there
-// is no such reservation, and with kDenied if it has ended, also if it is named as a partition.
+// Returns REQUEST with the pool and the partition of its reservation, if it names one. Fails with
+// kNotFound if there is no such reservation. The ledger refuses a lease of one that has ended.
 base::Result<request::Request> resolve_reservation(Env& env, const request::Request& request);
 
 }  // namespace hook::lifecycle::start

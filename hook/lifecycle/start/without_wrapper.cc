@@ -18,6 +18,7 @@
 #include "hook/lifecycle/start/attach.h"
 #include "hook/lifecycle/start/create.h"
 #include "hook/lifecycle/start/plan_input.h"
+#include "hook/lifecycle/start/reserve.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -183,8 +184,9 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   if (TRY(is_started(env, state, init))) return {};
   // The runtime may be killed while its hook waits; nobody wants the container then.
   env.still_wanted = [init] { return check_runs(init); };
-  const config::PoolConfig pool = TRY(config::find_pool(config.value(), request->pool));
-  TRY(check_time(*request, pool));
+  const request::Request resolved = TRY(resolve_reservation(env, *request));
+  const config::PoolConfig pool = TRY(config::find_pool(config.value(), resolved.pool));
+  TRY(check_time(resolved, pool));
   const oci::SpecView view = TRY(read_spec(state));
   const uint64_t memlock = TRY(base::highest_memlock());
   TRY(check_unchangeable(view, edit_before(pool), memlock));
@@ -197,7 +199,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
     return apply_to_process(env, plan.edit, root, init);
   };
   const ledger::Lease lease =
-      TRY(prepare_lease(env, without_isolation(config.value()), *request, newcomer, apply));
+      TRY(prepare_lease(env, without_isolation(config.value()), resolved, newcomer, apply));
   return attach_container(env, lease.id, state, Deadline::after(kAttachTime));
 }
 

@@ -36,6 +36,7 @@ TEST(PartitionName, IsShortOfWhereGraphcoresToolsBreak) {
 TEST(ReservedName, IsThatOfALeaseOrOfAWarmPartition) {
   EXPECT_TRUE(is_reserved_name(partition_name("0123456789abcdef0123456789abcdef")));
   EXPECT_TRUE(is_reserved_name("w-0123456789ab"));
+  EXPECT_TRUE(is_reserved_name("r-0123456789ab"));
   for (const char* name : {"", "c-", "c-train", "w-1", "c-0123456789a", "c-0123456789abc",
                            "c-0123456789aB", "x-0123456789ab", "p0"}) {
     EXPECT_FALSE(is_reserved_name(name)) << name;
