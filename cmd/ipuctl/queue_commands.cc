@@ -103,17 +103,16 @@ void add_queue_commands(CLI::App& app, Command& chosen) {
   CLI::App& group =
       add_listing_group(app,
                         {"queue", "List the containers that wait for IPUs, in order of arrival",
-                         "ipuctl queue\nipuctl queue cancel $(docker ps -lq)"},
+                         "ipuctl queue\nipuctl queue --pool pod64"},
                         chosen, [options] { return run_queue(*options); });
   Options declared(group);
   declared.output(options->output);
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
   const auto cancel = std::make_shared<CancelOptions>();
-  Options of_cancel =
-      add_command(group,
-                  {"cancel", "Make a container that waits for IPUs give up",
-                   "ipuctl queue cancel $(docker ps -lq)\nipuctl queue cancel --all"},
-                  chosen, [cancel] { return run_cancel(*cancel); });
+  Options of_cancel = add_command(
+      group,
+      {"cancel", "Make a container that waits for IPUs give up", "ipuctl queue cancel --all"},
+      chosen, [cancel] { return run_cancel(*cancel); });
   of_cancel.output(cancel->output);
   of_cancel.text({"CONTAINER", "", "Id of the container, or its beginning, or its name"},
                  cancel->container);

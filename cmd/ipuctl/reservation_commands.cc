@@ -207,8 +207,7 @@ void add_reserve(CLI::App& app, Command& chosen) {
   Options declared = add_command(
       app,
       {"reserve", "Wait for IPUs in the terminal, and keep them for IPU_RESERVATION=NAME",
-       "ipuctl reserve night --ipus 16 --wait 1h --for 4h\n"
-       "docker run --rm --runtime=ipu -e IPU_RESERVATION=night busybox true"},
+       "ipuctl reserve night --ipus 16 --wait 1h --for 4h"},
       chosen, [options] { return run_reserve(*options); });
   declared.argument("NAME", options->request.name,
                     "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");

@@ -164,6 +164,19 @@ TEST_F(TurnTest, PassesOverOneThatCannotBeLookedAtWhenItsTimeIsOver) {
   EXPECT_TRUE(test::succeeds(await(milliseconds(0))));
 }
 
+// Somebody has set the clock. The waiter measures its time otherwise, and leaves by itself.
+TEST_F(TurnTest, KeepsARunningWaiterWhoseTimeIsOverByTheClock) {
+  ledger::Waiter waiter;
+  waiter.resource = "pod16";
+  waiter.container = "early";
+  waiter.owner = base::identify_process(1).take();
+  waiter.boot_id = base::boot_id().take();
+  waiter.until_ms = base::unix_millis() - 3'600'000;
+  ASSERT_TRUE(host_.ledger.queue().enter(waiter).ok());
+  EXPECT_FALSE(await(milliseconds(0)).ok());
+  EXPECT_THAT(names(), ElementsAre("early"));
+}
+
 TEST_F(TurnTest, PassesOverThoseOfAnEarlierBoot) {
   ledger::Waiter waiter;
   waiter.resource = "pod16";

@@ -144,6 +144,61 @@ TEST_F(ReserveTest, GivesWayToAStartOnceItHasEnded) {
   EXPECT_TRUE(test::succeeds(host_.prepare("web", 16)));
 }
 
+TEST_F(ReserveTest, IsNotRemovedIfItWasExtendedInTheLastMoment) {
+  ASSERT_TRUE(test::succeeds(reserve_ipus(8, milliseconds(0), milliseconds(60'000))));
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().set_end(*record(), 1)));
+  ledger::PartitionRecord seen = *record();  // by gc
+  ASSERT_TRUE(test::succeeds(
+      host_.ledger.partitions().set_end(seen, base::unix_millis() + int64_t{60'000})));
+  const base::ProcessId self = base::current_process().take();
+  EXPECT_TRUE(test::fails(host_.ledger.partitions().begin_removal(seen, self, vipu::Force::kNo),
+                          Code::kBusy, "changed by another process"));
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(record().has_value());
+}
+
+TEST_F(ReserveTest, GivesUpAtOnceIfAnotherHasTakenItsNameMeanwhile) {
+  fill();
+  host_.env.still_wanted = [&] {
+    ledger::PartitionRecord other;
+    other.pool = "pod16";
+    other.name = "r-0123456789ab";
+    other.reservation = "night";
+    (void)host_.ledger.partitions().intend(other);
+    (void)host_.ledger.partitions().mark_ready(other);
+    return Status();
+  };
+  EXPECT_TRUE(test::fails(reserve_ipus(8, milliseconds(30'000)), Code::kExists,
+                          "there is a reservation 'night' already"));
+  EXPECT_TRUE(host_.ledger.queue().list().take().empty());
+}
+
+// The controller carries a request out after it has said that there is nothing to remove.
+TEST_F(ReserveTest, LooksAgainForWhatALostRequestMayStillMake) {
+  host_.before_create = [&] {
+    if (++creates_ == 1) host_.controller.fail_next(Error(Code::kTimeout, "no answer"));
+  };
+  EXPECT_TRUE(test::fails(reserve_ipus(8), Code::kTimeout, "no answer"));
+  ASSERT_TRUE(record().has_value());
+  const std::string name = record()->name;
+  ASSERT_TRUE(host_.controller.create({name, 8, false, ""}, test::HookHost::soon()).ok());
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_EQ(partitions(), 0U);
+}
+
+TEST_F(ReserveTest, IsFoundInItsPoolAloneAndALiveOneCounts) {
+  ASSERT_TRUE(test::succeeds(reserve_ipus(8)));
+  ledger::PartitionRecord ended = *record();
+  ended.pool = "another";
+  ended.name = "r-0123456789ab";
+  ended.until_ms = 1;
+  ended.state = ledger::PartitionState::kIntent;
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(ended)));
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().mark_ready(ended)));
+  EXPECT_EQ(resolve("night").take().pool, "pod16");
+}
+
 TEST_F(ReserveTest, IsNotWhatANamedPartitionIs) {
   partitions::NewPartition plain{host_.config.pools[0], {}};
   plain.request.id = "plain";
