@@ -352,31 +352,6 @@ Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const st
   return select_leases(store_.database, kLiveOfPartition, {pool, name});
 }
 
-Result<ResetDuty> Partitions::reset_duty(const Lease& lease) {
-  if (lease.origin == Origin::kJoined) return ResetDuty::kNone;  // the lease that it joined uses it
-  Transaction transaction = TRY(Transaction::begin(store_.database));
-  const std::optional<PartitionRecord> record = TRY(find(lease.pool, lease.partition));
-  if (!record || record->state != PartitionState::kReady) {
-    return Error(Code::kNotFound,
-                 str("partition ", base::quote(lease.partition), " is being removed"));
-  }
-  if (record->kind == PartitionKind::kForeign) return ResetDuty::kNone;
-  if (record->reconfigurable || !record->dirty) return ResetDuty::kNone;
-  bool wait = false;
-  for (const Lease& other : TRY(holders(lease.pool, lease.partition))) {
-    if (other.id == lease.id) continue;
-    if (other.state == LeaseState::kAllocated || other.state == LeaseState::kRunning) {
-      return ResetDuty::kNone;  // several leases use the partition together
-    }
-    wait = wait || other.state == LeaseState::kReleasing || other.id == record->resetter;
-  }
-  if (wait) return ResetDuty::kOthers;
-  TRY(update_one(store_.database, "UPDATE partition SET resetter = ? WHERE pool = ? AND name = ?",
-                 *record, lease.id));
-  TRY(commit(store_, transaction));
-  return ResetDuty::kMine;
-}
-
 Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
   Statement row =
       TRY(store_.database.prepare("SELECT DISTINCT pool, controller, partition FROM lease AS ended"
@@ -393,22 +368,6 @@ Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
     records.push_back(std::move(record));
   }
   return records;
-}
-
-Status Partitions::finish_reset(const Lease& lease) {
-  Transaction transaction = TRY(Transaction::begin(store_.database));
-  Statement update =
-      TRY(store_.database.prepare("UPDATE partition SET dirty = 0, resetter = '' WHERE pool = ? "
-                                  "AND name = ? AND resetter = ?"));
-  TRY(update.bind(lease.pool).bind(lease.partition).bind(lease.id).run());
-  TRY(record_partition(store_, lease.pool, lease.partition, "RESET", lease.container));
-  return commit(store_, transaction);
-}
-
-Status Partitions::mark_reset(const PartitionRecord& record) {
-  Transaction transaction = TRY(Transaction::begin(store_.database));
-  TRY(record_partition(store_, record.pool, record.name, "RESET"));
-  return commit(store_, transaction);
 }
 
 }  // namespace hook::ledger
