@@ -69,10 +69,11 @@ Finding examine_registered(const Site& site, const hook::engines::Listing& listi
   const std::string daemon(daemon_of(site.engine));
   if (listing.listed == Listed::kNo) {
     return {check, Verdict::kFailed, str(daemon, " has not read ", site.file),
-            str("run 'systemctl restart ", daemon, "'")};
+            str("run 'systemctl restart ", name_of(site.engine), "'")};
   }
   if (site.daemons.empty()) {
-    return {check, Verdict::kWarning, listing.why, str("run 'systemctl start ", daemon, "'")};
+    return {check, Verdict::kWarning, listing.why,
+            str("run 'systemctl start ", name_of(site.engine), "'")};
   }
   return {check, Verdict::kOk, str("it has the runtime (", listing.why, ")"), ""};
 }

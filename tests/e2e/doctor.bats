@@ -143,7 +143,7 @@ END
   assert_contains "$(ipuctl doctor)" "run 'ipuctl runtime configure"
   ipuctl runtime configure docker >/dev/null
   assert_contains "$(finding_of 'engine docker')" 'warning: no dockerd is running'
-  assert_contains "$(ipuctl doctor)" "run 'systemctl start dockerd'"
+  assert_contains "$(ipuctl doctor)" "run 'systemctl start docker'"
   ipuctl runtime unconfigure docker >/dev/null
   docker_start
 }
