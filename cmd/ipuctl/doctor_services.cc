@@ -75,7 +75,11 @@ Finding examine_registered(const Site& site, const hook::engines::Listing& listi
     return {check, Verdict::kWarning, listing.why,
             str("run 'systemctl start ", name_of(site.engine), "'")};
   }
-  return {check, Verdict::kOk, str("it has the runtime (", listing.why, ")"), ""};
+  // CRI-O never says what it has read.
+  if (site.engine == Engine::kCrio)
+    return {check, Verdict::kOk, str("it has the runtime (", listing.why, ")"), ""};
+  return {check, Verdict::kWarning, str("it has the runtime, but may not know it: ", listing.why),
+          str("run 'systemctl restart ", name_of(site.engine), "'")};
 }
 
 // Returns a finding on an engine that is installed; nothing if it does not have the runtime.

@@ -62,7 +62,9 @@ Result<Outcome> run_ps(const ListOptions& options) {
   });
   overview.queue = TRY(queue_of(ledger, options.pool));
   overview.reservations = TRY(reservations_of(ledger, options.pool));
-  if (overview.leases.empty() && overview.queue.empty()) TRY(check_pool(options.pool));
+  const bool is_empty =
+      overview.leases.empty() && overview.queue.empty() && overview.reservations.empty();
+  if (is_empty) TRY(check_pool(options.pool));
   std::erase_if(overview.reservations, [&](const hook::ledger::PartitionRecord& record) {
     return std::any_of(overview.leases.begin(), overview.leases.end(), [&](const auto& lease) {
       return lease.pool == record.pool && lease.partition == record.name;

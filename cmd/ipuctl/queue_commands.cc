@@ -114,9 +114,11 @@ void add_queue_commands(CLI::App& app, Command& chosen) {
       {"cancel", "Make a container that waits for IPUs give up", "ipuctl queue cancel --all"},
       chosen, [cancel] { return run_cancel(*cancel); });
   of_cancel.output(cancel->output);
-  of_cancel.text({"CONTAINER", "", "Id of the container, or its beginning, or its name"},
-                 cancel->container);
-  of_cancel.flag("--all", cancel->all, "All containers that wait");
+  of_cancel.text(
+      {"CONTAINER", "",
+       "Id of the container, or its beginning, or its name; or the name of a reservation"},
+      cancel->container);
+  of_cancel.flag("--all", cancel->all, "All containers and reservations that wait");
   of_cancel.text({"--pool", "NAME", "Only those that wait for this pool (default: all)"},
                  cancel->pool);
 }

@@ -115,7 +115,11 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
     return no_capacity(env, {pool, wanted.ipus, advice}, error);
   }
   turn.end();
-  return wait_until_active(env, partition);
+  TRY(wait_until_active(env, partition));
+  if (wanted.time.count() == 0) return {};
+  const auto record = TRY(env.ledger.partitions().find(pool.name, partition.request.id));
+  if (!record) return {};  // somebody has ended it already
+  return env.ledger.partitions().set_end(*record, base::unix_millis() + wanted.time.count());
 }
 
 Result<request::Request> resolve_reservation(Env& env, const request::Request& request) {
