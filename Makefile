@@ -164,7 +164,7 @@ JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' bas
 # Sources are compiled in groups of GROUP files, because headers and templates take most of the time, and the files of a
 # group share them. A group is a generated file that includes its sources. Therefore the names in the unnamed namespaces of
 # one folder must differ. The files of ALONE are in no group.
-ALONE := hook/config/paths.cc
+ALONE := base/version.cc hook/config/paths.cc
 GROUP_AFTER := $(shell echo $$(($(GROUP) + 1)))
 # The words of a list as "a,b,c d,e": one word for each group.
 joined = $(if $(1),$(subst $(space),$(,),$(wordlist 1,$(GROUP),$(1))) $(call joined,$(wordlist $(GROUP_AFTER),$(words $(1)),$(1))))

@@ -4,7 +4,7 @@ LIB_hook-ledger_PKGS := sqlite3 nettle
 
 # The one object that knows where things are installed.
 $(O)/hook/config/paths.o: $(O)/paths
-$(O)/hook/config/paths.o: private CPPFLAGS += -DIPU_VERSION='"$(VERSION)"' -DIPU_BINDIR='"$(BINDIR)"' \
+$(O)/hook/config/paths.o: private CPPFLAGS += -DIPU_BINDIR='"$(BINDIR)"' \
   -DIPU_LIBEXECDIR='"$(LIBEXECDIR)"' -DIPU_SYSCONFDIR='"$(SYSCONFDIR)"' \
   -DIPU_STATEDIR='"$(STATEDIR)"' -DIPU_RUNDIR='"$(RUNDIR)"'
 

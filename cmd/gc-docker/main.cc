@@ -11,6 +11,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cmd/gc-docker/front_end/translate.h"
 #include "cmd/gc-docker/look.h"
 #include "hook/config/paths.h"
@@ -95,7 +96,7 @@ int run(const FrontEnd& self, const std::vector<std::string>& args) {
   if (!arguments.ok()) return fail(self, arguments.error());
   if (arguments.value().help) return print(self, help(self));
   if (arguments.value().version) {
-    return print(self, str(self.name, " ", hook::config::product_version(), "\n"));
+    return print(self, str(self.name, " ", base::product_version(), "\n"));
   }
   const front::Caller caller = front::look(arguments.value(), self.engine, self.runtime);
   const Result<front::Translation> to = front::translate(caller, arguments.value());

@@ -7,6 +7,8 @@
 // The product itself calls:
 //   ipu-container-hook probe --lease ID
 //   ipu-container-hook reconcile
+// For people:
+//   ipu-container-hook --version
 #include <syslog.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
@@ -178,3 +181,6 @@ int main(int argc, char** argv) {
   // keep the engine from deleting the container, and other hooks from running.
   return !args.empty() && args[0] == "poststop" ? 0 : 1;
 }
+  if (args.size() == 1 && args[0] == "--version") {
+    return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
+  }

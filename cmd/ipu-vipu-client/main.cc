@@ -5,6 +5,7 @@
 #include <grpc/support/log.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cmd/ipu-vipu-client/calls.h"
 #include "cmd/ipu-vipu-client/resolve.h"
 #include "vipu/wire.h"
@@ -85,6 +87,9 @@ Result<Request> read_request(const Role& role) {
 }
 
 int run(int argc, const char* const* argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    return std::printf("ipu-vipu-client %s\n", base::product_version().c_str()) < 0;
+  }
   gpr_set_log_function([](gpr_log_func_args*) {});  // the reply reports what matters
   const Result<Role> role = parse_role(argc, argv);
   if (!role.ok()) return 2;

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
@@ -48,9 +49,8 @@ struct GcOptions {
 };
 
 Result<Outcome> run_version(const Output& output) {
-  if (output == Output::kTable)
-    return Outcome{str("ipuctl ", hook::config::product_version(), "\n")};
-  return Outcome{base::to_pretty_text({{"version", hook::config::product_version()}})};
+  if (output == Output::kTable) return Outcome{str("ipuctl ", base::product_version(), "\n")};
+  return Outcome{base::to_pretty_text({{"version", base::product_version()}})};
 }
 
 Result<Outcome> run_ps(const ListOptions& options) {

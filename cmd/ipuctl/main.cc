@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
 
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
       ipuctl::examples_text("ipuctl doctor\n"
                             "ipuctl partition create p0 --size 4\n"
                             "ipuctl ps"));
-  app.set_version_flag("--version", base::str("ipuctl ", hook::config::product_version()),
+  app.set_version_flag("--version", base::str("ipuctl ", base::product_version()),
                        "Print the version and exit");
   Command command;
   ipuctl::add_partition_commands(app, command);

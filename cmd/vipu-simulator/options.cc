@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "base/version.h"
 
 namespace simulator {
 namespace {
@@ -225,6 +226,8 @@ Result<std::optional<Options>> parse_options(int argc, char** argv) {
       " see vipu-simulator(1).\n\n"
       "Example:\n"
       "  vipu-simulator --pod pod16 --listen 127.0.0.1:0 --control /tmp/pod16.sock");
+  app.set_version_flag("--version", str("vipu-simulator ", base::product_version()),
+                       "Print the version and exit");
   Arguments arguments;
   declare_pod(app, arguments);
   declare_controller(app, arguments);

@@ -3,7 +3,6 @@
 
 namespace hook::config {
 
-std::string product_version() { return IPU_VERSION; }
 std::string config_file() { return IPU_SYSCONFDIR "/config.toml"; }
 std::string state_dir() { return IPU_STATEDIR; }
 std::string ledger_file() { return IPU_STATEDIR "/ledger.db"; }

@@ -7,7 +7,6 @@
 
 namespace hook::config {
 
-[[nodiscard]] std::string product_version();       // "0.1.0"
 [[nodiscard]] std::string config_file();           // /etc/ipu-container-toolkit/config.toml
 [[nodiscard]] std::string state_dir();             // /var/lib/ipu-container-toolkit
 [[nodiscard]] std::string ledger_file();           // /var/lib/ipu-container-toolkit/ledger.db
