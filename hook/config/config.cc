@@ -47,14 +47,16 @@ Status read_waiting(const Section& section, PolicyConfig& policy) {
 }
 
 Result<PolicyConfig> read_policy(const Section& section) {
-  TRY(section.refuse_unknown(
-      {"max_ipus", "sources", "shared_net_admin", "max_wait", "max_wait_cri", "max_waiters"}));
+  TRY(section.refuse_unknown({"max_ipus", "sources", "shared_net_admin", "tenant_variable",
+                              "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters"}));
   PolicyConfig policy;
   constexpr int64_t kLargest = 256;  // a POD256
   const std::optional<int64_t> max_ipus =
       TRY(section.find_number("max_ipus", 1, kLargest, "a number from 1 to 256"));
   if (max_ipus) policy.max_ipus = static_cast<uint32_t>(*max_ipus);
   policy.shared_net_admin = TRY(section.find_flag("shared_net_admin")).value_or(false);
+  policy.tenant_variable = TRY(section.find_flag("tenant_variable")).value_or(false);
+  policy.refuse_misspelled = TRY(section.find_flag("refuse_misspelled")).value_or(true);
   TRY(read_waiting(section, policy));
   TRY(read_sources(section, policy));
   return policy;

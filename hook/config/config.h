@@ -133,6 +133,14 @@ struct PolicyConfig {
   // Whether a container with IPUs may share a network namespace with a process that has
   // CAP_NET_ADMIN there.
   bool shared_net_admin = false;
+  bool tenant_variable = false;   // whether IPU_TENANT may name the tenant, or an annotation only
+  bool refuse_misspelled = true;  // whether a name such as IPU_COUT is refused
+};
+
+struct ContainerConfig {
+  // Size of a container's /dev/shm as tmpfs(5) takes it, where the engine gives its default; empty:
+  // the engine's. The host's own /dev/shm, which gc-docker gives, has half of the memory.
+  std::string shm_size = "50%";
 };
 
 inline constexpr std::chrono::milliseconds kDefaultHistory = std::chrono::hours(7 * 24);

@@ -9,49 +9,13 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/pod.h"
+#include "hook/container/request/keys.h"
 #include "vipu/types.h"
 
 namespace hook::request {
 namespace {
 
 using namespace base::names;
-
-enum class Key {
-  kCount,
-  kPartition,
-  kReservation,
-  kGcd,
-  kDevices,
-  kWait,
-  kNetwork,
-  kReconfigurable,
-  kPool,
-  kTenant
-};
-
-struct KeyName {
-  Key key;
-  std::string_view variable;  // empty: annotation only
-  std::string_view annotation;
-};
-
-constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
-// The product's own annotations, from an earlier edit.
-constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
-                                                             "graphcore.ai/ipu.added"};
-
-constexpr std::array<KeyName, 10> kKeys = {{
-    {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
-    {Key::kPartition, "IPU_PARTITION", "graphcore.ai/ipu.partition"},
-    {Key::kReservation, "IPU_RESERVATION", "graphcore.ai/ipu.reservation"},
-    {Key::kGcd, "IPU_GCD", "graphcore.ai/ipu.gcd"},
-    {Key::kDevices, "IPU_VISIBLE_DEVICES", "graphcore.ai/ipu.devices"},
-    {Key::kWait, "IPU_WAIT", "graphcore.ai/ipu.wait"},
-    {Key::kNetwork, "IPU_NETWORK", "graphcore.ai/ipu.network"},
-    {Key::kReconfigurable, "IPU_RECONFIGURABLE", "graphcore.ai/ipu.reconfigurable"},
-    {Key::kPool, "IPU_POOL", "graphcore.ai/ipu.pool"},
-    {Key::kTenant, "", "graphcore.ai/ipu.tenant"},
-}};
 
 // One key as it was given. NAME is the user's spelling.
 struct Given {
@@ -80,7 +44,7 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
   for (const KeyName& key : kKeys) {
     for (const std::string& variable : environment) {
       const size_t equals = variable.find('=');
-      if (key.variable.empty() || variable.substr(0, equals) != key.variable) continue;
+      if (variable.substr(0, equals) != key.variable) continue;
       const std::string value = equals == std::string::npos ? "" : variable.substr(equals + 1);
       if (givens.contains(key.key)) {
         return Error(Code::kInvalid, str(key.variable, " is set twice in the environment (",
@@ -94,21 +58,16 @@ Status read_variables(const std::vector<std::string>& environment, Givens& given
   return {};
 }
 
-bool is_own(std::string_view annotation) {
-  return std::find(kOwnAnnotations.begin(), kOwnAnnotations.end(), annotation) !=
-         kOwnAnnotations.end();
-}
-
 Status read_annotations(const std::map<std::string, std::string>& annotations, Givens& givens) {
   for (const auto& [name, value] : annotations) {
-    if (!name.starts_with(kAnnotationPrefix) || is_own(name)) continue;
+    if (!name.starts_with(kAnnotationPrefix) || is_own_annotation(name)) continue;
     const KeyName* known = nullptr;
     for (const KeyName& key : kKeys) {
       if (key.annotation == name) known = &key;
     }
     if (known == nullptr) {
-      return Error(Code::kInvalid, str("annotation ", base::quote(name),
-                                       " is unknown; see ipu-container-toolkit(7)"));
+      return Error(Code::kInvalid,
+                   str("annotation ", base::quote(name), " is unknown; ", advice_for(name)));
     }
     TRY(check_length(name, value));
     givens[known->key] = {known->annotation, value, true};
@@ -124,6 +83,14 @@ Result<uint32_t> parse_count(const Given& given, const config::PolicyConfig& pol
 
 Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
   for (const auto& [key, given] : givens) {
+    if (key == Key::kTenant && !given.annotated && !policy.tenant_variable) {
+      return Error(Code::kDenied,
+                   str("IPU_TENANT=", base::quote(given.value),
+                       " is not accepted: the one who starts the container may not choose who pays;"
+                       " give the annotation ",
+                       annotation_of("IPU_TENANT"),
+                       ", or let an administrator set policy.tenant_variable = true"));
+    }
     const bool allowed = given.annotated ? policy.allow_annotation : policy.allow_env;
     if (allowed) continue;
     return Error(Code::kDenied,
@@ -134,7 +101,8 @@ Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
 }
 
 // The keys whose variables are not honoured if the image sets them.
-constexpr std::array<Key, 3> kOfUser = {Key::kPartition, Key::kReservation, Key::kWait};
+constexpr std::array<Key, 4> kOfUser = {Key::kPartition, Key::kReservation, Key::kWait,
+                                        Key::kTenant};
 
 std::string not_honoured(const Given& given, bool certain) {
   return str(given.name, "=", base::quote(given.value), " is not honoured, because ",
@@ -156,9 +124,31 @@ std::vector<std::string> ignore_image(Givens& givens, const FromImage& image) {
     ignored.push_back(not_honoured(given->second, image.certain));
     givens.erase(given);
     const auto gcd = givens.find(Key::kGcd);
-    if (key != Key::kWait && is_of_image(gcd)) givens.erase(gcd);
+    const bool is_named = key == Key::kPartition || key == Key::kReservation;
+    if (is_named && is_of_image(gcd)) givens.erase(gcd);
   }
   return ignored;
+}
+
+// Refuses a slip of the user: a container that asks for IPUs in vain would start without them.
+// Those of an image are not the user's to mend, and a policy may let all pass; each then has a
+// line.
+Result<std::vector<std::string>> check_spelling(const std::vector<std::string>& environment,
+                                                const config::PolicyConfig& policy,
+                                                const FromImage& image) {
+  std::vector<std::string> lines;
+  for (const std::string& variable : environment) {
+    const std::string name = variable.substr(0, variable.find('='));
+    const std::string_view meant = meant_by(name);
+    if (meant.empty()) continue;
+    if (policy.refuse_misspelled && !image.names.contains(name)) {
+      return Error(Code::kInvalid,
+                   str(name, " is unknown; did you mean ", meant,
+                       "? If not, choose a name that resembles none of ipu-container-toolkit(7)"));
+    }
+    lines.push_back(str(name, " is unknown, and ignored; ", meant, " would ask for IPUs"));
+  }
+  return lines;
 }
 
 // The keys that say what the container gets. Exactly one applies.
@@ -318,6 +308,12 @@ Status read_options(const Givens& givens, const WaitLimit& limit, Request& reque
   return {};
 }
 
+// A tenant alone does not ask for IPUs.
+bool asks_nothing(const Givens& givens) {
+  return std::all_of(givens.begin(), givens.end(),
+                     [](const auto& entry) { return entry.first == Key::kTenant; });
+}
+
 bool is_none(const Given& given) { return given.value == "none"; }
 
 // With `none`, a user declines an image's request. A variable cannot decline an annotation's
@@ -340,6 +336,7 @@ std::string_view annotation_of(std::string_view variable) {
 }
 
 bool may_ignore(const std::vector<std::string>& environment) {
+  if (!first_slip(environment).empty()) return true;
   return std::any_of(environment.begin(), environment.end(), [](const std::string& variable) {
     return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
       const bool is_it = variable.substr(0, variable.find('=')) == key.variable;
@@ -349,10 +346,8 @@ bool may_ignore(const std::vector<std::string>& environment) {
 }
 
 bool mentions_ipus(std::string_view config) {
-  if (config.find(str('"', kAnnotationPrefix)) != std::string_view::npos) return true;
-  return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
-    return !key.variable.empty() && config.find(str('"', key.variable)) != std::string_view::npos;
-  });
+  return config.find(str('"', kAnnotationPrefix)) != std::string_view::npos ||
+         mentions_variable(config);
 }
 
 bool asks_for_ipus(const std::vector<std::string>& environment,
@@ -360,8 +355,8 @@ bool asks_for_ipus(const std::vector<std::string>& environment,
   Givens givens;
   if (!read_variables(environment, givens).ok() || !read_annotations(annotations, givens).ok())
     return true;
-  givens.erase(Key::kTenant);
-  return !givens.empty() && !declines(givens);
+  const bool has_any = !asks_nothing(givens) || !first_slip(environment).empty();
+  return has_any && !declines(givens);
 }
 
 Result<std::optional<Request>> parse_request(const std::vector<std::string>& environment,
@@ -369,19 +364,22 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
                                              const config::PolicyConfig& policy,
                                              const FromImage& image) {
   if (!asks_for_ipus(environment, annotations)) return std::optional<Request>();
+  Request request;
+  request.ignored = TRY(check_spelling(environment, policy, image));
   Givens givens;
   TRY(read_variables(environment, givens));
   TRY(read_annotations(annotations, givens));
+  if (asks_nothing(givens)) return std::optional<Request>();
   if (const auto devices = givens.find(Key::kDevices);
       devices != givens.end() && is_none(devices->second)) {
     givens.erase(devices);  // it was overruled
   }
-  Request request;
-  request.ignored = ignore_image(givens, image);
-  if (!request.ignored.empty() && !has_selector(givens)) {
+  const std::vector<std::string> of_image = ignore_image(givens, image);
+  if (!of_image.empty() && !has_selector(givens)) {
     return Error(Code::kDenied,
-                 str(request.ignored.front(), "; without it the container asks for no IPUs"));
+                 str(of_image.front(), "; without it the container asks for no IPUs"));
   }
+  request.ignored.insert(request.ignored.end(), of_image.begin(), of_image.end());
   TRY(check_policy(givens, policy));
   TRY(choose_selector(givens));
   TRY(check_companions(givens));

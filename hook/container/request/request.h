@@ -45,23 +45,26 @@ struct FromImage {
 // Returns the annotation with the meaning of the product's VARIABLE; empty if there is none.
 [[nodiscard]] std::string_view annotation_of(std::string_view variable);
 
-// Returns whether the text of a config.json contains one of the product's keys. If not, it cannot
-// hold a request, and the container is not the product's concern, whatever else the text is.
+// Returns whether the text of a config.json contains one of the product's keys, or a slip of a
+// variable's name. If not, it cannot hold a request, and the container is not the product's
+// concern, whatever else the text is.
 [[nodiscard]] bool mentions_ipus(std::string_view config);
 
-// Returns whether any of the product's keys asks for IPUs, well-formed or not. Needs no policy.
+// Returns whether any of the product's keys asks for IPUs, well-formed or not, or seems to be meant
+// to (keys.h). Needs no policy.
 [[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,
                                  const std::map<std::string, std::string>& annotations);
 
 // Returns whether ENVIRONMENT has a variable that is not honoured if the image sets it:
-// IPU_WAIT, by which an image could queue for whoever starts it, and IPU_PARTITION and
-// IPU_RESERVATION, by which it could get at what another made.
+// IPU_WAIT, by which an image could queue for whoever starts it, IPU_PARTITION and
+// IPU_RESERVATION, by which it could get at what another made, IPU_TENANT, and slips of names.
 [[nodiscard]] bool may_ignore(const std::vector<std::string>& environment);
 
 // Returns the request, or nothing if nothing asks for IPUs. An annotation overrides a variable.
 // The variables of may_ignore() are not honoured if they are of the IMAGE.
-// kInvalid names the key, its value, and what is accepted. kDenied names what the policy forbids,
-// or what only the image asks for, and kUnsupported a key that this version cannot serve.
+// kInvalid names the key, its value, and what is accepted, or the name that a slip may mean.
+// kDenied names what the policy forbids, or what only the image asks for, and kUnsupported a key
+// that this version cannot serve.
 base::Result<std::optional<Request>> parse_request(
     const std::vector<std::string>& environment,
     const std::map<std::string, std::string>& annotations, const config::PolicyConfig& policy,

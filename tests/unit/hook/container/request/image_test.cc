@@ -65,7 +65,7 @@ TEST(Image, CannotNameAReservation) {
 }
 
 TEST(Image, IsHonouredInAllElse) {
-  EXPECT_FALSE(may_ignore({"IPU_COUNT=4", "IPU_POOL=p", "IPU_WAITS=5m", "XIPU_WAIT=1"}));
+  EXPECT_FALSE(may_ignore({"IPU_COUNT=4", "IPU_POOL=p", "IPU_WAITING=5m", "XIPU_WAIT=1"}));
   const auto asked = parse_image({"IPU_COUNT=4"}, {"IPU_COUNT"});
   EXPECT_EQ(asked.value()->ipus, 4U);
   EXPECT_TRUE(asked.value()->ignored.empty());

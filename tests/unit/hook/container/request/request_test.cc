@@ -40,7 +40,7 @@ TEST(MentionsIpus, SeesTheKeysOfTheProductOnly) {
 
 TEST(Request, IsAbsentWithoutAKeyOfTheProduct) {
   for (const Environment& environment :
-       {Environment{}, Environment{"PATH=/bin", "CPU_COUNT=3", "IPU_COUNTS=3", "ipu_count=3"}}) {
+       {Environment{}, Environment{"PATH=/bin", "CPU_COUNT=3", "IPU_COUNTERS=3", "ipu_count=3"}}) {
     const Result<std::optional<Request>> result = parse(environment, {{"com.example/a", "b"}});
     ASSERT_TRUE(test::succeeds(result));
     EXPECT_FALSE(result.value().has_value());
@@ -124,8 +124,15 @@ TEST(Request, HasATenantOfOneShortLine) {
   EXPECT_EQ(request.tenant, "a b" + std::string(61, 'x'));
 }
 
-TEST(Request, CannotNameItsTenantByAVariable) {
-  EXPECT_EQ(requested({"IPU_COUNT=1", "IPU_TENANT=other"}).tenant, "");
+TEST(Request, NamesItsTenantByAVariableOnlyIfThePolicyAllows) {
+  const Environment environment = {"IPU_COUNT=1", "IPU_TENANT=other"};
+  EXPECT_TRUE(test::fails(parse(environment), Code::kDenied, "policy.tenant_variable = true"));
+  config::PolicyConfig policy;
+  policy.tenant_variable = true;
+  EXPECT_EQ(parse(environment, {}, policy).value()->tenant, "other");
+  EXPECT_EQ(requested(environment, {{"graphcore.ai/ipu.tenant", "a"}}).tenant, "a");
+  EXPECT_FALSE(asks_for_ipus({"IPU_TENANT=other"}, {}));
+  EXPECT_FALSE(parse({"IPU_TENANT=other"}).value().has_value());
 }
 
 TEST(Request, IgnoresWhatAnEarlierStartAdded) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/request/keys.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hook::request {
+namespace {
+
+using base::str;
+
+// The product's own annotations, from an earlier edit.
+constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.lease",
+                                                             "graphcore.ai/ipu.added"};
+
+// Longer than any key without its prefix, and a slip of it.
+constexpr size_t kLongest = 20;
+
+// Returns in how many steps LEFT becomes RIGHT, each of at most kLongest characters. A step inserts,
+// removes or replaces a character, or swaps two neighbours (optimal string alignment).
+size_t distance(std::string_view left, std::string_view right) {
+  std::array<std::array<size_t, kLongest + 1>, kLongest + 1> steps{};
+  for (size_t i = 0; i <= left.size(); ++i) steps[i][0] = i;
+  for (size_t j = 0; j <= right.size(); ++j) steps[0][j] = j;
+  for (size_t i = 1; i <= left.size(); ++i) {
+    for (size_t j = 1; j <= right.size(); ++j) {
+      const size_t replaced = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, replaced});
+      const bool is_swap =
+          i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+      if (is_swap) steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
+    }
+  }
+  return steps[left.size()][right.size()];
+}
+
+// A short name has many neighbours that mean something else: one step in each five characters.
+constexpr size_t kCharactersPerStep = 5;
+
+bool is_slip(std::string_view name, std::string_view key) {
+  const size_t allowed = std::max<size_t>(1, key.size() / kCharactersPerStep);
+  if (name.size() > key.size() + allowed || key.size() > name.size() + allowed) return false;
+  return distance(name, key) <= allowed;
+}
+
+bool is_variable(std::string_view name) {
+  return std::any_of(kKeys.begin(), kKeys.end(),
+                     [&](const KeyName& key) { return key.variable == name; });
+}
+
+std::string_view name_in(std::string_view text) {
+  return text.substr(0, text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                               "abcdefghijklmnopqrstuvwxyz0123456789_-"));
+}
+
+}  // namespace
+
+bool is_own_annotation(std::string_view annotation) {
+  return std::find(kOwnAnnotations.begin(), kOwnAnnotations.end(), annotation) !=
+         kOwnAnnotations.end();
+}
+
+std::string_view meant_by(std::string_view name) {
+  if (!name.starts_with(kVariablePrefix) || is_variable(name)) return "";
+  const std::string_view rest = name.substr(kVariablePrefix.size());
+  for (const KeyName& key : kKeys) {
+    if (is_slip(rest, key.variable.substr(kVariablePrefix.size()))) return key.variable;
+  }
+  return "";
+}
+
+std::string advice_for(std::string_view annotation) {
+  const std::string_view rest = annotation.substr(kAnnotationPrefix.size());
+  for (const KeyName& key : kKeys) {
+    if (is_slip(rest, key.annotation.substr(kAnnotationPrefix.size())))
+      return str("did you mean ", key.annotation, "?");
+  }
+  return "see ipu-container-toolkit(7)";
+}
+
+std::string first_slip(const std::vector<std::string>& environment) {
+  for (const std::string& variable : environment) {
+    const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+    if (!meant_by(name).empty()) return std::string(name);
+  }
+  return "";
+}
+
+bool mentions_variable(std::string_view text) {
+  const std::string quoted = str('"', kVariablePrefix);
+  size_t at = text.find(quoted);
+  for (; at != std::string_view::npos; at = text.find(quoted, at + quoted.size())) {
+    const std::string_view name = name_in(text.substr(at + 1, kVariablePrefix.size() + kLongest + 1));
+    if (is_variable(name) || !meant_by(name).empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace hook::request
