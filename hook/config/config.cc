@@ -62,6 +62,39 @@ Result<PolicyConfig> read_policy(const Section& section) {
   return policy;
 }
 
+// Returns SIZE as tmpfs(5) takes it: "50%", "512m", "16g".
+std::optional<std::string> parse_shm_size(std::string_view size) {
+  constexpr uint32_t kLargest = 1 << 20;  // 1 TiB in MiB
+  struct Unit {
+    std::string_view ours;
+    std::string_view tmpfs;
+    uint32_t most;
+  };
+  for (const Unit& unit :
+       {Unit{"%", "%", 100}, Unit{"MiB", "m", kLargest}, Unit{"GiB", "g", kLargest >> 10}}) {
+    if (!size.ends_with(unit.ours)) continue;
+    const std::string_view number = size.substr(0, size.size() - unit.ours.size());
+    if (base::parse_int<uint32_t>(number, 1, unit.most).ok()) return str(number, unit.tmpfs);
+  }
+  return std::nullopt;
+}
+
+Result<ContainerConfig> read_container(const Section& section) {
+  TRY(section.refuse_unknown({"shm_size"}));
+  constexpr std::string_view kExpected =
+      "a size such as \"16GiB\" or \"512MiB\", a part of the memory such as \"50%\", or \"engine\"";
+  ContainerConfig container;
+  const std::string size = TRY(section.find_text("shm_size", kExpected)).value_or("50%");
+  if (size == "engine") {
+    container.shm_size.clear();
+    return container;
+  }
+  const std::optional<std::string> parsed = parse_shm_size(size);
+  if (!parsed) return section.wrong("shm_size", kExpected);
+  container.shm_size = *parsed;
+  return container;
+}
+
 Result<LedgerConfig> read_ledger(const Section& section) {
   TRY(section.refuse_unknown({"history"}));
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
@@ -129,7 +162,7 @@ std::vector<std::string> default_runtimes() {
 
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
-  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "ledger"}));
+  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "container", "ledger"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -138,6 +171,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   }
   if (const auto section = TRY(root.find_table("policy"))) {
     config.policy = TRY(read_policy(*section));
+  }
+  if (const auto section = TRY(root.find_table("container"))) {
+    config.container = TRY(read_container(*section));
   }
   if (const auto section = TRY(root.find_table("ledger"))) {
     config.ledger = TRY(read_ledger(*section));

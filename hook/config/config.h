@@ -155,6 +155,7 @@ struct Config {
   std::vector<PoolConfig> pools;      // at least one; the first is the default
   NetworkConfig network;
   PolicyConfig policy;
+  ContainerConfig container;
   LedgerConfig ledger;
 };
 

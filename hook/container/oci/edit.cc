@@ -102,6 +102,25 @@ void add_mount(Json& mounts, const DirectoryMount& mount) {
                     {"options", {"bind", "ro", "nosuid", "nodev", "noexec", "rprivate"}}});
 }
 
+// The size that docker, podman, containerd and nerdctl give where nobody chose one: 64 MiB, or
+// podman's 64,000 KiB.
+bool is_default_size(const Json& option) {
+  return option == "size=65536k" || option == "size=67108864" || option == "size=65536000" ||
+         option == "size=64000k";
+}
+
+void resize_shm(Json& spec, const std::string& size) {
+  const auto mounts = spec.find("mounts");
+  if (mounts == spec.end() || !mounts->is_array()) return;
+  for (Json& mount : *mounts) {
+    const bool is_shm = destination_of(mount) == "/dev/shm" && has(mount, "type", "tmpfs");
+    if (!is_shm || !mount.contains("options") || !mount["options"].is_array()) continue;
+    for (Json& option : mount["options"]) {
+      if (is_default_size(option)) option = str("size=", size);
+    }
+  }
+}
+
 bool matches(std::string_view variable, std::string_view pattern) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -272,6 +291,7 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
   for (const DirectoryMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
+  if (!edit.shm_size.empty()) resize_shm(spec, edit.shm_size);
   edit_process_of(spec, edit);
   edit_hooks(spec, edit);
   for (const auto& [key, value] : edit.annotations) object_in(spec, "annotations")[key] = value;

@@ -58,6 +58,7 @@ struct RdmaLimit {
 struct SpecEdit {
   std::vector<DeviceNode> devices;     // nodes and cgroup rules, read and write
   std::vector<DirectoryMount> mounts;  // instead of those on the same container path, or below
+  std::string shm_size;  // of /dev/shm, as tmpfs(5) takes it, instead of the engines' default size
   std::map<std::string, std::string> environment;
   std::vector<std::string> forget_environment;   // exact names or, with a final '*', prefixes
   std::vector<std::string> forget_capabilities;  // from every set

@@ -146,6 +146,7 @@ Plan make_plan(const PlanInput& input) {
   plan.edit.mounts = {{str(input.lease_dir, "/ipu"), "/run/ipu"}};
   plan.edit.forget_environment = {"IPUOF_VIPU_API_*"};
   plan.edit.memlock = input.memlock;
+  plan.edit.shm_size = input.shm_size;
   plan.edit.create_runtime = {hook_entry(input, "createRuntime")};
   plan.edit.poststop = {hook_entry(input, "poststop")};
   plan.edit.annotations = {{"graphcore.ai/ipu.lease", input.lease.id}};

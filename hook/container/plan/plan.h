@@ -35,6 +35,7 @@ struct PlanInput {
   bool own_network = false;        // its own namespace instead of the host's
   bool rdma_off = false;           // the configuration gives no container an RDMA device
   AttachOrders orders = {};        // without ports, which the plan adds
+  std::string shm_size = {};       // see oci::SpecEdit
 };
 
 struct Plan {
