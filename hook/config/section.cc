@@ -44,12 +44,32 @@ size_t line_of_assertion(std::string_view text) {
   return line;
 }
 
+std::string_view line_at(std::string_view text, size_t number) {
+  for (; number > 1 && !text.empty(); --number) {
+    const size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// Returns what is wrong in TEXT. toml++ reports a missing quote as the newline in the string.
+std::string reason_of(const toml::parse_error& error, std::string_view text) {
+  const std::string_view said = error.description();
+  const toml::source_position& at = error.source().begin;
+  const bool is_at_end = at.column > line_at(text, at.line).size();
+  if (is_at_end && said.find("string") != std::string_view::npos)
+    return "the closing quote of a text is missing";
+  if (said.ends_with("could not determine value type"))
+    return "the value is no number, and neither true nor false; put a text into quotes";
+  return base::one_line(said, 200);
+}
+
 Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& e) {
-    return Error(Code::kInvalid, str(file, " line ", e.source().begin.line, ": ",
-                                     base::one_line(e.description(), 200)));
+    return Error(Code::kInvalid,
+                 str(file, " line ", e.source().begin.line, ": ", reason_of(e, text)));
   } catch (const std::logic_error&) {
     return Error(Code::kInvalid, str(file, " line ", line_of_assertion(text), ": not valid TOML"));
   }
