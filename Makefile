@@ -54,6 +54,8 @@ PCH ?= $(if $(filter fuzz,$(FLAVOR)),0,1)
 GROUP ?= $(if $(filter fuzz,$(FLAVOR)),1,8)
 TESTS_MUST_RUN ?= $(if $(filter true,$(CI)),1,0)
 CI ?= false
+# 1: uninstalls also what is in use.
+FORCE ?=
 # Select tests by name, and a folder of unit tests: `make check-unit ROOM=hook/ledger TEST='Queue*'`.
 TEST ?=
 ROOM ?=
@@ -399,7 +401,8 @@ install: all ## install below DESTDIR and PREFIX, and make the user of the clien
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(if $(DESTDIR),,[ "$$(id -u)" -ne 0 ] || packaging/make_user.sh)
-uninstall: ## remove the files that install put there; the user stays
+uninstall: ## remove the files that install put there; the user stays. FORCE=1: also while they are in use
+	@$(if $(DESTDIR)$(filter 1,$(FORCE)),,packaging/check_unused.sh '$(BINDIR)/ipuctl')
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'

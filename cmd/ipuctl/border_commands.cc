@@ -9,7 +9,9 @@
 #include "hook/confinement/enter.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/guard.h"
+#include "netns/border.h"
 #include "netns/filter_watch.h"
+#include "netns/guard.h"
 #include "netns/link_watch.h"
 
 namespace ipuctl {
@@ -67,6 +69,23 @@ Result<Outcome> run_watch() {
   }
 }
 
+// The border stands as long as a lease needs it; its last release removes it.
+Result<Outcome> run_remove() {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  for (const hook::ledger::Lease& lease : TRY(ledger.live())) {
+    if (lease.rails.empty()) continue;
+    return Error(Code::kBusy, str("container ", base::short_id(lease.container),
+                                  " has IPUs; the packet filter keeps it from other tenants. Run",
+                                  " 'ipuctl drain' first"));
+  }
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  const base::Removed border = TRY(netns::remove_border(host));
+  const base::Removed guard = TRY(netns::remove_guard(host));
+  const bool was_there = border == base::Removed::kNow || guard == base::Removed::kNow;
+  return Outcome{was_there ? "removed the packet filter of the host\n"
+                           : "there is no packet filter of the host\n"};
+}
+
 }  // namespace
 
 void add_border_commands(CLI::App& app, Command& chosen) {
@@ -77,6 +96,10 @@ void add_border_commands(CLI::App& app, Command& chosen) {
       {"watch", "Make the host's tables again whenever somebody removes them, until stopped",
        "ipuctl border watch"},
       chosen, [] { return run_watch(); });
+  add_command(group,
+              {"remove", "Remove the host's tables, if no container has IPUs over the network",
+               "ipuctl border remove"},
+              chosen, [] { return run_remove(); });
 }
 
 }  // namespace ipuctl

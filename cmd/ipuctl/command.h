@@ -87,6 +87,7 @@ void add_partition_create(CLI::App& partition, Command& chosen);
 void add_reservation_commands(CLI::App& app, Command& chosen);
 void add_queue_commands(CLI::App& app, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
+void add_drain(CLI::App& app, Command& chosen);
 void add_history_commands(CLI::App& app, Command& chosen);
 void add_ledger_commands(CLI::App& app, Command& chosen);
 void add_ledger_repair(CLI::App& group, Command& chosen);

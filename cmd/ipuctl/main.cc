@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cmd/ipuctl/command.h"
-#include "hook/config/paths.h"
 
 namespace {
 
@@ -96,6 +95,7 @@ int main(int argc, char** argv) {
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);
   ipuctl::add_lease_commands(app, command);
+  ipuctl::add_drain(app, command);
   ipuctl::add_queue_commands(app, command);
   ipuctl::add_reservation_commands(app, command);
   ipuctl::add_history_commands(app, command);

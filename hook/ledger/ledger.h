@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "hook/config/config.h"
+#include "hook/ledger/drain.h"
 #include "hook/ledger/events.h"
 #include "hook/ledger/intent.h"
 #include "hook/ledger/lease.h"
@@ -47,7 +48,8 @@ class Ledger {
   // Creates a lease in state INTENT. One that joins a sandbox has its partition and IPUs from here
   // on. Fails with kBusy if the disk has no reserve for the release, a rail has no free address
   // (the error names the holders), another lease has the named GCD, or the sandbox is still being
-  // started; with kNotFound if there is no such partition, kInvalid if it has no such GCD.
+  // started; with kNotFound if there is no such partition, kInvalid if it has no such GCD, and
+  // kDenied if the host is drained.
   base::Result<Lease> acquire(const Intent& intent);
 
   // These changes take the lease as last read and update it on success. They fail with kBusy if it
@@ -123,6 +125,7 @@ class Ledger {
   [[nodiscard]] Events events() { return Events(*store_); }
   // See Events::note().
   void note(const std::string& lease, EventKind kind, std::string_view text) {
+  [[nodiscard]] Drain drain() { return Drain(*store_); }
     events().note(lease, kind, text);
   }
   // Returns a number that changes when another process has written to the ledger.

@@ -59,6 +59,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));
   if (other) {
     join(*other, lease);
+  TRY(drain().check());
   } else {
     TRY(choose_partition(intent, lease));
     for (const config::RailConfig& rail : intent.rails) {

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/drain.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
@@ -239,7 +240,7 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
       TRY(select(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
   const auto same_size = std::count_if(
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
-  if (same_size >= int64_t{limit}) return Recorded::kNo;
+  if (same_size >= int64_t{limit} || !Drain(store_).check().ok()) return Recorded::kNo;
   TRY(insert(store_.database, record));
   TRY(record_partition(store_, record.pool, record.name,
                        first_text(PartitionState::kIntent, record)));

@@ -74,8 +74,8 @@ class Partitions {
   // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool, or another
   // partition there is a reservation of the same name.
   base::Status intend(const PartitionRecord& record);
-  // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already
-  // (kNo).
+  // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already, or
+  // the host is drained (kNo).
   enum class Recorded { kYes, kNo };
   base::Result<Recorded> intend_warm(const PartitionRecord& record, uint32_t limit);
   // Adds a READY record of a FOREIGN partition, which has these IPUs. Fails with kExists if its

@@ -291,7 +291,8 @@ expected_status() { # EXAMPLE
   case $1 in
     *' adopt '*) echo 1 ;;
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
-    *' --follow'* | *' watch'*) echo 124 ;;
+    *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
+    *' drain --dry-run' | *' border remove') echo 3 ;;
     *) echo 0 ;;
   esac
 }

@@ -90,7 +90,8 @@ void copy_history(Database& into, const std::string& from) {
         " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
         " audited FROM damaged.event",
         "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
-        "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name = 'audit'"}) {
+        "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name IN ('audit', "
+        "'drained')"}) {
     (void)into.execute(sql);
   }
   (void)into.execute("DETACH damaged");

@@ -193,6 +193,7 @@ Status check_partition(const NewPartition& wanted) {
 
 Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {
   TRY(check_partition(wanted));
+  TRY(env.ledger.drain().check());
   const ledger::PartitionRecord record = TRY(record_of(wanted));
   const auto controller = env.controller(wanted.pool);
   if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// drain: no new container gets IPUs, and what is left on the host.
+#include <cstdio>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/names.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/names.h"
+#include "cmd/ipuctl/print_lease.h"
+#include "cmd/ipuctl/queue_commands.h"
+#include "cmd/ipuctl/runtime_site.h"
+#include "hook/config/paths.h"
+#include "hook/engines/engine.h"
+#include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/queue_turn.h"
+#include "netns/guard.h"
+#include "netns/namespace.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::ledger::Lease;
+using hook::ledger::PartitionRecord;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPause{500};         // between two looks at the leases
+constexpr milliseconds kReleaseTime{30'000};  // for one release of what has ended
+constexpr milliseconds kLongest = std::chrono::hours(365 * 24);
+
+struct DrainOptions {
+  std::optional<milliseconds> timeout;
+  std::string reason;
+  bool dry_run = false;
+  bool end = false;
+};
+
+// Returns the leases that hold more than an address in quarantine.
+Result<std::vector<Lease>> holding(hook::ledger::Ledger& ledger) {
+  std::vector<Lease> leases = TRY(ledger.live());
+  std::erase_if(leases, [](const Lease& lease) {
+    return lease.state == hook::ledger::LeaseState::kQuarantine;
+  });
+  return leases;
+}
+
+std::string shown(const Names& names, const std::string& container) {
+  const std::string name = name_in(names, container);
+  return name.empty() ? base::short_id(container) : name;
+}
+
+std::string line_of(const PartitionRecord& record) {
+  const std::string of_pool = str(" of pool ", record.pool, " has ", record.ipus, " IPUs: ");
+  if (!record.reservation.empty())
+    return str("reservation ", record.reservation, of_pool, "end it with 'ipuctl reservation end ",
+               record.reservation, "'\n");
+  if (record.kind == hook::ledger::PartitionKind::kWarm)
+    return str("warm partition ", record.name, of_pool, "'ipuctl drain' removes it\n");
+  return str("partition ", record.name, of_pool, "remove it with 'ipuctl partition remove ",
+             record.name, " --pool ", record.pool, "'\n");
+}
+
+// What of the product is still in use on this host, a line each.
+struct Rest {
+  size_t containers = 0;
+  std::string containers_text;
+  std::string partitions_text;
+};
+
+Result<Rest> find_rest(hook::ledger::Ledger& ledger) {
+  const std::vector<Lease> leases = TRY(holding(ledger));
+  const Names names = names_of(leases);
+  Rest rest{leases.size(), "", ""};
+  for (const Lease& lease : leases)
+    rest.containers_text += str("container ", shown(names, lease.container), " holds ", lease.ipus,
+                                " IPUs of pool ", lease.pool, ": end it with its engine\n");
+  for (const PartitionRecord& record : TRY(ledger.partitions().all()))
+    rest.partitions_text += line_of(record);
+  return rest;
+}
+
+// Returns a line for each engine that would look for a program that is gone.
+std::string engines_text() {
+  constexpr const char* kName = "ipu";
+  const auto engines = choose_engines({}, kName);
+  std::string text;
+  if (!engines.ok()) return text;
+  for (const hook::engines::Engine engine : engines.value()) {
+    const Result<Site> site = find_site(engine, "");
+    if (!site.ok()) continue;
+    const auto found = hook::engines::find_runtime(engine, site.value().file, kName);
+    if (!found.ok() || found.value().path.empty()) continue;
+    const std::string_view name = name_of(engine);
+    text += str(name, " has the runtime in ", site.value().file,
+                ": remove it with 'ipuctl runtime unconfigure ", name, "'\n");
+  }
+  return text;
+}
+
+std::string filter_text() {
+  const auto host = netns::Namespace::current();
+  const auto has_guard = host.ok() ? netns::has_guard(host.value()) : Result<bool>(false);
+  if (!has_guard.ok() || !has_guard.value()) return "";
+  return "the host has the table inet ipu-guard: stop ipu-border.service, and run"
+         " 'ipuctl border remove'\n";
+}
+
+Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
+  const Rest rest = TRY(find_rest(ledger));
+  Outcome outcome{rest.containers_text + rest.partitions_text + engines_text() + filter_text()};
+  if (!outcome.text.empty())
+    outcome.obstacles.emplace_back(Code::kBusy, "the toolkit is still in use on this host");
+  return outcome;
+}
+
+Status cancel_waits(hook::lifecycle::Env& env) {
+  for (const hook::ledger::Waiter& waiter : TRY(hook::lifecycle::waiting(env)))
+    TRY(env.ledger.queue().leave(waiter.ticket));
+  return {};
+}
+
+// Shows on stderr for which containers it waits, each time that this changes.
+void show(const std::vector<Lease>& leases, std::string& last) {
+  const Names names = names_of(leases);
+  std::string text;
+  for (const Lease& lease : leases)
+    text += str(text.empty() ? "" : ", ", shown(names, lease.container));
+  if (std::exchange(last, text) == text) return;
+  const std::string line =
+      base::one_line(str("containers that hold IPUs: ", text), 1000);
+  (void)std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+// Waits until no container holds IPUs, or UNTIL has passed. Releases those that have ended.
+Status wait_for_containers(hook::lifecycle::Env& env, const Deadline& until) {
+  std::string last;
+  for (;;) {
+    (void)TRY(hook::lifecycle::end::reconcile(env, Deadline::after(kReleaseTime)));
+    const std::vector<Lease> leases = TRY(holding(env.ledger));
+    if (leases.empty()) return {};
+    show(leases, last);
+    if (until.passed()) {
+      return Error(Code::kBusy,
+                   str("containers with IPUs: ", leases.size(), "; no new one gets any. Run 'ipuctl",
+                       " drain' again to wait for them, or 'ipuctl drain --end' to go on"));
+    }
+    base::sleep_for(kPause, until);
+  }
+}
+
+// Removes the warm partitions of all pools.
+void remove_warm(hook::lifecycle::Env& env, Outcome& outcome) {
+  const auto config = hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) return;
+  for (hook::config::PoolConfig pool : config.value().pools) {
+    pool.warm.clear();
+    const auto done =
+        hook::lifecycle::partitions::refill(env, pool, Deadline::after(kReleaseTime));
+    if (!done.ok()) outcome.obstacles.push_back(done.error());
+  }
+}
+
+Result<Outcome> run_end(hook::ledger::Ledger& ledger) {
+  const bool ended = TRY(ledger.drain().end());
+  return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
+}
+
+Result<Outcome> run_drain(const DrainOptions& options) {
+  if (options.dry_run && options.end)
+    return Error(Code::kInvalid, "give --dry-run or --end, but not both");
+  if (options.dry_run) {
+    hook::ledger::Ledger ledger = TRY(read_ledger());
+    return run_dry(ledger);
+  }
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  if (options.end) return run_end(ledger);
+  TRY(ledger.drain().begin(options.reason));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  TRY(cancel_waits(env));
+  TRY(wait_for_containers(env, Deadline::after(options.timeout.value_or(kLongest))));
+  Outcome outcome{"no container holds IPUs, and none gets any before 'ipuctl drain --end'\n"};
+  remove_warm(env, outcome);
+  outcome.text += TRY(find_rest(ledger)).partitions_text;
+  return outcome;
+}
+
+}  // namespace
+
+void add_drain(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<DrainOptions>();
+  Options declared =
+      add_command(app,
+                  {"drain", "Give IPUs to no new container, and wait for those that have some",
+                   "ipuctl drain --dry-run\nipuctl drain --reason upgrade\n"
+                   "ipuctl drain --end"},
+                  chosen, [options] { return run_drain(*options); });
+  declared.duration({"--timeout", "TIME", "Stop waiting after this time, such as 5m (default: never)"},
+                    options->timeout);
+  declared.text({"--reason", "TEXT", "What refused users read"}, options->reason);
+  declared.flag("--dry-run", options->dry_run,
+                "Print what still uses the toolkit on this host; change nothing");
+  declared.flag("--end", options->end, "Give IPUs to new containers again");
+}
+
+}  // namespace ipuctl
