@@ -34,6 +34,7 @@
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/duplicate_probe.h"
 #include "hook/lifecycle/start/attach.h"
+#include "hook/lifecycle/start/refused.h"
 #include "hook/lifecycle/start/rootless.h"
 #include "hook/lifecycle/start/without_wrapper.h"
 
@@ -118,12 +119,20 @@ Status start_alone(const hook::oci::ContainerState& state) {
   return hook::lifecycle::start::start_by_hook(env, config, state);
 }
 
+// Reports the failed start of a container, which began at this unix time.
+void report(const hook::oci::ContainerState& state, int64_t since_ms, const Error& error) {
+  log_to_system(base::one_line(state.id, kLongestLine), error);
+  hook::lifecycle::start::record_refused(hook::config::ledger_file(),
+                                         {state.id, state.bundle, since_ms}, error);
+}
+
 // Starts a container without the wrapper. Reads no file for a container without IPUs.
 Status create_alone(const State& state) {
   if (!state.ok()) return state.error();
   if (!hook::lifecycle::start::asks_hook(state.value())) return {};
+  const int64_t since_ms = base::unix_millis();
   Status done = start_alone(state.value());
-  if (!done.ok()) log_to_system(base::one_line(state.value().id, kLongestLine), done.error());
+  if (!done.ok()) report(state.value(), since_ms, done.error());
   return done;
 }
 
@@ -173,6 +182,9 @@ Status run(const std::vector<std::string_view>& args) {
 int main(int argc, char** argv) {
   (void)::clearenv();
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (args.size() == 1 && args[0] == "--version") {
+    return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
+  }
   const Status done = run(args);
   if (done.ok()) return 0;
   (void)std::fprintf(stderr, "ipu: %s\n",
@@ -181,6 +193,3 @@ int main(int argc, char** argv) {
   // keep the engine from deleting the container, and other hooks from running.
   return !args.empty() && args[0] == "poststop" ? 0 : 1;
 }
-  if (args.size() == 1 && args[0] == "--version") {
-    return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
-  }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/fs.h"
 #include "base/names.h"
@@ -29,6 +30,7 @@
 #include "hook/lifecycle/start/create.h"
 #include "hook/lifecycle/start/leftovers.h"
 #include "hook/lifecycle/start/neighbours.h"
+#include "hook/lifecycle/start/refused.h"
 #include "hook/lifecycle/start/rootless.h"
 
 namespace {
@@ -76,10 +78,9 @@ Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bund
   return View(std::move(view));
 }
 
-Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
-               const std::string& runtime, const hook::oci::SpecView& view,
-               hook::inject::Bundle& bundle) {
-  TRY(hook::lifecycle::start::check_host_root());
+Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& config,
+                 const std::string& runtime, const hook::oci::SpecView& view,
+                 hook::inject::Bundle& bundle) {
   if (!config.ok()) return config.error();
   const std::optional<hook::request::Request> request =
       TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
@@ -89,6 +90,19 @@ Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
   return hook::lifecycle::start::prepare_container(
       env, config.value(), *request, line.container, view, bundle,
       hook::lifecycle::state_dir_of(runtime, line.root, line.container));
+}
+
+Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
+               const std::string& runtime, const hook::oci::SpecView& view,
+               hook::inject::Bundle& bundle) {
+  TRY(hook::lifecycle::start::check_host_root());
+  const int64_t since_ms = base::unix_millis();
+  Status done = take_ipus(line, config, runtime, view, bundle);
+  if (!done.ok()) {
+    hook::lifecycle::start::record_refused(hook::config::ledger_file(),
+                                           {line.container, bundle.path(), since_ms}, done.error());
+  }
+  return done;
 }
 
 // Returns the low-level runtime to which commands on existing containers go.

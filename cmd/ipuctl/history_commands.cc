@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain, events, audit verify.
+#include <algorithm>
 #include <memory>
 
 #include "base/clock.h"
@@ -25,6 +26,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kBatch = 256;        // events per read
+constexpr int64_t kShown = 1000;        // events, unless a time, a number or a lease is given
 constexpr milliseconds kEventTime{50};  // between two looks for new events
 constexpr milliseconds kLongestAge = std::chrono::hours(365 * 24);
 
@@ -37,7 +39,7 @@ struct ExplainOptions {
 struct EventsOptions {
   Output output = Output::kTable;
   bool follow = false;
-  std::string since;  // empty: from the first one; with follow, from now on
+  std::string since;  // empty: the newest kShown, or all of the lease; with follow, from now on
   std::string lease;  // start of the id of a lease or a container; empty: all
 };
 
@@ -136,7 +138,11 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
 
 // Returns the number after which the events begin.
 Result<int64_t> first_number(hook::ledger::Ledger& ledger, const EventsOptions& options) {
-  if (options.since.empty()) return options.follow ? ledger.events().last() : Result<int64_t>(0);
+  if (options.since.empty()) {
+    const int64_t last = TRY(ledger.events().last());
+    if (options.follow) return last;
+    return options.lease.empty() ? std::max<int64_t>(0, last - kShown) : 0;
+  }
   const Result<int64_t> number = base::parse_int<int64_t>(options.since, 0, INT64_MAX);
   if (number.ok()) return number;
   const Result<milliseconds> age = base::parse_duration(options.since, kLongestAge);
@@ -221,15 +227,17 @@ void add_explain(CLI::App& app, Command& chosen) {
 
 void add_events(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<EventsOptions>();
-  Options declared =
-      add_command(app,
-                  {"events", "List the events of leases and partitions, oldest first",
-                   "ipuctl events --since 24h\nipuctl events --follow -o json"},
-                  chosen, [options] { return run_events(*options); });
+  Options declared = add_command(
+      app,
+      {"events",
+       "List the events of leases and partitions, oldest first: the last 1000, unless you"
+       " choose others",
+       "ipuctl events --since 24h\nipuctl events --follow -o json"},
+      chosen, [options] { return run_events(*options); });
   declared.output(options->output);
   declared.flag("-f,--follow", options->follow, "Print new events as they happen");
   declared.text(
-      {"--since", "NUMBER|TIME", "List only events after this number, or of the last 10m, 24h, 7d"},
+      {"--since", "NUMBER|TIME", "List all events after this number, or of the last 10m, 24h, 7d"},
       options->since);
   declared.text({"--lease", "LEASE", "List only events of this lease or container"},
                 options->lease);

@@ -51,6 +51,9 @@ class Ledger {
   // started; with kNotFound if there is no such partition, kInvalid if it has no such GCD, and
   // kDenied if the host is drained.
   base::Result<Lease> acquire(const Intent& intent);
+  // Records that the start of INTENT was refused with ERROR before it had a lease, as a lease that
+  // is FAILED and never held anything. Refusals of one kind become a count, as in finish_release().
+  base::Status record_refusal(const Intent& intent, const base::Error& error);
 
   // These changes take the lease as last read and update it on success. They fail with kBusy if it
   // has changed since (read it and decide anew), kInternal if transitions.h has no such change.
@@ -122,10 +125,10 @@ class Ledger {
 
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
+  [[nodiscard]] Drain drain() { return Drain(*store_); }
   [[nodiscard]] Events events() { return Events(*store_); }
   // See Events::note().
   void note(const std::string& lease, EventKind kind, std::string_view text) {
-  [[nodiscard]] Drain drain() { return Drain(*store_); }
     events().note(lease, kind, text);
   }
   // Returns a number that changes when another process has written to the ledger.

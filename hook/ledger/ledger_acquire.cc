@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/rail_choice.h"
+#include "hook/ledger/internal/refusals.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
@@ -38,10 +39,7 @@ void join(const Lease& other, Lease& lease) {
   lease.origin = Origin::kJoined;
 }
 
-}  // namespace
-
-Result<Lease> Ledger::acquire(const Intent& intent) {
-  TRY(ensure_reserve(store_->database.path()));
+Result<Lease> new_lease(const Intent& intent) {
   Lease lease;
   lease.id = TRY(base::random_hex(16));
   lease.container = intent.container;
@@ -52,14 +50,21 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   lease.owner = intent.owner;
   lease.state_dir = intent.state_dir;
   lease.boot_id = TRY(base::boot_id());
+  return lease;
+}
 
+}  // namespace
+
+Result<Lease> Ledger::acquire(const Intent& intent) {
+  TRY(ensure_reserve(store_->database.path()));
+  Lease lease = TRY(new_lease(intent));
   Transaction transaction = TRY(Transaction::begin(store_->database));
+  TRY(drain().check());
   lease.created_ms = lease.changed_ms = store_->now();
   TRY(forget_history(*store_, lease.changed_ms - intent.history.count()));
   const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));
   if (other) {
     join(*other, lease);
-  TRY(drain().check());
   } else {
     TRY(choose_partition(intent, lease));
     for (const config::RailConfig& rail : intent.rails) {
@@ -73,6 +78,22 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   TRY(record_change(*store_, lease, "INTENT"));
   TRY(ledger::commit(*store_, transaction));
   return lease;
+}
+
+Status Ledger::record_refusal(const Intent& intent, const Error& error) {
+  Lease lease = TRY(new_lease(intent));
+  lease.state = LeaseState::kFailed;
+  lease.generation = 1;
+  lease.owner = {};
+  lease.error = error.message();
+  Transaction transaction = TRY(Transaction::begin(store_->database));
+  lease.created_ms = lease.changed_ms = store_->now();
+  TRY(insert_lease(store_->database, lease));
+  TRY(record_change(*store_, lease, "INTENT"));
+  note(lease.id, EventKind::kError, error.message());
+  const std::string event = TRY(count_refusal(*store_, lease, true));
+  TRY(record_change(*store_, lease, event));
+  return ledger::commit(*store_, transaction);
 }
 
 // Returns the lease of the sandbox if it has a partition that INTENT can join. A container that was

@@ -73,6 +73,22 @@ TEST_F(RefusalsTest, OfAKindOnceAreHistoryAsAnyOther) {
   EXPECT_EQ(stored(lease).state, LeaseState::kFailed);
 }
 
+TEST_F(RefusalsTest, BeforeALeaseAreHistoryToo) {
+  const Error wrong(Code::kInvalid, "IPU_COUNT='3' is not accepted: give a power of two");
+  ASSERT_TRUE(test::succeeds(ledger_.record_refusal(intent("web"), wrong)));
+  const Lease lease = ledger_.get("web").take();
+  EXPECT_EQ(lease.state, LeaseState::kFailed);
+  EXPECT_EQ(lease.error, wrong.message());
+  EXPECT_THAT(story(lease), ElementsAre("INTENT", wrong.message(), "FAILED"));
+  EXPECT_THAT(audit(), HasSubstr("IPU_COUNT='3'"));
+  EXPECT_TRUE(ledger_.live().take().empty());
+  for (int i = 0; i < 100; ++i, now_ += 100)
+    ASSERT_TRUE(test::succeeds(ledger_.record_refusal(intent(str("web", i)), wrong)));
+  EXPECT_EQ(number("SELECT COUNT(*) FROM lease"), 2) << "the first and the last";
+  EXPECT_EQ(number("SELECT count FROM refusal"), 101);
+  EXPECT_EQ(fault(), "none");
+}
+
 TEST_F(RefusalsTest, InThousandsLeaveOneRecordWithTheirNumber) {
   refuse("first");
   const size_t one = audit().size();
