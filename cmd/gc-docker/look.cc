@@ -95,7 +95,8 @@ std::optional<front::IpuofPlace> look_at_place(const std::string& path) {
 void look_at_places(const front::DockerArguments& docker, front::Caller& caller) {
   const front::Variables given =
       front::explicit_variables(docker, caller.env_files, caller.environment);
-  for (const front::IpuofSource& source : front::ipuof_sources(docker, given, caller.environment)) {
+  for (const front::IpuofSource& source :
+       front::ipuof_sources(docker, given, caller.environment, caller.engine)) {
     if (source.kind != front::IpuofSource::Kind::kPlace) continue;
     std::optional<front::IpuofPlace> place = look_at_place(source.value);
     if (place) caller.places.emplace(source.value, std::move(*place));

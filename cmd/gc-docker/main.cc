@@ -61,7 +61,8 @@ std::string help(const FrontEnd& self) {
              self.engine,
              " run'.\n\n"
              "  --count N        create a partition of N IPUs, or use N linked cards\n"
-             "  --device-id N    use the cards of this logical id (repeatable)\n"
+             "  -d, --device-id N\n"
+             "                   use the cards of this logical id (repeatable)\n"
              "  --host-network   give the container the network and the devices of the host,\n"
              "                   as Graphcore's tool does\n"
              "  --echo           print the command instead of running it\n"

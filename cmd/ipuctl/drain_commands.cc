@@ -27,7 +27,7 @@ using hook::ledger::Lease;
 using hook::ledger::PartitionRecord;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPause{500};         // between two looks at the leases
+constexpr milliseconds kPause{500};           // between two looks at the leases
 constexpr milliseconds kReleaseTime{30'000};  // for one release of what has ended
 constexpr milliseconds kLongest = std::chrono::hours(365 * 24);
 
@@ -129,8 +129,7 @@ void show(const std::vector<Lease>& leases, std::string& last) {
   for (const Lease& lease : leases)
     text += str(text.empty() ? "" : ", ", shown(names, lease.container));
   if (std::exchange(last, text) == text) return;
-  const std::string line =
-      base::one_line(str("containers that hold IPUs: ", text), 1000);
+  const std::string line = base::one_line(str("containers that hold IPUs: ", text), 1000);
   (void)std::fprintf(stderr, "%s\n", line.c_str());
 }
 
@@ -143,9 +142,10 @@ Status wait_for_containers(hook::lifecycle::Env& env, const Deadline& until) {
     if (leases.empty()) return {};
     show(leases, last);
     if (until.passed()) {
-      return Error(Code::kBusy,
-                   str("containers with IPUs: ", leases.size(), "; no new one gets any. Run 'ipuctl",
-                       " drain' again to wait for them, or 'ipuctl drain --end' to go on"));
+      return Error(
+          Code::kBusy,
+          str("containers with IPUs: ", leases.size(), "; no new one gets any. Run 'ipuctl",
+              " drain' again to wait for them, or 'ipuctl drain --end' to go on"));
     }
     base::sleep_for(kPause, until);
   }
@@ -157,8 +157,7 @@ void remove_warm(hook::lifecycle::Env& env, Outcome& outcome) {
   if (!config.ok()) return;
   for (hook::config::PoolConfig pool : config.value().pools) {
     pool.warm.clear();
-    const auto done =
-        hook::lifecycle::partitions::refill(env, pool, Deadline::after(kReleaseTime));
+    const auto done = hook::lifecycle::partitions::refill(env, pool, Deadline::after(kReleaseTime));
     if (!done.ok()) outcome.obstacles.push_back(done.error());
   }
 }
@@ -197,8 +196,9 @@ void add_drain(CLI::App& app, Command& chosen) {
                    "ipuctl drain --dry-run\nipuctl drain --reason upgrade\n"
                    "ipuctl drain --end"},
                   chosen, [options] { return run_drain(*options); });
-  declared.duration({"--timeout", "TIME", "Stop waiting after this time, such as 5m (default: never)"},
-                    options->timeout);
+  declared.duration(
+      {"--timeout", "TIME", "Stop waiting after this time, such as 5m (default: never)"},
+      options->timeout);
   declared.text({"--reason", "TEXT", "What refused users read"}, options->reason);
   declared.flag("--dry-run", options->dry_run,
                 "Print what still uses the toolkit on this host; change nothing");

@@ -23,9 +23,8 @@ Result<std::optional<Drained>> read(sqlite::Database& database) {
   if (TRY(row.step()) == Step::kDone) return std::optional<Drained>();
   const std::string value = row.text(0);  // "SINCE REASON"
   const size_t space = value.find(' ');
-  const int64_t since =
-      TRY_CTX("ledger: meta 'drained'",
-              base::parse_int<int64_t>(value.substr(0, space), 0, INT64_MAX));
+  const int64_t since = TRY_CTX("ledger: meta 'drained'",
+                                base::parse_int<int64_t>(value.substr(0, space), 0, INT64_MAX));
   return std::optional<Drained>({since, space == std::string::npos ? "" : value.substr(space + 1)});
 }
 
@@ -43,8 +42,8 @@ Status Drain::begin(const std::string& reason) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::optional<Drained> before = TRY(read(store_.database));
   if (before && before->reason == line) return {};
-  Statement row = TRY(
-      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('drained', ?)"));
+  Statement row =
+      TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('drained', ?)"));
   TRY(row.bind(str(before ? before->since_ms : store_.now(), " ", line)).run());
   TRY(record(store_, str("the host is drained", line.empty() ? "" : ": ", line)));
   return commit(store_, transaction);

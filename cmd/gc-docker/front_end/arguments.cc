@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/gc-docker/front_end/arguments.h"
 
+#include <algorithm>
 #include <bit>
 #include <string_view>
 
@@ -17,7 +18,9 @@ constexpr uint32_t kMaxNumber = 65536;
 // The words of a command line, one after the other.
 class Words {
  public:
-  explicit Words(const std::vector<std::string>& words) : words_(words) {}
+  // SHORT_ONES: whether -d is short for --device-id.
+  Words(const std::vector<std::string>& words, bool short_ones)
+      : words_(words), short_ones_(short_ones) {}
 
   [[nodiscard]] bool is_next(std::string_view word) const {
     return at_ < words_.size() && words_[at_] == word;
@@ -26,6 +29,11 @@ class Words {
     const bool is_there = is_next(word);
     if (is_there) ++at_;
     return is_there;
+  }
+  // Returns whether "-d NUMBER" is next.
+  [[nodiscard]] bool is_short_device() const {
+    return short_ones_ && is_next("-d") && at_ + 1 < words_.size() && !words_[at_ + 1].empty() &&
+           words_[at_ + 1].find_first_not_of("0123456789") == std::string::npos;
   }
   // Takes "OPTION=VALUE" or "OPTION VALUE". Returns nothing if another word is next.
   Result<std::optional<std::string>> take_value(std::string_view option) {
@@ -50,6 +58,7 @@ class Words {
   static std::optional<std::string> absent() { return std::nullopt; }
 
   const std::vector<std::string>& words_;
+  bool short_ones_;
   size_t at_ = 0;
 };
 
@@ -85,7 +94,8 @@ Result<bool> take_switch(Words& words, FrontEndArguments& parsed) {
 }
 
 Result<bool> take_option(Words& words, FrontEndArguments& parsed) {
-  const std::optional<std::string> id = TRY(words.take_value("--device-id"));
+  const std::optional<std::string> id =
+      TRY(words.take_value(words.is_short_device() ? "-d" : "--device-id"));
   if (id) {
     const uint32_t number = TRY(parse_device_id(*id));
     parsed.device_ids.push_back(number);
@@ -116,7 +126,9 @@ Status check_together(const FrontEndArguments& parsed) {
 
 Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) {
   FrontEndArguments parsed;
-  Words words(args);
+  // docker's -d takes no number, and stands behind '--'.
+  const bool has_end = std::find(args.begin(), args.end(), "--") != args.end();
+  Words words(args, has_end);
   bool run = false;  // only the first one: an image may have this name
   for (;;) {
     const bool took = TRY(take_option(words, parsed));

@@ -80,15 +80,6 @@ void ask_controller(const Caller& caller, const Variables& explicit_ones, Asked&
                             "\", is used instead; see ipu-container-toolkit(5)"));
 }
 
-// Returns a note to the user. The runtime, which has the ledger, refuses a partition that it does
-// not know.
-std::string must_be_known(const std::string& partition, const std::string& from) {
-  return str("partition ", base::quote(partition), " (", from,
-             ") must have been created with 'ipuctl partition create'; if Graphcore's vipu created"
-             " it, run 'ipuctl partition adopt ",
-             partition, "' once, or give --host-network");
-}
-
 Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones,
                             const IpuofSource& source) {
   if (!vipu::is_partition_name(source.value)) {
@@ -102,7 +93,6 @@ Result<Asked> ask_partition(const Caller& caller, const Variables& explicit_ones
   if (!gcd.empty() && !explicit_ones.contains("IPU_GCD")) {
     asked.variables.emplace_back("IPU_GCD", gcd);
   }
-  asked.notes.push_back(must_be_known(source.value, source.name));
   ask_controller(caller, explicit_ones, asked);
   return asked;
 }
@@ -147,8 +137,8 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
   if (!of->gcd.empty() && !explicit_ones.contains("IPU_GCD")) {
     asked.variables.emplace_back("IPU_GCD", of->gcd);
   }
-  asked.notes.push_back(
-      must_be_known(of->partition, str("by the name of ", base::quote(file.path))));
+  asked.notes.push_back(str("partition ", base::quote(of->partition), " is meant, by the name of ",
+                            base::quote(file.path)));
   return asked;
 }
 
@@ -237,8 +227,8 @@ Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments,
     return asked;
   }
   if (!arguments.device_ids.empty()) return ask_cards(caller, arguments.device_ids, explicit_ones);
-  const std::optional<IpuofSource> source =
-      TRY(choose_source(ipuof_sources(docker, explicit_ones, caller.environment), caller));
+  const std::optional<IpuofSource> source = TRY(choose_source(
+      ipuof_sources(docker, explicit_ones, caller.environment, caller.engine), caller));
   if (host_kind(caller, source) == HostKind::kCards) return ask_cards(caller, {}, explicit_ones);
   if (!source) return no_source();
   return source->kind == IpuofSource::Kind::kPartition

@@ -54,16 +54,18 @@ struct IpuofSource {
   };
   Kind kind = Kind::kPartition;
   From from = From::kEnvironment;
-  std::string name;   // name of the setting, for messages: "IPUOF_CONFIG_PATH"
-  std::string value;  // the partition, or the path
+  std::string name;         // name of the setting, for messages: "IPUOF_CONFIG_PATH"
+  std::string value;        // the partition, or the path
+  std::string volume = {};  // of the engine, in which the path is; empty: none
 };
 
 // Returns the possible sources in order of precedence: those of ARGUMENTS (with their variables
-// EXPLICIT_ONES), then the caller's IPUOF_CONFIG_PATH and IPUOF_VIPU_API_PARTITION_ID, then
-// ~/.ipuof.conf.d and /etc/ipuof.conf.d.
+// EXPLICIT_ONES), then IPUOF_CONFIG_PATH and IPUOF_VIPU_API_PARTITION_ID of the ENVIRONMENT, then
+// ~/.ipuof.conf.d and /etc/ipuof.conf.d. ENGINE says where volumes are.
 [[nodiscard]] std::vector<IpuofSource> ipuof_sources(const DockerArguments& arguments,
                                                      const Variables& explicit_ones,
-                                                     const Variables& caller);
+                                                     const Variables& environment,
+                                                     const std::string& engine);
 
 // Returns the first existing one of SOURCES; a directory that is always searched counts if it has a
 // file. Returns kNotFound, with its name, if an explicit source names no IPUoF file.

@@ -44,12 +44,13 @@ static_assert(std::is_sorted(kFlags.begin(), kFlags.end()));
 constexpr std::string_view kShortFlags = "Pdiqt";
 
 // Other names of long options: short options that take a value, and synonyms.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kLongNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kLongNames = {{
     {"e", "env"},
     {"h", "hostname"},
     {"l", "label"},
     {"m", "memory"},
     {"net", "network"},
+    {"p", "publish"},
     {"v", "volume"},
     {"w", "workdir"},
 }};
@@ -175,6 +176,14 @@ std::vector<std::string> without(const DockerArguments& arguments,
 bool has_option(const DockerArguments& arguments, std::string_view name) {
   return std::any_of(arguments.options.begin(), arguments.options.end(),
                      [&](const DockerOption& option) { return option.name == name; });
+}
+
+bool has_flag(const DockerArguments& arguments, std::string_view name, char letter) {
+  return std::any_of(arguments.options.begin(), arguments.options.end(),
+                     [&](const DockerOption& option) {
+                       return option.name == name || option.name == std::string(1, letter) ||
+                              option.flags.find(letter) != std::string::npos;
+                     });
 }
 
 Variables explicit_variables(const DockerArguments& arguments,

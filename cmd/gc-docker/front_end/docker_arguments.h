@@ -34,6 +34,8 @@ struct DockerArguments {
                                                const std::vector<DockerOption>& options);
 
 [[nodiscard]] bool has_option(const DockerArguments& arguments, std::string_view name);
+// The same for a flag that also has a LETTER, such as --detach and -d.
+[[nodiscard]] bool has_flag(const DockerArguments& arguments, std::string_view name, char letter);
 
 // Variables by name. A variable without a value is named but not set.
 using Variables = std::map<std::string, std::optional<std::string>>;

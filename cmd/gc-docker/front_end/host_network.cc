@@ -66,8 +66,8 @@ Status add_cards(const Caller& caller, const std::vector<uint32_t>& ids, Options
 Result<Options> host_network_options(const Caller& caller, const FrontEndArguments& arguments,
                                      const DockerArguments& docker,
                                      const Variables& explicit_ones) {
-  const std::optional<IpuofSource> source =
-      TRY(choose_source(ipuof_sources(docker, explicit_ones, caller.environment), caller));
+  const std::optional<IpuofSource> source = TRY(choose_source(
+      ipuof_sources(docker, explicit_ones, caller.environment, caller.engine), caller));
   Options options = {"--ulimit", "memlock=-1:-1"};
   // docker refuses a second --network.
   if (!has_option(docker, "network")) options.emplace_back("--net=host");

@@ -77,6 +77,17 @@ void note_weakening(const DockerArguments& docker, std::vector<std::string>& not
   }
 }
 
+// With the network of the host, as Graphcore's tool gives it, a service needs no published port.
+void note_ports(const DockerArguments& docker, std::vector<std::string>& notes) {
+  const bool is_detached = has_flag(docker, "detach", 'd');
+  const bool is_reachable = has_option(docker, "publish") || has_flag(docker, "publish-all", 'P') ||
+                            has_option(docker, "network");
+  if (!is_detached || is_reachable) return;
+  notes.emplace_back(
+      "the container has a network of its own; to reach a service in it, publish its port, such as"
+      " -p 8000:8000");
+}
+
 void append_variable(const std::string& name, const std::string& value,
                      std::vector<std::string>& words) {
   append({"-e", str(name, "=", value)}, words);
@@ -124,6 +135,7 @@ Result<Translation> isolated(const Caller& caller, const FrontEndArguments& argu
   std::vector<DockerOption> dropped;
   if (!names_runtime) dropped = dropped_options(docker, is_of_cards(asked.variables), to.notes);
   note_weakening(docker, to.notes);
+  if (!is_of_cards(asked.variables)) note_ports(docker, to.notes);
   append(without(docker, dropped), to.command);
   return to;
 }

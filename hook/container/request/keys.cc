@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.l
 // Longer than any key without its prefix, and a slip of it.
 constexpr size_t kLongest = 20;
 
-// Returns in how many steps LEFT becomes RIGHT, each of at most kLongest characters. A step inserts,
-// removes or replaces a character, or swaps two neighbours (optimal string alignment).
+// Returns in how many steps LEFT becomes RIGHT, each of at most kLongest characters. A step
+// inserts, removes or replaces a character, or swaps two neighbours (optimal string alignment).
 size_t distance(std::string_view left, std::string_view right) {
   std::array<std::array<size_t, kLongest + 1>, kLongest + 1> steps{};
   for (size_t i = 0; i <= left.size(); ++i) steps[i][0] = i;
@@ -91,7 +91,8 @@ bool mentions_variable(std::string_view text) {
   const std::string quoted = str('"', kVariablePrefix);
   size_t at = text.find(quoted);
   for (; at != std::string_view::npos; at = text.find(quoted, at + quoted.size())) {
-    const std::string_view name = name_in(text.substr(at + 1, kVariablePrefix.size() + kLongest + 1));
+    const std::string_view name =
+        name_in(text.substr(at + 1, kVariablePrefix.size() + kLongest + 1));
     if (is_variable(name) || !meant_by(name).empty()) return true;
   }
   return false;

@@ -16,9 +16,9 @@ using namespace base::names;
 Status record(const std::string& ledger_file, const Attempt& attempt, const Error& error) {
   ledger::Ledger ledger = TRY(ledger::Ledger::open(ledger_file));
   const std::vector<ledger::Lease> leases = TRY(ledger.leases_of(attempt.container));
-  const bool is_recorded = std::any_of(
-      leases.begin(), leases.end(),
-      [&](const ledger::Lease& lease) { return lease.created_ms >= attempt.since_ms; });
+  const bool is_recorded =
+      std::any_of(leases.begin(), leases.end(),
+                  [&](const ledger::Lease& lease) { return lease.created_ms >= attempt.since_ms; });
   if (is_recorded) return {};
   ledger::Intent intent{attempt.container, attempt.bundle, {}, {}, {}, 0, {}};
   return ledger.record_refusal(intent, error);

@@ -18,8 +18,8 @@ struct Attempt {
 };
 
 // Records in the ledger LEDGER_FILE that ATTEMPT failed with ERROR, unless a lease of the attempt
-// says so already. Does nothing if there is no ledger, or if it cannot be written: the user sees the
-// error in any case.
+// says so already. Does nothing if there is no ledger, or if it cannot be written: the user sees
+// the error in any case.
 void record_refused(const std::string& ledger_file, const Attempt& attempt,
                     const base::Error& error);
 

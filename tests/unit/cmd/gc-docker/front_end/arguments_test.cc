@@ -33,6 +33,15 @@ TEST(FrontEndArgumentsTest, WhatFollowsTheTwoDashesIsForDocker) {
   EXPECT_THAT(arguments.docker, ElementsAre("-ti", "--echo", "image"));
 }
 
+TEST(FrontEndArgumentsTest, ShortDeviceIdStandsBeforeTheTwoDashes) {
+  const FrontEndArguments arguments = parsed({"-d", "0", "-d", "6", "--echo", "--", "-d", "image"});
+  EXPECT_THAT(arguments.device_ids, ElementsAre(0U, 6U));
+  EXPECT_TRUE(arguments.echo);
+  EXPECT_THAT(arguments.docker, ElementsAre("-d", "image"));
+  EXPECT_THAT(parsed({"-d", "7"}).docker, ElementsAre("-d", "7"));
+  EXPECT_THAT(parsed({"-d", "image", "--", "x"}).docker, ElementsAre("-d", "image", "--", "x"));
+}
+
 TEST(FrontEndArgumentsTest, CountAndHostNetwork) {
   EXPECT_EQ(parsed({"--count", "4", "--", "image"}).count, 4U);
   EXPECT_EQ(parsed({"--count=16", "--", "image"}).count, 16U);

@@ -89,7 +89,7 @@ TEST(DockerArgumentsTest, ShortOptions) {
   EXPECT_THAT(options_of({"-itv", "/a:/b", "image"}), ElementsAre("volume=/a:/b"));
   EXPECT_THAT(options_of({"-itv/a:/b", "-w", "/x", "image"}),
               ElementsAre("volume=/a:/b", "workdir=/x"));
-  EXPECT_THAT(options_of({"-p", "80:80", "-u0", "image"}), ElementsAre("p=80:80", "u=0"));
+  EXPECT_THAT(options_of({"-p", "80:80", "-u0", "image"}), ElementsAre("publish=80:80", "u=0"));
   EXPECT_THAT(options_of({"-it=false", "image"}), ElementsAre("t=false"));
   EXPECT_THAT(options_of({"-e"}), ElementsAre("env="));
   EXPECT_THAT(options_of({"-", "--net=host"}), IsEmpty());

@@ -33,11 +33,30 @@ TEST(TranslateTest, APartitionOfTheEnvironment) {
                                   {"IPUOF_VIPU_API_GCD_ID", "1"}});
   EXPECT_EQ(line(caller, kPlain),
             "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
-  EXPECT_THAT(notes(caller, kPlain),
-              HasSubstr("must have been created with 'ipuctl partition create'"));
-  EXPECT_THAT(notes(caller, kPlain), HasSubstr("'ipuctl partition adopt p0'"));
-  EXPECT_THAT(notes(caller, kPlain), HasSubstr("--host-network"));
-  EXPECT_THAT(notes(caller, kPlain), Not(HasSubstr("controller")));
+  EXPECT_EQ(notes(caller, kPlain), "");
+}
+
+TEST(TranslateTest, AFileInAVolume) {
+  const Words args = {"--",   "-v", "confs:/ipuof", "-e", "IPUOF_CONFIG_PATH=/ipuof/p1_gcd0.conf",
+                      "image"};
+  Caller caller = pod_host({{"HOME", "/root"}});
+  EXPECT_THAT(refusal(caller, args), HasSubstr("IPUOF_CONFIG_PATH is in the volume 'confs'"));
+  EXPECT_THAT(refusal(caller, args), HasSubstr("give --count N"));
+  add_file(caller, "/var/lib/docker/volumes/confs/_data/p1_gcd0.conf");
+  EXPECT_THAT(line(caller, args), HasSubstr("-e IPU_PARTITION=p1 -e IPU_GCD=0 "));
+  caller.engine = "podman";
+  EXPECT_THAT(refusal(caller, args), HasSubstr("the volume 'confs'"));
+  add_file(caller, "/var/lib/containers/storage/volumes/confs/_data/p1_gcd0.conf");
+  EXPECT_THAT(line(caller, args), HasSubstr("-e IPU_PARTITION=p1 -e IPU_GCD=0 "));
+}
+
+TEST(TranslateTest, AServiceWithoutAPublishedPortIsExplained) {
+  EXPECT_THAT(notes(pod_host(), {"--count", "4", "--", "-d", "--name", "x", "image"}),
+              HasSubstr("publish its port, such as -p 8000:8000"));
+  for (const char* reachable : {"-p=80:80", "-P", "--publish=80", "--network=web", "--net=x"})
+    EXPECT_EQ(notes(pod_host(), {"--count", "4", "--", "-d", reachable, "image"}), "") << reachable;
+  EXPECT_EQ(notes(pod_host(), {"--count", "4", "--", "-it", "image"}), "");
+  EXPECT_EQ(notes(cards_host(1), {"--", "-d", "image"}), "");
 }
 
 TEST(TranslateTest, APartitionOfTheOptionsCountsBeforeTheEnvironments) {
