@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/doctor/doctor.h"
 #include "cmd/ipuctl/doctor_services.h"
+#include "cmd/ipuctl/doctor_trial.h"
 #include "hook/config/paths.h"
 
 namespace ipuctl {
@@ -41,23 +42,48 @@ std::string json_of(const std::vector<Finding>& findings) {
   return base::to_pretty_text(list);
 }
 
-Result<Outcome> run_doctor(Output output) {
+struct DoctorOptions {
+  Output output = Output::kTable;
+  std::string image;  // to try; empty: none
+  bool fix = false;
+};
+
+void append(std::vector<Finding> more, std::vector<Finding>& findings) {
+  for (Finding& finding : more) findings.push_back(std::move(finding));
+}
+
+// Mends what can be mended before anything is examined.
+Result<std::vector<Finding>> fix(const Result<hook::config::Config>& config,
+                                 const hook::config::Config& looked_at,
+                                 const netns::Namespace& host) {
+  if (::geteuid() != 0) return Error(Code::kDenied, "--fix changes this host; run ipuctl as root");
+  Result<hook::ledger::Ledger> copy = read_ledger();
+  const ipuctl::doctor::HostState state =
+      ipuctl::doctor::look_at_host(looked_at, copy, host, {}, ipuctl::doctor::Trials::kSkipped);
+  Result<hook::ledger::Ledger> ledger = open_ledger();
+  return fix_host(ledger, config, state.device_links);
+}
+
+Result<Outcome> run_doctor(const DoctorOptions& options) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   hook::config::Config looked_at;
   looked_at.runtimes = hook::config::default_runtimes();
   if (config.ok()) looked_at = config.value();
-  Result<hook::ledger::Ledger> ledger = read_ledger();
   const netns::Namespace host = TRY(netns::Namespace::current());
+  std::vector<Finding> fixed;
+  if (options.fix) fixed = TRY(fix(config, looked_at, host));
+  Result<hook::ledger::Ledger> ledger = read_ledger();
   const ipuctl::doctor::Trials trials =
       ::geteuid() == 0 ? ipuctl::doctor::Trials::kAllowed : ipuctl::doctor::Trials::kSkipped;
   const ipuctl::doctor::HostState state =
       ipuctl::doctor::look_at_host(looked_at, ledger, host, {}, trials);
-  std::vector<Finding> findings = ipuctl::doctor::examine(config, state);
-  for (Finding& finding : examine_services(looked_at, ledger))
-    findings.push_back(std::move(finding));
+  std::vector<Finding> findings = std::move(fixed);
+  append(ipuctl::doctor::examine(config, state), findings);
+  append(examine_services(looked_at, ledger), findings);
+  if (!options.image.empty()) append(try_container(options.image), findings);
 
-  Outcome outcome{output == Output::kJson ? json_of(findings) : table_of(findings)};
+  Outcome outcome{options.output == Output::kJson ? json_of(findings) : table_of(findings)};
   // For the exit status, an absent configuration is a wrong one.
   if (!config.ok()) outcome.obstacles.emplace_back(Code::kInvalid, config.error().message());
   const auto failed = static_cast<size_t>(
@@ -73,10 +99,17 @@ Result<Outcome> run_doctor(Output output) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Command& chosen) {
-  const auto output = std::make_shared<Output>(Output::kTable);
+  const auto options = std::make_shared<DoctorOptions>();
   const About about{"doctor", "Check this host and print what to do about each problem",
-                    "ipuctl doctor"};
-  add_command(app, about, chosen, [output] { return run_doctor(*output); }).output(*output);
+                    "ipuctl doctor\nipuctl doctor --try busybox"};
+  Options declared = add_command(app, about, chosen, [options] { return run_doctor(*options); });
+  declared.output(options->output);
+  declared.text(
+      {"--try", "IMAGE", "Also start a container of IMAGE with one IPU, and wait for its end"},
+      options->image);
+  declared.flag(
+      "--fix", options->fix,
+      "First mend what is safe: the packet filter, device links, what ended containers hold");
 }
 
 }  // namespace ipuctl

@@ -4,11 +4,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/names.h"
+#include "base/rlimit.h"
 #include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/paths.h"
+#include "hook/engines/daemon.h"
 #include "hook/engines/listing.h"
 #include "hook/lifecycle/env.h"
 
@@ -22,7 +25,9 @@ using hook::engines::Engine;
 using hook::engines::Listed;
 
 constexpr std::chrono::milliseconds kAnswerTime{2000};
-constexpr const char* kRuntime = "ipu";      // the name that 'runtime configure' gives
+constexpr const char* kRuntime = "ipu";  // the name that 'runtime configure' gives
+constexpr uint64_t kLeastMemlock =
+    64 << 20;  // verbs lock their queues; a program of one IPU needs more
 constexpr uint64_t kLeastSpace = 1 << 20;    // less, and the ledger refuses to start anything
 constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
 
@@ -61,6 +66,53 @@ Finding examine_controller(hook::lifecycle::Env& env, const hook::config::PoolCo
   return {check, Verdict::kFailed, base::one_line(version.error().message(), 300),
           str("start the controller, make a route to it, or correct 'controller' of pool ",
               quote(pool.name), " in ", hook::config::config_file())};
+}
+
+// Compares the IPU-Machines of a partition that exists with the rails of the configuration.
+std::optional<Finding> examine_fabric(hook::lifecycle::Env& env, const hook::config::Config& config,
+                                      const hook::config::PoolConfig& pool) {
+  const auto controller = env.controller(pool);
+  const auto partitions = controller->list(Deadline::after(kAnswerTime));
+  if (!partitions.ok() || partitions.value().empty()) return std::nullopt;
+  const std::string& partition = partitions.value().front().id;
+  const auto grant = controller->config(partition, 0, Deadline::after(kAnswerTime));
+  if (!grant.ok() || grant.value().gcds.empty()) return std::nullopt;
+  const std::string check = str("fabric of ", pool.name);
+  for (const vipu::IpuofDevice& device : grant.value().gcds.front().devices) {
+    const Result<netns::Address> machine = netns::parse_address(device.ip);
+    if (!machine.ok()) continue;
+    const bool is_on_rail =
+        std::any_of(config.network.rails.begin(), config.network.rails.end(),
+                    [&](const auto& rail) { return rail.subnet.contains(machine.value()); });
+    if (is_on_rail) continue;
+    return Finding{check, Verdict::kFailed,
+                   str("partition ", partition, " has an IPU-Machine at ", device.ip,
+                       ", which is in the subnet of no [[network.rail]]"),
+                   str("correct 'subnet' of the rail in ", hook::config::config_file())};
+  }
+  return Finding{check, Verdict::kOk,
+                 str("the IPU-Machines of partition ", partition, " are on the rails"), ""};
+}
+
+// Judges how much memory a container may lock, if a daemon starts it. The one that starts it is
+// containerd also under docker.
+std::optional<Finding> examine_daemon_memlock(Engine engine,
+                                              std::vector<hook::engines::Daemon> daemons) {
+  if (engine == Engine::kDocker) {
+    for (auto& daemon : hook::engines::find_daemons("/proc", "containerd"))
+      daemons.push_back(std::move(daemon));
+  }
+  for (const hook::engines::Daemon& daemon : daemons) {
+    const auto bytes = base::highest_memlock_of("/proc", daemon.process.pid);
+    if (!bytes.ok() || bytes.value() >= kLeastMemlock) continue;
+    const std::string name = daemon.args.empty() ? "?" : daemon.args.front();
+    return Finding{
+        str("engine ", name_of(engine), ": locked memory"), Verdict::kWarning,
+        str(base::one_line(name, 100), " lets containers lock ", bytes.value() >> 10,
+            " KiB, which is too little for RDMA"),
+        "set LimitMEMLOCK=infinity in its unit, or give it CAP_SYS_RESOURCE, and restart it"};
+  }
+  return std::nullopt;
 }
 
 // Judges an engine whose file has the runtime, by what the running engine says.
@@ -113,6 +165,11 @@ void examine_engines(std::vector<Finding>& findings) {
   const size_t before = findings.size();
   for (const Engine engine : engines.value()) {
     std::optional<Finding> finding = examine_engine(engine);
+    if (!finding) continue;
+    findings.push_back(std::move(*finding));
+    const Result<Site> site = find_site(engine, "");
+    if (!site.ok()) continue;
+    finding = examine_daemon_memlock(engine, site.value().daemons);
     if (finding) findings.push_back(std::move(*finding));
   }
   if (findings.size() != before) return;
@@ -129,8 +186,11 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
   if (ledger.ok()) {
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     for (const hook::config::PoolConfig& pool : config.pools) {
-      if (pool.provider == hook::config::Provider::kVipu)
-        findings.push_back(examine_controller(env, pool));
+      if (pool.provider != hook::config::Provider::kVipu) continue;
+      findings.push_back(examine_controller(env, pool));
+      if (findings.back().verdict != Verdict::kOk) continue;
+      std::optional<Finding> fabric = examine_fabric(env, config, pool);
+      if (fabric) findings.push_back(std::move(*fabric));
     }
   }
   examine_engines(findings);

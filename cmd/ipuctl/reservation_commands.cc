@@ -13,6 +13,7 @@
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/reserve.h"
 
 namespace ipuctl {

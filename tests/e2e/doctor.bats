@@ -179,3 +179,49 @@ warning: /dev/char/10:58 does not point to /dev/infiniband/rdma_cm$lost"
   assert_equal "$(in_host readlink /dev/char/231:195)" ../infiniband/uverbs3
   assert_equal "$(finding_of 'device links')" 'ok: systemd finds the devices of containers'
 }
+
+@test "IPU-Machines that are on no rail" {
+  ipuctl partition create p0 --size 4 >/dev/null
+  assert_contains "$(finding_of 'fabric of pod64')" 'ok: the IPU-Machines of partition p0 are on the rails'
+  in_host sed -i 's|10\.5\.0\.0/16|10.6.0.0/16|; s|10\.5\.200|10.6.200|g' "$CONFIG"
+  assert_contains "$(finding_of 'fabric of pod64')" \
+    'failed: partition p0 has an IPU-Machine at 10.5.1.1, which is in the subnet of no [[network.rail]]'
+  ipuctl partition remove p0
+}
+
+@test "an engine that lets containers lock little memory" {
+  docker_stop
+  # Without CAP_SYS_RESOURCE, the limit of dockerd and of its containerd is what containers get at most.
+  host_spawn docker prlimit --memlock=65536:65536 setpriv --bounding-set -sys_resource dockerd \
+    --data-root /var/lib/docker --exec-root /run/docker -H unix:///run/docker.sock --pidfile /run/docker.pid \
+    --storage-driver overlay2 --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$HOST_CGROUP" "${DOCKER_RUNTIME[@]}"
+  wait_until 30 docker_answers
+  assert_contains "$(finding_of 'engine docker: locked memory')" 'lets containers lock 64 KiB, which is too little for RDMA'
+  docker_stop
+  docker_start
+}
+
+@test "--try starts a container, and says what came back" {
+  run ipuctl doctor --try busybox
+  assert_contains "$output" 'a container of busybox had 1 IPU, and ended after'
+  assert_contains "$output" 'all that the container held came back'
+  run -1 ipuctl doctor --try nosuchimage
+  assert_contains "$output" 'trial: start'
+  assert_contains "$output" 'nosuchimage'
+  sim_stop
+  run -1 ipuctl doctor --try busybox
+  assert_contains "$output" 'ipu: '
+  sim_start
+}
+
+@test "--fix restores the packet filter, and needs root" {
+  in_host sed -i 's/^\[network\]$/&\nguard_forwarding = true/; /guard_forwarding/!s/^\[\[network.rail\]\]$/[network]\nguard_forwarding = true\n\n&/' "$CONFIG"
+  ipuctl border remove >/dev/null
+  assert_contains "$(finding_of forwarding)" 'warning: the table inet ipu-guard is not there'
+  run ipuctl doctor --fix
+  assert_contains "$output" 'made again what was missing'
+  assert_contains "$(finding_of forwarding)" 'ok: '
+  run -1 in_host setpriv --reuid 65534 --regid 65534 --clear-groups ipuctl doctor --fix
+  assert_contains "$output" '--fix changes this host; run ipuctl as root'
+  ipuctl border remove
+}
