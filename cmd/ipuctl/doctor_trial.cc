@@ -36,8 +36,9 @@ constexpr milliseconds kFixTime{10'000};
 Result<std::vector<std::string>> words_of(const std::string& image) {
   if (image.empty() || image.starts_with('-'))
     return Error(Code::kInvalid, str("--try ", quote(image), " is not the name of an image"));
-  return std::vector<std::string>{"run",          "--rm", "--runtime=ipu",        "-e", "IPU_COUNT=1",
-                                  "--entrypoint", "cat",  image, "/run/ipu/lease.json"};
+  return std::vector<std::string>{"run", "--rm",        "--runtime=ipu",
+                                  "-e",  "IPU_COUNT=1", "--entrypoint",
+                                  "cat", image,         "/run/ipu/lease.json"};
 }
 
 // Returns lease.json of the container, which has ended.
@@ -46,7 +47,8 @@ Result<base::Json> run_container(const std::string& image) {
   Result<std::string> program = hook::engines::find_program("docker");
   if (!program.ok()) program = hook::engines::find_program("podman");
   if (!program.ok())
-    return Error(Code::kNotFound, "neither docker nor podman is installed; --try needs one of them");
+    return Error(Code::kNotFound,
+                 "neither docker nor podman is installed; --try needs one of them");
   const hook::engines::Answer answer =
       TRY(hook::engines::ask(program.value(), words, Deadline::after(kTrialTime)));
   if (answer.exit_status != 0) {
@@ -62,24 +64,24 @@ Finding examine_release(const std::string& lease) {
   const Deadline deadline = Deadline::after(kComesBackTime);
   for (;;) {
     Result<hook::ledger::Ledger> ledger = read_ledger();
-    const auto found = ledger.ok() ? ledger.value().get(lease)
-                                   : Result<hook::ledger::Lease>(ledger.error());
+    const auto found =
+        ledger.ok() ? ledger.value().get(lease) : Result<hook::ledger::Lease>(ledger.error());
     if (!found.ok()) return {check, Verdict::kFailed, found.error().message(), ""};
     const hook::ledger::LeaseState state = found.value().state;
     // Only its addresses rest then.
     if (!is_live(state) || state == hook::ledger::LeaseState::kQuarantine) break;
     if (deadline.passed()) {
       return {check, Verdict::kFailed,
-              str("the lease is ", name_of(state), " still", found.value().obstacle.empty() ? "" : ": ",
-                  found.value().obstacle),
+              str("the lease is ", name_of(state), " still",
+                  found.value().obstacle.empty() ? "" : ": ", found.value().obstacle),
               str("run 'ipuctl explain ", base::short_id(lease), "'")};
     }
     base::sleep_for(kLookTime, deadline);
   }
   const auto time = std::chrono::steady_clock::now() - start;
   return {check, Verdict::kOk,
-          str("all that the container held came back, ",
-              hook::lifecycle::time_text(time), " after its end"),
+          str("all that the container held came back, ", hook::lifecycle::time_text(time),
+              " after its end"),
           ""};
 }
 
@@ -90,13 +92,14 @@ Finding mend_filter(hook::lifecycle::Env& env, const Result<hook::config::Config
   if (!border.ok()) return doctor::finding_of(check, Verdict::kFailed, border.error().message());
   Mended guard = Mended::kNo;
   if (config.ok()) {
-    const auto done = hook::lifecycle::network::guard_forwarding(env, config.value(),
-                                                                 Deadline::after(kFixTime));
+    const auto done =
+        hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kFixTime));
     if (!done.ok()) return doctor::finding_of(check, Verdict::kFailed, done.error().message());
     guard = done.value();
   }
   const bool is_mended = border.value() == Mended::kYes || guard == Mended::kYes;
-  return {check, Verdict::kOk, is_mended ? "made again what was missing" : "nothing is missing", ""};
+  return {check, Verdict::kOk, is_mended ? "made again what was missing" : "nothing is missing",
+          ""};
 }
 
 Finding release_ended(hook::lifecycle::Env& env) {
@@ -104,8 +107,7 @@ Finding release_ended(hook::lifecycle::Env& env) {
   const auto done = hook::lifecycle::end::reconcile(env, Deadline::after(kComesBackTime));
   if (!done.ok()) return doctor::finding_of(check, Verdict::kFailed, done.error().message());
   if (!done.value().obstacles.empty()) {
-    return doctor::finding_of(check, Verdict::kFailed,
-                              done.value().obstacles.front().message());
+    return doctor::finding_of(check, Verdict::kFailed, done.value().obstacles.front().message());
   }
   return {check, Verdict::kOk,
           str("released ", done.value().released.size(), " leases, removed ",
@@ -134,8 +136,8 @@ std::optional<Finding> make_links(const std::vector<doctor::DeviceLink>& links) 
     ++made;
   }
   if (made == 0) return std::nullopt;
-  return Finding{check, Verdict::kOk, str("made ", made, " links in /dev/char, until the next boot"),
-                 ""};
+  return Finding{check, Verdict::kOk,
+                 str("made ", made, " links in /dev/char, until the next boot"), ""};
 }
 
 }  // namespace
@@ -144,7 +146,8 @@ std::vector<Finding> try_container(const std::string& image) {
   const std::string check = "trial: start";
   const auto start = std::chrono::steady_clock::now();
   const Result<base::Json> got = run_container(image);
-  if (!got.ok()) return {{check, Verdict::kFailed, got.error().message(), "mend this, and try again"}};
+  if (!got.ok())
+    return {{check, Verdict::kFailed, got.error().message(), "mend this, and try again"}};
   const Result<std::string> lease = base::get_string(got.value(), "lease", "lease.json");
   if (!lease.ok()) return {doctor::finding_of(check, Verdict::kFailed, lease.error().message())};
   const auto time = std::chrono::steady_clock::now() - start;

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   ipuctl::add_runtime_commands(app, command);
   ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);
+  ipuctl::add_support_bundle(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
