@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/crash_record.h"
 #include "base/detached.h"
 #include "base/fs.h"
 #include "base/names.h"
@@ -185,6 +186,7 @@ int main(int argc, char** argv) {
   if (args.size() == 1 && args[0] == "--version") {
     return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
   }
+  (void)base::record_crashes("ipu-container-hook", hook::config::crashes_file());
   const Status done = run(args);
   if (done.ok()) return 0;
   (void)std::fprintf(stderr, "ipu: %s\n",

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/crash_record.h"
 #include "base/fd.h"
 #include "base/fs.h"
 #include "base/names.h"
@@ -189,6 +190,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const hook::oci::CommandLine line = hook::oci::parse_command_line(args);
   if (line.creates()) fill_standard_streams();
+  if (line.creates() || line.adds())
+    (void)base::record_crashes("ipu-container-runtime", hook::config::crashes_file());
   const Result<std::string> runtime = find_runtime(line);
   if (!runtime.ok()) {
     runtime::report(line, runtime.error());

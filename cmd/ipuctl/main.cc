@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/crash_record.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cmd/ipuctl/command.h"
+#include "hook/config/paths.h"
 
 namespace {
 
@@ -83,6 +85,7 @@ int run(const Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  (void)base::record_crashes("ipuctl", hook::config::crashes_file());
   CLI::App app("Manage the partitions, pools and leases of Graphcore IPUs for containers",
                "ipuctl");
   app.require_subcommand(1)->footer(

@@ -95,7 +95,8 @@ std::string bundle_text() {
                             "gc --dry-run", "ledger check", "events"}) {
     text += run_self(words);
   }
-  text += copy_of(hook::config::config_file()) + copy_of(hook::config::forbidden_calls_file());
+  text += copy_of(hook::config::config_file()) + copy_of(hook::config::forbidden_calls_file()) +
+          copy_of(hook::config::crashes_file());
   for (const char* folder : {"/sys/class/net", "/sys/class/infiniband", "/sys/fs/cgroup"})
     text += names_in(folder);
   return text;

@@ -9,6 +9,7 @@ std::string ledger_file() { return IPU_STATEDIR "/ledger.db"; }
 std::string audit_file() { return IPU_STATEDIR "/audit.log"; }
 std::string run_dir() { return IPU_RUNDIR; }
 std::string forbidden_calls_file() { return IPU_RUNDIR "/forbidden-calls"; }
+std::string crashes_file() { return IPU_RUNDIR "/crashes"; }
 std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
 std::string runtime_program() { return IPU_BINDIR "/ipu-container-runtime"; }
 std::string control_program() { return IPU_BINDIR "/ipuctl"; }

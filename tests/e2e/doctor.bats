@@ -225,3 +225,17 @@ warning: /dev/char/10:58 does not point to /dev/infiniband/rdma_cm$lost"
   assert_contains "$output" '--fix changes this host; run ipuctl as root'
   ipuctl border remove
 }
+
+@test "a program that crashed leaves a record, which doctor shows" {
+  host_spawn watch ipuctl border watch
+  # It catches SIGSEGV, and is confined.
+  # shellcheck disable=SC2016
+  wait_until 5 in_host sh -c 'status=/proc/$(cat /run/service/watch.pid)/status
+    grep -q "^SigCgt:.*[4-7c-f]..$" "$status" && grep -q "^Seccomp:.*2" "$status"'
+  host_signal watch SEGV
+  wait_until 5 in_host test -s /run/ipu-container-toolkit/crashes
+  assert_contains "$(finding_of crashes)" 'crashed by signal 11 at offset 0x'
+  assert_equal "$(in_host cat /run/ipu-container-toolkit/forbidden-calls 2>/dev/null)" ''
+  in_host rm /run/ipu-container-toolkit/crashes
+  host_stop watch
+}

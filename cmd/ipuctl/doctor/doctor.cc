@@ -181,6 +181,14 @@ std::optional<Finding> examine_forbidden_calls(const HostState& state) {
                      hook::config::forbidden_calls_file())};
 }
 
+std::optional<Finding> examine_crashes(const HostState& state) {
+  if (state.crash.empty()) return std::nullopt;
+  return Finding{"crashes", Verdict::kWarning, state.crash,
+                 str("report a bug of the toolkit with the file of 'ipuctl support-bundle', and"
+                     " remove ",
+                     hook::config::crashes_file())};
+}
+
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -209,6 +217,8 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   findings.push_back(examine_result("ledger", state.ledger, "it can be opened"));
   const std::optional<Finding> forbidden = examine_forbidden_calls(state);
   if (forbidden) findings.push_back(*forbidden);
+  const std::optional<Finding> crash = examine_crashes(state);
+  if (crash) findings.push_back(*crash);
   if (state.device_links) examine_device_links(*state.device_links, findings);
   if (!config.ok()) return findings;
   const std::optional<Finding> client = examine_client_user(config.value(), state);

@@ -81,6 +81,7 @@ struct HostState {
   std::optional<std::vector<DeviceLink>> device_links = {};
   // The last record of a forbidden system call (base/forbidden_calls.h); empty: none.
   std::string forbidden_call = {};
+  std::string crash = {};  // the last record of a crash (base/crash_record.h); empty: none
 };
 
 // Where to look at the host.
@@ -89,6 +90,7 @@ struct HostFolders {
   std::string dev = "/dev";
   std::string run = "/run";
   std::string forbidden_calls = hook::config::forbidden_calls_file();
+  std::string crashes = hook::config::crashes_file();
 };
 
 enum class Trials { kAllowed, kSkipped };  // whether to make links and filters, and discard them

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <set>
 
-#include "base/forbidden_calls.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/rlimit.h"
+#include "base/signal_record.h"
 #include "base/text.h"
 #include "cmd/ipuctl/doctor/device_links.h"
 #include "cmd/ipuctl/doctor/doctor.h"
@@ -153,7 +153,7 @@ std::vector<netns::Flow> look_at_flows(const hook::config::Config& config,
 // Returns the last line of the records. A file that others wrote may hold anything.
 std::string last_record(const std::string& path) {
   constexpr size_t kLongest = 400;
-  const Result<std::string> text = base::read_file(path, 2 * base::kMaxForbiddenCalls);
+  const Result<std::string> text = base::read_file(path, 2 * base::kMaxRecords);
   if (!text.ok()) return "";
   const std::string_view records = base::trim(text.value());
   return base::one_line(records.substr(records.rfind('\n') + 1), kLongest);
@@ -192,6 +192,7 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
     state.device_links = look_at_device_links(folders.dev, nodes);
   }
   state.forbidden_call = last_record(folders.forbidden_calls);
+  state.crash = last_record(folders.crashes);
   return state;
 }
 

@@ -25,6 +25,7 @@
 #include "base/forbidden_calls.h"
 #include "base/fs.h"
 #include "base/process.h"
+#include "base/signal_record.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -257,11 +258,11 @@ TEST_F(EnterTest, TakesMoreFromAProcessThatAStartAloneHasStarted) {
 
 TEST_F(EnterTest, WritesALimitedNumberOfRecords) {
   ASSERT_TRUE(
-      test::succeeds(base::write_atomic(records_, std::string(base::kMaxForbiddenCalls, 'x'), {})));
+      test::succeeds(base::write_atomic(records_, std::string(base::kMaxRecords, 'x'), {})));
   EXPECT_TRUE(calls(Phase::kLease, SYS_ptrace, PTRACE_TRACEME).by_forbidden_call());
   struct stat status {};
   ASSERT_EQ(::stat(records_.c_str(), &status), 0);
-  EXPECT_EQ(static_cast<size_t>(status.st_size), base::kMaxForbiddenCalls);
+  EXPECT_EQ(static_cast<size_t>(status.st_size), base::kMaxRecords);
 }
 
 TEST_F(EnterTest, EndsAProcessWhoseStandardErrorIsFull) {
