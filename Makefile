@@ -339,6 +339,10 @@ check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTI
 check-long: test-programs ## what check leaves out: more tests, a storm of containers, the whole model, sanitizers, all of check-fault (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built more long
+.PHONY: check-engines
+check-engines: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## the end-to-end tests on the engines of later releases of Debian (root)
+	@packaging/deps.sh e2e engines
+	@tests/engines/check.sh
 .PHONY: check-rdma
 check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
 	@packaging/deps.sh rdma

@@ -1,12 +1,21 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The guard beside an engine that is not docker: podman, with a bridge of the CNI plugins.
+# The guard beside an engine that is not docker: podman, with a bridge of the CNI plugins, or of netavark.
 
 load support
 load podman
 
 setup() {
   set_up_podman
+  make_network
+  ipuctl runtime configure podman
+}
+
+make_network() {
+  if [ "$(network_backend)" = netavark ]; then
+    in_host podman network create --disable-dns --interface-name cni-guarded --subnet 10.99.0.0/24 guarded
+    return
+  fi
   in_host mkdir -p /etc/cni/net.d
   in_host tee /etc/cni/net.d/87-guarded.conflist >/dev/null <<END
 {"cniVersion": "0.4.0", "name": "guarded", "plugins": [
@@ -14,13 +23,13 @@ setup() {
    "ipam": {"type": "host-local", "routes": [{"dst": "0.0.0.0/0"}], "ranges": [[{"subnet": "10.88.0.0/24"}]]}},
   {"type": "firewall"}]}
 END
-  ipuctl runtime configure podman
 }
 
 teardown() {
   host_config
   ipuctl gc
   remove_containers
+  [ "$(network_backend)" = cni ] || in_host podman network rm --force guarded
   in_host ip link delete cni-guarded || true
   in_host rm -f /etc/cni/net.d/87-guarded.conflist
   tear_down_podman

@@ -16,8 +16,16 @@ END
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 [network]
-network_backend = "cni"
+network_backend = "$(network_backend)"
 END
+}
+
+# From version 5 on, podman has no networks of the CNI plugins.
+network_backend() {
+  local version
+  version=$(in_host podman --version)
+  version=${version##* }
+  if [ "${version%%.*}" -lt 5 ]; then echo cni; else echo netavark; fi
 }
 
 tear_down_podman() {

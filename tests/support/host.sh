@@ -56,7 +56,7 @@ host_up() {
 # Runs a command in the host, with a clean environment.
 host_run() {
   nsenter --target "$HOST_PID" --mount --net --pid --ipc --uts --root --wd \
-    env -i PATH="$HOST_PATH" HOME=/root LC_ALL=C.UTF-8 "$@"
+    env -i PATH="$HOST_PATH" HOME=/root LC_ALL=C.UTF-8 PODMAN_IGNORE_CGROUPSV1_WARNING=1 "$@"
 }
 
 # Prints the highest RLIMIT_MEMLOCK, in bytes, that the host can give to a container. It is "unlimited", unless root has

@@ -12,7 +12,8 @@ identity="${stat[0]} ipu-host-${stat[0]}-${stat[21]}"
 scratch=/mnt
 mount -t tmpfs -o mode=0755 ipu-host "$scratch"
 mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
-mount -t overlay -o "lowerdir=/,upperdir=$scratch/upper,workdir=$scratch/work" ipu-host "$scratch/root"
+# HOST_LAYER: a root file system with engines of another release, which hides this machine's (tests/engines).
+mount -t overlay -o "lowerdir=${HOST_LAYER:+$HOST_LAYER:}/,upperdir=$scratch/upper,workdir=$scratch/work" ipu-host "$scratch/root"
 cd "$scratch/root"
 
 mount -t proc proc proc

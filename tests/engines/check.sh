@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the end-to-end tests with the engines of other releases of Debian: tests/engines/check.sh [SUITE]...
+# By default these are trixie and sid. TEST=PATTERN selects tests by name.
+#
+# The packages of a suite lie over this machine's root file system in the throw-away hosts of the tests, and nowhere
+# else; they come from the mirror that this machine's apt uses. The last line is "N passed, N failed", for all suites.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+PACKAGES=docker.io,docker-cli,docker-buildx,containerd,runc,crun,podman,conmon,netavark,aardvark-dns,containernetworking-plugins,passt,nftables
+KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# Prints where this machine's apt gets Debian from.
+site() {
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    awk '$2 == "bookworm" && $3 == "main" { print $1; exit }'
+}
+
+# Runs the tests on the engines of SUITE. It runs in a mount namespace of its own, which ends with it.
+check_suite() { # SUITE
+  mount -t tmpfs -o mode=0755 ipu-engines "$LAYER" || return
+  # The maintainer scripts would start services. The programs alone are wanted.
+  mmdebstrap --quiet --mode=root --variant=extract --include="$PACKAGES" "$1" "$LAYER" \
+    "deb [signed-by=$KEYRING] $(site) $1 main" || return
+  for program in dockerd containerd runc crun podman; do
+    chroot "$LAYER" "$program" --version | head -n 1
+  done
+  HOST_LAYER=$LAYER tests/run.sh --built e2e
+}
+
+if [ "${1:-}" = --inside ]; then
+  check_suite "$2"
+  exit
+fi
+LAYER=$(mktemp -d) || exit 1
+export LAYER
+trap 'rmdir "$LAYER"' EXIT
+passed=0
+failed=0
+[ $# -gt 0 ] || set -- trixie sid
+for suite in "$@"; do
+  echo "== engines of $suite"
+  last=$(unshare --mount --propagation private "$0" --inside "$suite" | tee /dev/stderr | tail -n 1)
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+  else
+    echo "$suite: the tests did not run"
+    failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
