@@ -48,7 +48,7 @@ std::string facts(const hook::ledger::Lease& lease) {
                {"tenant", lease.tenant},
                {"pool", lease.pool},
                {"partition", str(lease.partition, " (", name_of(lease.origin), ", ", lease.ipus,
-                                 " IPUs of GCD ", lease.gcd, ")")},
+                                 " IPUs of ", gcds_text(lease), ")")},
                {"state", str(name_of(lease.state), " since ", base::rfc3339(lease.changed_ms), " (",
                              age(lease.changed_ms), ")")}};
   if (!lease.error.empty()) rows.push_back({"error", lease.error});

@@ -26,6 +26,10 @@ std::string addresses(const hook::ledger::Lease& lease) {
   return text.empty() ? "-" : text;
 }
 
+std::string gcd_cell(const hook::ledger::Lease& lease) {
+  return lease.gcds > 1 ? "all" : str(lease.gcd);
+}
+
 }  // namespace
 
 Json lease_json(const hook::ledger::Lease& lease) {
@@ -36,6 +40,7 @@ Json lease_json(const hook::ledger::Lease& lease) {
                {"controller", lease.controller},
                {"partition", lease.partition},
                {"gcd", lease.gcd},
+               {"gcds", lease.gcds},
                {"origin", name_of(lease.origin)},
                {"ipus", lease.ipus},
                {"tenant", lease.tenant},
@@ -258,7 +263,7 @@ std::string overview_text(const Overview& overview, const Names& names, Output o
                                                : str("WAITING, ", position_text(*place));
     rows.push_back({base::short_id(lease.id), base::short_id(lease.container),
                     or_dash(name_in(names, lease.container)), lease.pool, lease.partition,
-                    str(lease.gcd), std::string(name_of(lease.origin)), str(lease.ipus), state,
+                    gcd_cell(lease), std::string(name_of(lease.origin)), str(lease.ipus), state,
                     addresses(lease), str(lease.owner.pid), age(lease.created_ms)});
   }
   for (const Place& place : without_lease(leases, queue)) {

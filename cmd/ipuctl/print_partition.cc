@@ -45,8 +45,10 @@ Json to_json(const PartitionView& view) {
                {"holders", Json::array()},
                {"ipus", Json::array()}};
   for (const hook::ledger::Lease& lease : view.leases) {
-    json["holders"].push_back(
-        {{"container", lease.container}, {"gcd", lease.gcd}, {"lease", lease.id}});
+    json["holders"].push_back({{"container", lease.container},
+                               {"gcd", lease.gcd},
+                               {"gcds", lease.gcds},
+                               {"lease", lease.id}});
   }
   for (const vipu::IpuPlace& ipu : partition.ipus) {
     json["ipus"].push_back({{"domain", ipu.domain}, {"ipu", ipu.ipu}});
@@ -151,8 +153,8 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
                {"auto resets", resets_text(status)}};
   for (const std::string& error : status.errors) rows.push_back({"error", error});
   for (const hook::ledger::Lease& lease : view.leases) {
-    rows.push_back({"holder", str("container ", base::short_id(lease.container), ", GCD ",
-                                  lease.gcd, ", lease ", base::short_id(lease.id))});
+    rows.push_back({"holder", str("container ", base::short_id(lease.container), ", ",
+                                  gcds_text(lease), ", lease ", base::short_id(lease.id))});
   }
   return table(rows);
 }

@@ -213,6 +213,8 @@ void add_reserve(CLI::App& app, Command& chosen) {
   declared.argument("NAME", options->request.name,
                     "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");
   declared.number({"--ipus", "N", "Number of IPUs, a power of two"}, options->request.ipus);
+  declared.number({"--gcds", "N", "Number of GCDs; IPU_GCD selects one, or all (default: 1)"},
+                  options->request.gcds);
   declared.duration({"--wait", "TIME", "Wait for IPUs up to this time (default: fail at once)"},
                     options->wait);
   declared.duration({"--for", "TIME", "Keep the IPUs for this time (default: until it is ended)"},

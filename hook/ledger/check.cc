@@ -37,15 +37,12 @@ constexpr Rule kRules[] = {
     {"lease", "its generation is not possible in its state",
      "SELECT id FROM lease WHERE generation < (state <> 'INTENT')"},
     {"lease", "another live lease holds its partition too",
-     "SELECT id FROM lease AS one WHERE " LEASE_IS_LIVE " AND origin NOT IN ('SHARED', 'JOINED')"
-     " AND EXISTS (SELECT 1 FROM lease AS other WHERE other.id <> one.id"
-     " AND other.pool = one.pool AND other.partition = one.partition AND other.gcd = one.gcd"
-     " AND other." LEASE_IS_LIVE " AND other.origin NOT IN ('SHARED', 'JOINED'))"},
+     "SELECT id FROM lease AS one WHERE " LEASE_GCDS_ARE_TAKEN("one")},
     {"lease", "it joined a partition that no live lease holds",
      "SELECT id FROM lease AS one WHERE state IN ('INTENT', 'ALLOCATED', 'RUNNING')"
      " AND origin = 'JOINED' AND NOT EXISTS (SELECT 1 FROM lease AS holder WHERE "
-     "holder." LEASE_IS_LIVE
-     " AND holder.pool = one.pool AND holder.partition = one.partition AND holder.gcd = one.gcd"
+     "holder." LEASE_IS_LIVE " AND holder.pool = one.pool AND holder.partition = one.partition"
+     " AND holder.gcd = one.gcd AND holder.gcds = one.gcds"
      " AND holder.origin <> 'JOINED')"},
     {"lease", "it does not hold the IPUs that it was granted",
      "SELECT id FROM lease WHERE state IN ('ALLOCATED', 'RUNNING') AND origin <> 'JOINED'"

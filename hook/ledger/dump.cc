@@ -25,7 +25,7 @@ struct Part {
 
 constexpr Part kParts[] = {
     {"leases",
-     "id, container, bundle, tenant, pool, controller, partition, gcd, origin, ipus, state,"
+     "id, container, bundle, tenant, pool, controller, partition, gcd, gcds, origin, ipus, state,"
      " generation, owner_pid, owner_start, owner_pid_namespace, boot_id, netns_device, netns_inode,"
      " netns_cookie, netns_id, host_netns_cookie, attachment, prohibited, state_dir, cgroup, error,"
      " obstacle, attempts, retry_ms, quarantine_until_ms, created_ms, changed_ms",

@@ -15,10 +15,11 @@
 
 namespace hook::ledger {
 
-// A partition that was made in advance. Without a GCD, its only one is meant.
+// A partition that was made in advance. Without a GCD, its only one is meant, unless ALL_GCDS.
 struct NamedPartition {
   std::string name;
-  std::optional<uint32_t> gcd;
+  std::optional<uint32_t> gcd = {};
+  bool all_gcds = false;
 };
 
 // What a new lease starts from.

@@ -105,6 +105,19 @@ netns::MacAddress mac_of(std::string_view pool, const netns::Address& address, u
   return {{kLocallyAdministered, hash_byte(pool), byte(24), byte(16), byte(8), byte(0)}};
 }
 
+bool same_gcds(const Lease& a, const Lease& b) {
+  return a.pool == b.pool && a.partition == b.partition && a.gcd == b.gcd && a.gcds == b.gcds;
+}
+
+bool gcds_overlap(const Lease& a, const Lease& b) {
+  return a.pool == b.pool && a.partition == b.partition && a.gcd < b.gcd + b.gcds &&
+         b.gcd < a.gcd + a.gcds;
+}
+
+std::string gcds_text(const Lease& lease) {
+  return lease.gcds > 1 ? base::str("all ", lease.gcds, " GCDs") : base::str("GCD ", lease.gcd);
+}
+
 bool is_lease_id(std::string_view text) {
   return text.size() == kIdLength && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');

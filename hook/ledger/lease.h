@@ -22,9 +22,9 @@ enum class LeaseState { kIntent, kAllocated, kRunning, kReleasing, kQuarantine, 
 // The source of a lease's partition, which decides what becomes of the partition at the end.
 enum class Origin {
   kOwn,      // made, or taken from the warm ones, for this lease; removed with it
-  kNamed,    // made in advance by an operator; this lease alone has its GCD
-  kShared,   // made in advance by an operator; other leases may have the same GCD
-  kForeign,  // made in advance by somebody else, who keeps it; this lease alone has its GCD
+  kNamed,    // made in advance by an operator; this lease alone has its GCDs
+  kShared,   // made in advance by an operator; other leases may have the same GCDs
+  kForeign,  // made in advance by somebody else, who keeps it; this lease alone has its GCDs
   kJoined,   // the partition of another lease of the same pod; removed with the last of them
 };
 
@@ -65,9 +65,10 @@ struct Lease {
   std::string pool;
   std::string controller;  // the partition's source, which must remove it: see source_of()
   std::string partition;
-  uint32_t gcd = 0;  // the GCD of the partition
+  uint32_t gcd = 0;   // the first GCD of the partition that it has
+  uint32_t gcds = 1;  // how many it has from that on: one, or all of the partition
   Origin origin = Origin::kOwn;
-  uint32_t ipus = 0;  // IPUs of that GCD; 0: unknown before ALLOCATED
+  uint32_t ipus = 0;  // IPUs of these GCDs; 0: unknown before ALLOCATED
   LeaseState state = LeaseState::kIntent;
   int64_t generation = 0;  // increases with every change; a change from an older one is refused
   // The process whose life holds the lease: the runtime during creation, the hook during
@@ -123,6 +124,15 @@ struct LeaseHold {
 // ATTEMPT if another interface of the host has the MAC already.
 [[nodiscard]] netns::MacAddress mac_of(std::string_view pool, const netns::Address& address,
                                        uint32_t attempt = 0);
+
+// Returns whether A and B have the same GCDs of the same partition.
+[[nodiscard]] bool same_gcds(const Lease& a, const Lease& b);
+
+// Returns whether A and B have a GCD in common.
+[[nodiscard]] bool gcds_overlap(const Lease& a, const Lease& b);
+
+// Returns "GCD 0", or "all 4 GCDs".
+[[nodiscard]] std::string gcds_text(const Lease& lease);
 
 // Returns whether TEXT has the form of a lease id.
 [[nodiscard]] bool is_lease_id(std::string_view text);

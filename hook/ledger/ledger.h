@@ -140,6 +140,7 @@ class Ledger {
   base::Status migrate();
   base::Result<int64_t> compatible_from();
   base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);
+  base::Result<uint32_t> gcds_of(const Intent& intent);
   base::Status choose_partition(const Intent& intent, Lease& lease);
   base::Error taken(const Lease& lease);
 

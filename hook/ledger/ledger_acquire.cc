@@ -18,10 +18,12 @@ using sqlite::Transaction;
 
 namespace {
 
-// Returns whether LEASE has the partition that NAMED names, if it is set.
-bool fits(const Lease& lease, const std::optional<NamedPartition>& named) {
+// Returns whether LEASE has what NAMED names, if it is set, of a partition with so many GCDS.
+bool fits(const Lease& lease, const std::optional<NamedPartition>& named, uint32_t gcds) {
   if (!named) return true;
-  return lease.partition == named->name && lease.gcd == named->gcd.value_or(lease.gcd);
+  if (lease.partition != named->name) return false;
+  if (named->all_gcds) return lease.gcds == gcds;
+  return !named->gcd || (lease.gcd == *named->gcd && lease.gcds == 1);
 }
 
 // Returns the origin of a lease whose partition was made in advance.
@@ -35,6 +37,7 @@ void join(const Lease& other, Lease& lease) {
   lease.controller = other.controller;
   lease.partition = other.partition;
   lease.gcd = other.gcd;
+  lease.gcds = other.gcds;
   lease.ipus = other.ipus;
   lease.origin = Origin::kJoined;
 }
@@ -104,13 +107,21 @@ Result<std::optional<Lease>> Ledger::find_joinable(const Intent& intent, const s
                                                 "container = ? AND pool = ? AND boot_id = ?"
                                                 " AND state IN ('INTENT', 'ALLOCATED', 'RUNNING')",
                                                 {intent.sandbox, intent.pool.name, boot}));
-  std::erase_if(leases, [&](const Lease& lease) { return !fits(lease, intent.named); });
+  const uint32_t gcds = TRY(gcds_of(intent));
+  std::erase_if(leases, [&](const Lease& lease) { return !fits(lease, intent.named, gcds); });
   if (leases.empty()) return std::optional<Lease>();
   if (leases.back().state != LeaseState::kIntent) {
     return std::optional<Lease>(std::move(leases.back()));
   }
   return Error(Code::kBusy, str("container ", base::short_id(intent.sandbox),
                                 ", the sandbox of the pod, is still being started"));
+}
+
+// Returns how many GCDs the partition of INTENT has. One without a record was made for a lease.
+Result<uint32_t> Ledger::gcds_of(const Intent& intent) {
+  if (!intent.named) return 1U;
+  const auto record = TRY(partitions().find(intent.pool.name, intent.named->name));
+  return record ? record->gcds : 1U;
 }
 
 Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
@@ -134,9 +145,11 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
                      base::rfc3339(record->until_ms), "; reserve again, or extend",
                      " it with 'ipuctl reservation extend ", record->reservation, " --for TIME'"));
   }
-  if (!intent.named->gcd && record->gcds > 1) {
+  if (!intent.named->gcd && !intent.named->all_gcds && record->gcds > 1) {
     return Error(Code::kInvalid, str("partition ", name, " has ", record->gcds,
-                                     " GCDs; select one with IPU_GCD=0 to ", record->gcds - 1));
+                                     " GCDs; select one with IPU_GCD=0"
+                                     " to ",
+                                     record->gcds - 1, ", or all with IPU_GCD=all"));
   }
   lease.gcd = intent.named->gcd.value_or(0);
   if (lease.gcd >= record->gcds) {
@@ -146,20 +159,26 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   lease.partition = record->name;
   lease.controller = record->source;
   lease.origin = origin_of(*record);
-  lease.ipus = record->ipus / record->gcds;
+  if (intent.named->all_gcds) lease.gcds = record->gcds;
+  lease.ipus = record->ipus / record->gcds * lease.gcds;
   return {};
 }
 
-// Returns kBusy, naming the holder of the GCD that LEASE wanted.
+// Returns kBusy, naming the holders of the GCDs that LEASE wanted.
 Error Ledger::taken(const Lease& lease) {
-  std::string holder = "another lease";
+  std::string text;
   const Result<std::vector<Lease>> holders = partitions().holders(lease.pool, lease.partition);
   for (const Lease& other : holders.ok() ? holders.value() : std::vector<Lease>()) {
-    if (other.gcd == lease.gcd && other.origin != Origin::kJoined)
-      holder = str("container ", base::short_id(other.container));
+    if (other.origin == Origin::kJoined || !gcds_overlap(other, lease)) continue;
+    const bool same = same_gcds(other, lease);
+    text += str(text.empty() ? "" : ", ", "container ", base::short_id(other.container),
+                same ? "" : str(" (", gcds_text(other), ")"));
   }
-  return {Code::kBusy, str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition),
-                           " is in use by ", holder, "; see 'ipuctl ps'")};
+  const bool one = lease.gcds == 1;
+  return {Code::kBusy,
+          str(one ? "" : "not ", gcds_text(lease), " of partition ", base::quote(lease.partition),
+              one ? " is in use by " : " are free: in use by ",
+              text.empty() ? "another lease" : text, "; see 'ipuctl ps'")};
 }
 
 }  // namespace hook::ledger

@@ -120,8 +120,6 @@ std::string removing_text(const std::vector<Lease>& holders) {
   return str("REMOVING by force, from ", base::join(containers, ", "));
 }
 
-constexpr std::string_view kLiveOfPartition = "pool = ? AND partition = ? AND " LEASE_IS_LIVE;
-
 // Checks that no pool has the partition. Several pools may have one controller, and only one of
 // them may have the partition.
 Status check_unknown(Database& database, const PartitionRecord& record) {

@@ -61,6 +61,7 @@ class Reader {
     }
     return values;
   }
+  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -158,6 +159,7 @@ void read_partition(Reader& reader, Lease& lease) {
   lease.controller = reader.text("controller");
   lease.partition = reader.text("partition");
   lease.gcd = reader.number<uint32_t>("gcd");
+  if (reader.has("gcds")) lease.gcds = reader.number<uint32_t>("gcds");  // an older build's has not
   lease.origin = reader.one_of<Origin>(
       "origin", {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined});
   lease.ipus = reader.number<uint32_t>("ipus");
@@ -175,6 +177,7 @@ std::string to_record(const Lease& lease) {
                        {"controller", lease.controller},
                        {"partition", lease.partition},
                        {"gcd", lease.gcd},
+                       {"gcds", lease.gcds},
                        {"origin", name_of(lease.origin)},
                        {"ipus", lease.ipus},
                        {"state", name_of(lease.state)},

@@ -27,6 +27,9 @@ resets_of() { # PARTITION
   sim_log "map(select(.method == \"ResetPartition\" and .partition == \"$1\")) | length"
 }
 
+gcds_held() { ipuctl ps -o json | jq -r '.[] | "\(.partition) \(.gcd) \(.gcds) \(.ipus)"'; }
+config_path() { inside "$1" cat /proc/1/environ | tr '\0' '\n' | grep ^IPUOF_CONFIG_PATH= || true; } # NAME
+
 state_of() { ipuctl partition show "$1" -o json | jq -r .state; }
 
 @test "two containers share a partition: each has its own GCD, and reaches that alone" {
@@ -59,9 +62,61 @@ state_of() { ipuctl partition show "$1" -o json | jq -r .state; }
   start second -e IPU_PARTITION=p0 -e IPU_GCD=1
 }
 
+@test "IPU_GCD=all: a container has all GCDs of its partition, a file for each, and reaches all" {
+  local gcd endpoint targets file
+  make_partition p0 --size 8 --gcds 2
+  start whole -e IPU_PARTITION=p0 -e IPU_GCD=all
+  assert_equal "$(gcds_held)" 'p0 0 2 8'
+  assert_contains "$(ipuctl ps)" ' all '
+  assert_contains "$(ipuctl explain whole)" '8 IPUs of all 2 GCDs'
+  assert_equal "$(inside whole ls /etc/ipuof.conf.d)" $'p0_gcd0_ipuof.conf\np0_gcd1_ipuof.conf'
+  assert_equal "$(config_path whole)" ''
+  for gcd in 0 1; do
+    file=$(inside whole cat /run/ipu/lease.json | jq -r ".gcds[$gcd].ipuof_config")
+    assert_equal "$(inside whole cat "$file" | jq -r '.attributes["GCD Id"]')" "$gcd"
+    mapfile -t targets < <(inside whole cat "$file" | jq -r '.devices[] | "\(.ip) \(.server_port)"')
+    assert_equal "${#targets[@]}" 4
+    for endpoint in "${targets[@]}"; do
+      # shellcheck disable=SC2086
+      assert_contains "$(inside whole dial $endpoint)" 'partition p0'
+    done
+  done
+}
+
+@test "all GCDs and one GCD of a partition exclude each other, and the refusal names who has it" {
+  make_partition p0 --size 8 --gcds 2
+  start first -e IPU_PARTITION=p0 -e IPU_GCD=1
+  assert_refused -e IPU_PARTITION=p0 -e IPU_GCD=all -- "not all 2 GCDs of partition 'p0' are free: in use by container $(container_id first) (GCD 1)"
+  docker rm --force first
+  wait_until 10 has_leases 0
+  start whole -e IPU_PARTITION=p0 -e IPU_GCD=all
+  assert_refused -e IPU_PARTITION=p0 -e IPU_GCD=1 -- "GCD 1 of partition 'p0' is in use by container $(container_id whole) (all 2 GCDs)"
+  docker rm --force whole
+  wait_until 10 has_leases 0
+  assert_equal "$(state_of p0)" ACTIVE
+}
+
+@test "all GCDs survive the loss of the ledger" {
+  make_partition p0 --size 8 --gcds 2
+  start whole -e IPU_PARTITION=p0 -e IPU_GCD=all
+  run -0 ipuctl ledger check
+  run -0 ipuctl ledger rebuild --force
+  assert_equal "$(gcds_held)" 'p0 0 2 8'
+  assert_refused -e IPU_PARTITION=p0 -e IPU_GCD=0 -- "in use by container $(container_id whole) (all 2 GCDs)"
+}
+
+@test "IPU_GCD=all is harmless where there is one GCD" {
+  make_partition p0 --size 4
+  start named -e IPU_PARTITION=p0 -e IPU_GCD=all
+  start own -e IPU_COUNT=4 -e IPU_GCD=all
+  for container in named own; do
+    assert_equal "$(config_path "$container")" IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/ipuof.conf
+  done
+}
+
 @test "of a partition with several GCDs one must be named, and be there" {
   make_partition p0 --size 8 --gcds 2
-  assert_refused -e IPU_PARTITION=p0 -- "'p0' has 2 GCDs" 'IPU_GCD=0 to 1'
+  assert_refused -e IPU_PARTITION=p0 -- "'p0' has 2 GCDs" 'IPU_GCD=0 to 1, or all with IPU_GCD=all'
   assert_refused -e IPU_PARTITION=p0 -e IPU_GCD=2 -- "'p0' has no GCD 2"
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/gc-docker/front_end/ask.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -110,9 +111,38 @@ Result<Asked> ask_slices(const Caller& caller, const Variables& explicit_ones,
   return asked;
 }
 
+// Returns the partition whose GCDs, from 0 on, FILES are by their names; empty if they are not.
+std::string whole_partition(const std::vector<IpuofFile>& files) {
+  std::string name;
+  std::set<std::string> gcds;
+  for (const IpuofFile& file : files) {
+    const std::optional<FileOf> of = partition_of_file(file.path.substr(file.path.rfind('/') + 1));
+    if (!of || (!name.empty() && of->partition != name)) return "";
+    name = of->partition;
+    gcds.insert(of->gcd);
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!gcds.contains(std::to_string(i))) return "";
+  }
+  return files.size() > 1 ? name : "";
+}
+
+Asked ask_whole(const Variables& explicit_ones, const IpuofSource& source,
+                const std::string& partition) {
+  Asked asked;
+  asked.variables.emplace_back("IPU_PARTITION", partition);
+  if (!explicit_ones.contains("IPU_GCD")) asked.variables.emplace_back("IPU_GCD", "all");
+  asked.notes.push_back(
+      must_be_known(partition, str("by the names of the files in ", base::quote(source.value))));
+  return asked;
+}
+
 Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
                        const IpuofSource& source) {
   const std::vector<IpuofFile>& files = caller.places.at(source.value).files;
+  if (const std::string all = whole_partition(files); !all.empty()) {
+    return ask_whole(explicit_ones, source, all);
+  }
   if (files.size() > 1) {
     return Error(Code::kInvalid,
                  str(base::quote(source.value), " has ", files.size(),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -45,6 +46,17 @@ Json card_json(const vipu::Card& card) {
   return json;
 }
 
+// Returns, for each GCD, where the container finds its IPUoF file.
+Json gcds_json(const PlanInput& input) {
+  Json json = Json::array();
+  for (uint32_t i = 0; i < input.lease.gcds; ++i) {
+    json.push_back({{"gcd", input.lease.gcd + i},
+                    {"ipus", input.lease.ipus / input.lease.gcds},
+                    {"ipuof_config", str("/etc/", ipuof_file(input.lease, i))}});
+  }
+  return json;
+}
+
 // Returns what the container may know of its lease. It contains no secret.
 std::string lease_json(const PlanInput& input) {
   Json json = {{"version", 1},
@@ -69,6 +81,7 @@ std::string lease_json(const PlanInput& input) {
     json["rails"].push_back(std::move(entry));
   }
   for (const vipu::Card& card : input.cards) json["cards"].push_back(card_json(card));
+  if (input.cards.empty()) json["gcds"] = gcds_json(input);
   return base::to_pretty_text(json);
 }
 
@@ -104,14 +117,21 @@ void add_rdma(const PlanInput& input, oci::SpecEdit& edit) {
 }
 
 void add_fabric(const PlanInput& input, Plan& plan) {
-  plan.files[kIpuofFile] = vipu::to_ipuof_file(input.ipuof);
+  for (size_t i = 0; i < input.gcds.size(); ++i) {
+    plan.files[ipuof_file(input.lease, i)] = vipu::to_ipuof_file(input.gcds[i]);
+  }
   plan.files[kOrdersFile] = orders_text(input);
   add_rdma(input, plan.edit);
   plan.edit.own_network = input.own_network;
   // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs.
   plan.edit.mounts.insert(plan.edit.mounts.begin(),
                           {str(input.lease_dir, "/ipuof.conf.d"), "/etc/ipuof.conf.d"});
-  plan.edit.environment = {{"IPUOF_CONFIG_PATH", str("/etc/", kIpuofFile)}};
+  // With several GCDs it would give every rank of poprun the same one.
+  if (input.lease.gcds > 1) {
+    plan.edit.forget_environment.emplace_back("IPUOF_CONFIG_PATH");
+  } else {
+    plan.edit.environment = {{"IPUOF_CONFIG_PATH", str("/etc/", kIpuofFile)}};
+  }
   plan.edit.forget_capabilities = forbidden_capabilities();
 }
 
@@ -136,7 +156,25 @@ void add_peers(const ledger::Lease& lease, const netns::Prefix& subnet,
   }
 }
 
+Result<ledger::LeasedIpu> leased_ipu(const vipu::IpuofDevice& device) {
+  ledger::LeasedIpu ipu;
+  ipu.address = TRY_CTX("IPUoF configuration", netns::parse_address(device.ip));
+  if (device.server_port > 65535 || device.rdma_port > 65535) {
+    return Error(Code::kInvalid, str("IPUoF configuration: IPU ", device.device_id, " of ",
+                                     device.ip, " has an invalid port"));
+  }
+  ipu.device = device.device_id;
+  ipu.server_port = static_cast<uint16_t>(device.server_port);
+  ipu.rdma_port = static_cast<uint16_t>(device.rdma_port);
+  return ipu;
+}
+
 }  // namespace
+
+std::string ipuof_file(const ledger::Lease& lease, size_t index) {
+  if (lease.gcds == 1) return kIpuofFile;
+  return str("ipuof.conf.d/", lease.partition, "_gcd", lease.gcd + index, "_ipuof.conf");
+}
 
 std::vector<std::string> forbidden_capabilities() { return {"CAP_NET_ADMIN", "CAP_NET_RAW"}; }
 
@@ -165,26 +203,29 @@ std::vector<ledger::LeasedIpu> leased_cards(const std::vector<vipu::Card>& cards
   return ipus;
 }
 
-Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config,
+Result<std::vector<vipu::IpuofConfig>> gcds_of(const ledger::Lease& lease,
+                                               const std::vector<vipu::IpuofConfig>& gcds) {
+  const auto all = std::span(gcds);
+  if (lease.gcd + lease.gcds <= all.size()) {
+    const auto own = all.subspan(lease.gcd, lease.gcds);
+    return std::vector<vipu::IpuofConfig>(own.begin(), own.end());
+  }
+  return Error(Code::kInternal, str("partition ", base::quote(lease.partition), " has ",
+                                    gcds.size(), " GCDs, but the lease has ", gcds_text(lease)));
+}
+
+Result<std::vector<ledger::LeasedIpu>> leased_ipus(const std::vector<vipu::IpuofConfig>& gcds,
                                                    uint32_t count) {
-  if (config.devices.size() != count) {
-    return Error(Code::kInvalid,
-                 str("the controller granted ", config.devices.size(), " IPUs instead of ", count));
-  }
   std::vector<ledger::LeasedIpu> ipus;
-  for (const vipu::IpuofDevice& device : config.devices) {
-    ledger::LeasedIpu ipu;
-    ipu.address = TRY_CTX("IPUoF configuration", netns::parse_address(device.ip));
-    if (device.server_port > 65535 || device.rdma_port > 65535) {
-      return Error(Code::kInvalid, str("IPUoF configuration: IPU ", device.device_id, " of ",
-                                       device.ip, " has an invalid port"));
+  for (const vipu::IpuofConfig& gcd : gcds) {
+    if (gcd.devices.size() != gcds.front().devices.size()) {
+      return Error(Code::kInvalid, "the controller granted GCDs with different numbers of IPUs");
     }
-    ipu.device = device.device_id;
-    ipu.server_port = static_cast<uint16_t>(device.server_port);
-    ipu.rdma_port = static_cast<uint16_t>(device.rdma_port);
-    ipus.push_back(ipu);
+    for (const vipu::IpuofDevice& device : gcd.devices) ipus.push_back(TRY(leased_ipu(device)));
   }
-  return ipus;
+  if (ipus.size() == count) return ipus;
+  return Error(Code::kInvalid,
+               str("the controller granted ", ipus.size(), " IPUs instead of ", count));
 }
 
 netns::RailPlan rail_plan(const ledger::RailLease& rail) {

@@ -23,9 +23,13 @@ namespace hook::plan {
 inline constexpr const char* kIpuofFile = "ipuof.conf.d/ipuof.conf";
 inline constexpr const char* kLeaseFile = "ipu/lease.json";
 
+// Returns the path of the IPUoF file of the lease's GCD number INDEX, counted from its first:
+// kIpuofFile if it has one GCD; with several, a name as `vipu create partition` gives it.
+[[nodiscard]] std::string ipuof_file(const ledger::Lease& lease, size_t index);
+
 struct PlanInput {
   ledger::Lease lease;
-  vipu::IpuofConfig ipuof;                              // of the container's GCD; or
+  std::vector<vipu::IpuofConfig> gcds;                  // of the container's GCDs; or
   std::vector<vipu::Card> cards;                        // the container's cards
   std::vector<std::optional<device::RdmaDevice>> rdma;  // one for each rail of the lease
   std::string lease_dir;                                // on the host, for the generated files
@@ -50,9 +54,15 @@ struct Plan {
 // mode, or send raw packets, also by RDMA.
 [[nodiscard]] std::vector<std::string> forbidden_capabilities();
 
-// Returns the IPUs of a configuration for the ledger. Returns kInvalid if the controller's answer
-// has an invalid IPv4 address or port, or not COUNT devices.
-base::Result<std::vector<ledger::LeasedIpu>> leased_ipus(const vipu::IpuofConfig& config,
+// Returns those of the configurations of a partition's GCDs that are LEASE's. Returns kInternal if
+// the partition has not so many.
+base::Result<std::vector<vipu::IpuofConfig>> gcds_of(const ledger::Lease& lease,
+                                                     const std::vector<vipu::IpuofConfig>& gcds);
+
+// Returns the IPUs of the configurations of GCDS for the ledger. Returns kInvalid if the
+// controller's answer has an invalid IPv4 address or port, or if the GCDs do not have COUNT devices
+// together, each equally many.
+base::Result<std::vector<ledger::LeasedIpu>> leased_ipus(const std::vector<vipu::IpuofConfig>& gcds,
                                                          uint32_t count);
 
 // Returns cards of this host for the ledger. They have no address.

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string_view>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/pod.h"
 #include "hook/container/request/keys.h"
+#include "hook/container/request/values.h"
 #include "vipu/types.h"
 
 namespace hook::request {
@@ -17,19 +17,7 @@ namespace {
 
 using namespace base::names;
 
-// One key as it was given. NAME is the user's spelling.
-struct Given {
-  std::string_view name;
-  std::string value;
-  bool annotated = false;  // false: it is a variable of the environment
-};
-
 using Givens = std::map<Key, Given>;
-
-Error refused(const Given& given, std::string_view accepted) {
-  return Error(Code::kInvalid,
-               str(given.name, "=", base::quote(given.value), " is not accepted: ", accepted));
-}
 
 // Far more than any value that is accepted. It bounds the work that a value can cause.
 constexpr size_t kMaxValue = 4096;
@@ -73,12 +61,6 @@ Status read_annotations(const std::map<std::string, std::string>& annotations, G
     givens[known->key] = {known->annotation, value, true};
   }
   return {};
-}
-
-Result<uint32_t> parse_count(const Given& given, const config::PolicyConfig& policy) {
-  const Result<uint32_t> count = base::parse_int<uint32_t>(given.value, 1, policy.max_ipus);
-  if (count.ok() && std::has_single_bit(count.value())) return count;
-  return refused(given, str("give a power of two from 1 to ", std::bit_floor(policy.max_ipus)));
 }
 
 Status check_policy(const Givens& givens, const config::PolicyConfig& policy) {
@@ -200,7 +182,10 @@ Status choose_selector(Givens& givens) {
 Status check_companions(const Givens& givens) {
   const auto gcd = givens.find(Key::kGcd);
   const bool has_partition = givens.contains(Key::kPartition) || givens.contains(Key::kReservation);
-  if (gcd != givens.end() && !has_partition) {
+  // A new partition has one GCD, so that `all` says nothing else than the count does.
+  const bool is_harmless =
+      gcd != givens.end() && gcd->second.value == kAllGcds && givens.contains(Key::kCount);
+  if (gcd != givens.end() && !has_partition && !is_harmless) {
     return refused(gcd->second, "a GCD belongs to an existing partition; give IPU_PARTITION too");
   }
   const auto reconfigurable = givens.find(Key::kReconfigurable);
@@ -209,29 +194,6 @@ Status check_companions(const Givens& givens) {
                    "only a new partition can be reconfigurable; give IPU_COUNT=N");
   }
   return {};
-}
-
-constexpr uint32_t kMaxCard = 4095;
-
-// Parses "0,2-3" as 0, 2, 3. Each card may occur once.
-Result<std::vector<uint32_t>> parse_cards(const Given& given) {
-  const Error wrong =
-      refused(given, "give card numbers such as 0,2-3 (each once), 'all' or 'none'");
-  std::vector<uint32_t> cards;
-  for (const std::string_view piece : base::split(given.value, ',')) {
-    const size_t dash = piece.find('-');
-    const Result<uint32_t> first = base::parse_int<uint32_t>(piece.substr(0, dash), 0, kMaxCard);
-    if (!first.ok()) return wrong;
-    const Result<uint32_t> last =
-        dash == std::string_view::npos
-            ? first
-            : base::parse_int<uint32_t>(piece.substr(dash + 1), first.value(), kMaxCard);
-    if (!last.ok()) return wrong;
-    for (uint32_t card = first.value(); card <= last.value(); ++card) cards.push_back(card);
-  }
-  std::sort(cards.begin(), cards.end());
-  if (std::adjacent_find(cards.begin(), cards.end()) != cards.end()) return wrong;
-  return cards;
 }
 
 Status read_selector(const Givens& givens, const config::PolicyConfig& policy, Request& request) {
@@ -250,38 +212,14 @@ Status read_selector(const Givens& givens, const config::PolicyConfig& policy, R
     request.is_reservation = key == Key::kReservation;
   }
   if (const auto gcd = givens.find(Key::kGcd); gcd != givens.end()) {
-    constexpr uint32_t kMaxGcd = 255;
-    const Result<uint32_t> number = base::parse_int<uint32_t>(gcd->second.value, 0, kMaxGcd);
-    if (!number.ok()) return refused(gcd->second, "give the number of a GCD from 0 to 255");
-    request.gcd = number.value();
+    request.all_gcds = gcd->second.value == kAllGcds;
+    if (!request.all_gcds) request.gcd = TRY(parse_gcd(gcd->second));
   }
   if (const auto devices = givens.find(Key::kDevices); devices != givens.end()) {
     request.all_cards = devices->second.value == "all";
     if (!request.all_cards) request.cards = TRY(parse_cards(devices->second));
   }
   return {};
-}
-
-// The longest wait for IPUs, and the key that says so.
-struct WaitLimit {
-  std::string_view key;
-  std::chrono::milliseconds time;
-};
-
-WaitLimit wait_limit(const config::PolicyConfig& policy, bool is_of_pod) {
-  if (is_of_pod && policy.max_wait_cri < policy.max_wait)
-    return {"policy.max_wait_cri", policy.max_wait_cri};
-  return {"policy.max_wait", policy.max_wait};
-}
-
-Result<std::chrono::milliseconds> parse_wait(const Given& given, const WaitLimit& limit) {
-  constexpr std::chrono::hours kAny{365 * 24};  // so that each longer wait meets the limit
-  const Result<std::chrono::milliseconds> time = base::parse_duration(given.value, kAny);
-  if (!time.ok()) return refused(given, "give a duration such as 90s or 5m");
-  if (time.value() <= limit.time) return time;
-  return refused(given,
-                 str(limit.key, " of this host allows at most ", base::format_duration(limit.time),
-                     "; wait less, or let an administrator raise it in config.toml"));
 }
 
 Status read_options(const Givens& givens, const WaitLimit& limit, Request& request) {
@@ -294,9 +232,7 @@ Status read_options(const Givens& givens, const WaitLimit& limit, Request& reque
     request.network = network->second.value == "roce";
   }
   if (const auto flag = givens.find(Key::kReconfigurable); flag != givens.end()) {
-    if (flag->second.value != "0" && flag->second.value != "1")
-      return refused(flag->second, "give 0 or 1");
-    request.reconfigurable = flag->second.value == "1";
+    request.reconfigurable = TRY(parse_flag(flag->second)) == Flag::kYes;
   }
   if (const auto pool = givens.find(Key::kPool); pool != givens.end()) {
     if (pool->second.value.empty()) return refused(pool->second, "give the name of a pool");
@@ -384,7 +320,8 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
   TRY(choose_selector(givens));
   TRY(check_companions(givens));
   TRY(read_selector(givens, policy, request));
-  TRY(read_options(givens, wait_limit(policy, oci::is_of_pod(annotations)), request));
+  const WaitLimit limit = wait_limit(policy, oci::is_of_pod(annotations));
+  TRY(read_options(givens, limit, request));
   return std::optional<Request>(std::move(request));
 }
 

@@ -16,8 +16,8 @@
 
 namespace hook::request {
 
-// The IPUs that a container asks for: exactly one of a new partition of this many IPUs, a GCD of a
-// partition made in advance, or cards by number.
+// The IPUs that a container asks for: exactly one of a new partition of this many IPUs, one or all
+// GCDs of a partition made in advance, or cards by number.
 struct Request {
   uint32_t ipus = 0;  // a power of two; 0: not a new partition by size
   bool reconfigurable = false;
@@ -27,9 +27,10 @@ struct Request {
   std::string partition = {};        // made in advance; empty: none
   bool is_reservation = false;       // PARTITION is, at first, the name of a reservation
   std::optional<uint32_t> gcd = {};  // of that partition
+  bool all_gcds = false;             // of the partition
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;
-  bool network = true;  // false: no network is requested
+  bool network = true;         // false: no network is requested
   // One line for each variable that was not honoured, because the image sets it.
   std::vector<std::string> ignored = {};
   bool operator==(const Request&) const = default;

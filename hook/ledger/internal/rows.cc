@@ -20,7 +20,7 @@ constexpr std::string_view kLeaseColumns =
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
     " host_netns_cookie, attachment, state_dir, cgroup, attempts, retry_ms, quarantine_until_ms,"
-    " gcd, origin";
+    " gcd, gcds, origin";
 // Live, and not being released.
 constexpr std::string_view kHolding = "state IN ('INTENT', 'ALLOCATED', 'RUNNING')";
 
@@ -118,7 +118,8 @@ Result<Lease> read_lease(const Statement& row) {
   lease.retry_ms = row.integer(28);
   lease.quarantine_until_ms = row.integer(29);
   lease.gcd = static_cast<uint32_t>(row.integer(30));
-  lease.origin = TRY(parse_origin(row.text(31)));
+  lease.gcds = static_cast<uint32_t>(row.integer(31));
+  lease.origin = TRY(parse_origin(row.text(32)));
   return lease;
 }
 
@@ -161,12 +162,13 @@ Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) 
 Status insert_lease(Database& database, const Lease& lease) {
   Statement insert = TRY(database.prepare(
       str("INSERT INTO lease(", kLeaseColumns,
-          ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+          ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
   bind_changing(insert, lease);
-  return insert.bind(int64_t{lease.gcd}).bind(name_of(lease.origin)).run();
+  insert.bind(int64_t{lease.gcd}).bind(int64_t{lease.gcds});
+  return insert.bind(name_of(lease.origin)).run();
 }
 
 Status update_lease(Database& database, const Lease& lease) {
@@ -231,10 +233,11 @@ Status load_ipus(Database& database, Lease& lease) {
   std::string holder = lease.id;
   if (joined) {
     Statement find = TRY(database.prepare(
-        str("SELECT id FROM lease WHERE pool = ? AND partition = ? AND gcd = ?"
+        str("SELECT id FROM lease WHERE pool = ? AND partition = ? AND gcd = ? AND gcds = ?"
             " AND origin <> 'JOINED' AND ",
             kHolding, " AND EXISTS (SELECT 1 FROM ipu WHERE ipu.lease = lease.id) LIMIT 1")));
-    TRY(find.bind(lease.pool).bind(lease.partition).bind(int64_t{lease.gcd}).step());
+    find.bind(lease.pool).bind(lease.partition).bind(int64_t{lease.gcd});
+    TRY(find.bind(int64_t{lease.gcds}).step());
     holder = find.text(0);
   }
   Statement row =
@@ -299,8 +302,9 @@ Result<std::vector<Lease>> select_attached(Database& database, const netns::Iden
 }
 
 Result<std::vector<Lease>> select_joined(Database& database, const Lease& lease) {
-  const std::string condition = str(
-      "pool = ? AND partition = ? AND origin = 'JOINED' AND gcd = ", lease.gcd, " AND ", kHolding);
+  const std::string condition =
+      str("pool = ? AND partition = ? AND origin = 'JOINED' AND gcd = ", lease.gcd,
+          " AND gcds = ", lease.gcds, " AND ", kHolding);
   return select_leases(database, condition, {lease.pool, lease.partition});
 }
 

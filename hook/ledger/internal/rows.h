@@ -43,7 +43,7 @@ base::Result<std::vector<LeaseHold>> select_holds(sqlite::Database& database);
 base::Result<std::vector<Lease>> select_attached(sqlite::Database& database,
                                                  const netns::Identity& netns,
                                                  const std::string& boot_id);
-// Returns the leases that joined LEASE's partition and GCD and are not being released.
+// Returns the leases that joined LEASE's partition and GCDs and are not being released.
 base::Result<std::vector<Lease>> select_joined(sqlite::Database& database, const Lease& lease);
 
 }  // namespace hook::ledger

@@ -4,10 +4,7 @@
 
 #include <cstdint>
 
-// SQL conditions on a row of `lease`. They are macros because a statement joins them with its other
-// literals. The partial indexes below have the same words, or SQLite would not use them.
-#define LEASE_IS_LIVE "state NOT IN ('FREE', 'FAILED')"
-#define LEASE_HAS_ENDED "state IN ('FREE', 'FAILED')"
+#include "hook/ledger/internal/conditions.h"
 
 namespace hook::ledger {
 
@@ -161,11 +158,17 @@ ALTER TABLE partition ADD COLUMN reserved_for TEXT NOT NULL DEFAULT '';
 -- By which the name of a container that waits is found.
 ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
 
+-- The lease has the GCDs from gcd on, so many. lease_live compares only the first of each lease.
+ALTER TABLE lease ADD COLUMN gcds INTEGER NOT NULL DEFAULT 1;
+CREATE TRIGGER lease_gcds_inserted BEFORE INSERT ON lease WHEN )sql" LEASE_GCDS_ARE_TAKEN(
+        "NEW") R"sql(
+BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
+CREATE TRIGGER lease_gcds_updated BEFORE UPDATE OF pool, partition, gcd, gcds, origin ON lease
+WHEN )sql" LEASE_GCDS_ARE_TAKEN("NEW") R"sql(
+BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
+
 -- Single values by name.
-CREATE TABLE meta (
-  name TEXT PRIMARY KEY,
-  value TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 -- 0: the event is for the history alone, not for the audit log.
 ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
@@ -178,10 +181,8 @@ CREATE TABLE refusal (
   count INTEGER NOT NULL,
   first_ms INTEGER NOT NULL,
   last_ms INTEGER NOT NULL,
-  container TEXT NOT NULL,
-  error TEXT NOT NULL,
-  leases TEXT NOT NULL,
-  PRIMARY KEY (pool, tenant, user, kind)
+  container TEXT NOT NULL, error TEXT NOT NULL,
+  leases TEXT NOT NULL, PRIMARY KEY (pool, tenant, user, kind)
 ) STRICT, WITHOUT ROWID;
 )sql",
 };

@@ -263,6 +263,33 @@ Status check_reached(const ledger::Lease& lease, const std::vector<ledger::Lease
   return {};
 }
 
+// Asks for the configurations of the lease's GCDs. All of them are asked for with one question.
+Result<vipu::Grant> config_of(vipu::Controller& controller, const ledger::Lease& lease,
+                              const Deadline& deadline) {
+  if (lease.gcds == 1) {
+    vipu::Grant grant = TRY(controller.config(lease.partition, lease.gcd, deadline));
+    if (grant.gcds.size() == 1) return grant;
+    return Error(Code::kInternal, str("the controller returned ", grant.gcds.size(),
+                                      " configurations instead of one for GCD ", lease.gcd,
+                                      " of partition ", base::quote(lease.partition)));
+  }
+  vipu::Grant grant = TRY(controller.config(lease.partition, std::nullopt, deadline));
+  grant.gcds = TRY(plan::gcds_of(lease, grant.gcds));
+  return grant;
+}
+
+// Returns whether the container's IPUoF files have GRANT.
+Result<bool> has_written(Env& env, const ledger::Lease& lease, const vipu::Grant& grant) {
+  for (size_t i = 0; i < grant.gcds.size(); ++i) {
+    const Result<std::string> written =
+        inject::read_lease_file(env.run_dir, lease.id, plan::ipuof_file(lease, i));
+    // A container may hold a lease on the file. A new one takes its place then.
+    if (!written.ok() && written.error().sys_errno() != EWOULDBLOCK) return written.error();
+    if (!written.ok() || written.value() != vipu::to_ipuof_file(grant.gcds[i])) return false;
+  }
+  return true;
+}
+
 // Closes the border to the IPU-Machines that the lease has left.
 Status close_behind(Env& env, const ledger::Lease& lease, const netns::Namespace& host,
                     const Deadline& deadline) {
@@ -341,22 +368,11 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   if (lease.state != ledger::LeaseState::kRunning || lease.rails.empty()) return Refreshed::kSame;
   const std::unique_ptr<vipu::Controller> controller =
       recorded_controller(env, lease.pool, lease.controller);
-  const vipu::Grant grant = TRY(controller->config(lease.partition, lease.gcd, deadline));
-  if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal, str("the controller returned ", grant.gcds.size(),
-                                      " configurations instead of one for GCD ", lease.gcd,
-                                      " of partition ", base::quote(lease.partition)));
-  }
-  const std::vector<ledger::LeasedIpu> ipus =
-      TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
-  const std::string file = vipu::to_ipuof_file(grant.gcds.front());
-  const Result<std::string> written =
-      inject::read_lease_file(env.run_dir, lease.id, plan::kIpuofFile);
-  // A container may hold a lease on the file. A new one takes its place below.
-  if (!written.ok() && written.error().sys_errno() != EWOULDBLOCK) return written.error();
+  const vipu::Grant grant = TRY(config_of(*controller, lease, deadline));
+  const std::vector<ledger::LeasedIpu> ipus = TRY(plan::leased_ipus(grant.gcds, lease.ipus));
   const bool is_recorded = same_ipus(ipus, lease.devices);
-  // The file is written last: if it is out of date, a refresh was interrupted.
-  if (is_recorded && written.ok() && written.value() == file) return Refreshed::kSame;
+  // The files are written last: if one is out of date, a refresh was interrupted.
+  if (TRY(has_written(env, lease, grant)) && is_recorded) return Refreshed::kSame;
   TRY(check_reached(lease, ipus));
   if (check) TRY(check(grant, ipus));
   const netns::Namespace host = TRY(netns::Namespace::current());
@@ -369,7 +385,10 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const plan::AttachOrders orders = TRY(orders_of(env, lease));
   TRY(make_interfaces(env, lease, orders, host, target, deadline));
   TRY(close_behind(env, lease, host, deadline));
-  TRY(inject::put_lease_file(env.run_dir, lease.id, plan::kIpuofFile, file));
+  for (size_t i = 0; i < grant.gcds.size(); ++i) {
+    const std::string file = vipu::to_ipuof_file(grant.gcds[i]);
+    TRY(inject::put_lease_file(env.run_dir, lease.id, plan::ipuof_file(lease, i), file));
+  }
   return Refreshed::kMoved;
 }
 

@@ -92,15 +92,10 @@ Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name
 
 // Returns the IPUs of all GCDs, which have equally many.
 Result<std::vector<ledger::LeasedIpu>> ipus_of(const vipu::Grant& grant) {
-  std::vector<ledger::LeasedIpu> ipus;
   const size_t each = grant.gcds.empty() ? 0 : grant.gcds.front().devices.size();
   if (each == 0) return Error(Code::kInternal, "the controller reports no IPUs for it");
-  for (const vipu::IpuofConfig& gcd : grant.gcds) {
-    const std::vector<ledger::LeasedIpu> own =
-        TRY_CTX("its GCDs", plan::leased_ipus(gcd, static_cast<uint32_t>(each)));
-    ipus.insert(ipus.end(), own.begin(), own.end());
-  }
-  return ipus;
+  const auto all = static_cast<uint32_t>(each * grant.gcds.size());
+  return TRY_CTX("its GCDs", plan::leased_ipus(grant.gcds, all));
 }
 
 // Returns the live lease that made NAME for itself, if there is one.

@@ -105,17 +105,13 @@ void add_unknown(const ById& leases, const std::vector<EngineContainer>& engines
   }
 }
 
-bool same_gcd(const ledger::Lease& a, const ledger::Lease& b) {
-  return a.pool == b.pool && a.partition == b.partition && a.gcd == b.gcd;
-}
-
 // Passes a partition whose holder has ended to the oldest running lease that joined it, so that the
 // partition is not removed while in use.
 void find_heirs(Claims& claims) {
   for (ledger::Lease& heir : claims.running) {
     if (heir.origin != ledger::Origin::kJoined) continue;
     const auto holds = [&](const ledger::Lease& other) {
-      return same_gcd(other, heir) && other.origin != ledger::Origin::kJoined;
+      return ledger::same_gcds(other, heir) && other.origin != ledger::Origin::kJoined;
     };
     if (std::any_of(claims.running.begin(), claims.running.end(), holds)) continue;
     const auto before = std::find_if(claims.ended.begin(), claims.ended.end(), holds);

@@ -72,9 +72,9 @@ ledger::PartitionRecord record_of(const ledger::Lease& lease, const vipu::Partit
   record.source = lease.controller;
   if (lease.origin == ledger::Origin::kForeign) record.kind = ledger::PartitionKind::kForeign;
   record.state = ledger::PartitionState::kReady;
-  record.gcds = partition != nullptr ? partition->gcds : lease.gcd + 1;
+  record.gcds = partition != nullptr ? partition->gcds : lease.gcd + lease.gcds;
   record.ipus = partition != nullptr ? static_cast<uint32_t>(partition->ipus.size())
-                                     : lease.ipus * record.gcds;
+                                     : lease.ipus / lease.gcds * record.gcds;
   record.shared = lease.origin == ledger::Origin::kShared;
   record.reconfigurable = partition != nullptr && partition->reconfigurable;
   record.dirty = true;

@@ -98,11 +98,11 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
     return Error(Code::kInvalid,
                  "the controller's IPv4 address, which containers must not reach, is unknown");
   }
-  if (grant.gcds.size() != 1) {
-    return Error(Code::kInternal,
-                 str("the controller granted ", grant.gcds.size(), " GCDs instead of one"));
+  if (grant.gcds.size() != lease.gcds) {
+    return Error(Code::kInternal, str("the controller granted ", grant.gcds.size(),
+                                      " GCDs instead of ", lease.gcds));
   }
-  granted.ipus = TRY(plan::leased_ipus(grant.gcds.front(), lease.ipus));
+  granted.ipus = TRY(plan::leased_ipus(grant.gcds, lease.ipus));
   granted.rails = TRY(network::choose_rails(host.rails, granted.ipus));
   TRY(check_endpoints(config, known, host.addresses, grant, granted.ipus));
   granted.prohibited = prohibited(config, TRY(with_granted(known, grant)));

@@ -118,7 +118,8 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   intent.state_dir = newcomer.state_dir;
   intent.ipus = ipus_of(start.request);
   if (!start.request.partition.empty()) {
-    intent.named = ledger::NamedPartition{start.request.partition, start.request.gcd};
+    intent.named =
+        ledger::NamedPartition{start.request.partition, start.request.gcd, start.request.all_gcds};
   }
   return intent;
 }

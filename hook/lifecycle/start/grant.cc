@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
@@ -216,11 +217,13 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
 }
 
 // Checks that an adopted partition still has its IPUs: its maker may have made it again since.
-Status check_unchanged(const ledger::Lease& lease, const vipu::IpuofConfig& gcd) {
-  if (lease.origin != ledger::Origin::kForeign || gcd.devices.size() == lease.ipus) return {};
+Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
+  size_t ipus = 0;
+  for (const vipu::IpuofConfig& gcd : grant.gcds) ipus += gcd.devices.size();
+  if (lease.origin != ledger::Origin::kForeign || ipus == lease.ipus) return {};
   return Error(Code::kInvalid,
-               str("GCD ", lease.gcd, " of partition ", base::quote(lease.partition), " has ",
-                   gcd.devices.size(), " IPUs, but had ", lease.ipus,
+               str(gcds_text(lease), " of partition ", base::quote(lease.partition),
+                   lease.gcds == 1 ? " has " : " have ", ipus, " IPUs, but had ", lease.ipus,
                    " when the partition was adopted; run 'ipuctl partition remove', then 'ipuctl"
                    " partition adopt'"));
 }
@@ -232,12 +235,8 @@ Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const ledger
   TRY(reset_if_used(env, *controller, lease, deadline));
   vipu::Grant grant = TRY(controller->wait(lease.partition, deadline));
   if (grant.cards.empty()) {
-    if (lease.gcd >= grant.gcds.size()) {
-      return Error(Code::kInternal, str("partition ", base::quote(lease.partition), " has ",
-                                        grant.gcds.size(), " GCDs, but no GCD ", lease.gcd));
-    }
-    grant.gcds = {grant.gcds[lease.gcd]};
-    TRY(check_unchanged(lease, grant.gcds.front()));
+    grant.gcds = TRY(plan::gcds_of(lease, grant.gcds));
+    TRY(check_unchanged(lease, grant));
   }
   return grant;
 }

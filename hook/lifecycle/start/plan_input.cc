@@ -51,7 +51,7 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   const config::NetworkConfig& network = config.network;
   plan::PlanInput input;
   input.lease = lease;
-  if (!grant.gcds.empty()) input.ipuof = grant.gcds.front();
+  input.gcds = grant.gcds;
   input.cards = grant.cards;
   input.rdma = TRY(rdma_devices(env, network.rdma, lease));
   input.rdma_off = network.rdma == config::RdmaUse::kOff;
@@ -71,15 +71,22 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   return input;
 }
 
-oci::SpecEdit edit_before(const config::PoolConfig& pool) {
+uint32_t gcds_asked(Env& env, const config::PoolConfig& pool, const request::Request& request) {
+  if (!request.all_gcds || request.partition.empty()) return 1;
+  const auto record = env.ledger.partitions().find(pool.name, request.partition);
+  return record.ok() && record.value() ? record.value()->gcds : 1;
+}
+
+oci::SpecEdit edit_before(const config::PoolConfig& pool, uint32_t gcds) {
   plan::PlanInput input;
+  input.lease.gcds = gcds;
   if (!config::uses_network(pool.provider)) input.cards.emplace_back();
   return plan::make_plan(input).edit;
 }
 
 Status check_mount_points(const oci::SpecView& spec, const std::string& bundle,
                           const config::PoolConfig& pool) {
-  for (const oci::DirectoryMount& mount : edit_before(pool).mounts) {
+  for (const oci::DirectoryMount& mount : edit_before(pool, 1).mounts) {
     TRY(inject::check_mount_point(spec, bundle, mount.destination));
   }
   return {};

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/container/plan/plan.h"
+#include "hook/container/request/request.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/start/inspect_host.h"
 #include "vipu/types.h"
@@ -17,8 +18,13 @@ base::Result<plan::PlanInput> plan_input(const Env& env, const config::Config& c
                                          const HostLook& host, const vipu::Grant& grant,
                                          const ledger::Lease& lease);
 
-// Returns the edit of a lease of POOL, as far as it is known before there is a lease.
-[[nodiscard]] oci::SpecEdit edit_before(const config::PoolConfig& pool);
+// Returns how many GCDs a lease for REQUEST would have; 1 if the ledger does not know.
+[[nodiscard]] uint32_t gcds_asked(Env& env, const config::PoolConfig& pool,
+                                  const request::Request& request);
+
+// Returns the edit of a lease of POOL with so many GCDS, as far as it is known before there is a
+// lease.
+[[nodiscard]] oci::SpecEdit edit_before(const config::PoolConfig& pool, uint32_t gcds);
 
 // Checks, before anything is taken, that a low-level runtime can mount the files of a lease of POOL
 // in the container of SPEC, whose bundle is the directory BUNDLE. Fails as

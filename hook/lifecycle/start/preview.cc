@@ -42,7 +42,7 @@ ledger::RailLease made_up_rail(const std::string& pool, const ledger::RailReques
 }
 
 ledger::Lease made_up_lease(const config::PoolConfig& pool, const request::Request& request,
-                            const HostLook& host) {
+                            uint32_t gcds, const HostLook& host) {
   ledger::Lease lease;
   lease.id = kNoLease;
   lease.attachment = kNoLease;
@@ -50,6 +50,7 @@ ledger::Lease made_up_lease(const config::PoolConfig& pool, const request::Reque
   lease.partition =
       request.partition.empty() ? ledger::partition_name(kNoLease) : request.partition;
   lease.gcd = request.gcd.value_or(0);
+  lease.gcds = gcds;
   lease.ipus = request.ipus;
   for (const network::HostRail& rail : host.rails) {
     if (rail.usable.ok()) lease.rails.push_back(made_up_rail(pool.name, rail.request));
@@ -103,7 +104,7 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
   } else {
     grant.cards = TRY(made_up_cards(*request));
   }
-  const ledger::Lease lease = made_up_lease(pool, *request, host);
+  const ledger::Lease lease = made_up_lease(pool, *request, gcds_asked(env, pool, *request), host);
   const plan::PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
   Preview shown{pool.name, request->ipus, request->partition, {}};
   shown.ignored = request->ignored;

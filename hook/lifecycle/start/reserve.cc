@@ -25,6 +25,7 @@ Result<partitions::NewPartition> partition_of(const config::PoolConfig& pool,
   partition.request.id = str("r-", TRY(base::random_hex(kBytes)));
   partition.wait = false;
   partition.request.size = wanted.ipus;
+  partition.request.gcds = wanted.gcds;
   partition.request.allocation = pool.allocation;
   partition.request.cluster = pool.cluster;
   partition.reserved = partitions::Reserved{wanted.name, wanted.owner, wanted.time};

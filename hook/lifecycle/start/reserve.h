@@ -19,6 +19,7 @@ struct ReservationRequest {
   std::chrono::milliseconds wait{0};  // for IPUs; 0: fails at once
   std::chrono::milliseconds time{0};  // from when it is ready; 0: it does not end by itself
   std::string owner;                  // whoever it is for; may be empty
+  uint32_t gcds = 1;
 };
 
 // The name by which a reservation stands in the queue: "reservation NAME".

@@ -146,7 +146,7 @@ Status check_places(const config::PoolConfig& pool, const std::string& root,
                     const base::ProcessId& init) {
   const inject::Rootfs rootfs = TRY(inject::Rootfs::open(init.pid, root));
   TRY(check_runs(init));
-  for (const oci::DirectoryMount& mount : edit_before(pool).mounts) {
+  for (const oci::DirectoryMount& mount : edit_before(pool, 1).mounts) {
     TRY(rootfs.check_directory(mount.destination));
   }
   return {};
@@ -189,7 +189,8 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   TRY(check_time(resolved, pool));
   const oci::SpecView view = TRY(read_spec(state));
   const uint64_t memlock = TRY(base::highest_memlock());
-  TRY(check_unchangeable(view, edit_before(pool), memlock));
+  const uint32_t gcds = gcds_asked(env, pool, resolved);
+  TRY(check_unchangeable(view, edit_before(pool, gcds), memlock));
   const std::string root = root_of(state, view);
   TRY(check_places(pool, root, init));
   const oci::NetworkNamespace network{oci::NetworkNamespace::Kind::kPath,

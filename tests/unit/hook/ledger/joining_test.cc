@@ -132,6 +132,30 @@ TEST_F(JoiningTest, WaitsForASandboxThatIsBeingStarted) {
                           " being started"));
 }
 
+TEST_F(JoiningTest, IsForAllGcdsOrForTheSameOne) {
+  make_partition(false);
+  sandbox(NamedPartition{"p0", {}, true});
+  const auto join_named = [&](const NamedPartition& named) {
+    Intent intent = member("app");
+    intent.named = named;
+    return ledger_.acquire(intent);
+  };
+  const Lease same = join_named({"p0", {}, true}).take();
+  EXPECT_EQ(same.origin, Origin::kJoined);
+  EXPECT_EQ(same.gcds, 2U);
+  EXPECT_EQ(stored(same).devices, ipus_);
+  EXPECT_EQ(join_named({"p0", {}}).take().gcds, 2U);
+  EXPECT_TRUE(test::fails(join_named({"p0", 1}), Code::kBusy, "sandbox (all 2 GCDs)"));
+}
+
+TEST_F(JoiningTest, IsNotForAllGcdsWhereTheSandboxHasOne) {
+  make_partition(false);
+  sandbox(NamedPartition{"p0", 0});
+  Intent intent = member("app");
+  intent.named = NamedPartition{"p0", {}, true};
+  EXPECT_TRUE(test::fails(ledger_.acquire(intent), Code::kBusy, "sandbox (GCD 0)"));
+}
+
 TEST_F(JoiningTest, IsNotForOneThatAsksForAnotherPartitionByName) {
   make_partition(false);
   sandbox(NamedPartition{"p0", 0});

@@ -106,6 +106,20 @@ TEST(TranslateTest, AFileOfNoPoolNamesItsPartition) {
   EXPECT_THAT(refusal(caller, kPlain), HasSubstr("--host-network"));
 }
 
+TEST(TranslateTest, TheFilesOfAllGcdsAskForAll) {
+  Caller caller = pod_host({{"HOME", "/root"}});
+  const std::string home = "/root/.ipuof.conf.d";
+  add_directory(caller, home, {"p0_gcd0_ipuof.conf", "p0_gcd1_ipuof.conf"});
+  EXPECT_EQ(line(caller, kPlain),
+            "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=all image");
+  EXPECT_EQ(line(caller, {"--", "-e", "IPU_GCD=1", "image"}),
+            "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
+  for (const char* other : {"p0_gcd2_ipuof.conf", "p1_gcd1_ipuof.conf", "p0_ipuof.conf"}) {
+    add_directory(caller, home, {"p0_gcd0_ipuof.conf", other});
+    EXPECT_THAT(refusal(caller, kPlain), HasSubstr("has 2 IPUoF files; choose one")) << other;
+  }
+}
+
 TEST(TranslateTest, SourcesInTheirOrder) {
   Caller caller = pod_host({{"HOME", "/root"},
                             {"IPUOF_CONFIG_PATH", "/data/named.conf"},

@@ -56,7 +56,7 @@ PlanInput input() {
   vipu::IpuofConfig ipuof;
   ipuof.devices = {device("10.5.1.1", 0), device("10.5.1.2", 3)};
   ipuof.attributes = {{"GCD Id", "0"}};
-  return {lease_of_two_ipus(), ipuof,        {}, {std::nullopt}, "/run/ipu/leases/01",
+  return {lease_of_two_ipus(), {ipuof},      {}, {std::nullopt}, "/run/ipu/leases/01",
           "/usr/bin/ipu-hook", RLIM_INFINITY};
 }
 
@@ -72,7 +72,7 @@ Json lease_file(const Plan& plan) {
 TEST(MakePlan, WritesTheTwoFilesThatItMountsAndOneForTheHook) {
   const Plan plan = make_plan(input());
   EXPECT_THAT(plan.files, ElementsAre(Pair(kOrdersFile, testing::_), Pair(kLeaseFile, testing::_),
-                                      Pair(kIpuofFile, vipu::to_ipuof_file(input().ipuof))));
+                                      Pair(kIpuofFile, vipu::to_ipuof_file(input().gcds.front()))));
   EXPECT_THAT(
       plan.edit.mounts,
       ElementsAre(oci::DirectoryMount{"/run/ipu/leases/01/ipuof.conf.d", "/etc/ipuof.conf.d"},
@@ -240,26 +240,26 @@ TEST(WithGids, FillsInTheIndexOfEachInterface) {
 }
 
 TEST(LeasedIpus, AreThoseOfTheConfiguration) {
-  const base::Result<std::vector<ledger::LeasedIpu>> ipus = leased_ipus(input().ipuof, 2);
+  const base::Result<std::vector<ledger::LeasedIpu>> ipus = leased_ipus(input().gcds, 2);
   ASSERT_TRUE(test::succeeds(ipus));
   EXPECT_EQ(ipus.value(), lease_of_two_ipus().devices);
 }
 
 TEST(LeasedIpus, RefuseAnAnswerOfAnotherSize) {
-  EXPECT_TRUE(test::fails(leased_ipus(input().ipuof, 4), Code::kInvalid,
+  EXPECT_TRUE(test::fails(leased_ipus(input().gcds, 4), Code::kInvalid,
                           "the controller granted 2 IPUs instead of 4"));
   EXPECT_FALSE(leased_ipus({}, 1).ok());
 }
 
 TEST(LeasedIpus, RefuseWhatIsNoAddressOrPort) {
   for (const char* address : {"", "ipum-1", "fd00::1::", "10.5.1", "10.5.1.1 "}) {
-    EXPECT_TRUE(test::fails(leased_ipus({{device(address, 0)}, {}}, 1), Code::kInvalid,
+    EXPECT_TRUE(test::fails(leased_ipus({{{device(address, 0)}, {}}}, 1), Code::kInvalid,
                             "IPUoF configuration"))
         << address;
   }
   vipu::IpuofConfig ports{{device("10.5.1.1", 0)}, {}};
   ports.devices[0].rdma_port = 65536;
-  EXPECT_TRUE(test::fails(leased_ipus(ports, 1), Code::kInvalid, "invalid port"));
+  EXPECT_TRUE(test::fails(leased_ipus({ports}, 1), Code::kInvalid, "invalid port"));
 }
 
 TEST(MakePlan, SaysWhichGcdTheContainerDrives) {
@@ -268,9 +268,54 @@ TEST(MakePlan, SaysWhichGcdTheContainerDrives) {
   EXPECT_EQ(lease_file(make_plan(second))["gcd"], 1);
 }
 
+PlanInput two_gcds() {
+  PlanInput all = input();
+  all.lease.gcds = 2;
+  all.lease.ipus = 4;
+  all.lease.partition = "p0";
+  vipu::IpuofConfig second;
+  second.devices = {device("10.5.1.1", 1), device("10.5.1.2", 2)};
+  all.gcds.push_back(second);
+  return all;
+}
+
+TEST(MakePlan, GivesAFileForEachGcdAndNoVariableThatChoosesOne) {
+  const Plan plan = make_plan(two_gcds());
+  EXPECT_EQ(plan.files.at("ipuof.conf.d/p0_gcd0_ipuof.conf"),
+            vipu::to_ipuof_file(two_gcds().gcds[0]));
+  EXPECT_EQ(plan.files.at("ipuof.conf.d/p0_gcd1_ipuof.conf"),
+            vipu::to_ipuof_file(two_gcds().gcds[1]));
+  EXPECT_FALSE(plan.files.contains(kIpuofFile));
+  EXPECT_TRUE(plan.edit.environment.empty());
+  EXPECT_THAT(plan.edit.forget_environment, ElementsAre("IPUOF_VIPU_API_*", "IPUOF_CONFIG_PATH"));
+  const Json file = lease_file(plan);
+  EXPECT_EQ(file["ipus"], 4);
+  EXPECT_EQ(
+      file["gcds"][1],
+      (Json{{"gcd", 1}, {"ipus", 2}, {"ipuof_config", "/etc/ipuof.conf.d/p0_gcd1_ipuof.conf"}}));
+}
+
+TEST(GcdsOf, ALeaseAreItsOwn) {
+  const std::vector<vipu::IpuofConfig> both = two_gcds().gcds;
+  ledger::Lease lease;
+  lease.gcd = 1;
+  EXPECT_THAT(gcds_of(lease, both).value(), ElementsAre(both[1]));
+  lease.gcd = 2;
+  EXPECT_TRUE(
+      test::fails(gcds_of(lease, both), Code::kInternal, "2 GCDs, but the lease has GCD 2"));
+  EXPECT_EQ(gcds_of(two_gcds().lease, both).value(), both);
+}
+
+TEST(LeasedIpus, OfSeveralGcdsAreAllOfThem) {
+  std::vector<vipu::IpuofConfig> gcds = two_gcds().gcds;
+  EXPECT_EQ(leased_ipus(gcds, 4).value().size(), 4U);
+  gcds[1].devices.pop_back();
+  EXPECT_TRUE(test::fails(leased_ipus(gcds, 3), Code::kInvalid, "different numbers of IPUs"));
+}
+
 PlanInput two_cards() {
   PlanInput cards = input();
-  cards.ipuof = {};
+  cards.gcds = {};
   cards.lease.rails.clear();
   cards.rdma.clear();
   for (const uint32_t n : {0U, 1U}) {

@@ -167,6 +167,19 @@ TEST(Request, NamesAPartitionAndItsGcd) {
   EXPECT_EQ(requested({}, {{"graphcore.ai/ipu.partition", "p0"}}).partition, "p0");
 }
 
+TEST(Request, AsksForAllGcds) {
+  const Request request = requested({"IPU_PARTITION=p-1", "IPU_GCD=all"});
+  EXPECT_TRUE(request.all_gcds);
+  EXPECT_EQ(request.gcd, std::nullopt);
+  EXPECT_FALSE(requested({"IPU_PARTITION=p-1", "IPU_GCD=0"}).all_gcds);
+  EXPECT_TRUE(requested({"IPU_RESERVATION=r"}, {{"graphcore.ai/ipu.gcd", "all"}}).all_gcds);
+  EXPECT_EQ(requested({"IPU_PARTITION=p", "IPU_GCD=all"}, {{"graphcore.ai/ipu.gcd", "1"}}).gcd, 1U);
+  // A new partition has one GCD.
+  EXPECT_EQ(requested({"IPU_COUNT=4", "IPU_GCD=all"}).ipus, 4U);
+  EXPECT_TRUE(test::fails(parse({"IPU_VISIBLE_DEVICES=all", "IPU_GCD=all"}), Code::kInvalid,
+                          "a GCD belongs to an existing partition"));
+}
+
 TEST(Request, NamesAReservation) {
   const Request request = requested({"IPU_RESERVATION=night", "IPU_GCD=1"});
   EXPECT_EQ(request.partition, "night");
@@ -185,7 +198,7 @@ TEST(Request, RefusesWhatIsNoPartitionNoGcdAndNoPool) {
     EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=" + name}), Code::kInvalid,
                             "give the name of a partition: 1 to 36"));
   }
-  for (const std::string gcd : {"", "-1", "256", "0x1", "first"}) {
+  for (const std::string gcd : {"", "-1", "256", "0x1", "first", "ALL", "all "}) {
     EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_GCD=" + gcd}), Code::kInvalid,
                             "give the number of a GCD"));
   }
