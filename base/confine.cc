@@ -45,7 +45,7 @@ Status set_limits(const Limits& limits) {
   return limit(RLIMIT_NPROC, "RLIMIT_NPROC", limits.tasks);
 }
 
-Status drop_privileges() {
+Status drop_privileges(Service service) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return Error::from_errno(errno, "set no_new_privs");
   }
@@ -56,6 +56,7 @@ Status drop_privileges() {
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
     return Error::from_errno(errno, "become undumpable");
   }
+  if (service == Service::kAccepts) return {};
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
     return Error::from_errno(errno, "ask for SIGKILL at the end of the parent");
   }
@@ -66,8 +67,9 @@ Status confine_all(const Limits& limits, const Network& network) {
   TRY(require_one_thread());
   (void)::umask(077);
   TRY(set_limits(limits));
-  TRY(drop_privileges());
+  TRY(drop_privileges(network.service));
   if (network.own_sockets && network.port != 0) TRY(limit_ports(network.port));
+  if (network.service == Service::kAccepts) return load_filter(Sockets::kAccepted);
   return load_filter(network.own_sockets ? Sockets::kOwn : Sockets::kGiven);
 }
 

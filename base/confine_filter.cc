@@ -145,11 +145,14 @@ void add_memory_rules(Filter& filter) {
   filter.allow(SCMP_SYS(mprotect), {has_bits(2, PROT_EXEC, 0)});
 }
 
-void add_file_rules(Filter& filter) {
+void add_reading_rules(Filter& filter) {
   // O_TMPFILE, which also makes a file, is covered: it requires write access.
   constexpr uint64_t kWriting = O_ACCMODE | O_CREAT | O_TRUNC;
   filter.allow(SCMP_SYS(open), {has_bits(1, kWriting, O_RDONLY)});
   filter.allow(SCMP_SYS(openat), {has_bits(2, kWriting, O_RDONLY)});
+}
+
+void add_descriptor_rules(Filter& filter) {
   // F_SETOWN and FIOSETOWN stay forbidden, because they send signals to others.
   filter.allow_values(SCMP_SYS(fcntl), 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
   filter.allow_values(SCMP_SYS(ioctl), 1, {FIONBIO, FIONREAD});
@@ -192,9 +195,11 @@ Status load_filter(Sockets sockets) {
   for (const int call : kKilled) filter.kill(call);
   add_thread_rules(filter);
   add_memory_rules(filter);
-  add_file_rules(filter);
+  add_descriptor_rules(filter);
+  if (sockets != Sockets::kAccepted) add_reading_rules(filter);
   add_send_rules(filter);
   if (sockets == Sockets::kOwn) add_socket_rules(filter);
+  if (sockets == Sockets::kAccepted) filter.allow(SCMP_SYS(accept4));
   return filter.load();
 }
 

@@ -16,8 +16,9 @@
 namespace base {
 
 enum class Sockets {
-  kOwn,    // makes them, and connects them
-  kGiven,  // has those that it inherits or receives, as they are: it also sets no option
+  kOwn,       // makes them, and connects them
+  kGiven,     // has those that it inherits or receives, as they are: it also sets no option
+  kAccepted,  // as kGiven, and accepts connections on one that listens; opens no file
 };
 
 // Loads the filter for this thread and all threads that it starts. The filter cannot be removed.

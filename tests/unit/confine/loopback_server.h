@@ -26,6 +26,7 @@ class LoopbackServer {
     EXPECT_EQ(::getsockname(listener_.get(), own, &size), 0);
   }
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
+  [[nodiscard]] int fd() const { return listener_.get(); }
   // A new socket that is connected to it; invalid, with errno, if that fails.
   [[nodiscard]] base::Fd connect() const {
     base::Fd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -84,6 +84,34 @@ TEST(GivenSockets, AreNotConnectedBySending) {
   EXPECT_FALSE(server.accept().valid());
 }
 
+constexpr base::Network kAccepting{.own_sockets = false, .service = base::Service::kAccepts};
+
+Ending accepting(const std::function<int()>& probe) { return confined(probe, {}, kAccepting); }
+
+TEST(AcceptedSockets, AreThoseOfAGivenOneAlone) {
+  const LoopbackServer server;
+  const base::Fd client = server.connect();
+  EXPECT_EQ(accepting([&] {
+              const int fd = ::accept4(server.fd(), nullptr, nullptr, SOCK_CLOEXEC);
+              return fd < 0 ? errno : errno_of(::send(fd, "hello", 5, MSG_NOSIGNAL));
+            }),
+            kFine);
+  char text[8] = {};
+  EXPECT_EQ(::recv(client.get(), text, sizeof text, 0), 5);
+  EXPECT_EQ(accepting([&] { return connect_new(server); }), (Ending{ENOSYS, 0}));
+  EXPECT_EQ(accepting([&] { return errno_of(::listen(server.fd(), 1)); }), (Ending{ENOSYS, 0}));
+  for (const int family : {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK}) {
+    const auto probe = [&] { return errno_of(::socket(family, SOCK_STREAM, 0)); };
+    EXPECT_EQ(accepting(probe), (Ending{ENOSYS, 0})) << family;
+  }
+}
+
+TEST(AcceptedSockets, ComeWithoutFiles) {
+  const auto read_a_file = [] { return errno_of(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)); };
+  EXPECT_EQ(unconfined(read_a_file), kFine);
+  EXPECT_EQ(accepting(read_a_file), (Ending{ENOSYS, 0}));
+}
+
 TEST(OwnSockets, ConnectToOnePortWhereTheKernelHasLandlock) {
   const LoopbackServer mine;
   const LoopbackServer other;
