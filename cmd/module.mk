@@ -21,6 +21,11 @@ BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
 # Not readable for its user: the kernel then lets no process of that user trace it, from its first instruction on.
 BIN_ipu-vipu-client_MODE := 0711
 
+BIN_ipu-vipu-endpoint_ARCHIVES := grpc++ protobuf
+BIN_ipu-vipu-endpoint_DEPS += confine
+BIN_ipu-vipu-endpoint_DIR = $(LIBEXECDIR)
+BIN_ipu-vipu-endpoint_MODE := 0711
+
 BIN_vipu-simulator_PKGS := CLI11
 BIN_vipu-simulator_ARCHIVES := grpc++ protobuf
 BIN_vipu-simulator_DIR = $(BINDIR)

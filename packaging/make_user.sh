@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the system user that ipu-vipu-client runs as, as packaging/sysusers.d describes it. Does nothing if the host has
-# this user. Packages call it after installation (root).
+# Makes the system users that ipu-vipu-client and ipu-vipu-endpoint run as, as packaging/sysusers.d describes them. Does
+# nothing about a user that the host has. Packages call it after installation (root).
 set -eu
-name=ipu-vipu-client
-has() { grep -q "^$name:" "$1"; } # FILE
+has() { grep -q "^$1:" "$2"; } # NAME FILE
 
-if has /etc/passwd; then exit 0; fi
-group=--user-group
-if has /etc/group; then group=--gid=$name; fi
-useradd --system "$group" --no-create-home --home-dir / --shell /usr/sbin/nologin \
-  --comment 'IPU container toolkit, V-IPU client' "$name"
+make_user() { # NAME COMMENT
+  if has "$1" /etc/passwd; then return; fi
+  group=--user-group
+  if has "$1" /etc/group; then group=--gid=$1; fi
+  useradd --system "$group" --no-create-home --home-dir / --shell /usr/sbin/nologin --comment "$2" "$1"
+}
+
+make_user ipu-vipu-client 'IPU container toolkit, V-IPU client'
+make_user ipu-vipu-endpoint 'IPU container toolkit, V-IPU endpoint'

@@ -23,6 +23,8 @@ BIN_unit-cmd-ipu-vipu-client_DEPS := vipu vipu-proto
 BIN_unit-cmd-ipu-vipu-client_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc
 BIN_unit-cmd-vipu-simulator_DEPS := vipu vipu-proto
 BIN_unit-cmd-vipu-simulator_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc
+BIN_unit-cmd-ipu-vipu-endpoint_DEPS := vipu vipu-proto
+BIN_unit-cmd-ipu-vipu-endpoint_SRCS += cmd/ipu-vipu-endpoint/replies.cc
 # The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
 lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hook-lifecycle-%,$(TESTS)))
 $(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
@@ -83,6 +85,12 @@ BIN_$(1)_STATIC := yes
 endef
 $(foreach p,$(E2E_PROGRAMS),$(eval $(call e2e_program,$(p))))
 E2E_PROGRAMS += cri-client
+# Asks a V-IPU controller in a container as poprun does.
+TESTS += launcher
+BIN_launcher_SRCS := tests/e2e/launcher.cc
+BIN_launcher_DEPS := vipu-proto
+BIN_launcher_ARCHIVES := grpc++ protobuf
+E2E_PROGRAMS += launcher
 
 # Fuzz targets. The program unit-fuzz-TARGET gives each seed in tests/data/fuzz/TARGET to the target, and counts the
 # work of the sources in FUZZ_TARGET_WORK. With FLAVOR=fuzz, the program fuzz-TARGET is libFuzzer with the target.

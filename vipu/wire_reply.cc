@@ -16,7 +16,7 @@ using base::Json;
 
 constexpr size_t kMaxMessage = 4096;  // bytes of an error message
 
-const char* name_of(Code code) {
+const char* code_name(Code code) {
   switch (code) {
     case Code::kInvalid:
       return "invalid";
@@ -41,7 +41,7 @@ const char* name_of(Code code) {
 }
 
 const std::vector<std::string>& code_names() {
-  static const std::vector<std::string> names = names_up_to(Code::kInternal, name_of);
+  static const std::vector<std::string> names = names_up_to(Code::kInternal, code_name);
   return names;
 }
 
@@ -77,7 +77,7 @@ std::string reply_text(const Result<T>& result) {
   const Error& error = result.error();
   // Cut early: invalid UTF-8, or a cut within a character, grows when written.
   return base::to_text(Json{{"error",
-                             {{"code", name_of(error.code())},
+                             {{"code", code_name(error.code())},
                               {"message", base::one_line(error.message(), kMaxMessage / 4)}}}});
 }
 

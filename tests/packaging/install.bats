@@ -17,7 +17,7 @@ alone() { # SCRIPT
     mount --bind /mnt/etc /etc
     mount --bind /mnt/log /var/log
     mount -t tmpfs tmpfs /usr/local
-    sed -i /^ipu-vipu-client:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow
+    sed -i "/^ipu-vipu-\(client\|endpoint\):/d" /etc/passwd /etc/group /etc/shadow /etc/gshadow
     users() { cat /etc/passwd /etc/group /etc/shadow /etc/gshadow; }
     # Only one runs at a time, because make writes there.
     run_make() { flock "$O" make --no-print-directory -s O="$O" "$@" >/dev/null; }
@@ -34,6 +34,7 @@ setup() {
   alone '
     run_make install
     grep -x "ipu-vipu-client:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, V-IPU client:/:/usr/sbin/nologin" /etc/passwd
+    grep -x "ipu-vipu-endpoint:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, V-IPU endpoint:/:/usr/sbin/nologin" /etc/passwd
     before=$(users)
     run_make install
     [ "$(users)" = "$before" ]
