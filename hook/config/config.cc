@@ -48,7 +48,8 @@ Status read_waiting(const Section& section, PolicyConfig& policy) {
 
 Result<PolicyConfig> read_policy(const Section& section) {
   TRY(section.refuse_unknown({"max_ipus", "sources", "shared_net_admin", "tenant_variable",
-                              "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters"}));
+                              "refuse_misspelled", "vipu_endpoint", "max_wait", "max_wait_cri",
+                              "max_waiters"}));
   PolicyConfig policy;
   constexpr int64_t kLargest = 256;  // a POD256
   const std::optional<int64_t> max_ipus =
@@ -57,6 +58,7 @@ Result<PolicyConfig> read_policy(const Section& section) {
   policy.shared_net_admin = TRY(section.find_flag("shared_net_admin")).value_or(false);
   policy.tenant_variable = TRY(section.find_flag("tenant_variable")).value_or(false);
   policy.refuse_misspelled = TRY(section.find_flag("refuse_misspelled")).value_or(true);
+  policy.vipu_endpoint = TRY(section.find_flag("vipu_endpoint")).value_or(true);
   TRY(read_waiting(section, policy));
   TRY(read_sources(section, policy));
   return policy;

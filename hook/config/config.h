@@ -130,9 +130,9 @@ struct PolicyConfig {
   // partition needs some of them.
   std::chrono::milliseconds max_wait_cri = std::chrono::seconds(90);
   uint32_t max_waiters = kDefaultMaxWaiters;  // requests that wait on this host at a time
-  // Whether a container with IPUs may share a network namespace with a process that has
-  // CAP_NET_ADMIN there.
+  // Containers with IPUs may share a network namespace with a process that has CAP_NET_ADMIN there.
   bool shared_net_admin = false;
+  bool vipu_endpoint = true;      // containers may have a V-IPU endpoint
   bool tenant_variable = false;   // whether IPU_TENANT may name the tenant, or an annotation only
   bool refuse_misspelled = true;  // whether a name such as IPU_COUT is refused
 };

@@ -17,6 +17,7 @@ namespace hook::config {
 [[nodiscard]] std::string hook_program();          // .../bin/ipu-container-hook
 [[nodiscard]] std::string runtime_program();       // .../bin/ipu-container-runtime
 [[nodiscard]] std::string control_program();       // .../bin/ipuctl
+[[nodiscard]] std::string endpoint_program();      // ... /ipu-vipu-endpoint
 [[nodiscard]] std::string client_program();  // .../libexec/ipu-container-toolkit/ipu-vipu-client
 
 }  // namespace hook::config

@@ -78,6 +78,9 @@ constexpr Rule kRules[] = {
     {"partition", "the lease that resets it is not live",
      "SELECT name FROM partition WHERE resetter <> '' AND NOT EXISTS"
      " (SELECT 1 FROM lease WHERE lease.id = partition.resetter AND " LEASE_IS_LIVE ")"},
+    {"endpoint", "its lease is not live",
+     "SELECT lease FROM endpoint WHERE NOT EXISTS"
+     " (SELECT 1 FROM lease WHERE lease.id = endpoint.lease AND " LEASE_IS_LIVE ")"},
     {"meta", "the oldest schema whose programs may write the ledger is missing or not valid",
      "SELECT 'compatible_from' WHERE NOT EXISTS (SELECT 1 FROM meta"
      " WHERE name = 'compatible_from' AND CAST(value AS INTEGER) BETWEEN 1 AND"

@@ -46,6 +46,7 @@ constexpr Part kParts[] = {
      "boot_id,"
      " since_ms, until_ms",
      "waiter ORDER BY ticket"},
+    {"endpoints", "lease, pid, start, pid_namespace, boot_id", "endpoint ORDER BY lease"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",
      "event ORDER BY rowid"},
     {"refusals", "pool, tenant, user, kind, count, first_ms, last_ms, container, error, leases",

@@ -95,6 +95,7 @@ struct Lease {
   std::vector<RailLease> rails;
   std::vector<LeasedIpu> devices;
   std::vector<netns::Prefix> prohibited;  // never reachable from the container
+  bool has_endpoint = false;              // a process is recorded in Endpoints
 };
 
 // The part of a live lease that a quick look at all of them needs.

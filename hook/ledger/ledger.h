@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "hook/config/config.h"
 #include "hook/ledger/drain.h"
+#include "hook/ledger/endpoints.h"
 #include "hook/ledger/events.h"
 #include "hook/ledger/intent.h"
 #include "hook/ledger/lease.h"
@@ -126,6 +127,7 @@ class Ledger {
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
   [[nodiscard]] Drain drain() { return Drain(*store_); }
+  [[nodiscard]] Endpoints endpoints() { return Endpoints(*store_); }
   [[nodiscard]] Events events() { return Events(*store_); }
   // See Events::note().
   void note(const std::string& lease, EventKind kind, std::string_view text) {

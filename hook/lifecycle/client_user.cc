@@ -36,6 +36,12 @@ ClientUser client_user(const std::string& passwd_file) {
                           "; run 'useradd --system --shell /usr/sbin/nologin ", kName, "'"))};
 }
 
+base::Credentials endpoint_user(const std::string& passwd_file) {
+  const Result<std::optional<base::Credentials>> own =
+      base::find_user("ipu-vipu-endpoint", passwd_file);
+  return own.ok() ? own.value().value_or(kNobody) : kNobody;
+}
+
 bool has_secrets(const config::ControllerSecurity& security) {
   return !security.credentials.empty() || (security.tls && !security.key.empty());
 }

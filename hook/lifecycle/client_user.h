@@ -20,6 +20,9 @@ struct ClientUser {
 // Returns the user ipu-vipu-client of PASSWD_FILE, or `nobody` if that has no usable one.
 [[nodiscard]] ClientUser client_user(const std::string& passwd_file = "/etc/passwd");
 
+// Returns the user ipu-vipu-endpoint of PASSWD_FILE, or `nobody`. That program has no secrets.
+[[nodiscard]] base::Credentials endpoint_user(const std::string& passwd_file = "/etc/passwd");
+
 // Returns whether the client gets credentials or the key of a certificate of a pool.
 [[nodiscard]] bool has_secrets(const config::ControllerSecurity& security);
 

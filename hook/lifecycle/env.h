@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hook/config/config.h"
+#include "hook/config/paths.h"
 #include "hook/ledger/ledger.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -46,6 +47,7 @@ struct Env {
   bool is_only_ledger = false;
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
+  std::string endpoint_program = config::endpoint_program();
 };
 
 // Returns the view of the network namespace that this process is in.

@@ -12,7 +12,7 @@ e2e_host_up() {
   host_spawn listener busybox nc -ll -p 9999 -e echo 'the host'
   # What a tenant could run in its container; what engines are replaced by, and low-level runtimes.
   host_run mkdir -p /run/spy /run/attack
-  install_program dial /run/dial && install_program spy /run/spy/spy &&
+  install_program launcher /run/launcher && install_program dial /run/dial && install_program spy /run/spy/spy &&
     install_program odd_caller /run/spy/odd_caller && install_program raw /run/attack/raw &&
     install_program frame /run/attack/frame && install_program intruder /run/attack/intruder
 }

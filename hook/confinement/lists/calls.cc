@@ -168,6 +168,10 @@ void allow_connections(Rules& rules) {
   }
 }
 
+// ipu-vipu-endpoint: a socket that listens for it, the container's end that it watches, and being
+// it.
+constexpr std::string_view kToServe[] = {"accept4", "listen", "pidfd_open"};
+
 // Handles of network namespaces, and a sysfs that shows one.
 void allow_handles(Rules& rules) {
   allow_values(rules, "mount", 3, {MS_BIND, MS_PRIVATE});
@@ -201,6 +205,7 @@ std::vector<Rule> allowed_calls(Phase phase) {
   if (runs_programs) allow_programs(rules);
   if (runs_programs) allow_connections(rules);
   if (runs_programs) allow_handles(rules);
+  if (runs_programs) allow(rules, kToServe);
   if (phase != Phase::kProbe) allow_tc(rules);
   if (phase == Phase::kProbe || phase == Phase::kAlone) allow_packets(rules);
   if (phase == Phase::kAlone) allow_injection(rules);
@@ -225,8 +230,7 @@ std::vector<AbsentCall> absent_calls(Phase phase) {
                                     {"sendfile"}};
   if (phase != Phase::kLease && phase != Phase::kAlone) return absent;
   // gRPC, OpenSSL, or a loader of another version than the one that was tried.
-  const AbsentCall kOfPrograms[] = {{"accept4"},
-                                    {"cachestat", 451},
+  const AbsentCall kOfPrograms[] = {{"cachestat", 451},
                                     {"get_mempolicy"},
                                     {"getitimer"},
                                     {"getpgid"},
@@ -236,7 +240,6 @@ std::vector<AbsentCall> absent_calls(Phase phase) {
                                     {"getsid"},
                                     {"inotify_add_watch"},
                                     {"inotify_init1"},
-                                    {"listen"},
                                     {"map_shadow_stack", 453},
                                     {"mbind"},
                                     {"memfd_create"},
@@ -245,7 +248,6 @@ std::vector<AbsentCall> absent_calls(Phase phase) {
                                     {"mlock2"},
                                     {"mseal", 462},
                                     {"munlock"},
-                                    {"pidfd_open", 434},
                                     {"pkey_alloc"},
                                     {"pkey_free"},
                                     {"pkey_mprotect"},

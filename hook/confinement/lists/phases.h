@@ -14,7 +14,9 @@ namespace hook::confinement {
 enum class Phase {
   kWatch,  // ipuctl border watch
   kProbe,  // ipu-container-hook probe
-  kLease,  // attaching and releasing a lease, reconciling, ipuctl gc; runs ipu-vipu-client
+  // Attaching and releasing a lease, reconciling, ipuctl gc; runs ipu-vipu-client and
+  // ipu-vipu-endpoint.
+  kLease,
   // A start without the runtime wrapper. It also starts programs for the phases kProbe and kLease,
   // which inherit its filter, so it may make all their calls.
   kAlone,

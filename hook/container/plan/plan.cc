@@ -82,6 +82,7 @@ std::string lease_json(const PlanInput& input) {
   }
   for (const vipu::Card& card : input.cards) json["cards"].push_back(card_json(card));
   if (input.cards.empty()) json["gcds"] = gcds_json(input);
+  if (input.answers) json["vipu_endpoint"] = str(kEndpointAddress, ":", kEndpointPort);
   return base::to_pretty_text(json);
 }
 
@@ -121,6 +122,7 @@ void add_fabric(const PlanInput& input, Plan& plan) {
     plan.files[ipuof_file(input.lease, i)] = vipu::to_ipuof_file(input.gcds[i]);
   }
   plan.files[kOrdersFile] = orders_text(input);
+  if (input.answers) plan.files[kAnswersFile] = vipu::to_text(*input.answers);
   add_rdma(input, plan.edit);
   plan.edit.own_network = input.own_network;
   // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs.

@@ -14,6 +14,7 @@
 #include "hook/container/plan/orders.h"
 #include "hook/ledger/lease.h"
 #include "netns/types.h"
+#include "vipu/answers.h"
 #include "vipu/types.h"
 
 namespace hook::plan {
@@ -22,6 +23,11 @@ namespace hook::plan {
 // has their directories.
 inline constexpr const char* kIpuofFile = "ipuof.conf.d/ipuof.conf";
 inline constexpr const char* kLeaseFile = "ipu/lease.json";
+
+// What the V-IPU endpoint answers, on the host, and where it listens in the container.
+inline constexpr const char* kAnswersFile = "endpoint.json";
+inline constexpr const char* kEndpointAddress = "127.0.0.1";
+inline constexpr uint16_t kEndpointPort = 8090;  // poprun's default
 
 // Returns the path of the IPUoF file of the lease's GCD number INDEX, counted from its first:
 // kIpuofFile if it has one GCD; with several, a name as `vipu create partition` gives it.
@@ -34,12 +40,13 @@ struct PlanInput {
   std::vector<std::optional<device::RdmaDevice>> rdma;  // one for each rail of the lease
   std::string lease_dir;                                // on the host, for the generated files
   std::string hook_program;
-  uint64_t memlock = 0;            // the highest possible RLIMIT_MEMLOCK, in bytes
-  oci::RdmaLimit rdma_limit = {};  // for each device; nothing set: no limit
-  bool own_network = false;        // its own namespace instead of the host's
-  bool rdma_off = false;           // the configuration gives no container an RDMA device
-  AttachOrders orders = {};        // without ports, which the plan adds
-  std::string shm_size = {};       // see oci::SpecEdit
+  uint64_t memlock = 0;                       // the highest possible RLIMIT_MEMLOCK, in bytes
+  oci::RdmaLimit rdma_limit = {};             // for each device; nothing set: no limit
+  bool own_network = false;                   // its own namespace instead of the host's
+  bool rdma_off = false;                      // the configuration gives no container an RDMA device
+  AttachOrders orders = {};                   // without ports, which the plan adds
+  std::optional<vipu::Answers> answers = {};  // of the V-IPU endpoint; unset: it has none
+  std::string shm_size = {};                  // see oci::SpecEdit
 };
 
 struct Plan {

@@ -18,6 +18,7 @@ enum class Key {
   kWait,
   kNetwork,
   kReconfigurable,
+  kEndpoint,
   kPool,
   kTenant
 };
@@ -31,7 +32,7 @@ struct KeyName {
 inline constexpr std::string_view kVariablePrefix = "IPU_";
 inline constexpr std::string_view kAnnotationPrefix = "graphcore.ai/ipu.";
 
-inline constexpr std::array<KeyName, 10> kKeys = {{
+inline constexpr std::array<KeyName, 11> kKeys = {{
     {Key::kCount, "IPU_COUNT", "graphcore.ai/ipu.count"},
     {Key::kPartition, "IPU_PARTITION", "graphcore.ai/ipu.partition"},
     {Key::kReservation, "IPU_RESERVATION", "graphcore.ai/ipu.reservation"},
@@ -40,6 +41,7 @@ inline constexpr std::array<KeyName, 10> kKeys = {{
     {Key::kWait, "IPU_WAIT", "graphcore.ai/ipu.wait"},
     {Key::kNetwork, "IPU_NETWORK", "graphcore.ai/ipu.network"},
     {Key::kReconfigurable, "IPU_RECONFIGURABLE", "graphcore.ai/ipu.reconfigurable"},
+    {Key::kEndpoint, "IPU_VIPU_ENDPOINT", "graphcore.ai/ipu.vipu-endpoint"},
     {Key::kPool, "IPU_POOL", "graphcore.ai/ipu.pool"},
     {Key::kTenant, "IPU_TENANT", "graphcore.ai/ipu.tenant"},
 }};

@@ -166,6 +166,7 @@ Status choose_selector(Givens& givens) {
     }
     if (!givens.contains(Key::kReservation)) forget_variable(givens, Key::kGcd, Key::kPartition);
     forget_variable(givens, Key::kReconfigurable, Key::kCount);
+    if (annotated.front() == Key::kDevices) forget_variable(givens, Key::kEndpoint, Key::kCount);
     return {};
   }
   if (all.empty()) {
@@ -222,7 +223,24 @@ Status read_selector(const Givens& givens, const config::PolicyConfig& policy, R
   return {};
 }
 
-Status read_options(const Givens& givens, const WaitLimit& limit, Request& request) {
+// The endpoint answers for a whole partition.
+Status check_endpoint(const Given& given, const Givens& givens, const config::PolicyConfig& policy,
+                      const Request& request) {
+  if (!request.vipu_endpoint) return {};
+  if (!policy.vipu_endpoint) {
+    return Error(Code::kDenied, str(given.name,
+                                    "=1 is not allowed: policy.vipu_endpoint of this"
+                                    " host is false"));
+  }
+  if (givens.contains(Key::kDevices)) {
+    return refused(given, "cards have no V-IPU partition; leave it out");
+  }
+  if (!request.gcd) return {};
+  return refused(given, "a V-IPU endpoint answers for a whole partition; give IPU_GCD=all too");
+}
+
+Status read_options(const Givens& givens, const config::PolicyConfig& policy,
+                    const WaitLimit& limit, Request& request) {
   if (const auto wait = givens.find(Key::kWait); wait != givens.end()) {
     request.wait = TRY(parse_wait(wait->second, limit));
   }
@@ -233,6 +251,10 @@ Status read_options(const Givens& givens, const WaitLimit& limit, Request& reque
   }
   if (const auto flag = givens.find(Key::kReconfigurable); flag != givens.end()) {
     request.reconfigurable = TRY(parse_flag(flag->second)) == Flag::kYes;
+  }
+  if (const auto flag = givens.find(Key::kEndpoint); flag != givens.end()) {
+    request.vipu_endpoint = TRY(parse_flag(flag->second)) == Flag::kYes;
+    TRY(check_endpoint(flag->second, givens, policy, request));
   }
   if (const auto pool = givens.find(Key::kPool); pool != givens.end()) {
     if (pool->second.value.empty()) return refused(pool->second, "give the name of a pool");
@@ -321,7 +343,7 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
   TRY(check_companions(givens));
   TRY(read_selector(givens, policy, request));
   const WaitLimit limit = wait_limit(policy, oci::is_of_pod(annotations));
-  TRY(read_options(givens, limit, request));
+  TRY(read_options(givens, policy, limit, request));
   return std::optional<Request>(std::move(request));
 }
 

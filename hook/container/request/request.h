@@ -30,6 +30,7 @@ struct Request {
   bool all_gcds = false;             // of the partition
   std::vector<uint32_t> cards = {};  // the N of /dev/ipuN, ascending; empty: none by number
   bool all_cards = false;
+  bool vipu_endpoint = false;  // a V-IPU controller that answers for the partition alone
   bool network = true;         // false: no network is requested
   // One line for each variable that was not honoured, because the image sets it.
   std::vector<std::string> ignored = {};

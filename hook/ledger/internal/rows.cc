@@ -120,6 +120,7 @@ Result<Lease> read_lease(const Statement& row) {
   lease.gcd = static_cast<uint32_t>(row.integer(30));
   lease.gcds = static_cast<uint32_t>(row.integer(31));
   lease.origin = TRY(parse_origin(row.text(32)));
+  lease.has_endpoint = row.integer(33) != 0;
   return lease;
 }
 
@@ -260,8 +261,10 @@ Result<std::vector<Lease>> select_leases(Database& database, std::string_view co
   Statement begin = TRY(database.prepare("SAVEPOINT read_leases"));
   TRY(begin.run());
   const auto read = [&]() -> Status {
-    Statement row = TRY(database.prepare(str("SELECT ", kLeaseColumns, " FROM lease WHERE ",
-                                             condition, " ORDER BY created_ms, id")));
+    Statement row = TRY(database.prepare(
+        str("SELECT ", kLeaseColumns,
+            ", EXISTS (SELECT 1 FROM endpoint WHERE endpoint.lease = lease.id) FROM lease WHERE ",
+            condition, " ORDER BY created_ms, id")));
     for (const std::string_view parameter : parameters) row.bind(parameter);
     while (TRY(row.step()) == Step::kRow) {
       leases.push_back(TRY(read_lease(row)));

@@ -167,6 +167,10 @@ CREATE TRIGGER lease_gcds_updated BEFORE UPDATE OF pool, partition, gcd, gcds, o
 WHEN )sql" LEASE_GCDS_ARE_TAKEN("NEW") R"sql(
 BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
 
+-- The process that answers for a lease's partition in its container.
+CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
+  pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
 -- Single values by name.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 

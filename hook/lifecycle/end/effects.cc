@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/recording.h"
 
@@ -15,6 +16,10 @@ namespace hook::lifecycle::end {
 namespace {
 
 using namespace base::names;
+
+// ---- V-IPU endpoint
+
+bool may_have_endpoint(const ledger::Lease& lease) { return lease.has_endpoint; }
 
 // ---- interfaces
 
@@ -62,6 +67,7 @@ Status undo_files(Env& env, const ledger::Lease& lease, const Deadline&) {
 }
 
 constexpr Effect kEffects[] = {
+    {kEndpoint, may_have_endpoint, endpoint::find_endpoint, endpoint::end_endpoint, ""},
     {kInterfaces, may_have_interfaces, probe_interfaces, network::disconnect_lease, ""},
     {kPartition, may_have_partition, probe_partition, undo_partition, kInterfaces},
     {kFiles, may_have_files, probe_files, undo_files, ""},

@@ -29,11 +29,13 @@ struct Effect {
   std::string_view after;
 };
 
-// Returns the effects in the order in which they are undone. The interfaces come first. The
+// Returns the effects in the order in which they are undone. The endpoint comes first, because its
+// socket keeps the namespace alive; then the interfaces. The
 // partition follows, because its IPUs must not go to another container while the interfaces still
 // reach them. The files come last.
 [[nodiscard]] std::span<const Effect> effects();
 
+inline constexpr std::string_view kEndpoint = "V-IPU endpoint";
 inline constexpr std::string_view kInterfaces = "interfaces";
 inline constexpr std::string_view kPartition = "partition";
 inline constexpr std::string_view kFiles = "files";

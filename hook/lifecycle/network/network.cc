@@ -9,6 +9,7 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/container/plan/orders.h"
 #include "hook/container/plan/plan.h"
+#include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
@@ -389,6 +390,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
     const std::string file = vipu::to_ipuof_file(grant.gcds[i]);
     TRY(inject::put_lease_file(env.run_dir, lease.id, plan::ipuof_file(lease, i), file));
   }
+  TRY(endpoint::replace_answers(env, *controller, lease, grant.gcds, deadline));
   return Refreshed::kMoved;
 }
 

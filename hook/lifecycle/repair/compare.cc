@@ -45,8 +45,10 @@ void compare_effects(Env& env, const ledger::Lease& lease, const Survey& survey,
                            " cannot be inspected: ", found.error().message()),
                        ""});
     } else if (found.value() == netns::Presence::kGone) {
-      flaws.push_back(
-          {ledger::Gravity::kError, str(named(lease), ": its ", effect.name, " are gone"), advice});
+      const bool is_one = effect.name == end::kEndpoint;
+      flaws.push_back({ledger::Gravity::kError,
+                       str(named(lease), ": its ", effect.name, is_one ? " is gone" : " are gone"),
+                       advice});
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "hook/container/device/cgroup.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/network.h"
 
 namespace hook::lifecycle::start {
@@ -48,6 +49,7 @@ Status attach_rails(Env& env, ledger::Lease& lease, const ProcessId& init,
   if (lease.rails.empty()) return begin();  // cards: no network
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     TRY(network::connect_lease(env, lease, init, deadline));
+    if (attempt == 0) TRY(endpoint::start_endpoint(env, lease, init, deadline));
     // The pid may have been reused since /proc was read, but a start time is not.
     if (!base::is_running(init)) {
       return Error(Code::kNotFound, str("process ", init.pid,

@@ -10,10 +10,12 @@
 #include "hook/container/oci/spec.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/bridges.h"
 #include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
 #include "hook/lifecycle/start/inspect_host.h"
@@ -69,6 +71,26 @@ Result<network::Controllers> controllers_for(const Env& env, const Start& start,
   return network::known_controllers(env.run_dir, start.config);
 }
 
+// Returns what the V-IPU endpoint of the container answers; absent if it joins a pod whose sandbox
+// has one.
+Result<std::optional<vipu::Answers>> answers_for(Env& env, const Start& start,
+                                                 const vipu::Grant& grant,
+                                                 const ledger::Lease& lease) {
+  if (lease.origin == ledger::Origin::kJoined) {
+    for (const ledger::Lease& sharer : TRY(env.ledger.sharers(lease))) {
+      if (TRY(env.ledger.endpoints().find(sharer.id))) return std::optional<vipu::Answers>();
+    }
+    return Error(Code::kInvalid,
+                 "the container asks for a V-IPU endpoint, but the sandbox of its pod has none; set"
+                 " graphcore.ai/ipu.vipu-endpoint in the annotations of the pod");
+  }
+  const std::unique_ptr<vipu::Controller> controller =
+      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
+  vipu::Answers answers = TRY(
+      endpoint::ask_answers(*controller, lease, grant.gcds, Deadline::after(start.pool.timeout)));
+  return std::optional<vipu::Answers>(std::move(answers));
+}
+
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
                   const Apply& apply) {
   const network::Controllers known = TRY(controllers_for(env, start, grant, lease));
@@ -79,7 +101,8 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
     TRY(network::check_bridges(env, start.config.network, lease));
     TRY(network::guard_forwarding(env, start.config, Deadline::after(kGuardTime)));
   }
-  const plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
+  plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
+  if (start.request.vipu_endpoint) input.answers = TRY(answers_for(env, start, grant, lease));
   const plan::Plan plan = plan::make_plan(input);
   TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(inject::write_lease_record(env.run_dir, lease));
@@ -180,9 +203,12 @@ Status check_request(const config::PoolConfig& pool, const request::Request& req
     return Error(Code::kInvalid, str("pool '", pool.name, "' has provider \"",
                                      name_of(pool.provider), "\": ", what));
   };
-  if (pool.provider == config::Provider::kPcie) return {};
+  if (pool.provider == config::Provider::kPcie && !request.vipu_endpoint) return {};
   if (!request.cards.empty() || request.all_cards) {
     return refused("IPU_VISIBLE_DEVICES selects PCIe cards; ask for its IPUs with IPU_COUNT=N");
+  }
+  if (request.vipu_endpoint && pool.provider != config::Provider::kVipu) {
+    return refused("its IPUs have no V-IPU partition; leave out IPU_VIPU_ENDPOINT=1");
   }
   if (!request.network) {
     return refused("its IPUs are reached over the network; leave out IPU_NETWORK=none");

@@ -43,8 +43,8 @@ TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
 
 TEST(Example, HasEachOptionalTable) {
   const std::vector<std::vector<const char*>> tables = {
-      {"[policy]", "max_ipus", "sources", "shared_net_admin", "max_wait", "max_wait_cri",
-       "max_waiters"},
+      {"[policy]", "max_ipus", "sources", "shared_net_admin", "vipu_endpoint", "max_wait",
+       "max_wait_cri", "max_waiters"},
       {"[ledger]", "history"},
       {"[runtime]", "paths"},
       {"[pool.tls]", "ca", "certificate", "key", "server_name"}};

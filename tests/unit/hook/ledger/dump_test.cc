@@ -22,7 +22,7 @@ TEST_F(DumpTest, HasEveryPartAlsoOfAnEmptyLedger) {
   const base::Json all = dump();
   for (const auto& [key, value] : all.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("schema", "leases", "addresses", "ipus", "partitions", "waiters",
-                                "events", "refusals", "meta"));
+                                "endpoints", "events", "refusals", "meta"));
 }
 
 TEST_F(DumpTest, HasWhatTheLedgerHas) {

@@ -295,6 +295,15 @@ TEST(MakePlan, GivesAFileForEachGcdAndNoVariableThatChoosesOne) {
       (Json{{"gcd", 1}, {"ipus", 2}, {"ipuof_config", "/etc/ipuof.conf.d/p0_gcd1_ipuof.conf"}}));
 }
 
+TEST(MakePlan, KeepsTheAnswersOfAVipuEndpointOnTheHost) {
+  PlanInput with = two_gcds();
+  EXPECT_FALSE(lease_file(make_plan(with)).contains("vipu_endpoint"));
+  with.answers = vipu::Answers{"1.18.0", {}, with.gcds};
+  const Plan plan = make_plan(with);
+  EXPECT_EQ(lease_file(plan)["vipu_endpoint"], "127.0.0.1:8090");
+  EXPECT_EQ(plan.files.at(kAnswersFile), vipu::to_text(*with.answers));
+}
+
 TEST(GcdsOf, ALeaseAreItsOwn) {
   const std::vector<vipu::IpuofConfig> both = two_gcds().gcds;
   ledger::Lease lease;

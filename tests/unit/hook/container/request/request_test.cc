@@ -180,6 +180,26 @@ TEST(Request, AsksForAllGcds) {
                           "a GCD belongs to an existing partition"));
 }
 
+TEST(Request, AsksForAVipuEndpoint) {
+  EXPECT_TRUE(requested({"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=1"}).vipu_endpoint);
+  EXPECT_FALSE(requested({"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=0"}).vipu_endpoint);
+  EXPECT_FALSE(requested({"IPU_COUNT=4"}).vipu_endpoint);
+  EXPECT_TRUE(
+      requested({"IPU_PARTITION=p", "IPU_GCD=all"}, {{"graphcore.ai/ipu.vipu-endpoint", "1"}})
+          .vipu_endpoint);
+  EXPECT_TRUE(
+      test::fails(parse({"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=yes"}), Code::kInvalid, "give 0 or 1"));
+  EXPECT_TRUE(test::fails(parse({"IPU_PARTITION=p", "IPU_GCD=1", "IPU_VIPU_ENDPOINT=1"}),
+                          Code::kInvalid, "give IPU_GCD=all too"));
+  EXPECT_TRUE(test::fails(parse({"IPU_VISIBLE_DEVICES=0", "IPU_VIPU_ENDPOINT=1"}), Code::kInvalid,
+                          "cards have no V-IPU partition"));
+  config::PolicyConfig none;
+  none.vipu_endpoint = false;
+  EXPECT_TRUE(test::fails(parse_request({"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=1"}, {}, none),
+                          Code::kDenied, "policy.vipu_endpoint"));
+  EXPECT_TRUE(test::succeeds(parse_request({"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=0"}, {}, none)));
+}
+
 TEST(Request, NamesAReservation) {
   const Request request = requested({"IPU_RESERVATION=night", "IPU_GCD=1"});
   EXPECT_EQ(request.partition, "night");
