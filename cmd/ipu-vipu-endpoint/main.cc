@@ -31,6 +31,7 @@ constexpr int kReport = 1;
 constexpr int kListener = base::kFirstGiven;
 constexpr int kContainer = base::kFirstGiven + 1;
 constexpr size_t kMaxConnections = 16;
+constexpr int kPauseMs = 100;
 
 base::Limits limits() {
   base::Limits limits;
@@ -56,7 +57,11 @@ void report(std::string_view text) {
 // it down, which the copy shows.
 void accept_one(Server& server, std::vector<Fd>& connections) {
   Fd connection(::accept4(kListener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!connection.valid()) return;
+  if (!connection.valid()) {
+    // Not at once again: the reason, such as too many descriptors, takes a while to pass.
+    (void)::poll(nullptr, 0, kPauseMs);
+    return;
+  }
   Fd copy(::fcntl(connection.get(), F_DUPFD_CLOEXEC, kContainer + 1));
   if (!copy.valid()) return;
   connections.push_back(std::move(copy));

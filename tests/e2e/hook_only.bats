@@ -90,6 +90,30 @@ assert_alone_refused() { # TEXT...
   wait_until 10 has_leases 0
 }
 
+@test "a plain runc bundle gets all GCDs of a partition, and a V-IPU endpoint" {
+  ipuctl partition create p0 --size 8 --gcds 2
+  make_alone '.annotations = {"graphcore.ai/ipu.partition": "p0", "graphcore.ai/ipu.gcd": "all",
+    "graphcore.ai/ipu.vipu-endpoint": "1"}'
+  alone job
+  in_host runc --root "$STATE" start job
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.state) \(.gcds) \(.ipus)"')" 'RUNNING 2 8'
+  assert_equal "$(within job ls /etc/ipuof.conf.d)" $'p0_gcd0_ipuof.conf\np0_gcd1_ipuof.conf'
+  # gRPC is the first to speak on a connection.
+  [ -n "$(within job sh -c 'nc -w 2 127.0.0.1 8090 </dev/null' | tr -d '\0')" ]
+  in_host runc --root "$STATE" delete --force job
+  wait_until 10 has_leases 0
+  run ! in_host pgrep -x ipu-vipu-endpoi
+  ipuctl partition remove p0
+}
+
+@test "one GCD's file contradicts all GCDs, where the hook cannot take the variable away" {
+  ipuctl partition create p0 --size 8 --gcds 2
+  make_alone '.annotations = {"graphcore.ai/ipu.partition": "p0", "graphcore.ai/ipu.gcd": "all"} |
+    .process.env += ["IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/ipuof.conf"]'
+  assert_alone_refused "the variable 'IPUOF_CONFIG_PATH' contradicts the IPUs"
+  ipuctl partition remove p0
+}
+
 @test "a bundle without our annotation: nothing is opened, nothing changes" {
   make_alone '.process.env += ["IPU_COUNT=4"]'
   in_host mv /etc/ipu-container-toolkit/config.toml /etc/ipu-container-toolkit/away

@@ -41,6 +41,18 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   assert_refused -e IPU_RESERVATION=night -- "there is no reservation 'night'" "ipuctl reservation list"
 }
 
+@test "a reservation of several GCDs: a container has one of them, or all" {
+  ipuctl reserve night --ipus 8 --gcds 2
+  assert_refused -e IPU_RESERVATION=night -- 'has 2 GCDs; select one with IPU_GCD=0 to 1, or all with IPU_GCD=all'
+  start whole -e IPU_RESERVATION=night -e IPU_GCD=all
+  assert_equal "$(ipuctl ps -o json | jq -r '.[] | "\(.gcds) \(.ipus)"')" '2 8'
+  docker rm --force whole
+  start first -e IPU_RESERVATION=night -e IPU_GCD=0
+  assert_refused -e IPU_RESERVATION=night -e IPU_GCD=all -- "by container $(container_id first) (GCD 0)"
+  docker rm --force first
+  wait_until 10 ipuctl reservation end night
+}
+
 @test "a reservation waits among the containers, shows its place, and gets its IPUs in its turn" {
   local reserving
   start half -e IPU_COUNT=32
