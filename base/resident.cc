@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +24,7 @@ namespace base {
 namespace {
 
 constexpr size_t kLongestReason = 500;
+constexpr int kLowest = 19;
 
 bool become(const Credentials& who) {
   return clear_bounding_set() && ::setgroups(0, nullptr) == 0 &&
@@ -62,6 +64,8 @@ bool arrange(std::vector<int>& wanted) {
   wanted[2] = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (wanted[2] < 0 || !arrange(wanted)) ::_exit(127);
   if (::setsid() < 0 || ::chdir("/") != 0) fail("detach it");
+  // Nobody waits for it as for the programs beside which it stays.
+  if (::setpriority(PRIO_PROCESS, 0, kLowest) != 0) fail("lower its priority");
   if (!become(program.credentials)) fail("give up root's rights");
   char* const no_environment[] = {nullptr};
   (void)::execve(program.path.c_str(), argv, no_environment);

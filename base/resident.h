@@ -26,11 +26,12 @@ struct Resident {
   Credentials credentials;
 };
 
-// Starts PROGRAM with its own session, "/" as its working directory, no_new_privs and an empty
-// environment, and waits until it is ready. RECORD gets the identity of the process before the
-// program runs; if RECORD fails, or the caller ends before it is done, the program never runs.
-// After any error nothing runs. The caller has one thread. It must end soon, because it leaves the
-// process to be reaped by another. Needs CAP_SETUID, CAP_SETGID, CAP_SETPCAP and CAP_KILL.
+// Starts PROGRAM with its own session, "/" as its working directory, the lowest priority,
+// no_new_privs and an empty environment, and waits until it is ready. RECORD gets the identity of
+// the process before the program runs; if RECORD fails, or the caller ends before it is done, the
+// program never runs. After any error nothing runs. The caller has one thread. It must end soon,
+// because it leaves the process to be reaped by another. Needs CAP_SETUID, CAP_SETGID, CAP_SETPCAP
+// and CAP_KILL.
 Status start_resident(const Resident& program,
                       const std::function<Status(const ProcessId&)>& record,
                       const Deadline& deadline);

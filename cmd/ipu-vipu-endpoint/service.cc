@@ -16,7 +16,7 @@ namespace {
 using namespace base::names;
 using grpc::ServerContext;
 
-constexpr int kMaxThreads = 8;                   // that carry out calls
+constexpr int kMaxThreads = 4;                   // that carry out calls
 constexpr size_t kMaxMemory = size_t{32} << 20;  // of gRPC's buffers, in bytes
 constexpr int kMaxMessage = 16 << 10;            // far above any request, in bytes
 constexpr int kMaxCalls = 8;                     // of one connection at a time
@@ -84,7 +84,7 @@ void set_limits(grpc::ServerBuilder& builder) {
   using Option = grpc::ServerBuilder::SyncServerOption;
   builder.SetSyncServerOption(Option::NUM_CQS, 1);
   builder.SetSyncServerOption(Option::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(Option::MAX_POLLERS, 2);
+  builder.SetSyncServerOption(Option::MAX_POLLERS, 1);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ void allow_connections(Rules& rules) {
 
 // ipu-vipu-endpoint: a socket that listens for it, the container's end that it watches, and being
 // it.
-constexpr std::string_view kToServe[] = {"accept4", "listen", "pidfd_open"};
+constexpr std::string_view kToServe[] = {"accept4", "listen", "pidfd_open", "setpriority"};
 
 // Handles of network namespaces, and a sysfs that shows one.
 void allow_handles(Rules& rules) {
@@ -258,7 +258,6 @@ std::vector<AbsentCall> absent_calls(Phase phase) {
                                     {"set_mempolicy"},
                                     {"set_mempolicy_home_node", 450},
                                     {"setitimer"},
-                                    {"setpriority"},
                                     {"timerfd_create"},
                                     {"timerfd_settime"},
                                     {"times"}};

@@ -41,8 +41,11 @@ Result<Fd> watch_process(const ProcessId& process) {
   return Error(Code::kNotFound, str("process ", process.pid, " of the container has ended"));
 }
 
-Result<Fd> listen_in_container(const ProcessId& init) {
+Result<Fd> listen_in_container(const ledger::Lease& lease, const ProcessId& init) {
   const netns::Namespace target = TRY(netns::Namespace::of_process(init.pid));
+  if (target.identity() != lease.netns) {  // another process has the pid by now
+    return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
+  }
   const netns::Address address = TRY(netns::parse_address(plan::kEndpointAddress));
   Result<Fd> listener = netns::listen_in(target, address, plan::kEndpointPort);
   if (listener.ok() || listener.error().sys_errno() != EADDRINUSE) return listener;
@@ -56,7 +59,7 @@ Result<Fd> listen_in_container(const ProcessId& init) {
 Status start(Env& env, const ledger::Lease& lease, const ProcessId& init, const Fd& answers,
              const Deadline& deadline) {
   const Fd container = TRY(watch_process(init));
-  const Fd listener = TRY(listen_in_container(init));
+  const Fd listener = TRY(listen_in_container(lease, init));
   const base::Resident program{env.endpoint_program,
                                {"ipu-vipu-endpoint"},
                                answers.get(),

@@ -64,10 +64,10 @@ TEST_F(ResidentTest, StaysAfterItIsReady) {
 }
 
 TEST_F(ResidentTest, IsTheUserWithoutRights) {
-  ASSERT_TRUE(test::succeeds(
-      start(shell("{ id -u; id -G; grep -c '^Cap.*0000000000000000' /proc/self/status;"
-                  " sed -n 's/^NoNewPrivs:.//p' /proc/self/status; pwd; } >&3; printf ready"))));
-  EXPECT_EQ(said(), "65534\n65534\n5\n1\n/\n");
+  ASSERT_TRUE(test::succeeds(start(
+      shell("{ id -u; id -G; grep -c '^Cap.*0000000000000000' /proc/self/status;"
+            " sed -n 's/^NoNewPrivs:.//p' /proc/self/status; pwd; nice; } >&3; printf ready"))));
+  EXPECT_EQ(said(), "65534\n65534\n5\n1\n/\n19\n");
 }
 
 TEST_F(ResidentTest, HasItsDescriptorsAlone) {
