@@ -79,14 +79,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
-// Drops the bounding set first, while that is still allowed. Drops the other sets explicitly: a
-// change of user keeps the inheritable set, and with some callers' securebits all of them.
-bool drop_to(const Credentials& who) {
-  return clear_bounding_set() && ::setgroups(0, nullptr) == 0 &&
-         ::setresgid(who.gid, who.gid, who.gid) == 0 &&
-         ::setresuid(who.uid, who.uid, who.uid) == 0 && clear_capabilities();
-}
-
 // Starts the program in the child of a fork. Uses raw system calls only.
 [[noreturn]] void exec_child(const Prepared& prepared, int socket, int exec_error) {
   const auto fail = [&] {
@@ -182,6 +174,14 @@ int reap(pid_t pid) {
 }
 
 }  // namespace
+
+// Drops the bounding set first, while that is still allowed. Drops the other sets explicitly: a
+// change of user keeps the inheritable set, and with some callers' securebits all of them.
+bool drop_to(const Credentials& who) {
+  return clear_bounding_set() && ::setgroups(0, nullptr) == 0 &&
+         ::setresgid(who.gid, who.gid, who.gid) == 0 &&
+         ::setresuid(who.uid, who.uid, who.uid) == 0 && clear_capabilities();
+}
 
 Result<ProcessId> identify_process(pid_t pid) {
   Stat stat = TRY(read_stat(pid));

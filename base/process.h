@@ -38,6 +38,10 @@ struct Credentials {
   gid_t gid;
 };
 
+// Makes this process run as WHO, for good. Uses raw system calls only, so that the child of a fork
+// may call it. Returns false with errno on failure.
+[[nodiscard]] bool drop_to(const Credentials& who);
+
 struct Command {
   std::string path;               // absolute
   std::vector<std::string> args;  // argv[0] included

@@ -55,6 +55,32 @@ Result<std::optional<Credentials>> find_user(std::string_view name,
   return std::optional<Credentials>();
 }
 
+Result<std::optional<gid_t>> find_group(std::string_view name, const std::string& group_file) {
+  const std::optional<std::string> text = TRY(read_file_if_exists(group_file, kMaxFile));
+  if (!text.has_value()) return std::optional<gid_t>();
+  const std::string start = str(name, ':');
+  size_t number = 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    ++number;
+    if (!line.starts_with(start)) continue;
+    const std::vector<std::string_view> fields = split(line, ':');
+    const std::string where = str(quote(group_file), ", line ", number, ": group ", quote(name));
+    const std::string_view gid = fields.size() > 2 ? fields[2] : "";
+    return std::optional<gid_t>(TRY_CTX(where, parse_int<uint32_t>(gid, 1, UINT32_MAX - 1)));
+  }
+  return std::optional<gid_t>();
+}
+
+std::string name_of_user(uid_t uid, const std::string& passwd_file) {
+  const Result<std::optional<std::string>> text = read_file_if_exists(passwd_file, kMaxFile);
+  if (!text.ok() || !text.value()) return "";
+  for (const std::string_view line : split(*text.value(), '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');
+    if (fields.size() > 2 && fields[2] == str(uid)) return std::string(fields[0]);
+  }
+  return "";
+}
+
 bool is_root(uid_t uid) {
   if (uid == 0) return true;
   constexpr size_t kMaxText = 4096;

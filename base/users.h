@@ -20,6 +20,14 @@ namespace base {
 Result<std::optional<Credentials>> find_user(std::string_view name,
                                              const std::string& passwd_file = "/etc/passwd");
 
+// Returns the gid of group NAME in GROUP_FILE (group(5)), or nothing if the group or the file is
+// absent. Returns kInvalid with the line number if its line is malformed, or if its gid is 0.
+Result<std::optional<gid_t>> find_group(std::string_view name,
+                                        const std::string& group_file = "/etc/group");
+
+// Returns the name of user UID in PASSWD_FILE; empty if it does not say.
+[[nodiscard]] std::string name_of_user(uid_t uid, const std::string& passwd_file = "/etc/passwd");
+
 // Returns whether UID, the owner of a file, is root. In a user namespace (user_namespaces(7)) the
 // host's root looks like every user who is not mapped there, and all of them count.
 [[nodiscard]] bool is_root(uid_t uid);

@@ -21,6 +21,26 @@ class FindUserTest : public testing::Test {
   const std::string file_ = dir_ / "passwd";
 };
 
+TEST_F(FindUserTest, GivesTheNameOfAUser) {
+  (void)find("root:x:0:0:root:/root:/bin/sh\nworker:x:998:997:a b:/:/bin/false\nodd\n");
+  EXPECT_EQ(name_of_user(998, file_), "worker");
+  EXPECT_EQ(name_of_user(997, file_), "");
+  EXPECT_EQ(name_of_user(998, dir_ / "absent"), "");
+}
+
+TEST_F(FindUserTest, GivesTheGidOfAGroup) {
+  const auto group = [this](const std::string& text) {
+    EXPECT_TRUE(test::succeeds(write_atomic(file_, text, {})));
+    return find_group("ipu", file_);
+  };
+  const auto found = group("root:x:0:\nipus:x:7:\nipu:x:998:alice,bob\n");
+  ASSERT_TRUE(test::succeeds(found));
+  EXPECT_EQ(found.value(), std::optional<gid_t>(998));
+  EXPECT_EQ(group("root:x:0:\n").value(), std::nullopt);
+  for (const char* text : {"ipu:x\n", "ipu:x:0:\n", "ipu:x:-1:\n", "ipu:x:4294967295:\n"})
+    EXPECT_FALSE(group(text).ok()) << text;
+}
+
 TEST_F(FindUserTest, GivesTheUidAndTheGid) {
   const auto user = find("root:x:0:0:root:/root:/bin/sh\nworker:x:998:997:a b:/:/bin/false\n");
   ASSERT_TRUE(test::succeeds(user));
