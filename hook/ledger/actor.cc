@@ -34,4 +34,9 @@ const Actor& current_actor() {
   return self;
 }
 
+int64_t user_who_logged_in() {
+  const std::optional<uint32_t> user = current_actor().loginuid;
+  return user ? int64_t{*user} : -1;
+}
+
 }  // namespace hook::ledger

@@ -19,4 +19,7 @@ struct Actor {
 // Returns the actor, which is looked up once per process.
 [[nodiscard]] const Actor& current_actor();
 
+// Returns the actor's loginuid; -1 if it has none.
+[[nodiscard]] int64_t user_who_logged_in();
+
 }  // namespace hook::ledger

@@ -39,12 +39,12 @@ constexpr Part kParts[] = {
     {"partitions",
      "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter,"
      " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms,"
-     " reservation, until_ms, reserved_for",
+     " reservation, until_ms, reserved_for, user",
      "partition ORDER BY pool, name"},
     {"waiters",
      "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "
      "boot_id,"
-     " since_ms, until_ms",
+     " since_ms, until_ms, user",
      "waiter ORDER BY ticket"},
     {"endpoints", "lease, pid, start, pid_namespace, boot_id", "endpoint ORDER BY lease"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",

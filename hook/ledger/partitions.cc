@@ -24,7 +24,7 @@ using sqlite::Transaction;
 constexpr std::string_view kPartitionColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
     " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reservation,"
-    " until_ms, reserved_for";
+    " until_ms, reserved_for, user";
 
 Result<PartitionRecord> read_record(const Statement& row) {
   PartitionRecord record;
@@ -51,6 +51,7 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.reservation = row.text(18);
   record.until_ms = row.integer(19);
   record.reserved_for = row.text(20);
+  record.user = row.integer(21);
   return record;
 }
 
@@ -69,7 +70,7 @@ Result<std::vector<PartitionRecord>> select(Database& database, std::string_view
 Status insert(Database& database, const PartitionRecord& record) {
   Statement statement =
       TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
   statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
   statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
@@ -78,6 +79,7 @@ Status insert(Database& database, const PartitionRecord& record) {
   bind_process(statement, record.owner);
   statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
   statement.bind(record.reservation).bind(record.until_ms).bind(record.reserved_for);
+  statement.bind(record.user);
   return statement.run();
 }
 
@@ -181,8 +183,21 @@ Error in_use(const std::string& name, const std::vector<Lease>& holders) {
                            base::join(containers, ", "), "; stop them first")};
 }
 
-Status Partitions::intend(const PartitionRecord& record) {
+Status Partitions::check_share(const PartitionRecord& record, uint32_t most) {
+  Statement sum = TRY(store_.database.prepare(
+      "SELECT COALESCE(SUM(ipus), 0) FROM partition WHERE reservation <> '' AND user = ?"));
+  sum.bind(record.user);
+  TRY(sum.step());
+  const int64_t has = sum.integer(0);
+  if (has + record.ipus <= int64_t{most}) return {};
+  return Error(Code::kDenied,
+               str("a user may reserve ", most, " IPUs on this host, and your reservations have ",
+                   has, " already; end one, or ask for fewer than ", record.ipus));
+}
+
+Status Partitions::intend(const PartitionRecord& record, uint32_t most) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
+  if (!record.reservation.empty()) TRY(check_share(record, most));
   if (!record.reservation.empty()) {
     const std::vector<PartitionRecord> same = TRY(select(
         store_.database, "WHERE pool = ? AND reservation = ?", {record.pool, record.reservation}));

@@ -52,6 +52,7 @@ struct PartitionRecord {
   std::string reservation = {};   // the name of the reservation that it is; empty: none
   int64_t until_ms = 0;           // unix time of its end; 0: it has none
   std::string reserved_for = {};  // whoever it is for, in the words of who reserved it
+  int64_t user = -1;              // uid of who reserved it; -1: unknown
 };
 
 // Returns whether RECORD is a reservation whose time is over.
@@ -72,10 +73,13 @@ class Partitions {
   explicit Partitions(Store& store) : store_(store) {}
 
   // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool, or another
-  // partition there is a reservation of the same name.
-  base::Status intend(const PartitionRecord& record);
-  // Does the same for a warm partition, unless its pool has LIMIT warm ones of its size already, or
-  // the host is drained (kNo).
+  // partition there is a reservation of the same name; with kDenied if the reservations of its user
+  // would have more than MOST IPUs then.
+  base::Status intend(const PartitionRecord& record, uint32_t most = UINT32_MAX);
+  // Fails with kDenied if the reservations of RECORD's user and RECORD have more than MOST IPUs.
+  base::Status check_share(const PartitionRecord& record, uint32_t most);
+  // Does the same as intend() for a warm partition, unless its pool has LIMIT warm ones of its size
+  // already, or the host is drained (kNo).
   enum class Recorded { kYes, kNo };
   base::Result<Recorded> intend_warm(const PartitionRecord& record, uint32_t limit);
   // Adds a READY record of a FOREIGN partition, which has these IPUs. Fails with kExists if its

@@ -11,16 +11,16 @@ using sqlite::Statement;
 using sqlite::Step;
 
 Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
-  Statement insert =
-      TRY(store_.database.prepare("INSERT INTO waiter(resource, container, bundle, ipus, boot_id, "
-                                  "since_ms, until_ms, owner_pid,"
-                                  " owner_start, owner_pid_namespace) SELECT ?,?,?,?,?,?,?,?,?,?"
-                                  " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
+  Statement insert = TRY(store_.database.prepare(
+      "INSERT INTO waiter(resource, container, bundle, ipus, boot_id, "
+      "since_ms, until_ms, owner_pid,"
+      " owner_start, owner_pid_namespace, user) SELECT ?,?,?,?,?,?,?,?,?,?,?"
+      " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
   insert.bind(waiter.resource).bind(waiter.container).bind(waiter.bundle);
   insert.bind(int64_t{waiter.ipus});
   insert.bind(waiter.boot_id).bind(waiter.since_ms).bind(waiter.until_ms);
   bind_process(insert, waiter.owner);
-  insert.bind(int64_t{most});
+  insert.bind(waiter.user).bind(int64_t{most});
   if (TRY(insert.step()) == Step::kDone) return Error(Code::kBusy, "the queue is full");
   const int64_t ticket = insert.integer(0);
   TRY(insert.run());  // the insert is committed only at the statement's end
@@ -38,7 +38,7 @@ Result<std::vector<Waiter>> Queue::list() {
   std::vector<Waiter> waiters;
   Statement row = TRY(store_.database.prepare(
       "SELECT ticket, resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace, bundle FROM waiter ORDER BY ticket"));
+      " owner_start, owner_pid_namespace, bundle, user FROM waiter ORDER BY ticket"));
   while (TRY(row.step()) == Step::kRow) {
     Waiter waiter;
     waiter.ticket = row.integer(0);
@@ -50,6 +50,7 @@ Result<std::vector<Waiter>> Queue::list() {
     waiter.until_ms = row.integer(6);
     waiter.owner = read_process(row, 7);
     waiter.bundle = row.text(10);
+    waiter.user = row.integer(11);
     waiters.push_back(std::move(waiter));
   }
   return waiters;

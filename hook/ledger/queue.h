@@ -23,6 +23,7 @@ struct Waiter {
   int64_t since_ms = 0;  // unix time
   int64_t until_ms = 0;
   std::string bundle = {};  // of the container
+  int64_t user = -1;        // uid of who asked, or who had logged in; -1: unknown
 };
 
 class Queue {

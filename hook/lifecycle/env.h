@@ -45,6 +45,8 @@ struct Env {
   // Whether the ledger is the only one of this network namespace, so that a macvlan of ours that it
   // does not know is a leftover.
   bool is_only_ledger = false;
+  // Whether errors of a request for IPUs name the containers and reservations of others.
+  bool names_others = true;
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
   std::string endpoint_program = config::endpoint_program();

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/actor.h"
 
 namespace hook::lifecycle {
 namespace {
@@ -18,11 +19,12 @@ constexpr milliseconds kLookTime{20};  // between two looks at the ledger's vers
 constexpr int64_t kOverdueMs = 60'000;
 constexpr milliseconds kDeadTime{500};  // a dying process writes nothing, so look anyway
 
-std::string queue_text(const std::vector<ledger::Waiter>& ahead) {
+std::string queue_text(const Env& env, const std::vector<ledger::Waiter>& ahead) {
   const ledger::Waiter& first = ahead.front();
   const std::string ipus = first.ipus == 0 ? "" : str(" for ", first.ipus, " IPUs");
+  const std::string by = env.names_others ? str(" by ", requester_text(first.container)) : "";
   return str(ahead.size(), ahead.size() == 1 ? " request is" : " requests are", " ahead, the first",
-             ipus, " by ", requester_text(first.container));
+             ipus, by);
 }
 
 // Returns "4 IPUs of 'pod64'", or "'pod64/p0'", whose record has its size.
@@ -105,8 +107,8 @@ Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
   if (ahead.empty()) return turn;
   if (turn.what_.time.count() == 0) {
     return Error(Code::kBusy,
-                 str("others wait for '", turn.what_.resource, "' already (", queue_text(ahead),
-                     "); queue behind them with ", turn.what_.example));
+                 str("others wait for '", turn.what_.resource, "' already (",
+                     queue_text(env, ahead), "); queue behind them with ", turn.what_.example));
   }
   TRY(turn.join(patience));
   return turn;
@@ -117,6 +119,7 @@ Status Turn::enter() {
   waiter.resource = what_.resource;
   waiter.container = what_.container;
   waiter.bundle = what_.bundle;
+  waiter.user = what_.user >= 0 ? what_.user : ledger::user_who_logged_in();
   waiter.ipus = what_.ipus;
   waiter.owner = TRY(base::current_process());
   waiter.boot_id = TRY(base::boot_id());
@@ -137,7 +140,7 @@ Status Turn::join(const Deadline& patience) {
     if (ahead_now.empty()) return {};
     if (patience.passed()) {
       return Error(Code::kBusy, str("waited ", what_.time.count() / 1000, " s for ",
-                                    wanted_text(what_), ", but ", queue_text(ahead_now),
+                                    wanted_text(what_), ", but ", queue_text(env_, ahead_now),
                                     "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
     }
     TRY(watch.wait(kDeadTime, patience));

@@ -23,6 +23,7 @@ struct WaitFor {
   std::string bundle = {};                            // of the container
   std::string_view option = "IPU_WAIT";  // by which the request waits, and an example of it
   std::string_view example = "IPU_WAIT=60s";
+  int64_t user = -1;  // uid of who asks; -1: who has logged in
 };
 
 // A request for a reservation stands in the queue as this and its name, in place of a container.

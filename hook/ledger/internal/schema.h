@@ -155,6 +155,9 @@ ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
 ALTER TABLE partition ADD COLUMN reservation TEXT NOT NULL DEFAULT '';
 ALTER TABLE partition ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE partition ADD COLUMN reserved_for TEXT NOT NULL DEFAULT '';
+-- The uid of whoever reserved it or waits, as the kernel told; -1: unknown.
+ALTER TABLE partition ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE waiter ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
 -- By which the name of a container that waits is found.
 ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
 

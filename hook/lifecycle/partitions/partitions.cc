@@ -37,6 +37,7 @@ Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
   if (wanted.reserved) {
     record.reservation = wanted.reserved->name;
     record.reserved_for = wanted.reserved->owner;
+    record.user = wanted.reserved->user;
   }
   return record;
 }
@@ -194,7 +195,7 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
     TRY(check_absent(*controller, wanted.pool, record.name, deadline));
   }
-  TRY(env.ledger.partitions().intend(record));
+  TRY(env.ledger.partitions().intend(record, wanted.reserved ? wanted.reserved->most : UINT32_MAX));
   const Status made = ask_controller(*controller, wanted, deadline);
   if (made.ok()) return finish_creation(env, wanted, record);
   // The deadline may have ended the attempt, so the removal has time of its own. If it fails, the

@@ -23,6 +23,8 @@ struct Reserved {
   std::string name;                   // by which users know it
   std::string owner;                  // whoever it is for; may be empty
   std::chrono::milliseconds time{0};  // 0: it does not end by itself
+  int64_t user = -1;                  // uid of who reserves; -1: unknown
+  uint32_t most = UINT32_MAX;         // IPUs that all reservations of this user may have
 };
 
 struct NewPartition {

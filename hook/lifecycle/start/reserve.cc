@@ -28,7 +28,8 @@ Result<partitions::NewPartition> partition_of(const config::PoolConfig& pool,
   partition.request.gcds = wanted.gcds;
   partition.request.allocation = pool.allocation;
   partition.request.cluster = pool.cluster;
-  partition.reserved = partitions::Reserved{wanted.name, wanted.owner, wanted.time};
+  partition.reserved =
+      partitions::Reserved{wanted.name, wanted.owner, wanted.time, wanted.user, wanted.most};
   return partition;
 }
 
@@ -71,6 +72,14 @@ Status check_free(Env& env, const std::string& pool, const std::string& name,
   return {};
 }
 
+// Nobody waits for what is refused in the end.
+Status check_share(Env& env, const ReservationRequest& wanted) {
+  ledger::PartitionRecord record;
+  record.ipus = wanted.ipus;
+  record.user = wanted.user;
+  return env.ledger.partitions().check_share(record, wanted.most);
+}
+
 // Waits until the partition of a new reservation is ACTIVE. One that does not become so is removed.
 Status wait_until_active(Env& env, const partitions::NewPartition& partition) {
   const std::string& id = partition.request.id;
@@ -94,11 +103,12 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
   const partitions::NewPartition partition = TRY(partition_of(pool, wanted));
   TRY(partitions::check_partition(partition));
   TRY(check_free(env, pool.name, wanted.name));
+  TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
   Turn turn = TRY(Turn::await(env,
                               {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait,
-                               config.policy.max_waiters, "", "--wait", "--wait 5m"},
+                               config.policy.max_waiters, "", "--wait", "--wait 5m", wanted.user},
                               until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   const std::string_view advice =

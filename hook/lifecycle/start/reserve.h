@@ -20,6 +20,8 @@ struct ReservationRequest {
   std::chrono::milliseconds time{0};  // from when it is ready; 0: it does not end by itself
   std::string owner;                  // whoever it is for; may be empty
   uint32_t gcds = 1;
+  int64_t user = -1;                  // uid of who reserves; -1: unknown
+  uint32_t most = UINT32_MAX;         // IPUs that all reservations of this user may have
 };
 
 // The name by which a reservation stands in the queue: "reservation NAME".
@@ -27,8 +29,9 @@ struct ReservationRequest {
 
 // Makes a partition of POOL, ACTIVE, and records it as a reservation. Waits its turn in the queue
 // of the pool, among the containers. Fails with kBusy if there is no room, kExists if the name is
-// taken, kInvalid if the pool can never serve the request, and with the error of
-// Env::still_wanted. After an error nothing is left, or reconcile() removes the rest.
+// taken, kDenied if the user would have too many IPUs, kInvalid if the pool can never serve the
+// request, and with the error of Env::still_wanted. After an error nothing is left, or reconcile()
+// removes the rest.
 base::Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                      const ReservationRequest& wanted);
 

@@ -46,7 +46,7 @@ Error no_capacity(Env& env, const Needed& what, const Error& cause) {
                              "; ", what.advice)};
   }
   const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
-  std::string would = base::join(shortage.blockers, ", ");
+  std::string would = env.names_others ? base::join(shortage.blockers, ", ") : "";
   if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));
   return {Code::kBusy,
           str("pool \"", what.pool.name, "\" has no free block of ", what.ipus,

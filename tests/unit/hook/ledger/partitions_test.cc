@@ -66,6 +66,7 @@ TEST_F(PartitionsTest, HaveEveryFieldThatWasWritten) {
   whole.resetter = "somebody";
   whole.boot_id = "boot";
   whole.created_ms = 1234;
+  whole.user = 1000;
   ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(whole)));
   const PartitionRecord read = ledger_.partitions().find(pool_.name, "p0").take().value();
   EXPECT_EQ(read.source, whole.source);
@@ -77,6 +78,7 @@ TEST_F(PartitionsTest, HaveEveryFieldThatWasWritten) {
   EXPECT_EQ(read.resetter, "somebody");
   EXPECT_EQ(read.boot_id, "boot");
   EXPECT_EQ(read.created_ms, 1234);
+  EXPECT_EQ(read.user, 1000);
   EXPECT_EQ(read.owner, releaser_);
 }
 
@@ -323,6 +325,7 @@ TEST_F(PartitionsTest, QueueTicketsAreNeverGivenTwice) {
   waiter.boot_id = "boot";
   waiter.since_ms = 1;
   waiter.until_ms = 2;
+  waiter.user = 1000;
   const int64_t first = queue.enter(waiter).take();
   ASSERT_TRUE(test::succeeds(queue.leave(first)));
   ASSERT_TRUE(test::succeeds(queue.leave(first)));
@@ -331,6 +334,7 @@ TEST_F(PartitionsTest, QueueTicketsAreNeverGivenTwice) {
   const std::vector<Waiter> waiters = queue.list().take();
   ASSERT_THAT(waiters, SizeIs(1));
   EXPECT_EQ(waiters[0].ticket, second);
+  EXPECT_EQ(waiters[0].user, 1000);
   EXPECT_EQ(waiters[0].container, "a");
   EXPECT_EQ(waiters[0].ipus, 16U);
   EXPECT_EQ(waiters[0].owner, releaser_);
@@ -346,6 +350,26 @@ TEST_F(PartitionsTest, ChangesOfAnotherProcessAreSeenByTheVersion) {
   Ledger other = open();
   ASSERT_TRUE(other.acquire(intent("b")).ok());
   EXPECT_NE(ledger_.data_version().take(), before);
+}
+
+TEST_F(PartitionsTest, LimitsTheReservationsOfAUser) {
+  const auto reserve = [this](const std::string& name, int64_t user, uint32_t most) {
+    PartitionRecord reservation = record(name);
+    reservation.reservation = name;
+    reservation.user = user;
+    return ledger_.partitions().intend(reservation, most);
+  };
+  make(record("of-an-operator"));
+  EXPECT_TRUE(test::succeeds(reserve("one", 1000, 8)));
+  EXPECT_TRUE(test::succeeds(reserve("two", 1000, 8)));
+  EXPECT_TRUE(test::fails(reserve("three", 1000, 8), Code::kDenied, "a user may reserve 8 IPUs"));
+  EXPECT_TRUE(test::succeeds(reserve("of-bob", 1001, 8)));
+  EXPECT_TRUE(test::succeeds(reserve("more", 1000, 12)));
+  PartitionRecord wanted = record("wanted");
+  wanted.user = 1001;
+  EXPECT_TRUE(test::succeeds(ledger_.partitions().check_share(wanted, 8)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().check_share(wanted, 7), Code::kDenied, "have 4"));
+  EXPECT_THAT(ledger_.partitions().all().take(), SizeIs(5));
 }
 
 }  // namespace

@@ -211,5 +211,31 @@ TEST_F(ReserveTest, IsNotWhatANamedPartitionIs) {
   EXPECT_TRUE(test::fails(host_.ledger.partitions().set_end(*named, 1), Code::kBusy, "plain"));
 }
 
+TEST_F(ReserveTest, IsRefusedAtOnceBeyondTheShareOfTheUser) {
+  ReservationRequest wanted{"night", 8, milliseconds(60'000), milliseconds(0), "alice", 1000, 8};
+  ASSERT_TRUE(test::succeeds(reserve(host_.env, host_.config, host_.config.pools[0], wanted)));
+  EXPECT_EQ(record()->user, 1000);
+  wanted.name = "more";
+  EXPECT_TRUE(test::fails(reserve(host_.env, host_.config, host_.config.pools[0], wanted),
+                          Code::kDenied, "your reservations have 8 already"));
+}
+
+TEST_F(ReserveTest, NamesNoOthersToWhoMayNotSeeThem) {
+  fill();
+  ledger::Waiter other;
+  other.resource = host_.config.pools[0].name;
+  other.container = "of-somebody";
+  other.owner = base::current_process().take();
+  other.boot_id = base::boot_id().take();
+  other.until_ms = base::unix_millis() + 60'000;
+  ASSERT_TRUE(host_.ledger.queue().enter(other).ok());
+  const Status named = reserve_ipus(8);
+  EXPECT_TRUE(test::fails(named, Code::kBusy, "of-somebody"));
+  host_.env.names_others = false;
+  const Status unnamed = reserve_ipus(8);
+  EXPECT_TRUE(test::fails(unnamed, Code::kBusy, "1 request is ahead"));
+  EXPECT_EQ(unnamed.error().message().find("of-somebody"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace hook::lifecycle::start
