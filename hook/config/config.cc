@@ -105,6 +105,19 @@ Result<LedgerConfig> read_ledger(const Section& section) {
   return ledger;
 }
 
+Result<AgentConfig> read_agent(const Section& section) {
+  TRY(section.refuse_unknown({"show_others", "max_ipus", "max_time"}));
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
+  AgentConfig agent;
+  agent.show_others = TRY(section.find_flag("show_others")).value_or(agent.show_others);
+  const std::optional<int64_t> max_ipus =
+      TRY(section.find_number("max_ipus", 0, 10'000, "a number from 0 to 10000"));
+  if (max_ipus) agent.max_ipus = static_cast<uint32_t>(*max_ipus);
+  agent.max_time = TRY(section.find_duration("max_time", kLongest)).value_or(agent.max_time);
+  if (agent.max_time.count() == 0) return section.wrong("max_time", "longer than 0");
+  return agent;
+}
+
 Result<std::vector<std::string>> read_runtimes(const Section& root) {
   const std::optional<Section> section = TRY(root.find_table("runtime"));
   if (!section) return default_runtimes();
@@ -164,7 +177,8 @@ std::vector<std::string> default_runtimes() {
 
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
-  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "container", "ledger"}));
+  TRY(root.refuse_unknown(
+      {"runtime", "pool", "network", "policy", "container", "ledger", "agent"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -179,6 +193,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   }
   if (const auto section = TRY(root.find_table("ledger"))) {
     config.ledger = TRY(read_ledger(*section));
+  }
+  if (const auto section = TRY(root.find_table("agent"))) {
+    config.agent = TRY(read_agent(*section));
   }
   const bool networked =
       std::any_of(config.pools.begin(), config.pools.end(),

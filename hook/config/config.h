@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hook/config/agent.h"
 #include "netns/address.h"
 #include "netns/types.h"
 
@@ -157,6 +158,7 @@ struct Config {
   PolicyConfig policy;
   ContainerConfig container;
   LedgerConfig ledger;
+  AgentConfig agent;
 };
 
 // The facts of a host that replace a missing configuration.
@@ -182,12 +184,10 @@ base::Result<Config> parse_config(std::string_view text, const std::string& file
 // root can change the file or its directory (see base::read_trusted_file).
 base::Result<Config> load_config(const std::string& file);
 
-// Returns FILE's access to the controller of the pool NAME, or the defaults. Releases use this: the
-// rest of the file may be invalid. A file that others can change counts as absent.
+// Return FILE's access to the controller of the pool NAME, or the defaults, for releases; and its
+// low-level runtimes, or the default ones. The rest of the file may be invalid. A file that others
+// can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
-
-// Returns FILE's low-level runtimes, or the default ones. The rest of the file may be invalid. A
-// file that others can change counts as absent.
 [[nodiscard]] std::vector<std::string> load_runtimes(const std::string& file);
 
 // Returns kInvalid, with address, rail and range, if a range contains one of OF_HOST, the addresses

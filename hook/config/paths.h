@@ -13,6 +13,7 @@ namespace hook::config {
 [[nodiscard]] std::string audit_file();            // /var/lib/ipu-container-toolkit/audit.log
 [[nodiscard]] std::string run_dir();               // /run/ipu-container-toolkit
 [[nodiscard]] std::string crashes_file();          // /run/ipu-container-toolkit/crashes
+[[nodiscard]] std::string agent_socket();          // /run/ipu-container-toolkit/agent.sock
 [[nodiscard]] std::string forbidden_calls_file();  // /run/ipu-container-toolkit/forbidden-calls
 [[nodiscard]] std::string hook_program();          // .../bin/ipu-container-hook
 [[nodiscard]] std::string runtime_program();       // .../bin/ipu-container-runtime

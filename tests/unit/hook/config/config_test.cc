@@ -46,6 +46,9 @@ TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(config.value().policy.max_wait, std::chrono::minutes(15));
   EXPECT_EQ(config.value().policy.max_wait_cri, std::chrono::seconds(90));
   EXPECT_EQ(config.value().policy.max_waiters, 64U);
+  EXPECT_FALSE(config.value().agent.show_others);
+  EXPECT_EQ(config.value().agent.max_ipus, 64U);
+  EXPECT_EQ(config.value().agent.max_time, std::chrono::hours(24));
   EXPECT_TRUE(config.value().policy.allow_env);
   EXPECT_TRUE(config.value().policy.allow_annotation);
   EXPECT_EQ(config.value().ledger.history, std::chrono::hours(7 * 24));
@@ -64,6 +67,10 @@ shared_net_admin = true
 max_wait = "1h"
 max_wait_cri = "10m"
 max_waiters = 3
+[agent]
+show_others = true
+max_ipus = 32
+max_time = "7d"
 [network]
 rdma = "require"
 host_network = "refuse"
@@ -90,6 +97,9 @@ host_network = "refuse"
   EXPECT_EQ(config.policy.max_wait, std::chrono::hours(1));
   EXPECT_EQ(config.policy.max_wait_cri, std::chrono::minutes(10));
   EXPECT_EQ(config.policy.max_waiters, 3U);
+  EXPECT_TRUE(config.agent.show_others);
+  EXPECT_EQ(config.agent.max_ipus, 32U);
+  EXPECT_EQ(config.agent.max_time, std::chrono::hours(7 * 24));
 }
 
 struct Bad {
@@ -186,6 +196,11 @@ const Bad kBad[] = {
      "policy.max_wait_cri: 'soon'"},
     {"MaxWaitersNegative", with_more("[policy]\nmax_waiters = -1\n"),
      "policy.max_waiters must be a number from 0 to 10000"},
+    {"AgentUnknownKey", with_more("[agent]\nshow = true\n"), "unknown key 'agent.show'"},
+    {"AgentMaxIpus", with_more("[agent]\nmax_ipus = -1\n"),
+     "agent.max_ipus must be a number from 0 to 10000"},
+    {"AgentMaxTime", with_more("[agent]\nmax_time = \"0s\"\n"),
+     "agent.max_time must be longer than 0"},
     {"MaxWaitersIsText", with_more("[policy]\nmax_waiters = \"4\"\n"),
      "policy.max_waiters must be"},
     {"PathsIsText", with_more("[runtime]\npaths = \"/usr/bin/runc\"\n"), "runtime.paths must be"},

@@ -43,8 +43,11 @@ TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
 
 TEST(Example, HasEachOptionalTable) {
   const std::vector<std::vector<const char*>> tables = {
-      {"[policy]", "max_ipus", "sources", "shared_net_admin", "vipu_endpoint", "max_wait",
-       "max_wait_cri", "max_waiters"},
+      {"[policy]", "max_ipus", "sources", "shared_net_admin", "vipu_endpoint", "tenant_variable",
+       "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters"},
+      {"[container]", "shm_size"},
+      {"[agent]", "show_others", "max_ipus = 64                    # how many IPUs the",
+       "max_time"},
       {"[ledger]", "history"},
       {"[runtime]", "paths"},
       {"[pool.tls]", "ca", "certificate", "key", "server_name"}};
