@@ -41,6 +41,13 @@ Result<std::string> mend() {
   return text;
 }
 
+Result<Outcome> run_mend() {
+  TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border mend",
+                               hook::config::forbidden_calls_file()));
+  std::string text = TRY(mend());
+  return Outcome{std::move(text)};
+}
+
 Result<Outcome> run_watch() {
   TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border watch",
                                hook::config::forbidden_calls_file()));
@@ -91,6 +98,10 @@ Result<Outcome> run_remove() {
 void add_border_commands(CLI::App& app, Command& chosen) {
   CLI::App& group =
       add_group(app, {"border", "Keep the host's packet filter in place", "ipuctl border watch"});
+  add_command(
+      group,
+      {"mend", "Make the host's tables again if somebody has removed them", "ipuctl border mend"},
+      chosen, [] { return run_mend(); });
   add_command(
       group,
       {"watch", "Make the host's tables again whenever somebody removes them, until stopped",
