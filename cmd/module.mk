@@ -6,6 +6,10 @@ BIN_ipu-container-runtime_DIR = $(BINDIR)
 BIN_ipu-container-hook_STATIC := yes
 BIN_ipu-container-hook_DIR = $(BINDIR)
 
+BIN_ipu-agent_PKGS := CLI11
+BIN_ipu-agent_STATIC := yes
+BIN_ipu-agent_DIR = $(BINDIR)
+
 BIN_ipuctl_PKGS := CLI11
 BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)

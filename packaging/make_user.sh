@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the system users that ipu-vipu-client and ipu-vipu-endpoint run as, as packaging/sysusers.d describes them. Does
-# nothing about a user that the host has. Packages call it after installation (root).
+# Makes the system users that ipu-vipu-client, ipu-vipu-endpoint and ipu-agent run as, and the group of those who may ask
+# ipu-agent, as packaging/sysusers.d describes them. Leaves those that the host has as they are. Packages call it after
+# installation (root).
 set -eu
 has() { grep -q "^$1:" "$2"; } # NAME FILE
 
@@ -14,3 +15,5 @@ make_user() { # NAME COMMENT
 
 make_user ipu-vipu-client 'IPU container toolkit, V-IPU client'
 make_user ipu-vipu-endpoint 'IPU container toolkit, V-IPU endpoint'
+make_user ipu-agent 'IPU container toolkit, agent'
+has ipu /etc/group || groupadd --system ipu

@@ -94,9 +94,11 @@ E2E_PROGRAMS += launcher
 
 # Fuzz targets. The program unit-fuzz-TARGET gives each seed in tests/data/fuzz/TARGET to the target, and counts the
 # work of the sources in FUZZ_TARGET_WORK. With FLAVOR=fuzz, the program fuzz-TARGET is libFuzzer with the target.
-FUZZ_TARGETS := config_json state ipuof_file wire_request wire_reply hcl gc_docker netlink nft
+FUZZ_TARGETS := agent_request config_json state ipuof_file wire_request wire_reply hcl gc_docker netlink nft
 fuzz_json := base/json.cc base/text.cc
 fuzz_wire := $(fuzz_json) $(wildcard vipu/wire_*.cc)
+FUZZ_agent_request_DEPS := cmd-ipu-agent-protocol
+FUZZ_agent_request_WORK := $(fuzz_json) cmd/ipu-agent/protocol/request.cc
 FUZZ_config_json_DEPS := hook-container-oci hook-container-request
 FUZZ_config_json_WORK := $(fuzz_json) base/json_rewrite.cc $(addprefix hook/container/oci/,document.cc edit.cc spec.cc)
 FUZZ_state_DEPS := hook-container-oci

@@ -80,15 +80,17 @@ CLI::App& add_listing_group(CLI::App& parent, const About& about, Command& chose
 // Adds a command. If it is called, CHOSEN becomes RUN.
 Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run);
 
-// The families of commands.
-void add_lease_commands(CLI::App& app, Command& chosen);
+class Viewer;
+
+// The families of commands. VIEWER must live as long as the commands.
+void add_lease_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_partition_commands(CLI::App& app, Command& chosen);
 void add_partition_create(CLI::App& partition, Command& chosen);
-void add_reservation_commands(CLI::App& app, Command& chosen);
-void add_queue_commands(CLI::App& app, Command& chosen);
+void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
+void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
-void add_history_commands(CLI::App& app, Command& chosen);
+void add_history_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_ledger_commands(CLI::App& app, Command& chosen);
 void add_ledger_repair(CLI::App& group, Command& chosen);
 void add_runtime_commands(CLI::App& app, Command& chosen);

@@ -12,6 +12,7 @@
 #include "cmd/ipuctl/print_history.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/stream.h"
+#include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/env.h"
@@ -110,7 +111,7 @@ Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOpt
   return Outcome{std::move(text)};
 }
 
-Result<Outcome> run_explain(const ExplainOptions& options) {
+Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options) {
   if (options.lease.empty() == options.bundle.empty()) {
     return Error(Code::kInvalid,
                  "give the id of a lease or container, or --bundle DIR, but not both");
@@ -119,8 +120,10 @@ Result<Outcome> run_explain(const ExplainOptions& options) {
   hook::ledger::Ledger ledger = TRY(existing_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Explanation explanation;
-  const std::vector<Place> queue = TRY(queue_of(ledger, ""));
-  Result<hook::ledger::Lease> found = find_lease(ledger, options.lease);
+  std::vector<Place> queue = TRY(queue_of(ledger, ""));
+  std::erase_if(
+      queue, [&](const Place& place) { return !viewer.sees_all() && !viewer.owns(place.waiter); });
+  Result<hook::ledger::Lease> found = find_lease_of(viewer, ledger, options.lease);
   if (!found.ok()) return explain_waiter(queue, options, found.error());
   explanation.lease = std::move(found).take();
   const hook::ledger::Lease& lease = explanation.lease;
@@ -210,13 +213,13 @@ Result<Outcome> run_audit_verify(const AuditOptions& options) {
   return outcome;
 }
 
-void add_explain(CLI::App& app, Command& chosen) {
+void add_explain(CLI::App& app, const Viewer& viewer, Command& chosen) {
   const auto options = std::make_shared<ExplainOptions>();
   Options declared =
       add_command(app,
                   {"explain", "Explain what happened to a lease, or what would happen to a bundle",
                    "ipuctl explain $(docker ps -lq)"},
-                  chosen, [options] { return run_explain(*options); });
+                  chosen, [&viewer, options] { return run_explain(viewer, *options); });
   declared.output(options->output);
   declared.text(
       {"LEASE", "", "Id of a lease or container, or its beginning, or a container's name"},
@@ -258,8 +261,8 @@ void add_audit(CLI::App& app, Command& chosen) {
 
 }  // namespace
 
-void add_history_commands(CLI::App& app, Command& chosen) {
-  add_explain(app, chosen);
+void add_history_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
+  add_explain(app, viewer, chosen);
   add_events(app, chosen);
   add_audit(app, chosen);
 }

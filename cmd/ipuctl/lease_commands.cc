@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
+#include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
 #include "hook/ledger/rebuilder.h"
@@ -53,7 +54,7 @@ Result<Outcome> run_version(const Output& output) {
   return Outcome{base::to_pretty_text({{"version", base::product_version()}})};
 }
 
-Result<Outcome> run_ps(const ListOptions& options) {
+Result<Outcome> run_ps(const Viewer& viewer, const ListOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
   Overview overview;
   overview.leases = TRY(ledger.live());
@@ -72,6 +73,7 @@ Result<Outcome> run_ps(const ListOptions& options) {
   });
   Names names = names_of(overview.leases);
   for (const Place& place : overview.queue) names.merge(names_of({place.waiter}));
+  TRY(viewer.hide_others(ledger, overview));
   return Outcome{overview_text(overview, names, options.output)};
 }
 
@@ -167,11 +169,11 @@ Result<Outcome> run_gc(const GcOptions& options) {
   return Outcome{std::move(text), std::move(done.obstacles)};
 }
 
-void add_ps(CLI::App& app, Command& chosen) {
+void add_ps(CLI::App& app, const Viewer& viewer, Command& chosen) {
   const auto options = std::make_shared<ListOptions>();
   Options declared =
       add_command(app, {"ps", "List the leases of this host's containers", "ipuctl ps -o json"},
-                  chosen, [options] { return run_ps(*options); });
+                  chosen, [&viewer, options] { return run_ps(viewer, *options); });
   declared.output(options->output);
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }
@@ -215,8 +217,8 @@ void add_version(CLI::App& app, Command& chosen) {
 
 }  // namespace
 
-void add_lease_commands(CLI::App& app, Command& chosen) {
-  add_ps(app, chosen);
+void add_lease_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
+  add_ps(app, viewer, chosen);
   add_lease(app, chosen);
   add_gc(app, chosen);
   add_version(app, chosen);

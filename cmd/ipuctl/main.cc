@@ -1,42 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipuctl: partitions, pools and leases, for operators and schedulers.
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/crash_record.h"
+#include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cmd/ipu-agent/protocol/reply.h"
+#include "cmd/ipuctl/agent_client.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 
 namespace {
 
 using namespace base::names;
+using agent::exit_code;
 using ipuctl::Command;
 using ipuctl::Outcome;
+using ipuctl::Viewer;
 
 constexpr int kUsage = 2;
-
-// Returns the exit status of ipuctl(8): 0 done, 1 failed, 2 usage or configuration, 3 try again
-// later.
-int exit_code(Code code) {
-  switch (code) {
-    case Code::kInvalid:
-      return kUsage;
-    case Code::kBusy:
-    case Code::kTimeout:
-    case Code::kUnavailable:
-      return 3;
-    default:
-      return 1;
-  }
-}
 
 void complain(const std::string& message) {
   constexpr size_t kLongest = 2000;
@@ -62,6 +57,28 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
+// Writes the answer to a user of ipu-agent, who may not read it.
+int answer(const agent::Reply& reply) {
+  constexpr timeval kLongest{10, 0};
+  (void)::setsockopt(STDOUT_FILENO, SOL_SOCKET, SO_SNDTIMEO, &kLongest, sizeof kLongest);
+  return base::write_all(STDOUT_FILENO, agent::reply_line(reply), "answer").ok() ? reply.exit : 1;
+}
+
+int answer_error(const Error& error) {
+  return answer({exit_code(error.code()), "", {error.message()}, ""});
+}
+
+int run_by_agent(const Command& command) {
+  const Result<Outcome> outcome = command();
+  if (!outcome.ok()) return answer_error(outcome.error());
+  agent::Reply reply{0, base::safe_lines(outcome.value().text), {}, ""};
+  for (const Error& obstacle : outcome.value().obstacles) {
+    if (reply.errors.empty()) reply.exit = exit_code(obstacle.code());
+    reply.errors.push_back(obstacle.message());
+  }
+  return answer(reply);
+}
+
 int run(const Command& command) {
   const Result<Outcome> outcome = command();
   if (!outcome.ok()) {
@@ -82,10 +99,40 @@ int run(const Command& command) {
   return written ? 0 : 1;
 }
 
+// Takes "--for-user UID" from the beginning of the arguments: with it, ipu-agent runs ipuctl.
+Result<Viewer> viewer_of(int& argc, char**& argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "--for-user") return Viewer();
+  const auto uid = TRY(base::parse_int<uid_t>(argc > 2 ? argv[2] : "", 0, UINT_MAX));
+  argc -= 2;
+  argv += 2;
+  return Viewer::of_agent(uid);
+}
+
+void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
+  ipuctl::add_partition_commands(app, command);
+  ipuctl::add_pool_commands(app, command);
+  ipuctl::add_lease_commands(app, viewer, command);
+  ipuctl::add_drain(app, command);
+  ipuctl::add_queue_commands(app, viewer, command);
+  ipuctl::add_reservation_commands(app, viewer, command);
+  ipuctl::add_history_commands(app, viewer, command);
+  ipuctl::add_ledger_commands(app, command);
+  ipuctl::add_runtime_commands(app, command);
+  ipuctl::add_border_commands(app, command);
+  ipuctl::add_doctor(app, command);
+  ipuctl::add_support_bundle(app, command);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   (void)base::record_crashes("ipuctl", hook::config::crashes_file());
+  const Result<Viewer> viewer = viewer_of(argc, argv);
+  if (!viewer.ok()) {
+    complain(viewer.error().message());
+    return kUsage;
+  }
+  const bool is_by_agent = viewer.value().is_by_agent();
   CLI::App app("Manage the partitions, pools and leases of Graphcore IPUs for containers",
                "ipuctl");
   app.require_subcommand(1)->footer(
@@ -95,24 +142,18 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", base::str("ipuctl ", base::product_version()),
                        "Print the version and exit");
   Command command;
-  ipuctl::add_partition_commands(app, command);
-  ipuctl::add_pool_commands(app, command);
-  ipuctl::add_lease_commands(app, command);
-  ipuctl::add_drain(app, command);
-  ipuctl::add_queue_commands(app, command);
-  ipuctl::add_reservation_commands(app, command);
-  ipuctl::add_history_commands(app, command);
-  ipuctl::add_ledger_commands(app, command);
-  ipuctl::add_runtime_commands(app, command);
-  ipuctl::add_border_commands(app, command);
-  ipuctl::add_doctor(app, command);
-  ipuctl::add_support_bundle(app, command);
+  add_commands(app, viewer.value(), command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help, which CLI11 reports as an error too
-    complain(base::str(usage_error(app, e), "; see '", command_of(app), " --help'"));
+    const Error error(Code::kInvalid,
+                      base::str(usage_error(app, e), "; see '", command_of(app), " --help'"));
+    if (is_by_agent) return answer_error(error);
+    complain(error.message());
     return kUsage;
   }
+  if (is_by_agent) return run_by_agent(command);
+  if (::geteuid() != 0) command = ipuctl::command_by_agent(app).value_or(command);
   return run(command);
 }

@@ -261,8 +261,8 @@ std::string overview_text(const Overview& overview, const Names& names, Output o
     const Place* const place = place_of(queue, lease.container);
     const std::string state = place == nullptr ? std::string(name_of(lease.state))
                                                : str("WAITING, ", position_text(*place));
-    rows.push_back({base::short_id(lease.id), base::short_id(lease.container),
-                    or_dash(name_in(names, lease.container)), lease.pool, lease.partition,
+    rows.push_back({or_dash(base::short_id(lease.id)), base::short_id(lease.container),
+                    or_dash(name_in(names, lease.container)), lease.pool, or_dash(lease.partition),
                     gcd_cell(lease), std::string(name_of(lease.origin)), str(lease.ipus), state,
                     addresses(lease), str(lease.owner.pid), age(lease.created_ms)});
   }
@@ -274,8 +274,9 @@ std::string overview_text(const Overview& overview, const Names& names, Output o
                     age(waiter.since_ms)});
   }
   for (const hook::ledger::PartitionRecord& record : reservations) {
-    rows.push_back({"-", "reservation", record.reservation, record.pool, record.name, "-", "NAMED",
-                    str(record.ipus), reservation_state(record), "-", "-", age(record.created_ms)});
+    rows.push_back({"-", "reservation", record.reservation, record.pool, or_dash(record.name), "-",
+                    "NAMED", str(record.ipus), reservation_state(record), "-", "-",
+                    age(record.created_ms)});
   }
   return table(rows);
 }

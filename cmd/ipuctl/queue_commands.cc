@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -28,13 +29,15 @@ struct CancelOptions {
   std::string pool;  // with all; empty: all pools
 };
 
-Result<Outcome> run_queue(const QueueOptions& options) {
+Result<Outcome> run_queue(const Viewer& viewer, const QueueOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  const std::vector<Place> queue = TRY(queue_of(ledger, options.pool));
-  if (queue.empty()) TRY(check_pool(options.pool));
+  Overview overview;
+  overview.queue = TRY(queue_of(ledger, options.pool));
+  if (overview.queue.empty()) TRY(check_pool(options.pool));
   Names names;
-  for (const Place& place : queue) names.merge(names_of({place.waiter}));
-  return Outcome{queue_text(queue, names, options.output)};
+  for (const Place& place : overview.queue) names.merge(names_of({place.waiter}));
+  TRY(viewer.hide_others(ledger, overview));
+  return Outcome{queue_text(overview.queue, names, options.output)};
 }
 
 Result<std::vector<hook::ledger::Waiter>> chosen_waiters(hook::ledger::Ledger& ledger,
@@ -98,13 +101,13 @@ Status check_pool(const std::string& pool) {
   return {};
 }
 
-void add_queue_commands(CLI::App& app, Command& chosen) {
+void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
   const auto options = std::make_shared<QueueOptions>();
   CLI::App& group =
       add_listing_group(app,
                         {"queue", "List the containers that wait for IPUs, in order of arrival",
                          "ipuctl queue\nipuctl queue --pool pod64"},
-                        chosen, [options] { return run_queue(*options); });
+                        chosen, [&viewer, options] { return run_queue(viewer, *options); });
   Options declared(group);
   declared.output(options->output);
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);

@@ -7,10 +7,13 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/users.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
+#include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
+#include "hook/ledger/actor.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -54,8 +57,8 @@ void catch_interrupts() {
 // Shows on stderr the place of a request each time that it changes.
 class Progress {
  public:
-  Progress(hook::ledger::Ledger& ledger, std::string waiter)
-      : ledger_(ledger), waiter_(std::move(waiter)) {}
+  Progress(const Viewer& viewer, hook::ledger::Ledger& ledger, std::string waiter)
+      : viewer_(viewer), ledger_(ledger), waiter_(std::move(waiter)) {}
 
   Status show() {
     if (is_interrupted != 0) {
@@ -74,15 +77,17 @@ class Progress {
   void say(const std::vector<Place>& queue, const Place& own) {
     std::string ahead;
     for (const Place& place : queue) {
+      if (!viewer_.sees_all()) break;
       if (place.waiter.resource != own.waiter.resource || place.position >= own.position) continue;
       ahead += str(ahead.empty() ? "; ahead: " : ", ",
                    hook::lifecycle::requester_text(place.waiter.container));
     }
     const std::string now = str(own.position, " of ", own.length, ahead);
     if (std::exchange(shown_, now) == now) return;
-    (void)std::fprintf(stderr, "%s%s\n", waiting_text(own).c_str(), ahead.c_str());
+    viewer_.tell(waiting_text(own) + ahead);
   }
 
+  const Viewer& viewer_;
   hook::ledger::Ledger& ledger_;
   std::string waiter_;
   Deadline next_ = Deadline::after(milliseconds(0));
@@ -107,10 +112,13 @@ Json reservation_json(const PartitionRecord& record, const std::vector<hook::led
           {"containers", std::move(containers)}};
 }
 
-Result<PartitionRecord> get_reservation(hook::ledger::Ledger& ledger, const std::string& name,
-                                        const std::string& pool) {
+// Returns the reservation NAME, if VIEWER may use and change it.
+Result<PartitionRecord> get_reservation(const Viewer& viewer, hook::ledger::Ledger& ledger,
+                                        const std::string& name, const std::string& pool) {
   std::vector<PartitionRecord> found = TRY(reservations_of(ledger, pool));
-  std::erase_if(found, [&](const PartitionRecord& record) { return record.reservation != name; });
+  std::erase_if(found, [&](const PartitionRecord& record) {
+    return record.reservation != name || !viewer.owns(record);
+  });
   if (found.size() == 1) return std::move(found.front());
   if (found.empty()) {
     return Error(Code::kNotFound,
@@ -139,28 +147,52 @@ Status check_time(const std::optional<milliseconds>& time) {
                " 'ipuctl reservation end'");
 }
 
-Result<Outcome> run_reserve(const ReserveOptions& options) {
+// Returns for how long the reservation is kept; 0: until it is ended. Those of users end.
+Result<milliseconds> time_for(const Viewer& viewer, const std::optional<milliseconds>& time) {
+  TRY(check_time(time));
+  if (!viewer.user()) return time.value_or(milliseconds(0));
+  const milliseconds longest = viewer.policy().max_time;
+  if (time.value_or(longest) <= longest) return time.value_or(longest);
+  return Error(Code::kDenied,
+               str("--for ", base::format_duration(*time), " is longer than ",
+                   base::format_duration(longest), ", which agent.max_time allows; ask for less"));
+}
+
+// A user's reservation is for this user, by the word of the kernel.
+void set_owner(const Viewer& viewer, hook::lifecycle::start::ReservationRequest& request) {
+  request.user = viewer.user() ? int64_t{*viewer.user()} : hook::ledger::user_who_logged_in();
+  if (!viewer.user()) return;
+  request.most = viewer.policy().max_ipus;
+  request.owner = base::name_of_user(*viewer.user());
+  if (request.owner.empty()) request.owner = str("uid ", *viewer.user());
+}
+
+Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options) {
   const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   const hook::config::PoolConfig pool = TRY(hook::config::find_pool(config, options.pool));
   if (options.request.ipus == 0)
     return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
   hook::lifecycle::start::ReservationRequest request = options.request;
-  TRY(check_time(options.time));
   request.wait = options.wait.value_or(milliseconds(0));
-  request.time = options.time.value_or(milliseconds(0));
+  request.time = TRY(time_for(viewer, options.time));
+  set_owner(viewer, request);
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  Progress progress(ledger, hook::lifecycle::start::waiter_of(request.name));
+  env.names_others = viewer.sees_all();
+  Progress progress(viewer, ledger, hook::lifecycle::start::waiter_of(request.name));
   env.still_wanted = [&progress] { return progress.show(); };
   catch_interrupts();
   TRY(hook::lifecycle::start::reserve(env, config, pool, request));
-  const PartitionRecord record = TRY(get_reservation(ledger, request.name, pool.name));
+  const PartitionRecord record = TRY(get_reservation(viewer, ledger, request.name, pool.name));
   return show(ledger, record, options.output);
 }
 
-Result<Outcome> run_list(const ReservationOptions& options) {
+Result<Outcome> run_list(const Viewer& viewer, const ReservationOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  const std::vector<PartitionRecord> records = TRY(reservations_of(ledger, options.pool));
+  std::vector<PartitionRecord> records = TRY(reservations_of(ledger, options.pool));
+  std::erase_if(records, [&](const PartitionRecord& record) {
+    return !viewer.sees_all() && !viewer.owns(record);
+  });
   if (records.empty()) TRY(check_pool(options.pool));
   Json list = Json::array();
   Rows rows = {{"RESERVATION", "POOL", "IPUS", "OWNER", "STATE", "CONTAINERS", "UNTIL"}};
@@ -173,24 +205,25 @@ Result<Outcome> run_list(const ReservationOptions& options) {
   return Outcome{options.output == Output::kJson ? base::to_pretty_text(list) : table(rows)};
 }
 
-Result<Outcome> run_extend(const ReservationOptions& options) {
+Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& options) {
   if (!options.time)
     return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
-  TRY(check_time(options.time));
+  const milliseconds time = TRY(time_for(viewer, options.time));
   hook::ledger::Ledger ledger = TRY(open_ledger());
-  const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
+  const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
   if (record.state != hook::ledger::PartitionState::kReady) {
     return Error(Code::kBusy, str("reservation ", quote(options.name), " is ",
                                   name_of(record.state), ", and cannot be extended now"));
   }
-  TRY(ledger.partitions().set_end(record, base::unix_millis() + options.time->count()));
-  return show(ledger, TRY(get_reservation(ledger, options.name, options.pool)), options.output);
+  TRY(ledger.partitions().set_end(record, base::unix_millis() + time.count()));
+  return show(ledger, TRY(get_reservation(viewer, ledger, options.name, options.pool)),
+              options.output);
 }
 
-Result<Outcome> run_end(const ReservationOptions& options) {
+Result<Outcome> run_end(const Viewer& viewer, const ReservationOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const PartitionRecord record = TRY(get_reservation(ledger, options.name, options.pool));
+  const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
   // The pool may have gone from the configuration; the record has all that matters.
   Result<hook::config::PoolConfig> configured = load_pool(record.pool);
   hook::config::PoolConfig pool;
@@ -203,13 +236,13 @@ Result<Outcome> run_end(const ReservationOptions& options) {
       str("reservation ", record.name, " has ended; its ", record.ipus, " IPUs are free\n")};
 }
 
-void add_reserve(CLI::App& app, Command& chosen) {
+void add_reserve(CLI::App& app, const Viewer& viewer, Command& chosen) {
   const auto options = std::make_shared<ReserveOptions>();
   Options declared = add_command(
       app,
       {"reserve", "Wait for IPUs in the terminal, and keep them for IPU_RESERVATION=NAME",
        "ipuctl reserve night --ipus 16 --wait 1h --for 4h"},
-      chosen, [options] { return run_reserve(*options); });
+      chosen, [&viewer, options] { return run_reserve(viewer, *options); });
   declared.argument("NAME", options->request.name,
                     "1 to 36 characters of A-Z, a-z, 0-9, '-' and '_'");
   declared.number({"--ipus", "N", "Number of IPUs, a power of two"}, options->request.ipus);
@@ -227,13 +260,15 @@ void add_reserve(CLI::App& app, Command& chosen) {
 
 }  // namespace
 
-void add_reservation_commands(CLI::App& app, Command& chosen) {
-  add_reserve(app, chosen);
+void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
+  add_reserve(app, viewer, chosen);
   CLI::App& group = add_group(
       app, {"reservation", "List, extend and end reservations", "ipuctl reservation list"});
   const auto options = std::make_shared<ReservationOptions>();
-  const auto add = [&](const About& about, Result<Outcome> (*run)(const ReservationOptions&)) {
-    Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
+  using Run = Result<Outcome> (*)(const Viewer&, const ReservationOptions&);
+  const auto add = [&](const About& about, Run run) {
+    Options declared = add_command(group, about, chosen,
+                                   [&viewer, options, run] { return run(viewer, *options); });
     declared.output(options->output);
     declared.text({"--pool", "NAME", "Only reservations of this pool (default: all)"},
                   options->pool);

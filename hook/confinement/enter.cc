@@ -42,6 +42,8 @@ Status load_filter(Phase phase) {
 
 Status enter_all(Phase phase, const char* program, const std::string& records) {
   TRY(base::record_forbidden_calls({program, name_of(phase), records, internal::kCallNames}));
+  // It may open no file.
+  if (phase == Phase::kDoor) base::record_on_stderr_only();
   if (!base::keep_capabilities(capabilities_here(phase)))
     return Error::from_errno(errno, "give up capabilities");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

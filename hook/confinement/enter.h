@@ -17,8 +17,8 @@ namespace hook::confinement {
 // - A system call that phases.h does not allow ends it, and leaves a record: see
 //   base/forbidden_calls.h. Calls of another architecture end it without one. On a kernel without
 //   seccomp filters nothing is filtered.
-// The record names PROGRAM, which must stay valid, and is in the file RECORDS too. After a failure
-// the process must not continue.
+// The record names PROGRAM, which must stay valid, and is in the file RECORDS too, but for kDoor.
+// After a failure the process must not continue.
 base::Status enter(Phase phase, const char* program, const std::string& records);
 
 }  // namespace hook::confinement

@@ -8,7 +8,7 @@ set -uo pipefail
 installed=$(mktemp -d) || exit 1
 trap 'rm -rf "$installed"' EXIT
 mkdir "$installed/bin"
-for program in ipuctl vipu-simulator; do install -m 0755 /bin/true "$installed/bin/$program"; done
+for program in ipuctl ipu-agent vipu-simulator; do install -m 0755 /bin/true "$installed/bin/$program"; done
 mapfile -t units < <(files 'packaging/systemd/*')
 for unit in "${units[@]}"; do
   sed "s|@BINDIR@|$installed/bin|g; s|@[A-Z]*@|/var/lib|g" "$unit" >"$installed/${unit##*/}"

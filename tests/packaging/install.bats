@@ -17,7 +17,7 @@ alone() { # SCRIPT
     mount --bind /mnt/etc /etc
     mount --bind /mnt/log /var/log
     mount -t tmpfs tmpfs /usr/local
-    sed -i "/^ipu-vipu-\(client\|endpoint\):/d" /etc/passwd /etc/group /etc/shadow /etc/gshadow
+    sed -i -E "/^(ipu-vipu-client|ipu-vipu-endpoint|ipu-agent|ipu):/d" /etc/passwd /etc/group /etc/shadow /etc/gshadow
     users() { cat /etc/passwd /etc/group /etc/shadow /etc/gshadow; }
     # Only one runs at a time, because make writes there.
     run_make() { flock "$O" make --no-print-directory -s O="$O" "$@" >/dev/null; }
@@ -29,12 +29,14 @@ setup() {
   export O=${O:-build/${FLAVOR:-release}}
 }
 
-@test "install makes the user of the client, and makes it once" {
+@test "install makes the users and the group, and makes them once" {
   # shellcheck disable=SC2016
   alone '
     run_make install
     grep -x "ipu-vipu-client:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, V-IPU client:/:/usr/sbin/nologin" /etc/passwd
     grep -x "ipu-vipu-endpoint:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, V-IPU endpoint:/:/usr/sbin/nologin" /etc/passwd
+    grep -x "ipu-agent:x:[1-9][0-9]*:[1-9][0-9]*:IPU container toolkit, agent:/:/usr/sbin/nologin" /etc/passwd
+    grep -x "ipu:x:[1-9][0-9]*:" /etc/group
     before=$(users)
     run_make install
     [ "$(users)" = "$before" ]

@@ -43,7 +43,7 @@ for place in run tmp var/tmp var/lib/docker var/lib/containerd usr/local etc/doc
   [ ! -d "$place" ] || mount -t tmpfs -o "mode=$(stat -c %a "$place")" tmpfs "$place"
 done
 rm -rf etc/ipu-container-toolkit var/lib/ipu-container-toolkit
-sed -i '/^ipu-vipu-\(client\|endpoint\):/d' etc/passwd etc/group etc/shadow etc/gshadow
+sed -i -E '/^(ipu-vipu-client|ipu-vipu-endpoint|ipu-agent|ipu):/d' etc/passwd etc/group etc/shadow etc/gshadow
 # The tests name runc as Debian's package does; that of containerd.io is in /usr/bin alone.
 [ -e usr/sbin/runc ] || ln -s ../bin/runc usr/sbin/runc
 

@@ -125,6 +125,28 @@ void allow_tc(Rules& rules) {
                 BPF_OBJ_GET_INFO_BY_FD});
 }
 
+// ---- the door of ipu-agent
+// -----------------------------------------------------------------------
+
+// It has its sockets, and makes or opens nothing.
+constexpr std::string_view kAtTheDoor[] = {
+    "accept4",      "brk",     "clock_gettime",   "clock_nanosleep",
+    "close",        "exit",    "exit_group",      "fstat",
+    "futex",        "getpid",  "getrandom",       "getsockname",
+    "getsockopt",   "gettid",  "madvise",         "mremap",
+    "munmap",       "poll",    "ppoll",           "read",
+    "recvfrom",     "recvmsg", "restart_syscall", "rt_sigprocmask",
+    "rt_sigreturn", "sendmsg", "sendto",          "write",
+    "writev"};
+
+void allow_door(Rules& rules) {
+  allow(rules, kAtTheDoor);
+  rules.push_back({"-1"});
+  allow_values(rules, "tgkill", 2, {SIGABRT, SIGSYS});
+  allow_data_in_memory(rules);
+  keep_handler(rules);
+}
+
 // ---- phases that run ipu-vipu-client -----------------------------------------------------------
 
 // A child process that becomes another user and another program. The calls after execve are of that
@@ -195,12 +217,20 @@ void allow_injection(Rules& rules) {
   allow_values(rules, "prlimit64", 1, {RLIMIT_MEMLOCK});
 }
 
+bool runs_client(Phase phase) {
+  return phase == Phase::kLease || phase == Phase::kAlone || phase == Phase::kAgent;
+}
+
 }  // namespace
 
 std::vector<Rule> allowed_calls(Phase phase) {
   Rules rules;
+  if (phase == Phase::kDoor) {
+    allow_door(rules);
+    return rules;
+  }
   allow_basics(rules);
-  const bool runs_programs = phase == Phase::kLease || phase == Phase::kAlone;
+  const bool runs_programs = runs_client(phase);
   if (!runs_programs) allow_data_in_memory(rules);
   if (runs_programs) allow_programs(rules);
   if (runs_programs) allow_connections(rules);
@@ -209,9 +239,10 @@ std::vector<Rule> allowed_calls(Phase phase) {
   if (phase != Phase::kProbe) allow_tc(rules);
   if (phase == Phase::kProbe || phase == Phase::kAlone) allow_packets(rules);
   if (phase == Phase::kAlone) allow_injection(rules);
-  // A program of ours that this phase starts sets a handler of its own.
-  if (phase == Phase::kAlone) rules.push_back({"rt_sigaction"});
-  if (phase != Phase::kAlone) keep_handler(rules);
+  // A program of ours that these phases start sets a handler of its own.
+  const bool starts_ours = phase == Phase::kAlone || phase == Phase::kAgent;
+  if (starts_ours) rules.push_back({"rt_sigaction"});
+  if (!starts_ours) keep_handler(rules);
   return rules;
 }
 
@@ -228,7 +259,7 @@ std::vector<AbsentCall> absent_calls(Phase phase) {
                                     {"preadv2"},
                                     {"pwritev2"},
                                     {"sendfile"}};
-  if (phase != Phase::kLease && phase != Phase::kAlone) return absent;
+  if (!runs_client(phase)) return absent;
   // gRPC, OpenSSL, or a loader of another version than the one that was tried.
   const AbsentCall kOfPrograms[] = {{"cachestat", 451},
                                     {"get_mempolicy"},

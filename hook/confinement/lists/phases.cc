@@ -23,6 +23,7 @@ constexpr uint64_t kProbing = bits({CAP_NET_RAW});
 constexpr uint64_t kLeasing =
     bits({CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
           CAP_SYS_RESOURCE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL});
+constexpr uint64_t kAgent = kLeasing | kWatching;
 constexpr uint64_t kAlone = kLeasing | bits({CAP_NET_RAW, CAP_MKNOD, CAP_SYS_CHROOT});
 
 }  // namespace
@@ -35,6 +36,10 @@ const char* name_of(Phase phase) {
       return "probe";
     case Phase::kLease:
       return "lease";
+    case Phase::kAgent:
+      return "agent";
+    case Phase::kDoor:
+      return "door";
     case Phase::kAlone:
       break;
   }
@@ -49,6 +54,10 @@ uint64_t capabilities_of(Phase phase) {
       return kProbing;
     case Phase::kLease:
       return kLeasing;
+    case Phase::kAgent:
+      return kAgent;
+    case Phase::kDoor:
+      return 0;
     case Phase::kAlone:
       break;
   }

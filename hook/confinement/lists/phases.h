@@ -20,8 +20,11 @@ enum class Phase {
   // A start without the runtime wrapper. It also starts programs for the phases kProbe and kLease,
   // which inherit its filter, so it may make all their calls.
   kAlone,
+  kAgent,  // ipu-agent; it starts programs for the phases kWatch and kLease
+  kDoor,   // the process of ipu-agent that reads what users send; it is not root's
 };
-inline constexpr std::array kPhases = {Phase::kWatch, Phase::kProbe, Phase::kLease, Phase::kAlone};
+inline constexpr std::array kPhases = {Phase::kWatch, Phase::kProbe, Phase::kLease,
+                                       Phase::kAlone, Phase::kAgent, Phase::kDoor};
 
 [[nodiscard]] const char* name_of(Phase phase);  // "watch", ...
 

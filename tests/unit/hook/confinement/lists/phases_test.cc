@@ -69,6 +69,8 @@ TEST(Capabilities, AreThoseOfTheTableInSecurityMd) {
   EXPECT_EQ(capabilities_of(Phase::kLease), lease);
   EXPECT_EQ(capabilities_of(Phase::kAlone),
             lease | set_of({CAP_NET_RAW, CAP_MKNOD, CAP_SYS_CHROOT}));
+  EXPECT_EQ(capabilities_of(Phase::kAgent), lease | set_of({CAP_BPF}));
+  EXPECT_EQ(capabilities_of(Phase::kDoor), 0U);
 }
 
 // Returns what is behind "CapabilityBoundingSet=" in a unit of packaging/systemd.
@@ -92,6 +94,11 @@ TEST(Capabilities, AreThoseOfTheUnits) {
   // Its unit lifts the limit of locked memory instead.
   EXPECT_EQ(capabilities_of_unit("ipu-border.service"),
             (std::set<std::string>{"CAP_NET_ADMIN", "CAP_BPF"}));
+  EXPECT_EQ(
+      capabilities_of_unit("ipu-agent.service"),
+      (std::set<std::string>{"CAP_NET_ADMIN", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_DAC_OVERRIDE",
+                             "CAP_DAC_READ_SEARCH", "CAP_SYS_RESOURCE", "CAP_SETUID", "CAP_SETGID",
+                             "CAP_SETPCAP", "CAP_KILL", "CAP_BPF"}));
 }
 
 TEST(Calls, OfAnAttackerAreInNoPhase) {
@@ -160,32 +167,40 @@ TEST(Calls, OfAnAttackerAreInNoPhase) {
 TEST(Calls, ThatRunAProgramAreOnlyWhereTheClientIsRun) {
   for (const std::string_view call :
        {"execve", "wait4", "kill", "setresuid", "setgroups", "capset"})
-    EXPECT_EQ(phases_with(call), "lease alone") << call;
-  EXPECT_EQ(phases_with("clone", {SIGCHLD}), "lease alone");
+    EXPECT_EQ(phases_with(call), "lease alone agent") << call;
+  EXPECT_EQ(phases_with("clone", {SIGCHLD}), "lease alone agent");
   EXPECT_EQ(phases_with("clone", {SIGCHLD | CLONE_NEWUSER}), "");
   EXPECT_EQ(phases_with("clone", {SIGCHLD | CLONE_NEWNS}), "");
-  EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone");
-  EXPECT_EQ(phases_with("mprotect", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone");
-  EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_WRITE}), "watch probe lease alone");
+  EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
+  EXPECT_EQ(phases_with("mprotect", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
+  EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_WRITE}),
+            "watch probe lease alone agent door");
 }
 
 TEST(Calls, OpenOnlySocketsOfFamiliesThatThePhaseUses) {
   const auto opened = [](uint64_t family, uint64_t type, uint64_t protocol = 0) {
     return phases_with("socket", {family, type | SOCK_CLOEXEC, protocol});
   };
-  EXPECT_EQ(opened(AF_UNIX, SOCK_DGRAM), "watch probe lease alone");
-  EXPECT_EQ(opened(AF_NETLINK, SOCK_RAW), "watch probe lease alone");
+  EXPECT_EQ(opened(AF_UNIX, SOCK_DGRAM), "watch probe lease alone agent");
+  EXPECT_EQ(opened(AF_NETLINK, SOCK_RAW), "watch probe lease alone agent");
   EXPECT_EQ(opened(AF_PACKET, SOCK_RAW), "probe alone");
-  EXPECT_EQ(opened(AF_INET, SOCK_STREAM), "lease alone");
-  EXPECT_EQ(opened(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "lease alone");
+  EXPECT_EQ(opened(AF_INET, SOCK_STREAM), "lease alone agent");
+  EXPECT_EQ(opened(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "lease alone agent");
   EXPECT_EQ(opened(AF_INET, SOCK_RAW, IPPROTO_ICMP), "");
   EXPECT_EQ(opened(AF_INET6, SOCK_RAW), "");
   EXPECT_EQ(opened(AF_VSOCK, SOCK_STREAM), "");
   EXPECT_EQ(opened(AF_ALG, SOCK_SEQPACKET), "");
 }
 
+TEST(Calls, AcceptConnectionsOnlyAtTheDoor) {
+  EXPECT_EQ(phases_with("accept4"), "door");
+  EXPECT_EQ(phases_with("listen"), "");
+  for (const std::string_view call : {"connect", "bind", "socketpair", "openat", "unlink", "fsync"})
+    EXPECT_EQ(phases_with(call), "watch probe lease alone agent") << call;
+}
+
 TEST(Calls, MakeMountsAndDevicesOnlyForAStartWithoutTheWrapper) {
-  EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNET}), "watch probe lease alone");
+  EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNET}), "watch probe lease alone agent");
   EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNS}), "alone");
   EXPECT_EQ(phases_with("setns", {3, 0}), "");
   EXPECT_EQ(phases_with("setns", {3, CLONE_NEWPID}), "");
@@ -194,15 +209,15 @@ TEST(Calls, MakeMountsAndDevicesOnlyForAStartWithoutTheWrapper) {
   EXPECT_EQ(phases_with("mknodat", {3, 0, S_IFCHR | 0666}), "alone");
   EXPECT_EQ(phases_with("mknodat", {3, 0, S_IFBLK | 0666}), "");
   EXPECT_EQ(phases_with("mknodat", {3, 0, S_IFREG | 0666}), "");
-  EXPECT_EQ(phases_with("mount", {0, 0, 0, MS_BIND}), "lease alone");
+  EXPECT_EQ(phases_with("mount", {0, 0, 0, MS_BIND}), "lease alone agent");
   EXPECT_EQ(phases_with("mount", {0, 0, 0, MS_REMOUNT | MS_BIND}), "");
   EXPECT_EQ(phases_with("mount", {0, 0, 0, 0}), "");
-  EXPECT_EQ(phases_with("umount2", {0, MNT_DETACH | UMOUNT_NOFOLLOW}), "lease alone");
+  EXPECT_EQ(phases_with("umount2", {0, MNT_DETACH | UMOUNT_NOFOLLOW}), "lease alone agent");
   EXPECT_EQ(phases_with("umount2", {0, 0}), "");
 }
 
 TEST(Calls, ToAnotherProcessAreFew) {
-  EXPECT_EQ(phases_with("prlimit64", {0, RLIMIT_NOFILE}), "watch probe lease alone");
+  EXPECT_EQ(phases_with("prlimit64", {0, RLIMIT_NOFILE}), "watch probe lease alone agent");
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_NOFILE}), "");
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_MEMLOCK}), "alone");
   EXPECT_EQ(phases_with("tgkill", {1, 1, SIGSTOP}), "");
@@ -211,9 +226,9 @@ TEST(Calls, ToAnotherProcessAreFew) {
 
 // Where a program of ours may be started, it must be able to set its own.
 TEST(Calls, LeaveTheHandlerOfForbiddenCallsInPlace) {
-  EXPECT_EQ(phases_with("rt_sigaction", {SIGSYS}), "alone");
-  EXPECT_EQ(phases_with("rt_sigaction", {(uint64_t{1} << 32) + SIGSYS}), "alone");
-  EXPECT_EQ(phases_with("rt_sigaction", {SIGPIPE}), "watch probe lease alone");
+  EXPECT_EQ(phases_with("rt_sigaction", {SIGSYS}), "alone agent");
+  EXPECT_EQ(phases_with("rt_sigaction", {(uint64_t{1} << 32) + SIGSYS}), "alone agent");
+  EXPECT_EQ(phases_with("rt_sigaction", {SIGPIPE}), "watch probe lease alone agent door");
 }
 
 // It starts `ipu-container-hook probe`, which inherits its filter.
@@ -223,6 +238,16 @@ TEST(Calls, OfAStartAloneIncludeThoseOfTheProgramsThatItStarts) {
     for (const std::string_view call : names_of(phase))
       EXPECT_TRUE(alone.contains(call)) << call << " of phase " << name_of(phase);
     EXPECT_EQ(capabilities_of(phase) & ~capabilities_of(Phase::kAlone), 0U) << name_of(phase);
+  }
+}
+
+// ipu-agent starts ipuctl and `ipu-container-hook reconcile`.
+TEST(Calls, OfTheAgentIncludeThoseOfTheProgramsThatItStarts) {
+  const std::set<std::string_view> agent = names_of(Phase::kAgent);
+  for (const Phase phase : {Phase::kWatch, Phase::kLease}) {
+    for (const std::string_view call : names_of(phase))
+      EXPECT_TRUE(agent.contains(call)) << call << " of phase " << name_of(phase);
+    EXPECT_EQ(capabilities_of(phase) & ~capabilities_of(Phase::kAgent), 0U) << name_of(phase);
   }
 }
 
