@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/ipuctl/agent_client.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -63,16 +64,20 @@ Error cannot_connect(int err, const std::string& path) {
           " root"};
 }
 
+// Connects SOCKET to the agent. Returns false with errno on failure.
+bool connect_to(int socket, const std::string& path) {
+  sockaddr_un address{AF_UNIX, {}};
+  errno = ENAMETOOLONG;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
 Result<base::Fd> connect_to_agent() {
   const std::string path = hook::config::agent_socket();
-  sockaddr_un address{AF_UNIX, {}};
-  if (path.size() >= sizeof address.sun_path)
-    return Error(Code::kInvalid, str("the path ", quote(path), " is too long for a socket"));
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return Error::from_errno(errno, "make a socket");
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return cannot_connect(errno, path);
+  if (!connect_to(socket.get(), path)) return cannot_connect(errno, path);
   return socket;
 }
 
@@ -141,6 +146,19 @@ std::optional<Command> command_by_agent(const CLI::App& app) {
   const agent::Options options = options_of(*leaf);
   if (!agent::serves(command, options)) return std::nullopt;
   return [request = agent::request_line(command, options)] { return ask_agent(request); };
+}
+
+// An empty line is refused at once, without an ipuctl.
+AgentState find_agent(std::chrono::milliseconds time) {
+  const base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!connect_to(socket.get(), hook::config::agent_socket()))
+    return errno == ECONNREFUSED || errno == EAGAIN ? AgentState::kSilent : AgentState::kAbsent;
+  (void)::send(socket.get(), "\n", 1, MSG_NOSIGNAL);
+  pollfd polled{socket.get(), POLLIN, 0};
+  char byte = 0;
+  const bool answers = ::poll(&polled, 1, static_cast<int>(time.count())) == 1 &&
+                       ::recv(socket.get(), &byte, 1, 0) == 1;
+  return answers ? AgentState::kAnswers : AgentState::kSilent;
 }
 
 }  // namespace ipuctl

@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "base/rlimit.h"
+#include "cmd/ipuctl/agent_client.h"
 #include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/paths.h"
 #include "hook/engines/daemon.h"
@@ -178,6 +179,22 @@ void examine_engines(std::vector<Finding>& findings) {
        str("run 'ipuctl runtime configure ", name_of(engines.value().front()), "'")});
 }
 
+// Returns nothing for a host that does without it.
+std::optional<Finding> examine_agent() {
+  switch (find_agent(kAnswerTime)) {
+    case AgentState::kAbsent:
+      return std::nullopt;
+    case AgentState::kAnswers:
+      return Finding{"agent", Verdict::kOk, "ipu-agent answers users without root", ""};
+    case AgentState::kSilent:
+      break;
+  }
+  return Finding{"agent", Verdict::kWarning,
+                 "ipu-agent does not answer: users without root cannot use ipuctl, and what is due"
+                 " is done at the next start or by the timer",
+                 "run 'systemctl restart ipu-agent.socket ipu-agent.service'"};
+}
+
 }  // namespace
 
 std::vector<Finding> examine_services(const hook::config::Config& config,
@@ -194,6 +211,8 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
     }
   }
   examine_engines(findings);
+  std::optional<Finding> agent = examine_agent();
+  if (agent) findings.push_back(std::move(*agent));
   return findings;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of ipuctl doctor that ask others: controllers, engines, and the installed programs.
+// The checks of ipuctl doctor that ask others: controllers, engines, ipu-agent, and the
+// installed programs.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 namespace ipuctl {
 
 // Returns the findings on the installed programs, the space on the ledger's disk, the controllers
-// of CONFIG, and the engines of this host. Asks each of the last two for at most 2 s. LEDGER is the
-// result of opening it; without a ledger no controller is asked.
+// of CONFIG, the engines of this host, and ipu-agent. Asks each of the last three for at most 2 s.
+// LEDGER is the result of opening it; without a ledger no controller is asked.
 std::vector<doctor::Finding> examine_services(const hook::config::Config& config,
                                               base::Result<hook::ledger::Ledger>& ledger);
 

@@ -260,6 +260,22 @@ flush_border() { in_host /run/attack/raw flush 5 ipu-border; }
   agent_start
 }
 
+agent_row() { ipuctl doctor -o json | jq -r '.[] | select(.check == "agent") | .result'; }
+
+@test "doctor says whether the agent answers" {
+  local pid
+  assert_equal "$(agent_row)" ok
+  for pid in $(agent_pids); do in_host kill -STOP "$pid"; done
+  assert_equal "$(agent_row)" warning
+  for pid in $(agent_pids); do in_host kill -CONT "$pid"; done
+  host_signal agent KILL
+  wait_until 5 agent_is_gone
+  assert_equal "$(agent_row)" warning
+  in_host rm "$SOCKET"
+  assert_equal "$(agent_row)" ''
+  agent_start
+}
+
 @test "hostile clients are refused, and nobody waits for them" {
   local text
   while IFS= read -r text; do
