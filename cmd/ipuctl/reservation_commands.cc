@@ -147,15 +147,26 @@ Status check_time(const std::optional<milliseconds>& time) {
                " 'ipuctl reservation end'");
 }
 
+Error too_long(const char* option, milliseconds time, const char* key, milliseconds longest) {
+  return {Code::kDenied,
+          str(option, " ", base::format_duration(time), " is longer than ",
+              base::format_duration(longest), ", which agent.", key, " allows; ask for less")};
+}
+
+// Returns how long the request waits; 0: not at all.
+Result<milliseconds> wait_for(const Viewer& viewer, const std::optional<milliseconds>& wait) {
+  const milliseconds longest = viewer.policy().max_wait;
+  if (viewer.user() && wait > longest) return too_long("--wait", *wait, "max_wait", longest);
+  return wait.value_or(milliseconds(0));
+}
+
 // Returns for how long the reservation is kept; 0: until it is ended. Those of users end.
 Result<milliseconds> time_for(const Viewer& viewer, const std::optional<milliseconds>& time) {
   TRY(check_time(time));
   if (!viewer.user()) return time.value_or(milliseconds(0));
   const milliseconds longest = viewer.policy().max_time;
-  if (time.value_or(longest) <= longest) return time.value_or(longest);
-  return Error(Code::kDenied,
-               str("--for ", base::format_duration(*time), " is longer than ",
-                   base::format_duration(longest), ", which agent.max_time allows; ask for less"));
+  if (time > longest) return too_long("--for", *time, "max_time", longest);
+  return time.value_or(longest);
 }
 
 // A user's reservation is for this user, by the word of the kernel.
@@ -173,7 +184,7 @@ Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options)
   if (options.request.ipus == 0)
     return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
   hook::lifecycle::start::ReservationRequest request = options.request;
-  request.wait = options.wait.value_or(milliseconds(0));
+  request.wait = TRY(wait_for(viewer, options.wait));
   request.time = TRY(time_for(viewer, options.time));
   set_owner(viewer, request);
   hook::ledger::Ledger ledger = TRY(open_ledger());

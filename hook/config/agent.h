@@ -11,6 +11,7 @@ namespace hook::config {
 struct AgentConfig {
   bool show_others = false;  // whether they see the names of others' containers and reservations
   uint32_t max_ipus = 64;    // that all reservations of one user may have
+  std::chrono::milliseconds max_wait = std::chrono::hours(1);   // the longest wait for IPUs
   std::chrono::milliseconds max_time = std::chrono::hours(24);  // the longest reservation
 };
 

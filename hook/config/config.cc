@@ -106,13 +106,14 @@ Result<LedgerConfig> read_ledger(const Section& section) {
 }
 
 Result<AgentConfig> read_agent(const Section& section) {
-  TRY(section.refuse_unknown({"show_others", "max_ipus", "max_time"}));
+  TRY(section.refuse_unknown({"show_others", "max_ipus", "max_wait", "max_time"}));
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
   AgentConfig agent;
   agent.show_others = TRY(section.find_flag("show_others")).value_or(agent.show_others);
   const std::optional<int64_t> max_ipus =
       TRY(section.find_number("max_ipus", 0, 10'000, "a number from 0 to 10000"));
   if (max_ipus) agent.max_ipus = static_cast<uint32_t>(*max_ipus);
+  agent.max_wait = TRY(section.find_duration("max_wait")).value_or(agent.max_wait);
   agent.max_time = TRY(section.find_duration("max_time", kLongest)).value_or(agent.max_time);
   if (agent.max_time.count() == 0) return section.wrong("max_time", "longer than 0");
   return agent;

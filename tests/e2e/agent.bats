@@ -152,10 +152,12 @@ create_by() { # UID ID
 }
 
 @test "a user's reservations have an end and a limit" {
-  printf '[agent]\nmax_ipus = 8\nmax_time = "2h"\n' |
+  printf '[agent]\nmax_ipus = 8\nmax_wait = "5m"\nmax_time = "2h"\n' |
     in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null
   run -1 ask alice reserve night --ipus 4 --for 3h
   assert_contains "$output" 'agent.max_time allows'
+  run -1 ask alice reserve night --ipus 4 --wait 6m
+  assert_contains "$output" '--wait 6m is longer than 5m, which agent.max_wait allows'
   ask alice reserve night --ipus 4
   assert_equal "$(reservations '.until != null')" '[true]'
   run -1 ask alice reserve more --ipus 8

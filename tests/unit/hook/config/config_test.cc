@@ -48,6 +48,7 @@ TEST(Config, HasDefaultsForWhatNeedNotBeSaid) {
   EXPECT_EQ(config.value().policy.max_waiters, 64U);
   EXPECT_FALSE(config.value().agent.show_others);
   EXPECT_EQ(config.value().agent.max_ipus, 64U);
+  EXPECT_EQ(config.value().agent.max_wait, std::chrono::hours(1));
   EXPECT_EQ(config.value().agent.max_time, std::chrono::hours(24));
   EXPECT_TRUE(config.value().policy.allow_env);
   EXPECT_TRUE(config.value().policy.allow_annotation);
@@ -70,6 +71,7 @@ max_waiters = 3
 [agent]
 show_others = true
 max_ipus = 32
+max_wait = "2h"
 max_time = "7d"
 [network]
 rdma = "require"
@@ -99,6 +101,7 @@ host_network = "refuse"
   EXPECT_EQ(config.policy.max_waiters, 3U);
   EXPECT_TRUE(config.agent.show_others);
   EXPECT_EQ(config.agent.max_ipus, 32U);
+  EXPECT_EQ(config.agent.max_wait, std::chrono::hours(2));
   EXPECT_EQ(config.agent.max_time, std::chrono::hours(7 * 24));
 }
 

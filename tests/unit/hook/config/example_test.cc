@@ -47,7 +47,7 @@ TEST(Example, HasEachOptionalTable) {
        "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters"},
       {"[container]", "shm_size"},
       {"[agent]", "show_others", "max_ipus = 64                    # how many IPUs the",
-       "max_time"},
+       "max_wait = \"1h\"", "max_time"},
       {"[ledger]", "history"},
       {"[runtime]", "paths"},
       {"[pool.tls]", "ca", "certificate", "key", "server_name"}};
