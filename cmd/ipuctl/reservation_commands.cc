@@ -216,6 +216,14 @@ Result<Outcome> run_list(const Viewer& viewer, const ReservationOptions& options
   return Outcome{options.output == Output::kJson ? base::to_pretty_text(list) : table(rows)};
 }
 
+// The history names root as the actor of what ipu-agent does, so it gets the user's part too.
+Status note_user(const Viewer& viewer, hook::ledger::Ledger& ledger, const char* did,
+                 const std::string& reservation) {
+  if (!viewer.user()) return {};
+  return ledger.events().record(
+      str("user ", *viewer.user(), " ", did, " reservation ", reservation));
+}
+
 Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& options) {
   if (!options.time)
     return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
@@ -226,6 +234,7 @@ Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& optio
     return Error(Code::kBusy, str("reservation ", quote(options.name), " is ",
                                   name_of(record.state), ", and cannot be extended now"));
   }
+  TRY(note_user(viewer, ledger, "extends", record.reservation));
   TRY(ledger.partitions().set_end(record, base::unix_millis() + time.count()));
   return show(ledger, TRY(get_reservation(viewer, ledger, options.name, options.pool)),
               options.output);
@@ -235,6 +244,7 @@ Result<Outcome> run_end(const Viewer& viewer, const ReservationOptions& options)
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
+  TRY(note_user(viewer, ledger, "ends", record.reservation));
   // The pool may have gone from the configuration; the record has all that matters.
   Result<hook::config::PoolConfig> configured = load_pool(record.pool);
   hook::config::PoolConfig pool;

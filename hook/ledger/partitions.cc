@@ -112,7 +112,8 @@ std::string ready_text(const PartitionRecord& record) {
   if (record.reservation.empty()) return "READY";
   const std::string end =
       record.until_ms == 0 ? "" : str(" until ", base::rfc3339(record.until_ms));
-  return str("READY, reservation ", record.reservation, end);
+  const std::string user = record.user < 0 ? "" : str(", user ", record.user);
+  return str("READY, reservation ", record.reservation, end, user);
 }
 
 std::string removing_text(const std::vector<Lease>& holders) {

@@ -110,6 +110,7 @@ agent_pids() { in_host sh -c 'grep -lxF ipu-agent /proc/[0-9]*/comm' | cut -d / 
 }
 
 @test "a user reserves, extends, uses and ends; another user can do none of it" {
+  local uid event
   run -0 ask alice reserve night --ipus 4 --for 1h
   assert_contains "$output" 'use it with IPU_RESERVATION=night'
   assert_equal "$(reservations '[.reservation, .owner, .ipus]')" '[["night","alice",4]]'
@@ -129,6 +130,11 @@ agent_pids() { in_host sh -c 'grep -lxF ipu-agent /proc/[0-9]*/comm' | cut -d / 
   docker rm --force job
   ask alice reservation extend night --for 2h
   assert_contains "$(ask alice reservation end night)" 'its 4 IPUs are free'
+  uid=$(in_host id -u alice)
+  for event in "READY, reservation night" ", user $uid" "user $uid extends reservation night" \
+    "user $uid ends reservation night"; do
+    assert_contains "$(ipuctl events)" "$event"
+  done
   has_reservations '[]'
 }
 
