@@ -12,6 +12,11 @@ teardown() {
   in_host rm -rf "$BUNDLE-app"
   remove_containers
   remove_partitions
+  if [ ${#SIM_OPTIONS[@]} -gt 0 ]; then
+    # shellcheck disable=SC2034
+    SIM_OPTIONS=()
+    restart_sim
+  fi
   assert_nothing_left
   assert_equal "$(in_host pgrep -x ipu-vipu-endpoi || true)" ''
 }
@@ -125,6 +130,7 @@ ask() { # NAME METHOD PARTITION
   assert_contains "$output" 'policy.vipu_endpoint of this host is false'
 }
 
+# shellcheck disable=SC2016
 of_endpoint() { in_host awk -v field="$1:" '$1 == field { print $2 }' "/proc/$(endpoint_pids)/status"; } # FIELD
 
 @test "garbage, and more connections than it takes, cost it little, and it answers afterwards" {
@@ -158,8 +164,6 @@ is_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
   has_endpoints 1
   docker rm --force job
   wait_until 10 has_endpoints 0
-  SIM_OPTIONS=()
-  restart_sim
 }
 
 # A pod as containerd's CRI plugin makes it: see network.bats.

@@ -140,6 +140,7 @@ constexpr Row kRows[] = {
     CALL(capget, kNone, kNothing),
     CALL(capset, kNone, kNothing),
     CALL(setsid, kNone, kNothing),
+    CALL(setpriority, kNone, kNothing),
     CALL(getpgrp, kNone, kNothing),
     CALL(chdir, kNone, kPath),
     CALL(fchdir, kNone, kFd),

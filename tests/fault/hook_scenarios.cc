@@ -23,6 +23,15 @@ Result<Program> attach(World& world, const Ask& ask = {}) {
   return world.hook("createRuntime", *job);
 }
 
+const Ask kWithEndpoint{{"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=1"}};
+
+Result<Program> attach_with_endpoint(World& world) { return attach(world, kWithEndpoint); }
+
+Result<std::string> attached_with_endpoint(World& world) {
+  if (running_endpoints().size() != 1) return std::string("no endpoint runs");
+  return attached(world);
+}
+
 Result<Program> attach_own(World& world) { return attach(world); }
 
 Result<Ask> share_with_first(World& world) {
@@ -53,6 +62,13 @@ Result<std::string> first_keeps_its_own(World& world) { return check_attached(wo
 Result<Program> poststop(World& world) {
   const Container* const job = TRY(world.attach_now(kJob));
   world.end_containers();
+  return world.hook("poststop", *job);
+}
+
+// Its first process lives on, as under an engine that calls poststop too early: the endpoint does
+// not end by itself.
+Result<Program> poststop_with_endpoint(World& world) {
+  const Container* const job = TRY(world.attach_now(kJob, kWithEndpoint));
   return world.hook("poststop", *job);
 }
 
@@ -96,7 +112,9 @@ std::vector<Scenario> hook_scenarios() {
       {"hook-shared", Bystander::kYes, {}, attach_shared, attached, first_keeps_its_own},
       {"hook-pod", Bystander::kYes, {}, attach_in_pod, attached, first_keeps_its_own},
       {"hook-function", Bystander::kYes, kFunctions, attach_own, attached},
+      {"hook-endpoint", Bystander::kYes, {}, attach_with_endpoint, attached_with_endpoint},
       {"poststop", Bystander::kYes, {}, poststop, released},
+      {"poststop-endpoint", Bystander::kYes, {}, poststop_with_endpoint, released},
       {"poststop-created", Bystander::kYes, {}, poststop_created, released},
       {"poststop-shared", Bystander::kYes, {}, poststop_shared, released, first_keeps_its_own},
       {"poststop-function", Bystander::kYes, kFunctions, poststop, released},

@@ -100,6 +100,10 @@ Status check_ledger(World& world, const LedgerView& ledger, Violations& found) {
     if (ledger.leads_to_mac(mac)) continue;
     found.push_back(str("no live lease leads to ", mac, " in the border"));
   }
+  for (const std::string& pid : running_endpoints()) {
+    if (std::count(ledger.endpoints.begin(), ledger.endpoints.end(), pid) > 0) continue;
+    found.push_back(str("no live lease leads to endpoint ", pid));
+  }
   check_led_to(names_in(leases_dir()), "directory", ledger, found);
   check_led_to(names_in(kept_dir()), "kept namespace", ledger, found);
   return {};
@@ -198,6 +202,8 @@ void check_rows_left(const World& world, const LedgerView& ledger, Violations& f
     if (!address.held || address.lease == world.bystander_lease()) continue;
     found.push_back(str("left: address of ", address.mac, " by lease ", address.lease));
   }
+  if (ledger.endpoint_rows != 0) found.push_back("left: the row of an endpoint");
+  for (const std::string& pid : running_endpoints()) found.push_back("left: endpoint " + pid);
   if (ledger.waiters != 0) found.push_back("left: a ticket of the queue");
 }
 

@@ -73,6 +73,11 @@ Status read_rest(sqlite3* database, LedgerView& view) {
   for (const auto& row : TRY(query(database, "SELECT name, kind, state FROM partition"))) {
     view.partitions.push_back({row[0], row[1], row[2]});
   }
+  for (const auto& row : TRY(query(database, "SELECT pid, lease FROM endpoint"))) {
+    const LeaseRow* const lease = view.find(row[1]);
+    if (lease != nullptr && lease->live) view.endpoints.push_back(row[0]);
+    ++view.endpoint_rows;
+  }
   view.waiters = TRY(query(database, "SELECT 1 FROM waiter")).size();
   view.ipus_elsewhere =
       TRY(query(database, str("SELECT 1 FROM ipu WHERE device >= ", kElsewhere))).size();

@@ -39,6 +39,8 @@ struct LedgerView {
   std::vector<LeaseRow> leases;
   std::vector<AddressRow> addresses;
   std::vector<PartitionRow> partitions;
+  std::vector<std::string> endpoints;  // the pids of those of live leases
+  size_t endpoint_rows = 0;
   std::vector<std::string> doubles;  // what two live leases hold
   size_t waiters = 0;
   size_t ipus_elsewhere = 0;  // see move_ipus()

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "tests/fault/places.h"
 #include "tests/fault/world.h"
 
 namespace fault {
@@ -26,22 +27,43 @@ std::vector<std::string> pids() {
   return pids;
 }
 
-}  // namespace
+struct Running {
+  std::string pid;
+  std::filesystem::path program;
+};
 
-std::vector<std::string> running_programs() {
+// The processes of installed programs.
+std::vector<Running> installed_ones() {
   const std::vector<std::string> folders = World::installed();
-  std::vector<std::string> running;
+  std::vector<Running> running;
   for (const std::string& pid : pids()) {
     std::error_code err;
     const std::filesystem::path path =
         std::filesystem::read_symlink(str("/proc/", pid, "/exe"), err);
     const bool ours =
         !err && std::find(folders.begin(), folders.end(), path.parent_path()) != folders.end();
-    if (ours && path.filename() != "vipu-simulator") {
-      running.push_back(str("process ", pid, " of ", path.string()));
-    }
+    if (ours) running.push_back({pid, path});
   }
   return running;
+}
+
+}  // namespace
+
+std::vector<std::string> running_programs() {
+  std::vector<std::string> running;
+  for (const auto& [pid, program] : installed_ones()) {
+    if (program.filename() == "vipu-simulator" || program.filename() == kEndpoint) continue;
+    running.push_back(str("process ", pid, " of ", program.string()));
+  }
+  return running;
+}
+
+std::vector<std::string> running_endpoints() {
+  std::vector<std::string> pids;
+  for (const auto& [pid, program] : installed_ones()) {
+    if (program.filename() == kEndpoint) pids.push_back(pid);
+  }
+  return pids;
 }
 
 Status settle() {

@@ -9,8 +9,12 @@
 
 namespace fault {
 
-// "process 17 of /usr/local/bin/ipuctl"; the simulator is none of them.
+// "process 17 of /usr/local/bin/ipuctl"; the simulator and endpoints, which stay,
+// are none of them.
 [[nodiscard]] std::vector<std::string> running_programs();
+
+// The pids of all V-IPU endpoints.
+[[nodiscard]] std::vector<std::string> running_endpoints();
 
 // Returns when none runs: what goes on behind a program that has ended, such as a release or the
 // question for a duplicate, is done. kTimeout after a time that none of them takes.

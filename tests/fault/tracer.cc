@@ -18,6 +18,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/effects.h"
+#include "tests/fault/places.h"
 
 namespace fault {
 namespace {
@@ -185,7 +186,8 @@ class Tracer {
     counting_ = true;
     const bool ours =
         std::find(installed_.begin(), installed_.end(), path.substr(0, slash)) != installed_.end();
-    if (ours && !is_spared(process)) return resume(tid, 0);
+    const bool stays = process.program == kEndpoint;
+    if (ours && !stays && !is_spared(process)) return resume(tid, 0);
     if (task.then == Task::Then::kKill) kill_process(process);
     (void)::ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
     if (tid == first_) let_go_ = true;
