@@ -15,6 +15,7 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "base/users.h"
+#include "base/version.h"
 #include "cmd/ipu-agent/door/door.h"
 #include "cmd/ipu-agent/door/user_of.h"
 #include "cmd/ipu-agent/keeper.h"
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
   app.add_option("--socket", path, "Listen here, unless systemd passes a socket")
       ->type_name("PATH");
   app.footer("Example:\n  systemctl enable --now ipu-agent.socket ipu-agent.service");
-  app.set_version_flag("--version", str(kProgram, " ", hook::config::product_version()),
+  app.set_version_flag("--version", str(kProgram, " ", base::product_version()),
                        "Print the version and exit");
   try {
     app.parse(argc, argv);

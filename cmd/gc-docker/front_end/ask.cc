@@ -132,8 +132,9 @@ Asked ask_whole(const Variables& explicit_ones, const IpuofSource& source,
   Asked asked;
   asked.variables.emplace_back("IPU_PARTITION", partition);
   if (!explicit_ones.contains("IPU_GCD")) asked.variables.emplace_back("IPU_GCD", "all");
-  asked.notes.push_back(
-      must_be_known(partition, str("by the names of the files in ", base::quote(source.value))));
+  asked.notes.push_back(str("all GCDs of partition ", base::quote(partition),
+                            " are meant, by the names of the files in ",
+                            base::quote(source.value)));
   return asked;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kAnswer = "the answer of ipu-agent";
 
-Error wrong() { return {Code::kInternal, str(kAnswer, " cannot be understood")}; }
+Error wrong() { return {Code::kInternal, "the answer of ipu-agent cannot be understood"}; }
 
 }  // namespace
 

@@ -124,7 +124,7 @@ std::string request_line(std::string_view command, const Options& options) {
 
 Result<Words> words_of(std::string_view line) {
   const Json json = TRY(base::parse_json(line, kWhat));
-  if (!json.is_object()) return Error(Code::kInvalid, str(kWhat, " is not a JSON object"));
+  if (!json.is_object()) return Error(Code::kInvalid, "the request is not a JSON object");
   const std::string command = TRY(base::get_string(json, "command", kWhat));
   const Served* const found = find_served(command);
   if (found == nullptr) return unknown_command(command);
