@@ -389,7 +389,7 @@ HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
 .PHONY: install uninstall
-install: all ## install below DESTDIR and PREFIX, and make the two system users (root, without DESTDIR)
+install: all ## install below DESTDIR and PREFIX, and make the users and the group ipu (root, without DESTDIR)
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach b,$(BINS),install -m $(BIN_$(b)_MODE) $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	install -d $(foreach s,1 5 7 8,'$(DESTDIR)$(MANDIR)/man$(s)')
@@ -405,7 +405,7 @@ install: all ## install below DESTDIR and PREFIX, and make the two system users 
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(if $(DESTDIR),,[ "$$(id -u)" -ne 0 ] || packaging/make_user.sh)
-uninstall: ## remove the files that install put there; the users stay. FORCE=1: also while they are in use
+uninstall: ## remove the files that install put there; users and group stay. FORCE=1: also while they are in use
 	@$(if $(DESTDIR)$(filter 1,$(FORCE)),,packaging/check_unused.sh '$(BINDIR)/ipuctl')
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')

@@ -251,6 +251,17 @@ partition_is_settled() {
   for _ in 1 2 3; do wait_until 5 flush_border; done
 }
 
+@test "a border by tc, removed by hand, is there again within 5 s" {
+  printf '[network]\nfilter = "tc"\n' | in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null
+  start job -e IPU_COUNT=4
+  for _ in 1 2; do
+    in_host tc qdisc del dev rnic0 clsact
+    wait_until 5 has_border_by_tc
+  done
+}
+
+has_border_by_tc() { in_host tc filter show dev rnic0 egress | grep -q ipu-border; }
+
 flush_border() { in_host /run/attack/raw flush 5 ipu-border; }
 
 @test "no start waits for the agent: absent, stopped, or dead" {
