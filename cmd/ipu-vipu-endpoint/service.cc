@@ -92,8 +92,8 @@ void set_limits(grpc::ServerBuilder& builder) {
 struct Server::State {
   explicit State(vipu::Answers facts) : answers(std::move(facts)) {}
   const vipu::Answers answers;
-  Version version{answers};
-  User user{answers};
+  const std::unique_ptr<grpc::Service> version = std::make_unique<Version>(answers);
+  const std::unique_ptr<grpc::Service> user = std::make_unique<User>(answers);
   std::unique_ptr<grpc::Server> server = nullptr;
 };
 
@@ -105,8 +105,8 @@ Result<Server> Server::start(vipu::Answers answers) {
   auto state = std::make_unique<State>(std::move(answers));
   grpc::ServerBuilder builder;
   set_limits(builder);
-  builder.RegisterService(&state->version);
-  builder.RegisterService(&state->user);
+  builder.RegisterService(state->version.get());
+  builder.RegisterService(state->user.get());
   state->server = builder.BuildAndStart();
   if (state->server == nullptr) return Error(Code::kInternal, "gRPC did not start its server");
   return Server(std::move(state));
