@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
 # hostile. The groups core and more divide all tests of these: core is what `make check` runs in a quarter of an hour.
-# The groups storm, model, sanitizers, all-faults and all-hostile take longer, and the group long is the first four.
+# The groups storm, model, backfill, sanitizers, all-faults and all-hostile take longer, and the group long is the first
+# five.
 # Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
@@ -40,10 +41,10 @@ MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/attack e2e/capac
   e2e/cri e2e/docker_storm e2e/durable e2e/endpoint_killed e2e/full_disk e2e/history e2e/ipuctl e2e/named
   e2e/network e2e/options e2e/quirks e2e/reconcile)
 # The most useful groups come first.
-LONG=(storm model sanitizers all-faults)
+LONG=(storm model backfill sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|storm|model|sanitizers|all-faults|all-hostile|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|storm|model|backfill|sanitizers|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -82,6 +83,7 @@ needed() { # GROUP
   case $1 in
     storm) echo $((4 * STORM + 120)) ;;
     model) echo 300 ;;
+    backfill) echo 900 ;;
     sanitizers) echo 1500 ;;
     all-faults) echo 240 ;;
     all-hostile) echo 1800 ;;
@@ -96,6 +98,7 @@ run_job() { # GROUP NAME
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
     model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
+    backfill) BACKFILL_SEEDS=1000 run_program "$O/bin/unit-vipu" '--gtest_filter=BackfillTest.*' ;;
     packaging) BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
     e2e | attack) run_bats "tests/$1/$2.bats" ;;
     # One host, because other jobs run beside it. By default there is a host for each processor.
@@ -131,7 +134,7 @@ gtest_count() { # MARK < OUTPUT
   sed -n "s/^\[  $1 *\] \([0-9]*\) tests\{0,1\}[.,].*/\1/p" | tail -n 1 | grep . || echo 0
 }
 
-is_gtest() { [[ $1 == unit/* || $1 == kernel/* || $1 == model/* ]]; } # JOB
+is_gtest() { [[ $1 == unit/* || $1 == kernel/* || $1 == model/* || $1 == backfill/* ]]; } # JOB
 
 # Prints "PASSED FAILED SKIPPED" for a job that has ended.
 count() { # JOB STATUS < OUTPUT
@@ -236,7 +239,7 @@ after=()
 for group in "$@"; do
   case $group in
     core | more | unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
-    storm | model | sanitizers | all-faults | all-hostile) after+=("$group") ;;
+    storm | model | backfill | sanitizers | all-faults | all-hostile) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac

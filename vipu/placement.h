@@ -76,14 +76,6 @@ struct Wanted {
   uint32_t segments = 0;
 };
 
-// Consecutive IPUs of one domain. Their number is a power of two. Counted from the start of its
-// domain, the block starts at a multiple of that number.
-struct Block {
-  uint32_t first = 0;  // number in the pool
-  uint32_t size = 0;
-  bool operator==(const Block&) const = default;
-};
-
 // Succeeds if a pool of this topology could ever hold WANTED. Returns kInvalid with the reason if
 // not.
 base::Status check_wanted(const Topology& topology, const Wanted& wanted);

@@ -114,6 +114,12 @@ class ProcessController final : public Controller {
       return Error(Code::kInvalid, str(describe(asked), ": a partition's name is 1 to ",
                                        kMaxPartitionName, " characters of A-Z, a-z, 0-9, - and _"));
     }
+    if (request.pinned) {
+      return Error(Code::kUnsupported,
+                   str(describe(asked),
+                       ": the controller places partitions by itself, and cannot"
+                       " leave out IPUs for which another request waits"));
+    }
     asked.partition = request;
     return asked;
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vipu/block.h"
+
 namespace vipu {
 
 // Values of virmgrpc.PartitionReadyState, without the PS_ prefix.
@@ -104,7 +106,8 @@ struct PartitionRequest {
   std::vector<ChosenIpu> ipus =
       {};  // exactly these IPUs; a V-IPU controller then requires a cluster
   bool disable_auto_reset = false;
-  bool relocatable = false;  // after errors the controller may move it to other IPUs
+  bool relocatable = false;          // after errors the controller may move it to other IPUs
+  std::optional<Block> pinned = {};  // of a larger request that waits: not to be used (backfill.h)
   bool operator==(const PartitionRequest&) const = default;
 };
 

@@ -21,7 +21,7 @@ constexpr size_t kMaxChosen = 4096;
 constexpr size_t kMaxAgents = 4096;
 
 const std::vector<std::string>& call_names() {
-  static const std::vector<std::string> names = names_up_to(Call::kVersion, name_of);
+  static const std::vector<std::string> names = names_up_to(Call::kVersion, wire::name_of);
   return names;
 }
 

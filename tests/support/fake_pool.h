@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "vipu/backfill.h"
 #include "vipu/placement.h"
 #include "vipu/types.h"
 
@@ -112,7 +113,8 @@ struct FakePool {
 
   [[nodiscard]] base::Result<std::vector<vipu::IpuPlace>> choose(
       const vipu::PartitionRequest& request) const {
-    const vipu::Occupancy occupancy = vipu::Occupancy::of(survey());
+    vipu::Occupancy occupancy = vipu::Occupancy::of(survey());
+    if (request.pinned) vipu::keep(occupancy, *request.pinned);
     if (!request.ipus.empty()) return choose_named(occupancy, request);
     const vipu::Wanted wanted{request.size, request.segments};
     TRY(vipu::check_wanted(topology, wanted));

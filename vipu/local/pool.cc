@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "vipu/backfill.h"
 #include "vipu/placement.h"
 
 namespace vipu::local {
@@ -144,7 +145,8 @@ Status check_request(const PartitionRequest& request) {
 
 Result<std::vector<uint32_t>> choose(const Pool& pool, const Survey& survey,
                                      const PartitionRequest& request) {
-  const Occupancy occupancy = Occupancy::of(survey);
+  Occupancy occupancy = Occupancy::of(survey);
+  if (request.pinned) keep(occupancy, *request.pinned);
   if (!request.ipus.empty()) return choose_named(occupancy, pool, request);
   const Wanted wanted{request.size, 1};
   TRY(check_wanted(occupancy.topology(), wanted));

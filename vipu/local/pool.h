@@ -53,9 +53,9 @@ inline constexpr IpuPlace kGone{UINT32_MAX, UINT32_MAX};
 [[nodiscard]] base::Status check_request(const PartitionRequest& request);
 
 // Returns the numbers of the partition's IPUs. By size: a free block (see vipu::place) of one
-// domain. By name: these IPUs, which must be one aligned block or whole domains. Returns kInvalid
-// for an impossible request, kDenied for a tainted named IPU, and kBusy, with the holder, for IPUs
-// in use.
+// domain. By name: these IPUs, which must be one aligned block or whole domains. What keep() keeps
+// for request.pinned is in use. Returns kInvalid for an impossible request, kDenied for a tainted
+// named IPU, and kBusy, with the holder, for IPUs in use.
 [[nodiscard]] base::Result<std::vector<uint32_t>> choose(const Pool& pool, const Survey& survey,
                                                          const PartitionRequest& request);
 

@@ -56,6 +56,21 @@ TEST(LocalPoolTest, ASizeTakesAFreeBlockOfOneDomain) {
   }
 }
 
+TEST(LocalPoolTest, WhatIsPinnedForAnotherRequestIsInUse) {
+  const Pool pool = make_pool();
+  const Survey survey = survey_of(pool, {{"q", {"a"}}});
+  PartitionRequest request{"p", 2};
+  request.pinned = Block{0, 4};
+  EXPECT_EQ(choose(pool, survey, request).take(), (Numbers{4, 5}))
+      << "no place for the pinned size";
+  request.ipus = {{{0, 2}}, {{0, 3}}};
+  EXPECT_TRUE(test::fails(choose(pool, survey, request), Code::kBusy,
+                          "is held by 'the request that waits first'"));
+  request = {.id = "p", .size = 1, .pinned = Block{8, 4}};
+  EXPECT_TRUE(test::fails(choose(pool, survey, request), Code::kBusy, "no free block of 1 IPU"))
+      << "the pool has no such block any more";
+}
+
 TEST(LocalPoolTest, NamedIpusAreOneAlignedBlockOrWholeDomains) {
   const Pool pool = make_pool();
   EXPECT_EQ(choose_named(pool, {}, {{0, 3}, {0, 2}}).take(), (Numbers{2, 3}));
