@@ -69,6 +69,11 @@ Json lease_json(const hook::ledger::Lease& lease) {
 
 namespace {
 
+Json pinned_json(const std::optional<vipu::Block>& pinned) {
+  if (!pinned) return nullptr;
+  return {{"first", pinned->first}, {"ipus", pinned->size}};
+}
+
 Json to_json(const Place& place, const Names& names) {
   const hook::ledger::Waiter& waiter = place.waiter;
   return {{"position", place.position},
@@ -77,6 +82,7 @@ Json to_json(const Place& place, const Names& names) {
           {"container", waiter.container},
           {"name", name_in(names, waiter.container)},
           {"ipus", waiter.ipus},
+          {"pinned", pinned_json(waiter.pinned)},
           {"pid", waiter.owner.pid},
           {"since", base::rfc3339(waiter.since_ms)},
           {"until", base::rfc3339(waiter.until_ms)}};
@@ -286,7 +292,10 @@ std::string waiting_text(const Place& place) {
   const std::string ipus = waiter.ipus == 0 ? "" : str(waiter.ipus, " IPUs of ");
   return str("WAITING for ", ipus, quote(waiter.resource), ", ", position_text(place), ", since ",
              age(waiter.since_ms), "; gives up in ",
-             short_time(waiter.until_ms - base::unix_millis()));
+             short_time(waiter.until_ms - base::unix_millis()),
+             waiter.pinned ? str("; smaller requests leave IPUs ",
+                                 hook::lifecycle::block_text(*waiter.pinned), " to it")
+                           : "");
 }
 
 std::string cancelled_text(const std::vector<hook::ledger::Waiter>& waiters, Output output) {
@@ -319,12 +328,13 @@ std::string lease_text(const hook::ledger::Lease& lease, const std::string& name
 
 std::string queue_text(const std::vector<Place>& queue, const Names& names, Output output) {
   Json json = Json::array();
-  Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "NAME", "IPUS", "WAITING", "LEFT"}};
+  Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "NAME", "IPUS", "PINNED", "WAITING", "LEFT"}};
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
     json.push_back(to_json(place, names));
     rows.push_back({str(place.position), waiter.resource, short_text(waiter),
                     or_dash(name_in(names, waiter.container)), ipus_text(waiter.ipus),
+                    waiter.pinned ? hook::lifecycle::block_text(*waiter.pinned) : "-",
                     age(waiter.since_ms), short_time(waiter.until_ms - base::unix_millis())});
   }
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);

@@ -50,6 +50,7 @@ struct PoolConfig {
   std::vector<std::vector<uint32_t>> groups = {};  // pcie: linked cards; empty: all are linked
   std::vector<uint32_t> taints = {};               // ipuof, pcie: IPUs never given to a partition
   std::map<uint32_t, uint32_t> warm = {};          // size -> number of partitions kept ready
+  bool backfill = true;  // ipuof, pcie: whether smaller requests may pass one that waits
 };
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:
@@ -127,8 +128,7 @@ struct PolicyConfig {
   bool allow_env = true;   // whether IPU_* variables may ask; images can set them
   bool allow_annotation = true;
   std::chrono::milliseconds max_wait = std::chrono::minutes(15);  // longest IPU_WAIT
-  // Longest IPU_WAIT in a pod, if it is less. The kubelet gives up after 2 minutes, and a new
-  // partition needs some of them.
+  // The same in a pod, if it is less: the kubelet gives up after 2 minutes.
   std::chrono::milliseconds max_wait_cri = std::chrono::seconds(90);
   uint32_t max_waiters = kDefaultMaxWaiters;  // requests that wait on this host at a time
   // Containers with IPUs may share a network namespace with a process that has CAP_NET_ADMIN there.

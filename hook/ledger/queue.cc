@@ -10,6 +10,16 @@ using namespace base::names;
 using sqlite::Statement;
 using sqlite::Step;
 
+namespace {
+
+std::optional<vipu::Block> read_block(const Statement& row, int first_column) {
+  const auto ipus = static_cast<uint32_t>(row.integer(first_column + 1));
+  if (ipus == 0) return std::nullopt;
+  return vipu::Block{static_cast<uint32_t>(row.integer(first_column)), ipus};
+}
+
+}  // namespace
+
 Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
   Statement insert = TRY(store_.database.prepare(
       "INSERT INTO waiter(resource, container, bundle, ipus, boot_id, "
@@ -34,11 +44,19 @@ Status Queue::leave(int64_t ticket) {
   });
 }
 
+Status Queue::pin(int64_t ticket, const vipu::Block& block) {
+  Statement update = TRY(store_.database.prepare(
+      "UPDATE waiter SET pinned_first = ?, pinned_ipus = ? WHERE ticket = ?"));
+  update.bind(int64_t{block.first}).bind(int64_t{block.size});
+  return update.bind(ticket).run();
+}
+
 Result<std::vector<Waiter>> Queue::list() {
   std::vector<Waiter> waiters;
   Statement row = TRY(store_.database.prepare(
       "SELECT ticket, resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace, bundle, user FROM waiter ORDER BY ticket"));
+      " owner_start, owner_pid_namespace, bundle, user, pinned_first, pinned_ipus FROM waiter"
+      " ORDER BY ticket"));
   while (TRY(row.step()) == Step::kRow) {
     Waiter waiter;
     waiter.ticket = row.integer(0);
@@ -51,6 +69,7 @@ Result<std::vector<Waiter>> Queue::list() {
     waiter.owner = read_process(row, 7);
     waiter.bundle = row.text(10);
     waiter.user = row.integer(11);
+    waiter.pinned = read_block(row, 12);
     waiters.push_back(std::move(waiter));
   }
   return waiters;

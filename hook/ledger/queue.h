@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/process.h"
 #include "base/result.h"
+#include "vipu/types.h"
 
 namespace hook::ledger {
 
@@ -24,6 +26,8 @@ struct Waiter {
   int64_t until_ms = 0;
   std::string bundle = {};  // of the container
   int64_t user = -1;        // uid of who asked, or who had logged in; -1: unknown
+  // The IPUs that those behind it leave to it (vipu/backfill.h); unset: none may pass it.
+  std::optional<vipu::Block> pinned = {};
 };
 
 class Queue {
@@ -36,6 +40,8 @@ class Queue {
   // Removes the waiter. Succeeds also if the ticket does not exist any more. A request that waits
   // and finds its ticket gone gives up.
   base::Status leave(int64_t ticket);
+  // Pins BLOCK for the waiter, in place of the one that it had. Has no effect if it left.
+  base::Status pin(int64_t ticket, const vipu::Block& block);
   // Returns the waiters for all resources in order of arrival, including those whose process ended.
   base::Result<std::vector<Waiter>> list();
 

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/actor.h"
+#include "hook/lifecycle/backfill.h"
 
 namespace hook::lifecycle {
 namespace {
@@ -27,6 +28,12 @@ std::string queue_text(const Env& env, const std::vector<ledger::Waiter>& ahead)
              ipus, by);
 }
 
+// Returns why a request does not pass FIRST.
+std::string kept_text(const ledger::Waiter& first) {
+  if (!first.pinned) return "";
+  return str("; IPUs ", block_text(*first.pinned), " and what may be free as soon are kept for it");
+}
+
 // Returns "4 IPUs of 'pod64'", or "'pod64/p0'", whose record has its size.
 std::string wanted_text(const WaitFor& what) {
   const std::string ipus = what.ipus == 0 ? "" : str(what.ipus, " IPUs of ");
@@ -45,6 +52,11 @@ Error full_queue(uint32_t most) {
 }
 
 }  // namespace
+
+std::string block_text(const vipu::Block& block) {
+  if (block.size == 1) return str(block.first);
+  return str(block.first, "-", block.first + block.size - 1);
+}
 
 std::string requester_text(const std::string& waiter) {
   if (waiter.starts_with(kReservationWaiter)) return waiter;
@@ -104,14 +116,44 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
 Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
   Turn turn(env, std::move(what));
   const std::vector<ledger::Waiter> ahead = TRY(turn.ahead());
-  if (ahead.empty()) return turn;
+  if (ahead.empty() || turn.may_pass(ahead.front())) return turn;
   if (turn.what_.time.count() == 0) {
-    return Error(Code::kBusy,
-                 str("others wait for '", turn.what_.resource, "' already (",
-                     queue_text(env, ahead), "); queue behind them with ", turn.what_.example));
+    return Error(Code::kBusy, str("others wait for '", turn.what_.resource, "' already (",
+                                  queue_text(env, ahead), ")", kept_text(ahead.front()),
+                                  "; queue behind them with ", turn.what_.example));
   }
   TRY(turn.join(patience));
   return turn;
+}
+
+// A request passes larger ones only: of two that are equally large, the first comes first.
+bool Turn::may_pass(const ledger::Waiter& first) {
+  pinned_.reset();
+  if (what_.backfill == nullptr || !first.pinned) return false;
+  if (what_.ipus == 0 || what_.ipus >= first.pinned->size) return false;
+  if (has_room_beside(env_, *what_.backfill, *first.pinned, what_.ipus)) pinned_ = first.pinned;
+  return pinned_.has_value();
+}
+
+Status Turn::pin() {
+  pinned_.reset();
+  if (what_.backfill == nullptr || what_.ipus == 0) return {};
+  const std::optional<vipu::Block> block =
+      block_to_pin(env_, *what_.backfill, what_.ipus, own_pin_);
+  if (!block || block == own_pin_) return {};
+  own_pin_ = block;
+  return env_.ledger.queue().pin(ticket_, *block);
+}
+
+Status Turn::confirm() {
+  if (what_.backfill == nullptr) return {};
+  const std::vector<ledger::Waiter> ahead_now = TRY(ahead());
+  if (ahead_now.empty() || !ahead_now.front().pinned) return {};
+  if (ahead_now.front().pinned == pinned_) return {};
+  pinned_ = ahead_now.front().pinned;
+  return Error(Code::kBusy, str("IPUs of '", what_.resource,
+                                "' were pinned for another request in"
+                                " the same moment"));
 }
 
 Status Turn::enter() {
@@ -137,11 +179,13 @@ Status Turn::join(const Deadline& patience) {
   if (ticket_ == 0) TRY(enter());
   for (;;) {
     const std::vector<ledger::Waiter> ahead_now = TRY(ahead());
-    if (ahead_now.empty()) return {};
+    if (ahead_now.empty()) return pin();
+    if (may_pass(ahead_now.front())) return {};
     if (patience.passed()) {
-      return Error(Code::kBusy, str("waited ", what_.time.count() / 1000, " s for ",
-                                    wanted_text(what_), ", but ", queue_text(env_, ahead_now),
-                                    "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
+      return Error(Code::kBusy,
+                   str("waited ", what_.time.count() / 1000, " s for ", wanted_text(what_),
+                       ", but ", queue_text(env_, ahead_now), kept_text(ahead_now.front()),
+                       "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
     }
     TRY(watch.wait(kDeadTime, patience));
   }
@@ -151,6 +195,7 @@ void Turn::end() {
   // If this fails, the place is void when the process ends.
   if (ticket_ != 0) (void)env_.ledger.queue().leave(ticket_);
   ticket_ = 0;
+  own_pin_.reset();
 }
 
 }  // namespace hook::lifecycle

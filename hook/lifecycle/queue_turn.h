@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,30 +25,51 @@ struct WaitFor {
   std::string_view option = "IPU_WAIT";  // by which the request waits, and an example of it
   std::string_view example = "IPU_WAIT=60s";
   int64_t user = -1;  // uid of who asks; -1: who has logged in
+  // Where backfill is possible for this request: the pool that RESOURCE names. Null: it is not.
+  const config::PoolConfig* backfill = nullptr;
 };
 
 // A request for a reservation stands in the queue as this and its name, in place of a container.
 inline constexpr std::string_view kReservationWaiter = "reservation ";
+// Returns "16-31": the numbers of the block's IPUs in their pool.
+[[nodiscard]] std::string block_text(const vipu::Block& block);
+
 // Returns "container 0123456789ab", or "reservation NAME".
 [[nodiscard]] std::string requester_text(const std::string& waiter);
 
 // The turn of one request. The request whose turn it is may take what is left of the resource.
-// Those behind it wait until the turn is over, so that a small request never overtakes a large one.
+// Those behind it wait until the turn is over, or until they can have IPUs for which the first does
+// not wait (backfill). So a small request never delays a large one.
 class Turn {
  public:
-  // Returns at once if no request waits. Otherwise queues until this request is first, or fails
-  // with kBusy at PATIENCE, saying what is ahead. Fails with kBusy at once if the request does not
-  // wait, or if the queue is full.
+  // Returns at once if no request waits, or if this one may pass those that do. Otherwise queues
+  // until then, or until this request is first, or fails with kBusy at PATIENCE, saying what is
+  // ahead. Fails with kBusy at once if the request does not wait, or if the queue is full.
   static base::Result<Turn> await(Env& env, WaitFor what, const base::Deadline& patience);
 
-  // Takes a place in the queue, if it has none yet, and waits until it is first: for a request that
-  // finds nothing left. Fails as await() does, and with kBusy if somebody took its place away.
+  // Takes a place in the queue, if it has none yet, and waits until it is first or may pass: for a
+  // request that finds nothing left. Pins IPUs for one that is first. Fails as await() does, and
+  // with kBusy if somebody took its place away.
   base::Status join(const base::Deadline& patience);
+
+  // The IPUs that are pinned for the request which this one may pass, and which it must not have
+  // (PartitionRequest::pinned); unset: it is first.
+  [[nodiscard]] const std::optional<vipu::Block>& pinned() const { return pinned_; }
+  // Called when a request has its IPUs, which another one may pin in the same moment. Fails with
+  // kBusy if a block is pinned now of which the request did not know; it then gives its IPUs back,
+  // and may try again with pinned(). After a success, a block that is pinned now was respected; one
+  // that is pinned later finds the IPUs held.
+  base::Status confirm();
+
   // Ends the turn, after a success or when the request gives up; the next request is then first.
   void end();
 
   Turn(Turn&& other) noexcept
-      : env_(other.env_), what_(std::move(other.what_)), ticket_(std::exchange(other.ticket_, 0)) {}
+      : env_(other.env_),
+        what_(std::move(other.what_)),
+        ticket_(std::exchange(other.ticket_, 0)),
+        own_pin_(other.own_pin_),
+        pinned_(other.pinned_) {}
   Turn& operator=(Turn&&) = delete;
   ~Turn() { end(); }
 
@@ -55,9 +77,13 @@ class Turn {
   Turn(Env& env, WaitFor what) : env_(env), what_(std::move(what)) {}
   base::Status enter();
   base::Result<std::vector<ledger::Waiter>> ahead();
+  bool may_pass(const ledger::Waiter& first);
+  base::Status pin();
   Env& env_;
   WaitFor what_;
-  int64_t ticket_ = 0;  // 0: it has no place in the queue
+  int64_t ticket_ = 0;                  // 0: it has no place in the queue
+  std::optional<vipu::Block> own_pin_;  // what is pinned for this request
+  std::optional<vipu::Block> pinned_;
 };
 
 // Returns the waiters in order of arrival. Removes those whose processes ended.

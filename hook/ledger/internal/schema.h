@@ -160,6 +160,9 @@ ALTER TABLE partition ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
 ALTER TABLE waiter ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
 -- By which the name of a container that waits is found.
 ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
+-- The block that is pinned for it, by the numbers of its IPUs in the pool. pinned_ipus 0: none.
+ALTER TABLE waiter ADD COLUMN pinned_first INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE waiter ADD COLUMN pinned_ipus INTEGER NOT NULL DEFAULT 0;
 
 -- The lease has the GCDs from gcd on, so many. lease_live compares only the first of each lease.
 ALTER TABLE lease ADD COLUMN gcds INTEGER NOT NULL DEFAULT 1;

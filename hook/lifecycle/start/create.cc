@@ -9,6 +9,7 @@
 #include "hook/container/oci/pod.h"
 #include "hook/container/oci/spec.h"
 #include "hook/container/plan/plan.h"
+#include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/bridges.h"
@@ -192,8 +193,13 @@ std::string resource_of(const Start& start) {
 }
 
 WaitFor wait_for(const Start& start) {
-  return {resource_of(start), start.newcomer.container,        ipus_of(start.request),
-          start.request.wait, start.config.policy.max_waiters, start.newcomer.bundle};
+  const request::Request& request = start.request;
+  WaitFor what{resource_of(start), start.newcomer.container,        ipus_of(request),
+               request.wait,       start.config.policy.max_waiters, start.newcomer.bundle};
+  const bool takes_any_block = start.sandbox.empty() && request.partition.empty() &&
+                               request.cards.empty() && !request.all_cards;
+  if (takes_any_block && may_backfill(start.pool)) what.backfill = &start.pool;
+  return what;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "hook/lifecycle/start/grant.h"
 
 #include <optional>
+#include <utility>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -40,6 +41,7 @@ Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
   }
   for (const uint32_t card : cards) partition.ipus.push_back({{0, card}, 0, 0});
   if (!cards.empty()) partition.size = static_cast<uint32_t>(cards.size());
+  partition.pinned = what.turn.pinned();
   return partition;
 }
 
@@ -63,9 +65,11 @@ std::string_view advice_for(const GrantRequest& what) {
   return what.request.wait.count() == 0 ? "wait with IPU_WAIT=60s or see 'ipuctl ps'" : kAfterWait;
 }
 
+// The IPUs of a warm partition may be pinned for a request that this one passes: they are given
+// back for that one alone.
 bool may_be_warm(const GrantRequest& what) {
   const auto kept = what.pool.warm.find(what.request.ipus);
-  return kept != what.pool.warm.end() && !what.request.reconfigurable;
+  return kept != what.pool.warm.end() && !what.request.reconfigurable && !what.turn.pinned();
 }
 
 // What is known of the partition that a request asks for.
@@ -74,6 +78,7 @@ struct Asked {
   bool may_exist = false;      // the answer to the last attempt was lost
   bool was_ever_lost = false;  // an attempt whose answer was lost may still be carried out
   bool was_submitted = false;
+  bool came_late = false;  // the last attempt gave its IPUs back: see Turn::confirm
 };
 
 // Notes what a create or submit that failed with ERROR leaves, and returns the error to report.
@@ -83,6 +88,19 @@ Error note_failure(const Error& error, Asked& asked) {
   asked.may_exist = is_ours || (error.code() != Code::kBusy && !vipu::made_nothing(error));
   asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
   return is_ours ? Error(Code::kTimeout, error.message()) : error;
+}
+
+// Gives a new partition back if its IPUs may have been pinned for another request meanwhile.
+Status confirm_turn(vipu::Controller& controller, const GrantRequest& what, const std::string& id,
+                    Asked& asked, const Deadline& deadline) {
+  const Status confirmed = what.turn.confirm();
+  if (confirmed.ok()) return {};
+  const Result<base::Removed> removed = controller.remove(id, vipu::Force::kYes, deadline);
+  asked.may_exist = !removed.ok();
+  asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
+  TRY(removed);
+  asked.came_late = confirmed.error().code() == Code::kBusy;
+  return confirmed;
 }
 
 // Asks the controller for a partition. A request that waits ends its turn before its partition
@@ -97,11 +115,13 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
   }
   if (what.request.wait.count() == 0) {
     Result<vipu::Grant> grant = controller.create(partition, deadline);
-    if (grant.ok()) return grant;
-    return note_failure(grant.error(), asked);
+    if (!grant.ok()) return note_failure(grant.error(), asked);
+    TRY(confirm_turn(controller, what, partition.id, asked, deadline));
+    return grant;
   }
   const Status submitted = controller.submit(partition, deadline);
   if (!submitted.ok()) return note_failure(submitted.error(), asked);
+  TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
   what.turn.end();
   Result<vipu::Grant> grant = controller.wait(partition.id, Deadline::after(what.pool.timeout));
@@ -132,10 +152,13 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   Result<vipu::Grant> grant = ask_for(*controller, what, partition, asked, deadline);
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
+  if (std::exchange(asked.came_late, false)) return Granted();
   Error error = grant.error();
   if (error.code() == Code::kBusy) {
     const Result<partitions::GivenBack> given =
-        partitions::give_back_warm(env, what.pool, what.request.ipus, deadline);
+        what.turn.pinned()
+            ? Result<partitions::GivenBack>(partitions::GivenBack::kNone)
+            : partitions::give_back_warm(env, what.pool, what.request.ipus, deadline);
     if (given.ok() && given.value() == partitions::GivenBack::kSome) return Granted();
     if (given.ok()) {
       if (TRY(patience.wait()) == Next::kTryAgain) return Granted();

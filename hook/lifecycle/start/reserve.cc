@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
@@ -39,12 +40,21 @@ bool may_pass(const Error& error) {
 }
 
 // Makes the partition, unless an earlier attempt, whose answer was lost, is still to be undone.
-Status attempt(Env& env, const partitions::NewPartition& partition) {
+Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
   if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
     return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
                                      " did not answer, and an earlier request is not undone yet"));
   }
-  return partitions::create_partition(env, partition, Deadline::after(partition.pool.timeout));
+  const auto deadline = Deadline::after(partition.pool.timeout);
+  for (;;) {
+    partition.request.pinned = turn.pinned();
+    TRY(partitions::create_partition(env, partition, deadline));
+    const Status confirmed = turn.confirm();
+    if (confirmed.ok()) return {};
+    TRY(partitions::remove_partition(env, partition.pool, partition.request.id, vipu::Force::kNo,
+                                     deadline));
+    if (confirmed.error().code() != Code::kBusy || deadline.passed()) return confirmed;
+  }
 }
 
 // Returns whether warm partitions were given back for the request.
@@ -100,26 +110,28 @@ std::string waiter_of(const std::string& reservation) {
 Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                const ReservationRequest& wanted) {
   TRY(check_name(wanted.name));
-  const partitions::NewPartition partition = TRY(partition_of(pool, wanted));
+  partitions::NewPartition partition = TRY(partition_of(pool, wanted));
   TRY(partitions::check_partition(partition));
   TRY(check_free(env, pool.name, wanted.name));
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
-  Turn turn = TRY(Turn::await(env,
-                              {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait,
-                               config.policy.max_waiters, "", "--wait", "--wait 5m", wanted.user},
-                              until));
+  Turn turn = TRY(Turn::await(
+      env,
+      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait, config.policy.max_waiters, "",
+       "--wait", "--wait 5m", wanted.user, may_backfill(pool) ? &pool : nullptr},
+      until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   const std::string_view advice =
       wanted.wait.count() == 0 ? "wait with --wait 5m or see 'ipuctl ps'" : kAfterWait;
   for (;;) {
     TRY(check_free(env, pool.name, wanted.name, partition.request.id));
-    const Status made = attempt(env, partition);
+    const Status made = attempt(env, partition, turn);
     if (made.ok()) break;
     const Error& error = made.error();
     if (!may_pass(error)) return error;
-    if (error.code() == Code::kBusy && gave_back(env, pool, wanted.ipus)) continue;
+    const bool is_full = error.code() == Code::kBusy && !turn.pinned();
+    if (is_full && gave_back(env, pool, wanted.ipus)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
     if (TRY(patience.wait()) == Next::kTryAgain) continue;
     if (error.code() != Code::kBusy) return error;

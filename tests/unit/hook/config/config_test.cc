@@ -160,6 +160,9 @@ const Bad kBad[] = {
      "pool.groups must be lists in which each card appears once"},
     {"GroupsAreNoLists", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [0, 1]\n",
      "pool.groups must be lists"},
+    {"BackfillWithAController",
+     "[pool]\nname = \"a\"\nprovider = \"vipu\"\ncontroller = \"h:1\"\nbackfill = true\n",
+     "pool.backfill must be left out with provider \"vipu\""},
     {"TaintIsNegative", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ntaints = [-1]\n",
      "pool.taints must be a list of IPU numbers"},
     {"WarmOfNoSize", with_pool("provider = \"vipu\"\nwarm = { \"3\" = 1 }"),
@@ -258,6 +261,7 @@ taints = [3, 17]
 name = "cards"
 provider = "pcie"
 groups = [[0, 1], [3, 2]]
+backfill = false
 )",
                                                 kRail));
   ASSERT_TRUE(test::succeeds(result));
@@ -271,6 +275,8 @@ groups = [[0, 1], [3, 2]]
   EXPECT_EQ(pools[1].provider, Provider::kIpuof);
   EXPECT_EQ(source_of(pools[1]), "ipuof:/etc/ipuof.conf.d/p64.conf");
   EXPECT_THAT(pools[1].taints, ElementsAre(3, 17));
+  EXPECT_TRUE(pools[1].backfill);
+  EXPECT_FALSE(pools[2].backfill);
   EXPECT_EQ(source_of(pools[2]), "pcie:");
   EXPECT_THAT(pools[2].groups, ElementsAre(ElementsAre(0, 1), ElementsAre(3, 2)));
   EXPECT_EQ(find_pool(result.value(), "").take().name, "pod64");

@@ -315,6 +315,18 @@ TEST_F(PartitionsTest, GiveTheIpusOfAGrantToTheLease) {
   EXPECT_EQ(stored(lease).ipus, 2U);
 }
 
+TEST_F(PartitionsTest, AWaiterHasTheBlockThatWasPinnedLast) {
+  Queue queue = ledger_.queue();
+  const int64_t first = queue.enter({}).take();
+  const int64_t second = queue.enter({}).take();
+  ASSERT_TRUE(test::succeeds(queue.pin(first, {16, 16})));
+  ASSERT_TRUE(test::succeeds(queue.pin(first, {0, 16})));
+  ASSERT_TRUE(test::succeeds(queue.pin(second + 1, {0, 16}))) << "it left";
+  const std::vector<Waiter> waiters = queue.list().take();
+  EXPECT_EQ(waiters[0].pinned, (vipu::Block{0, 16}));
+  EXPECT_EQ(waiters[1].pinned, std::nullopt);
+}
+
 TEST_F(PartitionsTest, QueueTicketsAreNeverGivenTwice) {
   Queue queue = ledger_.queue();
   Waiter waiter;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who passes the first in the queue, and who does not.
+#include "hook/lifecycle/backfill.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/text.h"
+#include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/start/reserve.h"
+#include "tests/support/hook_host.h"
+
+namespace hook::lifecycle {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+constexpr vipu::Block kLow{0, 8};
+constexpr vipu::Block kHigh{8, 8};
+
+// A pool of 16 IPUs. Of the lower 8, one is held; of the upper 8, three, each by another holder.
+class BackfillTurnTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    host_.config.pools[0].provider = config::Provider::kIpuof;
+    host_.config.pools[0].file = "/etc/ipuof.conf.d/p16.conf";
+    hold("a", 0);
+    hold("b", 8);
+    hold("c", 9);
+    hold("d", 10);
+  }
+
+  void hold(const std::string& name, uint32_t ipu) {
+    const vipu::PartitionRequest request{.id = name, .size = 1, .ipus = {{{0, ipu}}}};
+    ASSERT_TRUE(test::succeeds(host_.controller.create(request, soon())));
+  }
+  static Deadline soon() { return test::HookHost::soon(); }
+
+  // Somebody who waits first, for whom PINNED is pinned.
+  int64_t enter(const std::optional<vipu::Block>& pinned, const std::string& container = "large") {
+    ledger::Waiter waiter;
+    waiter.resource = "pod16";
+    waiter.container = container;
+    waiter.ipus = 8;
+    waiter.owner = base::identify_process(1).take();
+    waiter.boot_id = base::boot_id().take();
+    waiter.until_ms = base::unix_millis() + 3'600'000;
+    const int64_t ticket = host_.ledger.queue().enter(waiter).take();
+    if (pinned) EXPECT_TRUE(test::succeeds(host_.ledger.queue().pin(ticket, *pinned)));
+    return ticket;
+  }
+
+  base::Status prepare(const std::string& name, uint32_t ipus, milliseconds wait = {}) {
+    request::Request request;
+    request.ipus = ipus;
+    request.wait = wait;
+    return host_.prepare(name, request);
+  }
+  // The numbers of the IPUs that the container's partition has.
+  std::vector<uint32_t> ipus_of(const std::string& container) {
+    const std::string partition = host_.lease_of(container).partition;
+    std::vector<uint32_t> numbers;
+    for (const vipu::Partition& listed : host_.controller.list(soon()).take()) {
+      if (listed.id != partition) continue;
+      for (const vipu::IpuPlace& place : listed.ipus) numbers.push_back(place.ipu);
+    }
+    return numbers;
+  }
+
+  test::HookHost host_;
+};
+
+TEST_F(BackfillTurnTest, ASmallerRequestPassesBesideThePinnedBlockWithAWaitOrWithout) {
+  enter(kLow);
+  ASSERT_TRUE(test::succeeds(prepare("four", 4)));
+  EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
+  ASSERT_TRUE(test::succeeds(prepare("one", 1, milliseconds(20'000))));
+  EXPECT_THAT(ipus_of("one"), ElementsAre(11));
+  EXPECT_TRUE(test::fails(prepare("more", 1), Code::kBusy,
+                          "the first for 8 IPUs by container large); IPUs 0-7 and what may be free"
+                          " as soon are kept for it; queue behind them with IPU_WAIT=60s"));
+  EXPECT_TRUE(test::fails(prepare("more", 1, milliseconds(30)), Code::kBusy,
+                          "waited 0 s for 1 IPUs of 'pod16', but 1 request is ahead"));
+}
+
+TEST_F(BackfillTurnTest, NobodyPassesOneOfTheSameSizeOrWithoutAPinnedBlock) {
+  const int64_t first = enter(std::nullopt);
+  EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
+  ASSERT_TRUE(test::succeeds(host_.ledger.queue().pin(first, {0, 4})));
+  EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
+}
+
+TEST_F(BackfillTurnTest, NobodyPassesWhereItIsSwitchedOffOrTheControllerPlaces) {
+  enter(kLow);
+  host_.config.pools[0].backfill = false;
+  EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
+  host_.config.pools[0].backfill = true;
+  host_.config.pools[0].provider = config::Provider::kVipu;
+  EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
+}
+
+TEST_F(BackfillTurnTest, TheFirstPinsTheBlockThatIsNearlyFreeAndKeepsItUntilItIsTainted) {
+  const config::PoolConfig& pool = host_.config.pools[0];
+  WaitFor what{"pod16", "web", 8, milliseconds(60'000)};
+  what.backfill = &pool;
+  Turn turn = Turn::await(host_.env, what, soon()).take();
+  const auto pinned = [&] { return host_.ledger.queue().list().take().at(0).pinned; };
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  EXPECT_EQ(pinned(), kLow);
+  for (const uint32_t ipu : {1U, 2U, 3U, 4U}) hold(base::str("x", ipu), ipu);
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  EXPECT_EQ(pinned(), kLow);
+  host_.controller.set_unreachable(true);
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  host_.controller.set_unreachable(false);
+  EXPECT_EQ(pinned(), kLow);
+  host_.controller.pool().tainted = {{{0, 7}, "bad link"}};
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  EXPECT_EQ(pinned(), kHigh);
+  EXPECT_EQ(turn.pinned(), std::nullopt);
+}
+
+TEST_F(BackfillTurnTest, AWaiterPassesWhenSomethingBesideThePinnedBlockBecomesFree) {
+  enter(kLow);
+  ASSERT_TRUE(test::succeeds(prepare("four", 4)));
+  hold("e", 11);
+  std::thread holder([this] {
+    ledger::Ledger own = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
+    const Deadline patience = soon();
+    while (own.queue().list().take().size() < 2 && !patience.passed()) {
+      base::sleep_for(milliseconds(1), patience);
+    }
+    (void)host_.controller.remove("e", vipu::Force::kNo, soon());
+  });
+  EXPECT_TRUE(test::succeeds(prepare("one", 1, milliseconds(20'000))));
+  holder.join();
+  EXPECT_THAT(ipus_of("one"), ElementsAre(11));
+  EXPECT_EQ(host_.ledger.queue().list().take().size(), 1U);
+}
+
+// The request has chosen its IPUs when another one becomes first, and pins them.
+TEST_F(BackfillTurnTest, GivesBackWhatWasPinnedMeanwhileAndLooksForOtherIpus) {
+  const int64_t first = enter(kHigh);
+  host_.before_create = [&, calls = 0]() mutable {
+    if (calls++ == 0) (void)host_.ledger.queue().pin(first, kLow);
+  };
+  // Six holders in the lower block: two IPUs of it are left, but only while the upper is pinned.
+  for (const uint32_t ipu : {1U, 2U, 3U, 4U, 5U}) hold(base::str("x", ipu), ipu);
+  EXPECT_TRUE(test::fails(prepare("two", 2), Code::kBusy));
+  EXPECT_EQ(host_.partitions().size(), 9U) << "only the holders are left";
+  EXPECT_EQ(host_.live_leases(), 0U);
+}
+
+TEST_F(BackfillTurnTest, ARequestThatFoundNobodyGivesBackWhatWasPinnedMeanwhile) {
+  std::vector<std::vector<std::string>> seen;
+  host_.before_create = [&] {
+    seen.push_back(host_.partitions());
+    if (seen.size() == 1) enter(kLow);
+  };
+  ASSERT_TRUE(test::succeeds(prepare("four", 4)));
+  EXPECT_EQ(seen.size(), 2U) << "it has asked again";
+  EXPECT_EQ(seen.back().size(), 4U) << "it has given back what it had";
+  EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
+}
+
+TEST_F(BackfillTurnTest, WarmPartitionsAreForTheFirst) {
+  hold("e", 11);  // the warm partition is one more holder of the lower block
+  host_.config.pools[0].warm = {{4, 1}};
+  ASSERT_TRUE(test::succeeds(partitions::refill(host_.env, host_.config.pools[0], soon())));
+  const auto pinned = block_to_pin(host_.env, host_.config.pools[0], 8, std::nullopt);
+  EXPECT_EQ(pinned, kLow);
+  enter(pinned);
+  ASSERT_TRUE(test::succeeds(prepare("four", 4)));
+  EXPECT_EQ(host_.lease_of("four").partition, ledger::partition_name(host_.lease_of("four").id));
+  EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
+}
+
+TEST_F(BackfillTurnTest, AReservationPassesAndIsPassed) {
+  enter(kLow);
+  const config::PoolConfig& pool = host_.config.pools[0];
+  EXPECT_TRUE(
+      test::succeeds(start::reserve(host_.env, host_.config, pool, {.name = "r", .ipus = 4})));
+  EXPECT_TRUE(test::fails(start::reserve(host_.env, host_.config, pool, {.name = "s", .ipus = 4}),
+                          Code::kBusy, "IPUs 0-7"));
+}
+
+}  // namespace
+}  // namespace hook::lifecycle
