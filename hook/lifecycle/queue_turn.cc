@@ -135,14 +135,14 @@ bool Turn::may_pass(const ledger::Waiter& first) {
   return pinned_.has_value();
 }
 
-Status Turn::pin() {
+void Turn::pin() {
   pinned_.reset();
-  if (what_.backfill == nullptr || what_.ipus == 0) return {};
+  if (what_.backfill == nullptr || what_.ipus == 0) return;
   const std::optional<vipu::Block> block =
       block_to_pin(env_, *what_.backfill, what_.ipus, own_pin_);
-  if (!block || block == own_pin_) return {};
-  own_pin_ = block;
-  return env_.ledger.queue().pin(ticket_, *block);
+  if (!block || block == own_pin_) return;
+  // If this fails, nobody passes the request, or others leave it the block that was pinned before.
+  if (env_.ledger.queue().pin(ticket_, *block).ok()) own_pin_ = block;
 }
 
 Status Turn::confirm() {
@@ -179,7 +179,10 @@ Status Turn::join(const Deadline& patience) {
   if (ticket_ == 0) TRY(enter());
   for (;;) {
     const std::vector<ledger::Waiter> ahead_now = TRY(ahead());
-    if (ahead_now.empty()) return pin();
+    if (ahead_now.empty()) {
+      pin();
+      return {};
+    }
     if (may_pass(ahead_now.front())) return {};
     if (patience.passed()) {
       return Error(Code::kBusy,

@@ -78,7 +78,7 @@ class Turn {
   base::Status enter();
   base::Result<std::vector<ledger::Waiter>> ahead();
   bool may_pass(const ledger::Waiter& first);
-  base::Status pin();
+  void pin();
   Env& env_;
   WaitFor what_;
   int64_t ticket_ = 0;                  // 0: it has no place in the queue

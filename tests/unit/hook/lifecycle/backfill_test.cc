@@ -52,7 +52,9 @@ class BackfillTurnTest : public testing::Test {
     waiter.boot_id = base::boot_id().take();
     waiter.until_ms = base::unix_millis() + 3'600'000;
     const int64_t ticket = host_.ledger.queue().enter(waiter).take();
-    if (pinned) EXPECT_TRUE(test::succeeds(host_.ledger.queue().pin(ticket, *pinned)));
+    if (pinned) {
+      EXPECT_TRUE(test::succeeds(host_.ledger.queue().pin(ticket, *pinned)));
+    }
     return ticket;
   }
 
@@ -181,13 +183,17 @@ TEST_F(BackfillTurnTest, WarmPartitionsAreForTheFirst) {
   EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
 }
 
-TEST_F(BackfillTurnTest, AReservationPassesAndIsPassed) {
+TEST_F(BackfillTurnTest, AReservationPasses) {
   enter(kLow);
-  const config::PoolConfig& pool = host_.config.pools[0];
-  EXPECT_TRUE(
-      test::succeeds(start::reserve(host_.env, host_.config, pool, {.name = "r", .ipus = 4})));
-  EXPECT_TRUE(test::fails(start::reserve(host_.env, host_.config, pool, {.name = "s", .ipus = 4}),
-                          Code::kBusy, "IPUs 0-7"));
+  start::ReservationRequest wanted;
+  wanted.name = "r";
+  wanted.ipus = 4;
+  const auto reserve = [&] {
+    return start::reserve(host_.env, host_.config, host_.config.pools[0], wanted);
+  };
+  EXPECT_TRUE(test::succeeds(reserve()));
+  wanted.name = "s";
+  EXPECT_TRUE(test::fails(reserve(), Code::kBusy, "IPUs 0-7"));
 }
 
 }  // namespace
