@@ -18,6 +18,7 @@ $(foreach f,$(test_folders),$(eval $(call test_program,$(f))))
 BIN_unit-vipu-contract_DEPS := vipu-local
 BIN_unit-vipu-contract_SRCS += tests/support/local_hosts.cc tests/support/simulator_process.cc
 BIN_unit-vipu-local_SRCS += tests/support/local_hosts.cc
+BIN_unit-hook-lifecycle_SRCS += tests/support/local_hosts.cc
 # The client and the simulator as processes.
 BIN_unit-cmd-ipu-vipu-client_DEPS := vipu vipu-proto
 BIN_unit-cmd-ipu-vipu-client_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc

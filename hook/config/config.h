@@ -24,8 +24,7 @@ enum class Provider {
 };
 [[nodiscard]] std::string_view name_of(Provider provider);  // "vipu", ...
 
-// The access to a V-IPU controller. Each call reads the files as root; their contents go to
-// ipu-vipu-client over a pipe and nowhere else.
+// The access to a V-IPU controller. Only ipu-vipu-client gets the files' contents, over a pipe.
 struct ControllerSecurity {
   bool tls = false;
   std::string ca;  // PEM file; certificate and key are empty if not required
@@ -50,7 +49,8 @@ struct PoolConfig {
   std::vector<std::vector<uint32_t>> groups = {};  // pcie: linked cards; empty: all are linked
   std::vector<uint32_t> taints = {};               // ipuof, pcie: IPUs never given to a partition
   std::map<uint32_t, uint32_t> warm = {};          // size -> number of partitions kept ready
-  bool backfill = true;  // ipuof, pcie: whether smaller requests may pass one that waits
+  bool backfill = true;             // ipuof, pcie: whether smaller requests may pass one that waits
+  std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
 };
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:

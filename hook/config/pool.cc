@@ -97,7 +97,8 @@ Status refuse_foreign_keys(const Section& section, Provider provider) {
         Key{"cluster", true, false, false}, Key{"tls", true, false, false},
         Key{"credentials", true, false, false}, Key{"insecure_credentials", true, false, false},
         Key{"file", false, true, false}, Key{"groups", false, false, true},
-        Key{"taints", false, true, true}, Key{"backfill", false, true, true}}) {
+        Key{"taints", false, true, true}, Key{"backfill", false, true, true},
+        Key{"health_command", false, true, true}}) {
     const bool fits = provider == Provider::kVipu    ? key.vipu
                       : provider == Provider::kIpuof ? key.ipuof
                                                      : key.pcie;
@@ -142,7 +143,7 @@ Result<ControllerSecurity> read_security(const Section& section) {
 Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   TRY(section.refuse_unknown({"name", "provider", "controller", "timeout", "allocation", "cluster",
                               "tls", "credentials", "insecure_credentials", "file", "groups",
-                              "taints", "warm", "backfill"}));
+                              "taints", "warm", "backfill", "health_command"}));
   PoolConfig pool;
   const std::string name = TRY(section.get_text("name", "a name for the pool, such as \"pod64\""));
   pool.name = TRY(section.parse_key("name", name, parse_name));
@@ -163,6 +164,7 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   TRY(check_groups(section, pool));
   pool.taints = TRY(section.find_numbers("taints", "a list of IPU numbers, such as [3, 17]"));
   pool.warm = TRY(read_warm(section));
+  pool.health_command = TRY(read_path(section, "health_command"));
   pool.backfill = TRY(section.find_flag("backfill")).value_or(pool.backfill);
   return pool;
 }

@@ -98,6 +98,19 @@ Status Events::record(std::string_view text) {
   return commit(store_, transaction);
 }
 
+Status Events::record(const Lease& lease, std::string_view text) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Event event;
+  event.lease = lease.id;
+  event.container = lease.container;
+  event.pool = lease.pool;
+  event.partition = lease.partition;
+  event.kind = EventKind::kNote;
+  event.text = text;
+  TRY(record_event(store_, std::move(event)));
+  return commit(store_, transaction);
+}
+
 Status Events::forget(int64_t before_ms) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(forget_history(store_, before_ms));

@@ -12,6 +12,7 @@
 
 namespace hook::ledger {
 
+struct Lease;
 struct Store;
 
 enum class EventKind {
@@ -60,6 +61,8 @@ class Events {
   void note(const std::string& lease, EventKind kind, std::string_view text);
   // Writes what an operator did by hand as one durable event that belongs to no lease.
   base::Status record(std::string_view text);
+  // Writes what concerns LEASE, but does not change it, as one durable event of it.
+  base::Status record(const Lease& lease, std::string_view text);
 
   // Removes some ended leases and events older than this unix time, as each acquire does; a long
   // history takes several calls. Keeps live leases and their events.

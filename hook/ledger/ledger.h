@@ -16,6 +16,7 @@
 #include "hook/ledger/drain.h"
 #include "hook/ledger/endpoints.h"
 #include "hook/ledger/events.h"
+#include "hook/ledger/health.h"
 #include "hook/ledger/intent.h"
 #include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
@@ -128,6 +129,7 @@ class Ledger {
   [[nodiscard]] Queue queue() { return Queue(*store_); }
   [[nodiscard]] Drain drain() { return Drain(*store_); }
   [[nodiscard]] Endpoints endpoints() { return Endpoints(*store_); }
+  [[nodiscard]] Health health() { return Health(*store_); }
   [[nodiscard]] Events events() { return Events(*store_); }
   // See Events::note().
   void note(const std::string& lease, EventKind kind, std::string_view text) {

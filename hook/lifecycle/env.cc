@@ -30,14 +30,28 @@ vipu::Endpoint endpoint_of(const config::PoolConfig& pool) {
   return endpoint;
 }
 
-std::unique_ptr<vipu::Controller> make_controller(const config::PoolConfig& pool) {
+// Without a ledger that can be read, a start fails anyway, and a release needs no taints.
+std::vector<vipu::BadIpu> recorded_taints(ledger::Ledger& ledger, const std::string& pool) {
+  std::vector<vipu::BadIpu> bad;
+  const Result<std::vector<ledger::PoolIpu>> ipus = ledger.health().all();
+  if (!ipus.ok()) return bad;
+  for (const ledger::PoolIpu& ipu : ipus.value()) {
+    if (ipu.pool != pool || ipu.health.taint == vipu::Taint::kNone) continue;
+    bad.push_back({ipu.health.ipu, ipu.health.reason});
+  }
+  return bad;
+}
+
+std::unique_ptr<vipu::Controller> make_controller(ledger::Ledger& ledger,
+                                                  const config::PoolConfig& pool) {
   const std::string state = str(config::state_dir(), "/pools/", pool.name, ".json");
   switch (pool.provider) {
     case config::Provider::kIpuof:
-      return vipu::make_ipuof_controller({pool.name, pool.file, state, pool.taints});
+      return vipu::make_ipuof_controller(
+          {pool.name, pool.file, state, pool.taints, recorded_taints(ledger, pool.name)});
     case config::Provider::kPcie:
-      return vipu::make_pcie_controller(
-          {pool.name, state, "/sys", "/dev", pool.groups, pool.taints});
+      return vipu::make_pcie_controller({pool.name, state, "/sys", "/dev", pool.groups, pool.taints,
+                                         recorded_taints(ledger, pool.name)});
     case config::Provider::kVipu:
       break;
   }
@@ -91,7 +105,7 @@ Env product_env(ledger::Ledger& ledger) {
     return config::load_security(config::config_file(), pool);
   };
   return Env{ledger,
-             make_controller,
+             [&ledger](const config::PoolConfig& pool) { return make_controller(ledger, pool); },
              security,
              refill_in_background,
              probe_in_background,

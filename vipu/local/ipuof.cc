@@ -92,6 +92,7 @@ Result<Pool> look(const IpuofOptions& options) {
   for (const uint32_t number : options.taints) {
     local::taint(pool, number, "is tainted in the configuration");
   }
+  local::taint(pool, options.bad);
   return pool;
 }
 

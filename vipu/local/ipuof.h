@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vipu/controller.h"
+#include "vipu/health.h"
 
 namespace vipu {
 
@@ -17,6 +18,7 @@ struct IpuofOptions {
   std::string state_file;  // see local::PartitionStore
   // Numbers of IPUs that are never given to a partition. Numbers outside the pool have no effect.
   std::vector<uint32_t> taints = {};
+  std::vector<BadIpu> bad = {};  // more of them, by name
 };
 
 // Makes a controller of slices. IPUs are numbered by IPU-Machine, in the order of first mention in

@@ -93,6 +93,7 @@ Result<Pool> look(const PcieOptions& options) {
     if (at == positions.end()) continue;
     local::taint(pool, at->second, "is tainted in the configuration");
   }
+  local::taint(pool, options.bad);
   pool.number_of = [positions](const IpuPlace& name) -> std::optional<uint32_t> {
     const auto at = positions.find(name.ipu);
     if (at == positions.end()) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vipu/controller.h"
+#include "vipu/health.h"
 
 namespace vipu {
 
@@ -21,6 +22,7 @@ struct PcieOptions {
   std::vector<std::vector<uint32_t>> groups = {};
   // The N of cards that are never given to a partition. Cards outside the pool have no effect.
   std::vector<uint32_t> taints = {};
+  std::vector<BadIpu> bad = {};  // more of them, by name
 };
 
 // Makes a controller of cards. Each group is a domain; a card in no group is not in the pool. A

@@ -112,6 +112,14 @@ void taint(Pool& pool, uint32_t number, const std::string& reason) {
   if (!already) pool.tainted.push_back({at, reason});
 }
 
+void taint(Pool& pool, const std::vector<BadIpu>& bad) {
+  for (const BadIpu& one : bad) {
+    const auto at = std::find(pool.ipus.begin(), pool.ipus.end(), one.ipu);
+    if (at == pool.ipus.end()) continue;
+    taint(pool, static_cast<uint32_t>(at - pool.ipus.begin()), one.reason);
+  }
+}
+
 Survey survey_of(const Pool& pool, const std::vector<Record>& records) {
   const Topology topology(pool.domains);
   Survey survey{pool.domains, {}, pool.tainted};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "vipu/health.h"
 #include "vipu/local/partition_store.h"
 #include "vipu/types.h"
 
@@ -39,6 +40,8 @@ struct Found {
 // Marks an IPU as never given to a partition. Has no effect on an IPU that is already tainted or is
 // not in the pool: one that the configuration names may be gone.
 void taint(Pool& pool, uint32_t number, const std::string& reason);
+// Does the same with the IPUs of these names.
+void taint(Pool& pool, const std::vector<BadIpu>& bad);
 
 // The place of an IPU that is gone: outside every pool.
 inline constexpr IpuPlace kGone{UINT32_MAX, UINT32_MAX};

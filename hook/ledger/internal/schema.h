@@ -176,6 +176,11 @@ BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
 -- The process that answers for a lease's partition in its container.
 CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
   pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- IPUs of which something bad is recorded (vipu/health.h). taint: NONE, CHECK or OPERATOR.
+CREATE TABLE ipu_health (
+  pool TEXT NOT NULL, ipu TEXT NOT NULL, taint TEXT NOT NULL, reason TEXT NOT NULL,
+  seen TEXT NOT NULL, bad_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (pool, ipu)
+) STRICT, WITHOUT ROWID;
 
 -- Single values by name.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -188,11 +193,9 @@ CREATE TABLE refusal (
   tenant TEXT NOT NULL,
   user INTEGER NOT NULL,
   kind TEXT NOT NULL,
-  count INTEGER NOT NULL,
-  first_ms INTEGER NOT NULL,
-  last_ms INTEGER NOT NULL,
-  container TEXT NOT NULL, error TEXT NOT NULL,
-  leases TEXT NOT NULL, PRIMARY KEY (pool, tenant, user, kind)
+  count INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
+  container TEXT NOT NULL, error TEXT NOT NULL, leases TEXT NOT NULL,
+  PRIMARY KEY (pool, tenant, user, kind)
 ) STRICT, WITHOUT ROWID;
 )sql",
 };

@@ -257,6 +257,7 @@ name = "slices"
 provider = "ipuof"
 file = "/etc/ipuof.conf.d/p64.conf"
 taints = [3, 17]
+health_command = "/usr/local/bin/ipu-health"
 [[pool]]
 name = "cards"
 provider = "pcie"
@@ -275,6 +276,7 @@ backfill = false
   EXPECT_EQ(pools[1].provider, Provider::kIpuof);
   EXPECT_EQ(source_of(pools[1]), "ipuof:/etc/ipuof.conf.d/p64.conf");
   EXPECT_THAT(pools[1].taints, ElementsAre(3, 17));
+  EXPECT_EQ(pools[1].health_command, "/usr/local/bin/ipu-health");
   EXPECT_TRUE(pools[1].backfill);
   EXPECT_FALSE(pools[2].backfill);
   EXPECT_EQ(source_of(pools[2]), "pcie:");

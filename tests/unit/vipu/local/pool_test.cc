@@ -114,6 +114,12 @@ TEST(LocalPoolTest, ATaintIsKeptOnceAndOnlyInThePool) {
   EXPECT_EQ(pool.tainted, (std::vector<TaintedIpu>{{{1, 1}, "first"}}));
 }
 
+TEST(LocalPoolTest, AnIpuIsTaintedByItsNameWhereverItIs) {
+  Pool pool = make_pool();
+  taint(pool, {{"f", "hot"}, {"x", "is gone"}, {"f", "later"}});
+  EXPECT_EQ(pool.tainted, (std::vector<TaintedIpu>{{{1, 1}, "hot"}}));
+}
+
 TEST(LocalPoolTest, WhatALocalPoolCannotChooseIsRefusedByName) {
   const auto refuses = [](const PartitionRequest& request, const char* field) {
     EXPECT_TRUE(test::fails(check_request(request), Code::kUnsupported, field));

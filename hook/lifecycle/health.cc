@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/health.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/names.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace hook::lifecycle {
+namespace {
+
+using namespace base::names;
+using vipu::IpuAttributes;
+using vipu::IpuHealth;
+using Ipus = std::map<std::string, IpuAttributes>;  // by name
+
+constexpr size_t kMaxOutput = size_t{1} << 20;
+// Debian's `nobody` and `nogroup`; never the user of ipu-vipu-client, which may hold secrets.
+constexpr base::Credentials kHealthUser{65534, 65534};
+
+// Returns the name that a local pool gives to an IPU (local::Pool::ipus).
+std::string name_of(const IpuAttributes& ipu) {
+  const auto pci = ipu.attributes.find("pci id");
+  return pci == ipu.attributes.end() ? str(ipu.agent, ":", ipu.ipu) : pci->second;
+}
+
+Result<Ipus> ipus_of(Env& env, const config::PoolConfig& pool, const Deadline& deadline) {
+  if (pool.provider == config::Provider::kVipu) {
+    return Error(Code::kUnsupported, str("pool ", quote(pool.name),
+                                         ": its V-IPU controller places the partitions, so"
+                                         " no IPU can be left out here; use the controller's"
+                                         " own means"));
+  }
+  Ipus ipus;
+  for (IpuAttributes& ipu : TRY(env.controller(pool)->attributes({}, deadline))) {
+    const std::string name = name_of(ipu);
+    ipus.emplace(name, std::move(ipu));
+  }
+  return ipus;
+}
+
+Result<std::string> run_command(const config::PoolConfig& pool, const Deadline& deadline) {
+  base::Command command;
+  command.path = pool.health_command;
+  command.args = {command.path};
+  command.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C",
+                 str("IPU_POOL=", pool.name), str("IPUOF_CONFIG_PATH=", pool.file)};
+  command.max_output = kMaxOutput;
+  command.credentials = kHealthUser;
+  const base::Output output = TRY(base::run(command, deadline));
+  if (output.exit_status == 0) return output.out;
+  return Error(Code::kInternal, str("it failed with exit status ", output.exit_status,
+                                    "; it runs as nobody, without capabilities"));
+}
+
+bool has_ipu(const ledger::Lease& lease, const IpuAttributes& ipu) {
+  return std::any_of(lease.devices.begin(), lease.devices.end(), [&](const auto& device) {
+    const bool is_card = ipu.attributes.contains("pci id");
+    return device.device == ipu.ipu && (is_card || netns::to_string(device.address) == ipu.agent);
+  });
+}
+
+// Tells the owners of live leases what became of their IPUs.
+Status tell_owners(Env& env, const std::string& pool, const Ipus& ipus,
+                   const std::vector<IpuHealth>& changed) {
+  if (changed.empty()) return {};
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    if (lease.pool != pool) continue;
+    for (const IpuHealth& health : changed) {
+      const auto ipu = ipus.find(health.ipu);
+      if (ipu == ipus.end() || !has_ipu(lease, ipu->second)) continue;
+      const std::string text = health.taint == vipu::Taint::kNone
+                                   ? str("its IPU ", health.ipu, " is no longer tainted")
+                                   : str("its IPU ", health.ipu, " is tainted: ", health.reason,
+                                         "; the container goes on, but may fail");
+      TRY(env.ledger.events().record(lease, text));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<IpuHealth>> check_health(Env& env, const config::PoolConfig& pool,
+                                            const Deadline& deadline) {
+  if (pool.health_command.empty()) {
+    return Error(Code::kInvalid, str("pool ", quote(pool.name), " has no health_command"));
+  }
+  const Ipus ipus = TRY(ipus_of(env, pool, deadline));
+  std::vector<std::string> names;
+  for (const auto& [name, ipu] : ipus) names.push_back(name);
+  const std::string what =
+      str("pool ", quote(pool.name), ": health_command ", quote(pool.health_command));
+  const std::string output = TRY_CTX(what, run_command(pool, deadline));
+  const std::vector<vipu::Observation> seen = TRY_CTX(what, vipu::parse_health(output, names));
+  const std::vector<IpuHealth> changed = TRY(env.ledger.health().observe(pool.name, seen));
+  TRY(tell_owners(env, pool.name, ipus, changed));
+  return changed;
+}
+
+Status taint_ipu(Env& env, const config::PoolConfig& pool, const std::string& ipu,
+                 const std::string& reason) {
+  const Ipus ipus = TRY(ipus_of(env, pool, Deadline::after(pool.timeout)));
+  if (!ipus.contains(ipu)) {
+    return Error(Code::kInvalid,
+                 str("pool ", quote(pool.name), " has no IPU ", quote(ipu), "; an IPU is named as ",
+                     pool.provider == config::Provider::kPcie ? "its PCI address, 0000:35:00.0"
+                                                              : "in its IPUoF file, ip:device_id",
+                     ipus.empty() ? "" : str(", such as ", ipus.begin()->first)));
+  }
+  TRY(env.ledger.health().taint(pool.name, ipu, reason));
+  return tell_owners(env, pool.name, ipus, {{ipu, vipu::Taint::kOperator, reason}});
+}
+
+}  // namespace hook::lifecycle

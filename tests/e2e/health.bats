@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The health of the IPUs of a local pool: who taints them, who clears that, and who hears of it.
+
+load support
+
+SLICED=/etc/ipuof.conf.d/p16.conf
+COMMAND=/usr/local/bin/ipu-health
+
+setup_file() {
+  ipuctl partition create whole --size 16 --reconfigurable
+  in_host mkdir -p "${SLICED%/*}"
+  ipuctl partition config whole --gcd 0 | in_host tee "$SLICED" >/dev/null
+}
+
+teardown_file() {
+  host_config
+  ipuctl partition remove whole
+  in_host rm -f "$SLICED" "$COMMAND"
+  assert_nothing_left
+}
+
+setup() {
+  host_config
+  configure_slices "$SLICED"
+  IPU=$(in_host cat "$SLICED" | jq -r '.devices | sort_by(.ip, .device_id) | .[1] | "\(.ip):\(.device_id)"')
+}
+
+teardown() {
+  remove_containers
+  wait_until 10 has_leases 0
+  ipuctl health clear "$IPU" --pool slices >/dev/null || true
+}
+
+start_slice() { # NAME IPUS
+  start "$1" -e IPU_POOL=slices -e "IPU_COUNT=$2"
+}
+
+# Makes a health command that runs this script.
+health_command() { # SCRIPT
+  in_host tee "$COMMAND" >/dev/null <<<"#!/bin/sh
+$1"
+  in_host chmod 755 "$COMMAND"
+  in_host sh -c "grep -q health_command /etc/ipu-container-toolkit/config.toml ||
+    echo 'health_command = \"$COMMAND\"' >>/etc/ipu-container-toolkit/config.toml"
+}
+
+tainted() { ipuctl pool list --pool slices -o json | jq '.[0].usage.tainted'; }
+taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") | [.pool, .ipu, .taint, .reason]]'; }
+
+@test "an operator taints an IPU: its container is told and goes on, the next one avoids it, and a person clears it" {
+  start_slice old 4
+  run -0 ipuctl health taint "$IPU" --pool slices --reason 'parity errors'
+  assert_contains "$(ipuctl explain old)" "its IPU $IPU is tainted: parity errors; the container goes on"
+  assert_contains "$(ipuctl events)" "IPU $IPU is tainted by an operator: parity errors"
+  [ "$(docker inspect -f '{{.State.Running}}' old)" = true ]
+  assert_equal "$(tainted)" 1
+  docker rm --force old
+  wait_until 10 has_leases 0
+  assert_refused -e IPU_POOL=slices -e IPU_COUNT=16 -- 'no free block of 16 IPUs (largest free: 8'
+  start_slice new 4
+  assert_equal "$(inside new cat /etc/ipuof.conf.d/ipuof.conf | jq -r '.devices[] | "\(.ip):\(.device_id)"' | grep -cxF "$IPU" || true)" 0
+  run -0 ipuctl health clear "$IPU" --pool slices
+  assert_equal "$(tainted)" 0
+  run -1 ipuctl health clear "$IPU" --pool slices
+  run -2 ipuctl health taint 10.99.0.1:0 --pool slices
+  assert_contains "$output" "has no IPU '10.99.0.1:0'"
+}
+
+@test "a health command taints what it sees bad three times, as a user without rights" {
+  # shellcheck disable=SC2016
+  health_command 'echo "{\"ipus\":[{\"ipu\":\"'"$IPU"'\",\"good\":false,\"reason\":\"seen by $(id -u), $IPU_POOL\"}]}"'
+  start_slice job 4
+  ipuctl health check
+  ipuctl health check
+  assert_equal "$(taints)" '[]'
+  run -0 ipuctl health check
+  assert_equal "$output" "pool slices: IPU $IPU is tainted: seen by 65534, slices"
+  assert_equal "$(taints)" "[[\"slices\",\"$IPU\",\"CHECK\",\"seen by 65534, slices\"]]"
+  assert_contains "$(ipuctl explain job)" "its IPU $IPU is tainted"
+  assert_equal "$(tainted)" 1
+}
+
+@test "what gc-monitor lists is good, and what it does not list is bad" {
+  in_host cat "$SLICED" | jq --arg bad "$IPU" '{cards: [.devices | group_by(.ip)[] |
+    {"IPU-M": .[0].ip, Type: "M2000", ipus: [.[] | select("\(.ip):\(.device_id)" != $bad) | {ID: "0", "PCIe ID": "\(.device_id)"}]}]}' |
+    in_host tee /run/gc-monitor.json >/dev/null
+  health_command 'cat /run/gc-monitor.json'
+  ipuctl health check
+  ipuctl health check
+  ipuctl health check
+  assert_equal "$(taints)" "[[\"slices\",\"$IPU\",\"CHECK\",\"gc-monitor does not list it\"]]"
+}
+
+@test "a health command that fails, or prints anything else, records nothing" {
+  health_command 'exit 7'
+  run -1 ipuctl health check
+  assert_contains "$output" "health_command '$COMMAND': it failed with exit status 7"
+  health_command 'echo "no IPU is attached"'
+  run -2 ipuctl health check
+  assert_equal "$(ipuctl health list -o json)" '[]'
+  run -2 ipuctl health check --pool pod64
+  assert_contains "$output" 'has no health_command'
+}
