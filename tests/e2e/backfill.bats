@@ -88,6 +88,24 @@ is_pinned() { [ "$(pinned)" = "$1" ]; }
   assert_equal "$(ipus_of large)" '[0,1,2,3,4,5,6,7]'
 }
 
+@test "of many that come at once, those get IPUs for whom some are left beside the pinned block" {
+  local name names=(s1 s2 s3 s4 s5 s6 s7 s8) started=0
+  start_waiter large 8 1
+  wait_until 10 is_pinned '[{"first":0,"ipus":8}]'
+  for name in "${names[@]}"; do start_slice "$name" 1 2>/dev/null 3>&- & done
+  for name in "${names[@]}"; do wait_until 30 has_ended_to_start "$name"; done
+  for name in "${names[@]}"; do
+    [ "$(docker inspect -f '{{.State.Running}}' "$name")" = true ] || continue
+    started=$((started + 1))
+    [ "$(ipus_of "$name" | jq '.[0]')" -ge 11 ] || fail "$name has an IPU of the pinned block"
+  done
+  assert_equal "$started" 5
+}
+
+has_ended_to_start() { # NAME
+  docker inspect -f '{{.State.Status}} {{.State.Error}}' "$1" 2>/dev/null | grep -qv '^created $'
+}
+
 @test "the large request takes another block that is free before the pinned one" {
   start_waiter large 8 1
   wait_until 10 is_pinned '[{"first":0,"ipus":8}]'

@@ -133,6 +133,15 @@ TEST_F(PcieTest, ACardWithoutItsDeviceIsNotGiven) {
   EXPECT_EQ(numbers_of(create("p0", 1).take()), (Numbers{1}));
 }
 
+TEST_F(PcieTest, ABadCardIsTaintedByItsPciAddress) {
+  PcieOptions options = host_->options();
+  options.bad = {{create("p0", 1).take().cards[0].pci, "hot"}};
+  ASSERT_TRUE(controller_->remove("p0", Force::kNo, soon()).ok());
+  use(options);
+  EXPECT_EQ(controller_->survey(soon()).take().tainted, (std::vector<TaintedIpu>{{{0, 0}, "hot"}}));
+  EXPECT_EQ(numbers_of(create("p0", 4).take()), (Numbers{4, 5, 6, 7}));
+}
+
 TEST_F(PcieTest, GroupsAreDomainsInTheirLinkOrder) {
   PcieOptions options = host_->options();
   options.groups = {{0, 4, 2, 6}, {1, 3, 5}};
