@@ -61,16 +61,53 @@ Result<Outcome> run_list(const HealthOptions& options) {
   return Outcome{list_text(ipus, options.output)};
 }
 
-// Returns what changed, one line each.
-std::string changes_text(const std::vector<PoolIpu>& changed, Output output) {
-  if (output == Output::kJson) return list_text(changed, output);
+// What a check found.
+struct Found {
+  std::vector<PoolIpu> changed = {};
+  std::vector<hook::lifecycle::Told> told = {};
+  std::vector<Error> obstacles = {};
+};
+
+std::string found_text(const Found& found, Output output) {
+  Json json = {{"ipus", Json::array()}, {"partitions", Json::array()}};
   std::string text;
-  for (const PoolIpu& one : changed) {
+  for (const PoolIpu& one : found.changed) {
     const bool is_bad = one.health.taint != vipu::Taint::kNone;
     text += str("pool ", one.pool, ": IPU ", one.health.ipu,
                 is_bad ? " is tainted: " : " is no longer tainted", one.health.reason, "\n");
+    json["ipus"].push_back(to_json(one));
   }
-  return text.empty() ? "no taint changed\n" : text;
+  for (const hook::lifecycle::Told& one : found.told) {
+    text += str("container ", base::short_id(one.lease.container), ": ", one.text, "\n");
+    json["partitions"].push_back({{"pool", one.lease.pool},
+                                  {"partition", one.lease.partition},
+                                  {"container", one.lease.container},
+                                  {"event", one.text}});
+  }
+  if (output == Output::kJson) return base::to_pretty_text(json);
+  return text.empty() ? "nothing changed\n" : text;
+}
+
+void check_pool_ipus(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
+                     Found& found) {
+  Result<std::vector<IpuHealth>> checked =
+      hook::lifecycle::check_health(env, pool, Deadline::after(kCheckTime));
+  if (!checked.ok()) {
+    found.obstacles.push_back(std::move(checked).error());
+    return;
+  }
+  for (IpuHealth& health : checked.value()) found.changed.push_back({pool.name, std::move(health)});
+}
+
+void check_pool_partitions(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
+                           Found& found) {
+  Result<std::vector<hook::lifecycle::Told>> told =
+      hook::lifecycle::check_partitions(env, pool, Deadline::after(kCheckTime));
+  if (!told.ok()) {
+    found.obstacles.push_back(std::move(told).error());
+    return;
+  }
+  for (hook::lifecycle::Told& one : told.value()) found.told.push_back(std::move(one));
 }
 
 Result<Outcome> run_check(const HealthOptions& options) {
@@ -78,21 +115,14 @@ Result<Outcome> run_check(const HealthOptions& options) {
   if (!options.pool.empty()) TRY(hook::config::find_pool(config, options.pool));
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  std::vector<PoolIpu> changed;
-  std::vector<Error> obstacles;
+  Found found;
   for (const hook::config::PoolConfig& pool : config.pools) {
-    const bool is_asked =
-        options.pool.empty() ? !pool.health_command.empty() : pool.name == options.pool;
-    if (!is_asked) continue;
-    Result<std::vector<IpuHealth>> checked =
-        hook::lifecycle::check_health(env, pool, Deadline::after(kCheckTime));
-    if (!checked.ok()) {
-      obstacles.push_back(std::move(checked).error());
-      continue;
-    }
-    for (IpuHealth& health : checked.value()) changed.push_back({pool.name, std::move(health)});
+    if (!options.pool.empty() && pool.name != options.pool) continue;
+    if (!pool.health_command.empty()) check_pool_ipus(env, pool, found);
+    check_pool_partitions(env, pool, found);
   }
-  return Outcome{changes_text(changed, options.output), std::move(obstacles)};
+  const std::string text = found_text(found, options.output);
+  return Outcome{text, std::move(found.obstacles)};
 }
 
 Result<Outcome> run_taint(const HealthOptions& options) {
@@ -146,12 +176,14 @@ void add_clear(CLI::App& group, Command& chosen) {
 
 void add_health_commands(CLI::App& app, Command& chosen) {
   CLI::App& group = add_group(
-      app, {"health", "Check the IPUs of local pools, and taint bad ones", "ipuctl health list"});
+      app,
+      {"health", "Check IPUs and partitions, and taint IPUs of local pools", "ipuctl health list"});
   add_pools(group, chosen,
             {"list", "List the IPUs that are tainted, or were seen bad", "ipuctl health list"},
             run_list);
   add_pools(group, chosen,
-            {"check", "Run the health command of each pool that has one", "ipuctl health check"},
+            {"check", "Check IPUs by the health commands of pools, and partitions",
+             "ipuctl health check"},
             run_check);
   add_taint(group, chosen);
   add_clear(group, chosen);

@@ -81,7 +81,63 @@ Status tell_owners(Env& env, const std::string& pool, const Ipus& ipus,
   return {};
 }
 
+constexpr std::string_view kTorn = "its partition is in state ERROR";
+constexpr std::string_view kWhole = "its partition is ACTIVE again";
+constexpr size_t kMaxReasons = 300;  // bytes
+
+// Returns what the lease was told last of its partition's state; empty: nothing.
+Result<std::string> last_told(Env& env, const ledger::Lease& lease) {
+  std::string last;
+  for (ledger::Event& event : TRY(env.ledger.events().of_lease(lease.id))) {
+    const bool is_of_it = event.text.starts_with(kTorn) || event.text.starts_with(kWhole);
+    if (is_of_it) last = std::move(event.text);
+  }
+  return last;
+}
+
+// Returns what to tell of a partition now; empty: nothing.
+Result<std::string> text_of(vipu::Controller& controller, const vipu::Partition& partition,
+                            const Deadline& deadline) {
+  if (partition.ready == vipu::ReadyState::kActive) return std::string(kWhole);
+  if (partition.ready != vipu::ReadyState::kError) return std::string();
+  const vipu::PartitionStatus status = TRY(controller.status(partition.id, deadline));
+  const std::string reasons = base::one_line(base::join(status.errors, ", "), kMaxReasons);
+  return str(kTorn, reasons.empty() ? "" : ": ", reasons, "; the container goes on, but may fail");
+}
+
+// Returns the live leases of partitions that POOL's controller has.
+Result<std::vector<ledger::Lease>> leases_of(Env& env, const config::PoolConfig& pool) {
+  std::vector<ledger::Lease> leases = TRY(env.ledger.live());
+  std::erase_if(leases, [&](const ledger::Lease& lease) {
+    const bool has_it = lease.state == ledger::LeaseState::kAllocated ||
+                        lease.state == ledger::LeaseState::kRunning;
+    return !has_it || lease.pool != pool.name || lease.controller != config::source_of(pool);
+  });
+  return leases;
+}
+
 }  // namespace
+
+Result<std::vector<Told>> check_partitions(Env& env, const config::PoolConfig& pool,
+                                           const Deadline& deadline) {
+  std::vector<Told> told;
+  std::vector<ledger::Lease> leases = TRY(leases_of(env, pool));
+  if (leases.empty()) return told;
+  const auto controller = env.controller(pool);
+  const std::vector<vipu::Partition> partitions = TRY(controller->list(deadline));
+  for (ledger::Lease& lease : leases) {
+    const auto at = std::find_if(partitions.begin(), partitions.end(), [&](const auto& partition) {
+      return partition.id == lease.partition;
+    });
+    if (at == partitions.end()) continue;
+    const std::string text = TRY(text_of(*controller, *at, deadline));
+    const std::string last = TRY(last_told(env, lease));
+    if (text.empty() || text == last || (text == kWhole && last.empty())) continue;
+    TRY(env.ledger.events().record(lease, text));
+    told.push_back({std::move(lease), text});
+  }
+  return told;
+}
 
 Result<std::vector<IpuHealth>> check_health(Env& env, const config::PoolConfig& pool,
                                             const Deadline& deadline) {

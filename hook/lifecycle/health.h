@@ -20,6 +20,18 @@ namespace hook::lifecycle {
 base::Result<std::vector<vipu::IpuHealth>> check_health(Env& env, const config::PoolConfig& pool,
                                                         const base::Deadline& deadline);
 
+// What the owner of a lease is told of its partition.
+struct Told {
+  ledger::Lease lease;
+  std::string text;
+};
+
+// Tells the owners of live leases if the controller shows their partitions in state ERROR, with its
+// reasons, and when they are ACTIVE again. Each change is one event of the lease; returns those
+// that are new. Asks nobody if the pool has no live lease.
+base::Result<std::vector<Told>> check_partitions(Env& env, const config::PoolConfig& pool,
+                                                 const base::Deadline& deadline);
+
 // Taints an IPU for an operator, by its name in the pool. Fails with kInvalid if the pool has no
 // IPU of that name, and kUnsupported if a V-IPU controller places its partitions.
 base::Status taint_ipu(Env& env, const config::PoolConfig& pool, const std::string& ipu,

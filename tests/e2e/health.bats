@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The health of the IPUs of a local pool: who taints them, who clears that, and who hears of it.
+# The health of IPUs and partitions: who taints an IPU of a local pool, who clears that, and who hears of it.
 
 load support
 
@@ -15,6 +15,7 @@ setup_file() {
 
 teardown_file() {
   host_config
+  restart_sim
   ipuctl partition remove whole
   in_host rm -f "$SLICED" "$COMMAND"
   assert_nothing_left
@@ -99,6 +100,24 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
   health_command 'echo "no IPU is attached"'
   run -2 ipuctl health check
   assert_equal "$(ipuctl health list -o json)" '[]'
-  run -2 ipuctl health check --pool pod64
-  assert_contains "$output" 'has no health_command'
 }
+
+@test "a partition in state ERROR is told once to its container, which goes on, and that it is ACTIVE again" {
+  local partition
+  # shellcheck disable=SC2034 # for restart_sim
+  SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 8s)
+  restart_sim
+  start job -e IPU_COUNT=4
+  assert_equal "$(ipuctl health check)" 'nothing changed'
+  partition=$(lease_of job .partition)
+  in_host vipu-simulator control /run/simulator.sock set-error "{\"partition\":\"$partition\",\"errors\":[\"link 3 is down\"]}"
+  run -0 ipuctl health check
+  assert_equal "$output" "container $(container_id job): its partition is in state ERROR: link 3 is down; the container goes on, but may fail"
+  assert_equal "$(ipuctl health check)" 'nothing changed'
+  assert_contains "$(ipuctl explain job)" 'its partition is in state ERROR: link 3 is down'
+  [ "$(docker inspect -f '{{.State.Running}}' job)" = true ]
+  wait_until 30 is_active_again
+  assert_contains "$(ipuctl events)" 'its partition is ACTIVE again'
+}
+
+is_active_again() { [[ $(ipuctl health check) == *'its partition is ACTIVE again'* ]]; }

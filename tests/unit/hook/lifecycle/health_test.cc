@@ -2,10 +2,12 @@
 // Taints by an operator, in a pool of slices. tests/e2e/health.bats runs health commands.
 #include "hook/lifecycle/health.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/support/hook_host.h"
 #include "tests/support/local_hosts.h"
 
@@ -13,6 +15,9 @@ namespace hook::lifecycle {
 namespace {
 
 using base::Code;
+using base::str;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 class PoolHealthTest : public testing::Test {
  protected:
@@ -64,6 +69,42 @@ TEST_F(PoolHealthTest, ACheckThatCannotRunRecordsNothing) {
   pool.health_command = "/bin/true";
   EXPECT_TRUE(test::fails(check(), Code::kInvalid, "health_command '/bin/true'"));
   EXPECT_TRUE(host_.ledger.health().all().take().empty());
+}
+
+// With a V-IPU controller.
+TEST(PartitionHealthTest, AnErrorIsToldOnceToTheOwnerWithItsReasonsAndThatItIsOver) {
+  test::HookHost host;
+  const auto check = [&] {
+    std::vector<std::string> texts;
+    for (const Told& told :
+         check_partitions(host.env, host.config.pools[0], test::HookHost::soon()).take()) {
+      texts.push_back(str(told.lease.container, " ", told.text));
+    }
+    return texts;
+  };
+  EXPECT_THAT(check(), IsEmpty());
+  const ledger::Lease first = host.start("first", 4);
+  host.start("second", 4);
+  EXPECT_THAT(check(), IsEmpty());
+  host.controller.tear(first.partition, "link 3 is down");
+  EXPECT_THAT(check(), ElementsAre("first its partition is in state ERROR: link 3 is down; the"
+                                   " container goes on, but may fail"));
+  EXPECT_THAT(check(), IsEmpty());
+  host.controller.tear(first.partition, "link 4 is down");
+  EXPECT_EQ(check().size(), 1U);
+  ASSERT_TRUE(
+      host.controller.reset(first.partition, vipu::Relocate::kNo, test::HookHost::soon()).ok());
+  EXPECT_THAT(check(), ElementsAre("first its partition is ACTIVE again"));
+  EXPECT_THAT(check(), IsEmpty());
+  EXPECT_EQ(host.stored(first).generation, host.lease_of("first").generation);
+  EXPECT_EQ(host.stored(first).state, ledger::LeaseState::kAllocated);
+}
+
+TEST(PartitionHealthTest, AControllerWithoutLiveLeasesIsNotAsked) {
+  test::HookHost host;
+  host.controller.set_unreachable(true);
+  EXPECT_TRUE(
+      test::succeeds(check_partitions(host.env, host.config.pools[0], test::HookHost::soon())));
 }
 
 }  // namespace
