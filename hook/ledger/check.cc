@@ -36,6 +36,7 @@ constexpr Rule kRules[] = {
      "SELECT quote(id) FROM lease WHERE length(id) <> 32 OR id GLOB '*[^0-9a-f]*'"},
     {"lease", "its generation is not possible in its state",
      "SELECT id FROM lease WHERE generation < (state <> 'INTENT')"},
+    {"lease", "its number of GCDs is not possible", "SELECT id FROM lease WHERE gcds < 1"},
     {"lease", "another live lease holds its partition too",
      "SELECT id FROM lease AS one WHERE " LEASE_GCDS_ARE_TAKEN("one")},
     {"lease", "it joined a partition that no live lease holds",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/record.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/json.h"
@@ -159,7 +160,8 @@ void read_partition(Reader& reader, Lease& lease) {
   lease.controller = reader.text("controller");
   lease.partition = reader.text("partition");
   lease.gcd = reader.number<uint32_t>("gcd");
-  if (reader.has("gcds")) lease.gcds = reader.number<uint32_t>("gcds");  // an older build's has not
+  // Earlier builds write none. Never 0, by which others divide.
+  if (reader.has("gcds")) lease.gcds = std::max(1U, reader.number<uint32_t>("gcds"));
   lease.origin = reader.one_of<Origin>(
       "origin", {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined});
   lease.ipus = reader.number<uint32_t>("ipus");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/internal/rows.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rail_rows.h"
@@ -118,7 +120,7 @@ Result<Lease> read_lease(const Statement& row) {
   lease.retry_ms = row.integer(28);
   lease.quarantine_until_ms = row.integer(29);
   lease.gcd = static_cast<uint32_t>(row.integer(30));
-  lease.gcds = static_cast<uint32_t>(row.integer(31));
+  lease.gcds = std::max(1U, static_cast<uint32_t>(row.integer(31)));
   lease.origin = TRY(parse_origin(row.text(32)));
   lease.has_endpoint = row.integer(33) != 0;
   return lease;

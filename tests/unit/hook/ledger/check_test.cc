@@ -70,6 +70,7 @@ TEST_F(CheckTest, SaysWhatCannotBe) {
       {"UPDATE lease SET netns_cookie = 0", "has no network namespace"},
       {"UPDATE lease SET owner_pid = 0", "has no owner process"},
       {"UPDATE lease SET origin = 'JOINED'", "it joined a partition that no live lease holds"},
+      {"UPDATE lease SET gcds = 0", "its number of GCDs is not possible"},
       {"UPDATE lease SET ipus = 3", "it does not hold the IPUs that it was granted"},
       {"UPDATE lease SET prohibited = 'x'", "lease "},
       {"DELETE FROM address", "holds no address for them"},

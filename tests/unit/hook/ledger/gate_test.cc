@@ -72,6 +72,21 @@ TEST_F(RecordTest, HasAllThatALeaseHolds) {
   EXPECT_EQ(read.generation, lease.generation);
 }
 
+TEST_F(RecordTest, HasTheGcdsOfALeaseOrOne) {
+  Lease lease = allocate("web");
+  lease.gcds = 2;
+  const std::string text = to_record(lease);
+  EXPECT_EQ(parse_record(text).take().gcds, 2U);
+  const std::string member = "\"gcds\":2";
+  const size_t at = text.find(member);
+  ASSERT_NE(at, std::string::npos);
+  const auto with = [&](const std::string& other) {
+    return std::string(text).replace(at, member.size(), other);
+  };
+  EXPECT_EQ(parse_record(with("\"other\":2")).take().gcds, 1U) << "an earlier build wrote it";
+  EXPECT_EQ(parse_record(with("\"gcds\":0")).take().gcds, 1U);
+}
+
 TEST_F(RecordTest, IsNoneWhereAnythingIsMissingOrWrong) {
   const std::string whole = to_record(allocate("web"));
   for (const char* part :
