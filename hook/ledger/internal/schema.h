@@ -116,15 +116,9 @@ CREATE TABLE partition (
 -- Who waits for what, in order of arrival: the ticket, which is never given twice.
 CREATE TABLE waiter (
   ticket INTEGER PRIMARY KEY AUTOINCREMENT,
-  resource TEXT NOT NULL,
-  container TEXT NOT NULL,
-  ipus INTEGER NOT NULL,
-  owner_pid INTEGER NOT NULL,
-  owner_start INTEGER NOT NULL,
-  owner_pid_namespace INTEGER NOT NULL,
-  boot_id TEXT NOT NULL,
-  since_ms INTEGER NOT NULL,
-  until_ms INTEGER NOT NULL
+  resource TEXT NOT NULL, container TEXT NOT NULL, ipus INTEGER NOT NULL,
+  owner_pid INTEGER NOT NULL, owner_start INTEGER NOT NULL, owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL, since_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL
 ) STRICT;
 )sql",
     // 2: what a reconciler needs to judge a lease, a readable history, and a count of refused
@@ -189,10 +183,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT R
 ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
 -- Refused starts of one kind, from first_ms on. leases: those that the next one replaces.
 CREATE TABLE refusal (
-  pool TEXT NOT NULL,
-  tenant TEXT NOT NULL,
-  user INTEGER NOT NULL,
-  kind TEXT NOT NULL,
+  pool TEXT NOT NULL, tenant TEXT NOT NULL, user INTEGER NOT NULL, kind TEXT NOT NULL,
   count INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
   container TEXT NOT NULL, error TEXT NOT NULL, leases TEXT NOT NULL,
   PRIMARY KEY (pool, tenant, user, kind)

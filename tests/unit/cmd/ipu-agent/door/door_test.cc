@@ -132,6 +132,8 @@ TEST_F(DoorTest, PassesOnARequestWithItsConnection) {
 TEST_F(DoorTest, RefusesWhatItDoesNotUnderstand) {
   open({});
   const std::string whole = "{\"command\": \"ps\"}\n";
+  std::string long_list(4000, '[');
+  long_list += '\n';
   for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
            {"\n", "the request"},
            {"nonsense\n", "the request"},
@@ -140,7 +142,7 @@ TEST_F(DoorTest, RefusesWhatItDoesNotUnderstand) {
            {whole + whole, "one request"},
            {std::string(4096, ' '), "longer than 4096 bytes"},
            {std::string(1'000'000, '['), "longer than 4096 bytes"},
-           {std::string(4000, '[') + "\n", "the request"},
+           {long_list, "the request"},
        }) {
     const Fd user = connect_to(path_);
     send(user, text);
