@@ -117,8 +117,8 @@ Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
 }
 
 Status cancel_waits(hook::lifecycle::Env& env) {
-  for (const hook::ledger::Waiter& waiter : TRY(hook::lifecycle::waiting(env)))
-    TRY(env.ledger.queue().leave(waiter.ticket));
+  const std::vector<hook::ledger::Waiter> waiters = TRY(hook::lifecycle::waiting(env));
+  for (const hook::ledger::Waiter& waiter : waiters) TRY(env.ledger.queue().leave(waiter.ticket));
   return {};
 }
 

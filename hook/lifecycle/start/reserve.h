@@ -20,8 +20,8 @@ struct ReservationRequest {
   std::chrono::milliseconds time{0};  // from when it is ready; 0: it does not end by itself
   std::string owner;                  // whoever it is for; may be empty
   uint32_t gcds = 1;
-  int64_t user = -1;                  // uid of who reserves; -1: unknown
-  uint32_t most = UINT32_MAX;         // IPUs that all reservations of this user may have
+  int64_t user = -1;           // uid of who reserves; -1: unknown
+  uint32_t most = UINT32_MAX;  // IPUs that all reservations of this user may have
 };
 
 // The name by which a reservation stands in the queue: "reservation NAME".

@@ -63,13 +63,13 @@ class CrashRecordTest : public testing::Test {
 TEST_F(CrashRecordTest, SaysWhichProgramCrashedAndWhere) {
   EXPECT_EQ(ending_of(write_to_null), SIGSEGV);
   const std::string line = record();
-  EXPECT_THAT(line, AllOf(HasSubstr(str(" program ", product_version(), ", pid ")),
-                          HasSubstr(": crashed by signal 11 at offset 0x"),
-                          EndsWith(", address 0x0\n")));
+  EXPECT_THAT(line,
+              AllOf(HasSubstr(str(" program ", product_version(), ", pid ")),
+                    HasSubstr(": crashed by signal 11 at offset 0x"), EndsWith(", address 0x0\n")));
   const std::string_view after = std::string_view(line).substr(line.find("0x") + 2);
   const uint64_t offset = std::strtoull(std::string(after).c_str(), nullptr, 16);
-  const auto function = reinterpret_cast<uint64_t>(&write_to_null) -
-                        reinterpret_cast<uint64_t>(&__executable_start);
+  const auto function =
+      reinterpret_cast<uint64_t>(&write_to_null) - reinterpret_cast<uint64_t>(&__executable_start);
   EXPECT_GE(offset, function);
   EXPECT_LT(offset, function + 64);
   EXPECT_EQ(read_file(dir_ / "stderr", kMaxRecords).take(),

@@ -54,37 +54,6 @@ TEST(EditSpec, ChangesNothingWithoutAnEdit) {
   EXPECT_EQ(edited(text, {}), text);
 }
 
-std::string with_shm(const std::string& type, const std::string& option,
-                     const std::string& place = "/dev/shm") {
-  return str(R"({"mounts":[{"destination":")", place, R"(","type":")", type,
-             R"(","source":"shm","options":["nosuid",")", option, R"("]}]})");
-}
-
-Json mounts_in(const std::string& text) { return parsed(text)["mounts"]; }
-
-TEST(EditSpec, GivesMoreSharedMemoryThanTheEnginesDefault) {
-  SpecEdit edit;
-  edit.shm_size = "50%";
-  for (const char* size : {"size=65536k", "size=67108864", "size=65536000", "size=64000k"})
-    EXPECT_EQ(mounts_in(edited(with_shm("tmpfs", size), edit)),
-              mounts_in(with_shm("tmpfs", "size=50%")))
-        << size;
-  EXPECT_EQ(mounts_in(edited(with_shm("tmpfs", "size=65536k", "//dev/./shm/"), edit)),
-            mounts_in(with_shm("tmpfs", "size=50%", "//dev/./shm/")));
-}
-
-TEST(EditSpec, LeavesSharedMemoryOfWhichSomebodyChoseTheSize) {
-  SpecEdit edit;
-  edit.shm_size = "50%";
-  for (const std::string& text :
-       {with_shm("tmpfs", "size=1073741824"), with_shm("tmpfs", "mode=1777"),
-        with_shm("bind", "size=65536k"), with_shm("tmpfs", "size=65536k", "/dev/shm/x"),
-        std::string(R"({"mounts":[{"destination":"/dev/shm","type":"tmpfs"}]})"),
-        std::string("{}")}) {
-    EXPECT_EQ(mounts_in(edited(text, edit)), mounts_in(text));
-  }
-}
-
 TEST(EditSpec, ChangesNothingButWhatTheEditNames) {
   // Unordered, because diff() is not there for ordered objects.
   const nlohmann::json before = nlohmann::json::parse(docker_config());
