@@ -22,7 +22,8 @@ site() {
 check_suite() { # SUITE
   mount -t tmpfs -o mode=0755 ipu-engines "$LAYER" || return
   # The maintainer scripts would start services. The programs alone are wanted.
-  mmdebstrap --quiet --mode=root --variant=extract --include="$PACKAGES" "$1" "$LAYER" \
+  # The mirror may be a snapshot of an earlier day.
+  mmdebstrap --quiet --mode=root --variant=extract --aptopt='Acquire::Check-Valid-Until "false"' --include="$PACKAGES" "$1" "$LAYER" \
     "deb [signed-by=$KEYRING] $(site) $1 main" || return
   for program in dockerd containerd runc crun podman; do
     chroot "$LAYER" "$program" --version | head -n 1

@@ -237,11 +237,14 @@ bool is_lock(uint64_t command) {
 
 std::string read_string(pid_t pid, uint64_t address) {
   char text[PATH_MAX];
-  // To the end of the page, which the string may be the last of.
+  // To the end of the page, which the string may be the last of, and then of the next one.
   constexpr uint64_t kPage = 4096;
-  const iovec ours{text, std::min<uint64_t>(sizeof text - 1, kPage - address % kPage)};
-  const iovec theirs{reinterpret_cast<void*>(address), ours.iov_len};
-  const ssize_t got = ::process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
+  const uint64_t first = std::min<uint64_t>(sizeof text - 1, kPage - address % kPage);
+  const iovec ours{text, sizeof text - 1};
+  const iovec theirs[] = {{reinterpret_cast<void*>(address), first},
+                          {reinterpret_cast<void*>(address + first),
+                           std::min<uint64_t>(kPage, sizeof text - 1 - first)}};
+  const ssize_t got = ::process_vm_readv(pid, &ours, 1, theirs, 2, 0);
   text[std::max<ssize_t>(got, 0)] = '\0';
   return base::one_line(text, 200);
 }

@@ -212,7 +212,7 @@ TEST_F(ReserveTest, IsNotWhatANamedPartitionIs) {
 }
 
 TEST_F(ReserveTest, IsRefusedAtOnceBeyondTheShareOfTheUser) {
-  ReservationRequest wanted{"night", 8, milliseconds(60'000), milliseconds(0), "alice", 1000, 8};
+  ReservationRequest wanted{"night", 8, milliseconds(60'000), milliseconds(0), "alice", 1, 1000, 8};
   ASSERT_TRUE(test::succeeds(reserve(host_.env, host_.config, host_.config.pools[0], wanted)));
   EXPECT_EQ(record()->user, 1000);
   wanted.name = "more";
