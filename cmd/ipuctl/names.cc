@@ -58,11 +58,12 @@ std::string name_in(const Names& names, const std::string& container) {
   return found == names.end() ? "" : found->second;
 }
 
-// As docker does: the whole id comes first, then a name, then the beginning of an id.
+// As docker does: the whole id comes first, then a name, then the beginning of an id. But a name of
+// a container that holds a lease comes before the id of one that has ended.
 Result<Lease> find_lease(hook::ledger::Ledger& ledger, const std::string& text) {
   Result<Lease> lease = ledger.get(text);
   const bool is_whole = lease.ok() && (lease.value().id == text || lease.value().container == text);
-  if (is_whole || text.empty()) return lease;
+  if ((is_whole && is_live(lease.value().state)) || text.empty()) return lease;
   const std::vector<Lease> live = TRY(ledger.live());
   const std::string container = TRY(container_called(names_of(live), text));
   return container.empty() ? std::move(lease) : ledger.get(container);

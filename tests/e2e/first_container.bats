@@ -38,7 +38,7 @@ installed() { in_host sh -c "cd $BINDIR && ls -d gc-* ipu* 2>/dev/null" | xargs;
 @test "install, configure, docker run, gc-docker, unconfigure, uninstall" {
   assert_equal "$(installed)" ''
   host_install
-  assert_equal "$(installed)" 'gc-docker gc-podman ipu-container-hook ipu-container-runtime ipuctl'
+  assert_equal "$(installed)" 'gc-docker gc-podman ipu-agent ipu-container-hook ipu-container-runtime ipuctl'
   host_config
   run ! docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
   ipuctl runtime configure docker

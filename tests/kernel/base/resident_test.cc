@@ -29,7 +29,11 @@ class ResidentTest : public testing::Test {
     said_ = Fd(ends_[0]);
     says_ = Fd(ends_[1]);
   }
-  void TearDown() override { EXPECT_TRUE(test::succeeds(end_resident(process_, in_time()))); }
+  void TearDown() override {
+    EXPECT_TRUE(test::succeeds(end_resident(process_, in_time())));
+    // Nobody else reaps it here.
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+  }
 
   // SCRIPT has the writing end of a pipe as descriptor 3.
   Resident shell(const std::string& script) const {

@@ -192,9 +192,9 @@ TEST(Calls, OpenOnlySocketsOfFamiliesThatThePhaseUses) {
   EXPECT_EQ(opened(AF_ALG, SOCK_SEQPACKET), "");
 }
 
-TEST(Calls, AcceptConnectionsOnlyAtTheDoor) {
-  EXPECT_EQ(phases_with("accept4"), "door");
-  EXPECT_EQ(phases_with("listen"), "");
+TEST(Calls, AcceptConnectionsAtTheDoorAndForEndpoints) {
+  EXPECT_EQ(phases_with("accept4"), "lease alone agent door");
+  EXPECT_EQ(phases_with("listen"), "lease alone agent");
   for (const std::string_view call : {"connect", "bind", "socketpair", "openat", "unlink", "fsync"})
     EXPECT_EQ(phases_with(call), "watch probe lease alone agent") << call;
 }
