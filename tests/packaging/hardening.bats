@@ -32,7 +32,7 @@ programs_below() { # DIR
   [ -z "$(find "$BATS_TEST_TMPDIR/stripped" -perm /7000)" ]
   install_below "$BATS_TEST_TMPDIR/whole" INSTALL_STRIP=
   mapfile -t programs < <(programs_below "$BATS_TEST_TMPDIR/whole")
-  [ "${#programs[@]}" -eq 7 ]
+  [ "${#programs[@]}" -eq 8 ]
   run -0 "$HARDENING" --code "${programs[@]}"
 }
 
