@@ -31,8 +31,7 @@ alignas(16) char stack_of_handler[16 << 10];
 // Returns the instruction at which the signal came; 0 if this machine's context is not known.
 uint64_t place_of(const void* context) {
 #if defined(__x86_64__)
-  return static_cast<uint64_t>(
-      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
   return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
 #else
@@ -63,7 +62,8 @@ Status record_crashes(const char* program, const std::string& file) {
     return Error(Code::kInvalid, str("the path ", quote(file), " is too long"));
   std::memcpy(crash_about.file, file.c_str(), file.size() + 1);
   const std::string version = product_version();
-  std::memcpy(crash_about.version, version.c_str(), std::min(version.size(), sizeof crash_about.version - 1));
+  std::memcpy(crash_about.version, version.c_str(),
+              std::min(version.size(), sizeof crash_about.version - 1));
   crash_about.program = program;
   crash_about.place.file = crash_about.file;
   const stack_t stack{stack_of_handler, 0, sizeof stack_of_handler};
