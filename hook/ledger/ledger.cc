@@ -313,6 +313,7 @@ Status Ledger::try_finish_release(Lease& lease, Late late) {
   // The clock ends a quarantine, not a change made here.
   Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));
   TRY(delete_ipus(store_->database, after.id));
+  TRY(forget_endpoint(store_->database, after.id));
   TRY(forget_resetter(store_->database, after));
   TRY(free_rails(store_->database, after, after.changed_ms));
   if (!after.attachment.empty()) {

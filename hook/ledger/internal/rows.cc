@@ -201,6 +201,11 @@ Status mark_used(Database& database, const Lease& lease) {
   return update.bind(lease.pool).bind(lease.partition).run();
 }
 
+Status forget_endpoint(Database& database, const std::string& lease_id) {
+  Statement remove = TRY(database.prepare("DELETE FROM endpoint WHERE lease = ?"));
+  return remove.bind(lease_id).run();
+}
+
 Status forget_resetter(Database& database, const Lease& lease) {
   Statement update = TRY(database.prepare("UPDATE partition SET resetter = '' WHERE resetter = ?"));
   return update.bind(lease.id).run();

@@ -25,6 +25,8 @@ base::Status delete_ipus(sqlite::Database& database, const std::string& lease_id
 base::Status pass_partition(sqlite::Database& database, const Lease& from, const Lease& to);
 // Records that the partition of LEASE has been used, if it was made in advance.
 base::Status mark_used(sqlite::Database& database, const Lease& lease);
+// Forgets the process of LEASE's V-IPU endpoint, also one of an earlier boot.
+base::Status forget_endpoint(sqlite::Database& database, const std::string& lease_id);
 // Records that LEASE no longer resets its partition.
 base::Status forget_resetter(sqlite::Database& database, const Lease& lease);
 

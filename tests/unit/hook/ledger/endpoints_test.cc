@@ -45,5 +45,14 @@ TEST_F(EndpointsTest, OfAnEarlierBootAreGone) {
   EXPECT_EQ(endpoints().find(lease.id).value(), std::nullopt);
 }
 
+TEST_F(EndpointsTest, EndWithTheirLeaseAlsoThoseOfAnEarlierBoot) {
+  Lease lease = allocate();
+  ASSERT_TRUE(test::succeeds(endpoints().record(lease.id, process_)));
+  ASSERT_TRUE(test::succeeds(test::run_sql(path_, "UPDATE endpoint SET boot_id = 'earlier'")));
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "")));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
+  EXPECT_EQ(test::query_sql(path_, "SELECT COUNT(*) FROM endpoint").at(0), "0");
+}
+
 }  // namespace
 }  // namespace hook::ledger
