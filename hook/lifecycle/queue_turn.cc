@@ -157,6 +157,7 @@ Status Turn::confirm() {
 }
 
 Status Turn::enter() {
+  TRY(env_.ledger.drain().check());
   ledger::Waiter waiter;
   waiter.resource = what_.resource;
   waiter.container = what_.container;

@@ -93,13 +93,15 @@ Error note_failure(const Error& error, Asked& asked) {
 // Gives a new partition back if its IPUs may have been pinned for another request meanwhile.
 Status confirm_turn(vipu::Controller& controller, const GrantRequest& what, const std::string& id,
                     Asked& asked, const Deadline& deadline) {
+  const std::optional<vipu::Block> before = what.turn.pinned();
   const Status confirmed = what.turn.confirm();
   if (confirmed.ok()) return {};
   const Result<base::Removed> removed = controller.remove(id, vipu::Force::kYes, deadline);
   asked.may_exist = !removed.ok();
   asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
   TRY(removed);
-  asked.came_late = confirmed.error().code() == Code::kBusy;
+  // Otherwise somebody took its place in the queue away, and it gives up.
+  asked.came_late = what.turn.pinned() != before;
   return confirmed;
 }
 

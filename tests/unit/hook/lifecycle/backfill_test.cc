@@ -171,6 +171,22 @@ TEST_F(BackfillTurnTest, ARequestThatFoundNobodyGivesBackWhatWasPinnedMeanwhile)
   EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
 }
 
+// Its IPUs become free in the moment in which somebody takes its place away.
+TEST_F(BackfillTurnTest, GivesUpWhenItsPlaceIsTakenAway) {
+  size_t calls = 0;
+  host_.before_create = [&] {
+    ++calls;
+    const std::vector<ledger::Waiter> waiters = host_.ledger.queue().list().take();
+    if (waiters.empty()) return;
+    (void)host_.controller.remove("a", vipu::Force::kNo, soon());
+    (void)host_.ledger.queue().leave(waiters.front().ticket);
+  };
+  EXPECT_TRUE(test::fails(prepare("eight", 8, milliseconds(20'000)), Code::kBusy));
+  EXPECT_LE(calls, 3U);
+  EXPECT_EQ(host_.partitions().size(), 3U) << "only the holders are left";
+  EXPECT_EQ(host_.live_leases(), 0U);
+}
+
 TEST_F(BackfillTurnTest, WarmPartitionsAreForTheFirst) {
   hold("e", 11);  // the warm partition is one more holder of the lower block
   host_.config.pools[0].warm = {{4, 1}};

@@ -59,6 +59,13 @@ TEST_F(TurnTest, ComesAtOnceWhereNobodyWaits) {
   EXPECT_THAT(names(), IsEmpty()) << "others need not stand behind one that has what it wants";
 }
 
+TEST_F(TurnTest, HasNoPlaceOnAHostThatIsDrained) {
+  Turn turn = await(milliseconds(60'000)).take();
+  ASSERT_TRUE(test::succeeds(host_.ledger.drain().begin("")));
+  EXPECT_TRUE(test::fails(turn.join(soon()), Code::kDenied, "drained"));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
 TEST_F(TurnTest, HasAPlaceInTheQueueFromJoiningToItsEnd) {
   {
     Turn turn = await(milliseconds(60'000)).take();
