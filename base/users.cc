@@ -81,6 +81,21 @@ std::string name_of_user(uid_t uid, const std::string& passwd_file) {
   return "";
 }
 
+bool is_lent(uid_t uid, const std::string& subuid_file) {
+  const Result<std::optional<std::string>> text = read_file_if_exists(subuid_file, kMaxFile);
+  if (!text.ok()) return true;
+  if (!text.value()) return false;
+  for (const std::string_view line : split(*text.value(), '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');
+    if (fields.size() != 3) continue;
+    const Result<uint64_t> first = parse_int<uint64_t>(fields[1], 0, UINT32_MAX);
+    const Result<uint64_t> count = parse_int<uint64_t>(fields[2], 0, UINT32_MAX);
+    if (!first.ok() || !count.ok()) continue;
+    if (uid >= first.value() && uid - first.value() < count.value()) return true;
+  }
+  return false;
+}
+
 bool is_root(uid_t uid) {
   if (uid == 0) return true;
   constexpr size_t kMaxText = 4096;

@@ -28,6 +28,10 @@ Result<std::optional<gid_t>> find_group(std::string_view name,
 // Returns the name of user UID in PASSWD_FILE; empty if it does not say.
 [[nodiscard]] std::string name_of_user(uid_t uid, const std::string& passwd_file = "/etc/passwd");
 
+// Returns whether SUBUID_FILE (subuid(5)) lends UID to somebody, who can then become this user in a
+// user namespace. False if there is no such file; true if it cannot be read.
+[[nodiscard]] bool is_lent(uid_t uid, const std::string& subuid_file = "/etc/subuid");
+
 // Returns whether UID, the owner of a file, is root. In a user namespace (user_namespaces(7)) the
 // host's root looks like every user who is not mapped there, and all of them count.
 [[nodiscard]] bool is_root(uid_t uid);

@@ -11,13 +11,17 @@
 #include <chrono>
 #include <csignal>
 #include <list>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/names.h"
 #include "base/spawn.h"
+#include "base/text.h"
+#include "base/users.h"
 #include "cmd/ipu-agent/door/hand_over.h"
+#include "cmd/ipu-agent/door/rate.h"
 #include "cmd/ipu-agent/door/user_of.h"
 #include "cmd/ipu-agent/protocol/reply.h"
 #include "cmd/ipu-agent/time_keeping.h"
@@ -114,6 +118,15 @@ class Keeper {
   Status begin(HandedOver& request) {
     TRY(check_words(request.words));
     const uid_t uid = TRY(user_of(request.user.get(), path_));
+    // Whoever is lent uids can be each of them, with the limits of each.
+    if (base::is_lent(uid)) {
+      return Error(Code::kDenied, str("uid ", uid,
+                                      " is lent to a user of this host (/etc/subuid);"
+                                      " run ipuctl outside of the user namespace"));
+    }
+    if (!may_ask(uid, request.words)) {
+      return Error(Code::kBusy, "you ask ipu-agent too often; try again in a minute");
+    }
     const auto own = std::count_if(requests_.begin(), requests_.end(),
                                    [&](const Request& other) { return other.uid == uid; });
     if (requests_.size() >= limits_.requests || static_cast<size_t>(own) >= limits_.of_user)
@@ -126,8 +139,26 @@ class Keeper {
     return {};
   }
 
+  // Each user has so many requests, and gets one back after each time. What changes something
+  // leaves events in the ledger, which everybody shares.
+  bool may_ask(uid_t uid, const std::vector<std::string>& words) {
+    if (uid == 0) return true;
+    const bool lists = words.size() > 1 && words[1] == "list";
+    const bool changes = words[0] == "reserve" || (words[0] == "reservation" && !lists);
+    auto& rates = changes ? changing_ : reading_;
+    constexpr size_t kMostUsers = 1024;
+    if (rates.size() >= kMostUsers)
+      std::erase_if(rates, [](const auto& rate) { return rate.second.is_full(); });
+    if (rates.size() >= kMostUsers && !rates.contains(uid)) return false;
+    return rates
+        .try_emplace(
+            uid, changes ? Rate{20, std::chrono::seconds(6)} : Rate{60, std::chrono::seconds(1)})
+        .first->second.take();
+  }
+
   int door_;
   std::string path_;
+  std::map<uid_t, Rate> reading_, changing_;
   base::Fd signals_;
   TimeKeeping time_;
   KeeperLimits limits_;

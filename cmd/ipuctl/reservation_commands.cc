@@ -224,6 +224,17 @@ Status note_user(const Viewer& viewer, hook::ledger::Ledger& ledger, const char*
       str("user ", *viewer.user(), " ", did, " reservation ", reservation));
 }
 
+// All extensions of a user's reservation together are bounded too.
+Status check_total(const Viewer& viewer, const PartitionRecord& record, int64_t until_ms) {
+  if (!viewer.user()) return {};
+  const int64_t last_ms = record.created_ms + viewer.policy().max_time.count();
+  if (until_ms <= last_ms) return {};
+  return Error(Code::kDenied,
+               str("reservation ", quote(record.reservation), " lasts until ",
+                   base::rfc3339(last_ms), " at most: agent.max_time of this host is ",
+                   base::format_duration(viewer.policy().max_time), "; reserve again then"));
+}
+
 Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& options) {
   if (!options.time)
     return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
@@ -234,8 +245,10 @@ Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& optio
     return Error(Code::kBusy, str("reservation ", quote(options.name), " is ",
                                   name_of(record.state), ", and cannot be extended now"));
   }
+  const int64_t until_ms = base::unix_millis() + time.count();
+  TRY(check_total(viewer, record, until_ms));
   TRY(note_user(viewer, ledger, "extends", record.reservation));
-  TRY(ledger.partitions().set_end(record, base::unix_millis() + time.count()));
+  TRY(ledger.partitions().set_end(record, until_ms));
   return show(ledger, TRY(get_reservation(viewer, ledger, options.name, options.pool)),
               options.output);
 }

@@ -107,5 +107,17 @@ TEST(UserOutside, IsAsTheParentOfTheUserNamespaceSeesIt) {
   EXPECT_EQ(user_outside(0, "no map"), 0U);
 }
 
+TEST(IsLent, ReadsTheRangesOfSubuid) {
+  const test::TempDir dir;
+  const std::string file = dir / "subuid";
+  EXPECT_FALSE(is_lent(100005, file)) << "there is no file";
+  ASSERT_TRUE(write_atomic(file, "alice:100000:65536\nnonsense\nbob:x:1\n", {}).ok());
+  EXPECT_FALSE(is_lent(1000, file));
+  EXPECT_FALSE(is_lent(99'999, file));
+  EXPECT_TRUE(is_lent(100'000, file));
+  EXPECT_TRUE(is_lent(165'535, file));
+  EXPECT_FALSE(is_lent(165'536, file));
+}
+
 }  // namespace
 }  // namespace base
