@@ -236,8 +236,13 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   theirs.reset();
   questions_there.reset();
   exec_error_write.reset();
-  ScopeExit end_child([&] {
+  // Its session is a process group, which has what it started.
+  const auto kill_all = [pid] {
+    (void)::kill(-pid, SIGKILL);
     (void)::kill(pid, SIGKILL);
+  };
+  ScopeExit end_child([&] {
+    kill_all();
     (void)reap(pid);
   });
 
@@ -257,7 +262,7 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
     siginfo_t info{};
     const int rc = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG);
     if (rc != 0 || info.si_pid == pid) break;
-    if (give_up.passed()) (void)::kill(pid, SIGKILL);
+    if (give_up.passed()) kill_all();
     sleep_for(std::chrono::milliseconds(1), Deadline::after(std::chrono::milliseconds(1)));
   }
   return Output{reap(pid), std::move(out)};

@@ -140,7 +140,9 @@ Status end_resident(const ProcessId& process, const Deadline& deadline) {
                                          " run 'ipuctl gc' in the host's namespaces"));
   }
   while (is_running(process)) {
-    (void)::kill(process.pid, SIGKILL);
+    // Where this cannot be found out now, it is not this process that dies.
+    const Result<ProcessId> now = identify_process(process.pid);
+    if (now.ok() && now.value() == process) (void)::kill(process.pid, SIGKILL);
     // Where it is a child of this process, as in a start that fails later.
     (void)::waitpid(process.pid, nullptr, WNOHANG);
     if (deadline.passed()) {

@@ -125,17 +125,21 @@ Result<std::vector<Told>> check_partitions(Env& env, const config::PoolConfig& p
   if (leases.empty()) return told;
   const auto controller = env.controller(pool);
   const std::vector<vipu::Partition> partitions = TRY(controller->list(deadline));
+  Status worst;
   for (ledger::Lease& lease : leases) {
     const auto at = std::find_if(partitions.begin(), partitions.end(), [&](const auto& partition) {
       return partition.id == lease.partition;
     });
     if (at == partitions.end()) continue;
-    const std::string text = TRY(text_of(*controller, *at, deadline));
+    const Result<std::string> said = text_of(*controller, *at, deadline);
+    if (!said.ok()) worst = said.error();  // others may be told nevertheless
+    const std::string text = said.ok() ? said.value() : "";
     const std::string last = TRY(last_told(env, lease));
     if (text.empty() || text == last || (text == kWhole && last.empty())) continue;
     TRY(env.ledger.events().record(lease, text));
     told.push_back({std::move(lease), text});
   }
+  if (told.empty() && !worst.ok()) return worst.error();
   return told;
 }
 

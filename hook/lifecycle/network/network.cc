@@ -372,7 +372,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const vipu::Grant grant = TRY(config_of(*controller, lease, deadline));
   const std::vector<ledger::LeasedIpu> ipus = TRY(plan::leased_ipus(grant.gcds, lease.ipus));
   const bool is_recorded = same_ipus(ipus, lease.devices);
-  // The files are written last: if one is out of date, a refresh was interrupted.
+  // The IPUoF files are written last: if one is out of date, a refresh was interrupted.
   if (TRY(has_written(env, lease, grant)) && is_recorded) return Refreshed::kSame;
   TRY(check_reached(lease, ipus));
   if (check) TRY(check(grant, ipus));
@@ -386,11 +386,11 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   const plan::AttachOrders orders = TRY(orders_of(env, lease));
   TRY(make_interfaces(env, lease, orders, host, target, deadline));
   TRY(close_behind(env, lease, host, deadline));
+  TRY(endpoint::replace_answers(env, *controller, lease, grant.gcds, deadline));
   for (size_t i = 0; i < grant.gcds.size(); ++i) {
     const std::string file = vipu::to_ipuof_file(grant.gcds[i]);
     TRY(inject::put_lease_file(env.run_dir, lease.id, plan::ipuof_file(lease, i), file));
   }
-  TRY(endpoint::replace_answers(env, *controller, lease, grant.gcds, deadline));
   return Refreshed::kMoved;
 }
 
