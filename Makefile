@@ -337,8 +337,9 @@ check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTI
 	@packaging/deps.sh e2e
 	@tests/run.sh --built all-hostile
 check-long: test-programs ## what check leaves out: more tests, a storm of containers, the whole model, backfill, sanitizers, all of check-fault (root)
-	@packaging/deps.sh e2e
+	@packaging/deps.sh e2e engines
 	@tests/run.sh --built more long
+	@tests/engines/check.sh
 .PHONY: check-engines
 check-engines: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## the end-to-end tests on the engines of later releases of Debian (root)
 	@packaging/deps.sh e2e engines

@@ -8,7 +8,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-PACKAGES=docker.io,docker-cli,docker-buildx,containerd,runc,crun,podman,conmon,netavark,aardvark-dns,containernetworking-plugins,passt,nftables
+PACKAGES=base-files,docker.io,docker-cli,docker-buildx,containerd,runc,crun,podman,conmon,netavark,aardvark-dns,containernetworking-plugins,passt,nftables
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # Prints where this machine's apt gets Debian from.

@@ -37,7 +37,9 @@ TEST(Spawn, GivesAProgramItsOutputAndNothingElse) {
   const Fd other(::open("/dev/null", O_RDONLY));  // without O_CLOEXEC
   const auto child = spawn("/bin/sh",
                            {"sh", "-c",
-                            "ls /proc/$$/fd | tr '\\n' ' '; pwd; read x || echo eof;"
+                            // A pipeline would give the shell further ones for a moment.
+                            "for fd in 0 1 2 3 4 5 6 7 8 9; do [ ! -e /proc/$$/fd/$fd ] ||"
+                            " printf '%s ' $fd; done; pwd; read x || echo eof;"
                             " env | grep -c HOME; exit 7"},
                            pipe.writer.get());
   ASSERT_TRUE(test::succeeds(child));
