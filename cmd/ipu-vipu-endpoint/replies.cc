@@ -2,6 +2,7 @@
 #include "cmd/ipu-vipu-endpoint/replies.h"
 
 #include "base/text.h"
+#include "vipu/proto/device.h"
 
 namespace endpoint {
 namespace {
@@ -53,20 +54,6 @@ void fill(virmgrpc::PartitionSpec& message, const vipu::Partition& partition) {
   message.set_reconfigurable(partition.reconfigurable);
 }
 
-void fill(virmgrpc::IpuofDevice& message, const vipu::IpuofDevice& device) {
-  message.set_ip(device.ip);
-  message.set_server_port(device.server_port);
-  message.set_rdma_port(device.rdma_port);
-  message.set_device_id(device.device_id);
-  message.set_ipulink_segment_id(device.ipulink_segment_id);
-  message.set_routing_id(device.routing_id);
-  message.set_ipu_arch_id(device.ipu_arch_id);
-  message.set_ipu_id(device.ipu_id);
-  message.set_chip_id(device.chip_id);
-  message.set_gwsw_version(device.gwsw_version);
-  message.set_ipum_sw_version(device.ipum_sw_version);
-}
-
 void fill(virmgrpc::PartitionConfig& message, const vipu::Partition& partition) {
   message.set_ipulink_routing_type(to_number<virmgrpc::IpuLinkRoutingType>(partition.link_routing));
   message.set_gw_routing_type(gateway_number(partition.gateway_routing));
@@ -77,7 +64,8 @@ void fill(virmgrpc::PartitionConfig& message, const vipu::Partition& partition) 
 
 void add(virmgrpc::PartitionConfig& message, const vipu::IpuofConfig& config) {
   virmgrpc::PartitionConfig::Gcd& gcd = *message.add_gcd_configs();
-  for (const vipu::IpuofDevice& device : config.devices) fill(*gcd.add_devices(), device);
+  for (const vipu::IpuofDevice& device : config.devices)
+    vipu::proto::fill_device(*gcd.add_devices(), device);
   gcd.mutable_attributes()->insert(config.attributes.begin(), config.attributes.end());
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "vipu/proto/device.h"
 
 namespace simulator {
 namespace {
@@ -67,20 +68,6 @@ Result<Value> to_value(const Pairs<Value, Number, n>& pairs, Number wanted, cons
   }
   return base::Error(base::Code::kInvalid,
                      str(field, " has the unknown number ", static_cast<int>(wanted)));
-}
-
-void fill(virmgrpc::IpuofDevice& message, const vipu::IpuofDevice& device) {
-  message.set_ip(device.ip);
-  message.set_server_port(device.server_port);
-  message.set_rdma_port(device.rdma_port);
-  message.set_device_id(device.device_id);
-  message.set_ipulink_segment_id(device.ipulink_segment_id);
-  message.set_routing_id(device.routing_id);
-  message.set_ipu_arch_id(device.ipu_arch_id);
-  message.set_ipu_id(device.ipu_id);
-  message.set_chip_id(device.chip_id);
-  message.set_gwsw_version(device.gwsw_version);
-  message.set_ipum_sw_version(device.ipum_sw_version);
 }
 
 void fill(virmgrpc::PartitionIpu& message, const vipu::ChosenIpu& ipu) {
@@ -163,7 +150,8 @@ void fill(virmgrpc::PartitionConfig& message, const Record& record) {
 }
 
 void fill(virmgrpc::PartitionConfig::Gcd& message, const vipu::IpuofConfig& config) {
-  for (const vipu::IpuofDevice& device : config.devices) fill(*message.add_devices(), device);
+  for (const vipu::IpuofDevice& device : config.devices)
+    vipu::proto::fill_device(*message.add_devices(), device);
   message.mutable_attributes()->insert(config.attributes.begin(), config.attributes.end());
 }
 
