@@ -3,21 +3,7 @@
 # Small requests while a large one waits first: in a pool that places by itself, they get IPUs for which it does not wait.
 
 load support
-
-SLICED=/etc/ipuof.conf.d/p16.conf
-
-setup_file() {
-  ipuctl partition create whole --size 16 --reconfigurable
-  in_host mkdir -p "${SLICED%/*}"
-  ipuctl partition config whole --gcd 0 | in_host tee "$SLICED" >/dev/null
-}
-
-teardown_file() {
-  host_config
-  ipuctl partition remove whole
-  in_host rm "$SLICED"
-  assert_nothing_left
-}
+load sliced
 
 # Of IPUs 0 to 7, one container has two; of 8 to 15, three containers have one each.
 setup() {

@@ -3,21 +3,7 @@
 # A pool that needs no controller: slices of a partition that was made ahead, as its IPUoF file has it.
 
 load support
-
-SLICED=/etc/ipuof.conf.d/p16.conf
-
-setup_file() {
-  ipuctl partition create whole --size 16 --reconfigurable
-  in_host mkdir -p "${SLICED%/*}"
-  ipuctl partition config whole --gcd 0 | in_host tee "$SLICED" >/dev/null
-}
-
-teardown_file() {
-  host_config
-  ipuctl partition remove whole
-  in_host rm "$SLICED"
-  assert_nothing_left
-}
+load sliced
 
 setup() {
   host_config
