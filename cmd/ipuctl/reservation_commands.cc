@@ -284,8 +284,10 @@ void add_reserve(CLI::App& app, const Viewer& viewer, Command& chosen) {
                   options->request.gcds);
   declared.duration({"--wait", "TIME", "Wait for IPUs up to this time (default: fail at once)"},
                     options->wait);
-  declared.duration({"--for", "TIME", "Keep the IPUs for this time (default: until it is ended)"},
-                    options->time);
+  declared.duration(
+      {"--for", "TIME",
+       "Keep the IPUs for this time (default: until it is ended; for users, agent.max_time)"},
+      options->time);
   declared.text({"--owner", "ID", "Whoever it is for, as the lists show it"},
                 options->request.owner);
   declared.output(options->output);

@@ -164,8 +164,9 @@ create_by() { # UID ID
   assert_contains "$output" 'agent.max_time allows'
   run -1 ask alice reserve night --ipus 4 --wait 6m
   assert_contains "$output" '--wait 6m is longer than 5m, which agent.max_wait allows'
-  ask alice reserve night --ipus 4
+  ask alice reserve night --ipus 4 --gcds 2
   assert_equal "$(reservations '.until != null')" '[true]'
+  assert_equal "$(ipuctl partition list --holders -o json | jq '[.[].gcds]' -c)" '[2]'
   run -1 ask alice reserve more --ipus 8
   assert_contains "$output" 'a user may reserve 8 IPUs'
   run -1 ask alice reservation extend night --for 3h

@@ -29,7 +29,7 @@ const std::vector<Served>& served() {
       {"queue", "", {"output", "pool"}},
       {"pool list", "", {"output", "pool"}},
       {"explain", "lease", {"output"}},
-      {"reserve", "name", {"ipus", "wait", "for", "output", "pool"}},
+      {"reserve", "name", {"ipus", "gcds", "wait", "for", "output", "pool"}},
       {"reservation list", "", {"output", "pool"}},
       {"reservation extend", "name", {"for", "output", "pool"}},
       {"reservation end", "name", {"output", "pool"}, {"force"}},
