@@ -104,8 +104,8 @@ std::string filter_text() {
   const auto host = netns::Namespace::current();
   const auto has_guard = host.ok() ? netns::has_guard(host.value()) : Result<bool>(false);
   if (!has_guard.ok() || !has_guard.value()) return "";
-  return "the host has the table inet ipu-guard: stop ipu-border.service, and run"
-         " 'ipuctl border remove'\n";
+  return "the host has the table inet ipu-guard: stop ipu-border.service and ipu-agent.service, and"
+         " run 'ipuctl border remove'\n";
 }
 
 Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {

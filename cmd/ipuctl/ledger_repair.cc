@@ -171,8 +171,9 @@ void add_rebuild(CLI::App& group, Command& chosen) {
   declared.flag(
       "--force", options->force,
       "Rebuild an undamaged ledger, or despite a running container with an unknown lease");
-  declared.flag("--claim-unclaimed", options->claim_unclaimed,
-                "Let 'gc' remove unclaimed c-* and w-* partitions, if no other host makes them");
+  declared.flag(
+      "--claim-unclaimed", options->claim_unclaimed,
+      "Let 'gc' remove unclaimed c-*, r-* and w-* partitions, if no other host makes them");
 }
 
 }  // namespace
