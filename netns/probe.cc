@@ -27,6 +27,8 @@ using base::Fd;
 
 namespace {
 
+constexpr int kProbes = 3;  // PROBE_NUM of RFC 5227: a frame or its answer may be lost
+
 // A packet socket on one interface, for the frames that show which host has an address.
 class ProbeSocket {
  public:
@@ -125,11 +127,14 @@ class ProbeSocket {
 Result<std::optional<MacAddress>> ask(const Namespace& host, const LinkFacts& parent,
                                       const Address& address, const Deadline& deadline) {
   ProbeSocket socket = TRY(ProbeSocket::open(host, parent, address));
-  TRY(socket.send(internal::probe_frame(parent.mac, address)));
-  while (!deadline.passed()) {
-    const std::span<const uint8_t> frame = TRY(socket.receive(deadline));
-    const auto claimant = internal::find_claimant(frame, address, parent.mac);
-    if (claimant) return claimant;
+  for (int to_send = kProbes; to_send > 0; --to_send) {
+    TRY(socket.send(internal::probe_frame(parent.mac, address)));
+    const auto next = deadline.capped(deadline.left() / to_send);
+    while (!next.passed()) {
+      const std::span<const uint8_t> frame = TRY(socket.receive(next));
+      const auto claimant = internal::find_claimant(frame, address, parent.mac);
+      if (claimant) return claimant;
+    }
   }
   return std::optional<MacAddress>();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection of an address that another host uses: one ARP probe (RFC 5227) or, for IPv6, one
-// neighbour solicitation (RFC 4862) from the RNIC's interface. The probe cannot see other macvlans
+// Detection of an address that another host uses: three ARP probes (RFC 5227) or, for IPv6, three
+// neighbour solicitations (RFC 4862) from the RNIC's interface. The probe cannot see other macvlans
 // of the same parent in private mode: on one host, only the ledger keeps addresses apart.
 #pragma once
 

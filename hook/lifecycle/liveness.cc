@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -35,6 +38,22 @@ Seen is_in_network(pid_t pid, const ledger::Lease& lease) {
   const Result<netns::Namespace> theirs = netns::Namespace::of_process(pid);
   if (theirs.ok()) return theirs.value().identity() == lease.netns ? Seen::kYes : Seen::kNo;
   return theirs.error().code() == Code::kNotFound ? Seen::kNo : Seen::kHidden;
+}
+
+// Returns whether the process has begun to end: none of its threads is in any namespace. The first
+// process of a pid namespace stays in this state until all others there are reaped.
+bool is_ending(pid_t pid) {
+  const auto has_left = [](const std::string& process) {
+    const Result<netns::Namespace> still = netns::Namespace::at(process + "/ns/net");
+    return !still.ok() && still.error().code() == Code::kNotFound;
+  };
+  const std::string process = str("/proc/", pid);
+  if (!has_left(process)) return false;
+  std::error_code error;
+  const std::filesystem::directory_iterator threads(process + "/task", error);
+  return !error && std::all_of(begin(threads), end(threads), [&](const auto& thread) {
+    return has_left(thread.path().string());
+  });
 }
 
 struct Members {
@@ -158,6 +177,9 @@ Evidence look_at_lease(const Env& env, const ledger::Lease& lease, const std::st
   evidence.same_pid_namespace =
       self.ok() && self.value().pid_namespace == lease.owner.pid_namespace;
   evidence.owner = evidence.same_pid_namespace ? is_seen(lease.owner) : Seen::kHidden;
+  const bool may_have_ended =
+      evidence.owner == Seen::kYes && lease.state == ledger::LeaseState::kRunning;
+  if (may_have_ended && is_ending(lease.owner.pid)) evidence.owner = Seen::kNo;
   // Before a container runs, its owner is the only process. If a runtime is killed while the hook
   // works, the hook is the owner, and what the runtime created ends with it.
   if (evidence.owner == Seen::kYes || lease.state != ledger::LeaseState::kRunning) return evidence;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "tests/kernel/netns/wire.h"
 #include "tests/support/outcome.h"
 
@@ -39,6 +42,14 @@ TEST_F(ProbeTest, FindsTheHostThatHasAnIpv6Address) {
   EXPECT_EQ(holder("fd00:5::7"), "02:00:00:00:00:02");
   EXPECT_EQ(holder("fd00:5::8", kShort), "");
   EXPECT_EQ(holder("fd00:6::7", kShort), "") << "of the same multicast group";
+}
+
+// As a frame that was lost, or a host that is about to join the group of its new address.
+TEST_F(ProbeTest, AsksAgainWhereNobodyAnsweredTheFirstTime) {
+  auto asked = std::async(std::launch::async, [&] { return holder("10.5.0.7"); });
+  std::this_thread::sleep_for(kAnswerTime / 10);
+  run(there(), "address add 10.5.0.7/16 dev far");
+  EXPECT_EQ(asked.get(), "02:00:00:00:00:02");
 }
 
 TEST_F(ProbeTest, FindsAMacvlanOfAnotherHostByItsOwnMac) {

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "hook/container/device/cgroup.h"
+#include "netns/namespace.h"
 #include "tests/support/attached.h"
 
 namespace hook {
@@ -145,6 +146,30 @@ TEST_F(LivenessTest, TakesAFirstProcessThatNobodyReapedForEnded) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(init_.pid()), &info, WEXITED | WNOWAIT), 0);
   EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
+}
+
+// As a sandbox whose processes end with it: it is in no namespace, and waits until they are reaped.
+TEST_F(LivenessTest, LeavesNothingToASharerWhoseFirstProcessWaitsForTheDead) {
+  const base::Fd own = base::open_at(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY).take();
+  ASSERT_EQ(::unshare(CLONE_NEWPID), 0);
+  Init sandbox;
+  Init first("first", &sandbox);
+  ASSERT_EQ(::setns(own.get(), CLONE_NEWPID), 0);
+  const ledger::Lease lease = host_.start("web", 4);
+  ASSERT_TRUE(test::succeeds(attach(lease, sandbox)));
+  ASSERT_TRUE(test::succeeds(prepare_in("first", sandbox, 4)));
+  ASSERT_TRUE(test::succeeds(attach(host_.lease_of("first"), first)));
+  ASSERT_EQ(::kill(sandbox.pid(), SIGKILL), 0);
+  const base::Deadline soon = HookHost::soon();
+  while (netns::Namespace::of_process(sandbox.pid()).ok() && !soon.passed()) {
+    base::sleep_for(std::chrono::milliseconds(1), soon);
+  }
+  ASSERT_TRUE(base::identify_process(sandbox.pid()).ok()) << "it is no zombie";
+  EXPECT_TRUE(test::succeeds(poststop(host_.lease_of("first"))));
+  first.end();
+  sandbox.end();
+  EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
+  EXPECT_TRUE(host_.is_empty());
 }
 
 TEST_F(LivenessTest, LeavesWhatIsNotOursNextToWhatIs) {
