@@ -2,6 +2,7 @@
 // What the lifecycle verbs work with: built once in main, passed by reference.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +48,9 @@ struct Env {
   bool is_only_ledger = false;
   // Whether errors of a request for IPUs name the containers and reservations of others.
   bool names_others = true;
+  // Time between two attempts of a start that waits: what other hosts free does not change this
+  // ledger.
+  std::chrono::milliseconds retry_time{1000};
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
   std::string endpoint_program = config::endpoint_program();

@@ -48,6 +48,7 @@ class HookHost {
     config.pools = {pool};
     config.network.rails = {rail(parent, "10.5.0.0/16", "10.5.200.10", "10.5.200.99")};
     env.sysfs = dir / "sys";
+    env.retry_time = std::chrono::milliseconds(50);
   }
   HookHost(const HookHost&) = delete;
   HookHost& operator=(const HookHost&) = delete;

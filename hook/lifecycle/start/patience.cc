@@ -10,8 +10,6 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kRetryTime{1000};
-
 }  // namespace
 
 Patience::Patience(Env& env, std::string pool, Turn* turn, const Deadline& until,
@@ -38,7 +36,7 @@ Result<Patience> Patience::for_releases(Env& env, const std::string& pool) {
 Result<Next> Patience::wait() {
   if (turn_ == nullptr || until_.passed()) return wait_for_releases();
   TRY(turn_->join(until_));
-  TRY(watch_.wait(kRetryTime, until_));
+  TRY(watch_.wait(env_.retry_time, until_));
   // A holder may have died meanwhile. A failure may pass while the request still waits; the last
   // attempt reports it.
   (void)end::make_room(env_, pool_);
@@ -49,7 +47,7 @@ Result<Next> Patience::wait_for_releases() {
   if (TRY(end::make_room(env_, pool_)) == end::Room::kMore) return Next::kTryAgain;
   if (grace_.passed()) return Next::kGiveUp;
   if (TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay) {
-    TRY(watch_.wait(kRetryTime, grace_));
+    TRY(watch_.wait(env_.retry_time, grace_));
     return Next::kTryAgain;
   }
   if (looked_again_ || TRY(watch_.look()) == News::kNone) return Next::kGiveUp;
