@@ -18,13 +18,15 @@ BIN_ipuctl_DIR = $(BINDIR)
 BIN_gc-docker_STATIC := yes
 BIN_gc-docker_DIR = $(BINDIR)
 
-# gRPC comes as more than 50 shared libraries; without them, the program takes half the time to start.
-BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf
+LIB_cmd-ipu-vipu-client-transport_PKGS := libnghttp2 openssl
+BIN_ipu-vipu-client_PKGS := libcares
+BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf libnghttp2 libcares
 BIN_ipu-vipu-client_DEPS += confine
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
 # Not readable for its user: the kernel then lets no process of that user trace it, from its first instruction on.
 BIN_ipu-vipu-client_MODE := 0711
 
+# gRPC comes as more than 50 shared libraries; without them, the program takes half the time to start.
 BIN_ipu-vipu-endpoint_ARCHIVES := grpc++ protobuf
 BIN_ipu-vipu-endpoint_DEPS += confine
 BIN_ipu-vipu-endpoint_DIR = $(LIBEXECDIR)

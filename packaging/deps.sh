@@ -12,7 +12,8 @@ set -euo pipefail
 declare -A packages=(
   [build]='g++ make:make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
-    libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc openssl'
+    libnghttp2-dev libssl-dev libc-ares-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc
+    openssl'
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
     util-linux procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace logrotate python3-jsonschema'

@@ -170,10 +170,9 @@ class ProcessController final : public Controller {
     request.timeout = client_time(deadline);
     Dialer dialer(options_.endpoint.address,
                   [this](const Deadline& limit) { return resolve(limit); });
-    base::Serve serve;
-    if (asks_for_connections(request)) {
-      serve = [&](std::string_view question) { return dialer.answer(question, deadline); };
-    }
+    const base::Serve serve = [&](std::string_view question) {
+      return dialer.answer(question, deadline);
+    };
     const std::string reply = TRY_CTX(what, run_client(request, serve, deadline));
     Result<T> parsed = wire::parse_reply<T>(reply);
     if (!parsed.ok()) {
@@ -181,38 +180,10 @@ class ProcessController final : public Controller {
                    str(what, ": ", without_secrets(parsed.error().message(), request.access)));
     }
     if constexpr (std::is_same_v<T, Grant>) {
-      TRY_CTX(what, add_addresses(parsed.value(), request, dialer, deadline));
+      parsed.value().controller_address = dialer.ipv4();
+      parsed.value().controller_addresses = dialer.addresses();
     }
     return parsed;
-  }
-
-  // With TLS, only the client knows to which address it connected; all that the name has are looked
-  // up by another one. An error does not mean that there is no partition.
-  Status add_addresses(Grant& grant, const wire::Request& request, const Dialer& dialer,
-                       const Deadline& deadline) {
-    if (asks_for_connections(request)) {
-      grant.controller_address = dialer.ipv4();
-      grant.controller_addresses = dialer.addresses();
-      return {};
-    }
-    Result<std::vector<std::string>> all = look_up(deadline);
-    if (!all.ok()) {
-      const bool late = all.error().code() == Code::kTimeout;
-      return Error(late ? Code::kTimeout : Code::kInternal, all.error().message());
-    }
-    grant.controller_addresses = std::move(all).take();
-    return {};
-  }
-
-  // With TLS, gRPC 1.51 takes no connection from others. To resolve, a client talks to DNS servers.
-  static bool asks_for_connections(const wire::Request& request) {
-    return !request.access.tls && request.call != wire::Call::kResolve;
-  }
-
-  std::string role_of(const wire::Request& request) const {
-    if (asks_for_connections(request)) return wire::kAskForConnections;
-    if (request.call == wire::Call::kResolve) return "53";  // DNS
-    return split_host_and_port(options_.endpoint.address).port;
   }
 
   Result<std::vector<std::string>> look_up(const Deadline& deadline) {
@@ -236,7 +207,9 @@ class ProcessController final : public Controller {
     if (time.count() == 0) return Error(Code::kTimeout, "no time left to ask");
     base::Command command;
     command.path = options_.program;
-    command.args = {"ipu-vipu-client", role_of(request)};
+    const bool asks_dns = request.call == wire::Call::kResolve;
+    command.args = {"ipu-vipu-client",
+                    std::string(asks_dns ? wire::kAskDns : wire::kAskForConnections)};
     command.input = wire::to_text(request);
     command.max_output = wire::kMaxReply;
     command.credentials = options_.credentials;

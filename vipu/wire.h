@@ -5,9 +5,9 @@
 // A request also has "tls" and "credentials" if they are configured. It goes through a pipe, so
 // that secrets are in no argument and in no environment. Each side parses the other's text as
 // hostile.
-// The client's argument says who makes its connections: with kAskForConnections, its caller, whom
-// it asks on descriptor 3 (dial.h); with a number, the client, to that TCP port; without one, the
-// client.
+// The client's argument says what it does with the network: with kAskForConnections, it gets
+// connections from its caller, whom it asks on descriptor 3 (dial.h); with kAskDns, it may look up
+// the controller's name, and nothing else.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,8 @@
 
 namespace vipu::wire {
 
-inline constexpr const char* kAskForConnections = "ask";
+inline constexpr std::string_view kAskForConnections = "ask";
+inline constexpr std::string_view kAskDns = "dns";
 inline constexpr size_t kMaxRequest = size_t{1} << 20;  // bytes
 inline constexpr size_t kMaxReply = size_t{4} << 20;    // bytes
 

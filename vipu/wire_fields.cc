@@ -94,15 +94,11 @@ bool is_plain_text(std::string_view text, size_t max) {
          });
 }
 
-bool is_address(const std::string& text) {
-  in_addr address{};
-  return ::inet_pton(AF_INET, text.c_str(), &address) == 1;
-}
-
 bool is_ip_address(const std::string& text) {
   in6_addr address{};
   return text.find('\0') == std::string::npos &&
-         (is_address(text) || ::inet_pton(AF_INET6, text.c_str(), &address) == 1);
+         (::inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+          ::inet_pton(AF_INET6, text.c_str(), &address) == 1);
 }
 
 bool is_host_address(const std::string& text) {

@@ -45,8 +45,6 @@ class Fields {
 // Returns whether TEXT has at most MAX bytes and no control character.
 [[nodiscard]] bool is_plain_text(std::string_view text, size_t max);
 
-// Returns whether TEXT is an IPv4 address.
-[[nodiscard]] bool is_address(const std::string& text);
 // Returns whether TEXT is an IPv4 or IPv6 address.
 [[nodiscard]] bool is_ip_address(const std::string& text);
 // Returns whether TEXT is an IPv4 or IPv6 address that another host can have: IPv4 outside the

@@ -80,7 +80,7 @@ Json to_json(const IpuofConfig& config) {
 Json to_json(const Grant& grant) {
   Json gcds = Json::array();
   for (const IpuofConfig& config : grant.gcds) gcds.push_back(to_json(config));
-  return {{"gcds", std::move(gcds)}, {"controller_address", grant.controller_address}};
+  return {{"gcds", std::move(gcds)}};
 }
 
 template <>
@@ -90,10 +90,6 @@ Result<Grant> from_json(const Json& json) {
   if (gcds->empty()) return fields.wrong("gcds", "a list of configurations: it is empty");
   Grant grant;
   for (const Json& config : *gcds) grant.gcds.push_back(TRY(parse_config(config)));
-  grant.controller_address = TRY(fields.text("controller_address", kMaxDeviceText));
-  if (!grant.controller_address.empty() && !is_address(grant.controller_address)) {
-    return fields.wrong("controller_address", "an IPv4 address");
-  }
   return grant;
 }
 

@@ -61,10 +61,9 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
 }
 
 // Whether gRPC itself made STATUS, because no answer came.
-bool is_lost(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
-         status.error_code() == grpc::StatusCode::CANCELLED;
+bool is_lost(const RpcStatus& status) {
+  return status.code == StatusCode::UNAVAILABLE || status.code == StatusCode::DEADLINE_EXCEEDED ||
+         status.code == StatusCode::CANCELLED;
 }
 
 // The attempts at one partition.
@@ -80,8 +79,8 @@ class Attempts {
   std::optional<Status> make();
 
  private:
-  std::optional<Status> judge_refusal(const grpc::Status& status);
-  [[nodiscard]] Error error_of(const grpc::Status& status) const {
+  std::optional<Status> judge_refusal(const RpcStatus& status);
+  [[nodiscard]] Error error_of(const RpcStatus& status) const {
     const Error error = connection_.to_error(status);
     return in_doubt_ ? in_doubt_about(error, connection_.deadline()) : error;
   }
@@ -99,15 +98,14 @@ class Attempts {
 
 std::optional<Status> Attempts::make() {
   virmgrpc::CreatePartitionReply reply;
-  const grpc::Status status =
-      connection_.attempt(&Connection::Users::CreatePartition, message_, reply);
+  const RpcStatus status = connection_.attempt(rpc::kCreatePartition, message_, reply);
   if (status.ok()) {
     const bool is_ours = reply.partition_id().empty() || reply.partition_id() == request_.id;
     return is_ours ? Status() : Status(give_back(connection_, reply.partition_id()));
   }
   in_doubt_ = in_doubt_ || fate_of(status) == Fate::kUnknown;
   is_lost_ = is_lost_ || is_lost(status);
-  const bool exists = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
+  const bool exists = status.code == StatusCode::ALREADY_EXISTS;
   if (in_doubt_ && (exists || fate_of(status) == Fate::kUnknown)) {
     const Result<std::optional<Partition>> ours = look_up(connection_, request_);
     if (!ours.ok()) return in_doubt_about(ours.error(), connection_.deadline());
@@ -125,9 +123,9 @@ std::optional<Status> Attempts::make() {
 }
 
 // The controller was there. It may have refused for any reason, with any code.
-std::optional<Status> Attempts::judge_refusal(const grpc::Status& status) {
-  const bool is_answer = status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
-                         status.error_code() != grpc::StatusCode::UNAUTHENTICATED;
+std::optional<Status> Attempts::judge_refusal(const RpcStatus& status) {
+  const bool is_answer =
+      status.code != StatusCode::DEADLINE_EXCEEDED && status.code != StatusCode::UNAUTHENTICATED;
   const Refusal refusal = is_answer ? judge(connection_, request_, status) : Refusal::kOther;
   const bool is_final = refusal == Refusal::kFull || refusal == Refusal::kNeverFits;
   // What was lost may have taken the room, or may yet do so.

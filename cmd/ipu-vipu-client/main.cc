@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-vipu-client reads one request from standard input and writes one reply to standard output. It
-// is the only program on the path of a container that links gRPC. It runs without privileges,
-// confines itself, and knows nothing of containers.
-#include <grpc/support/log.h>
+// runs without privileges, confines itself, and knows nothing of containers.
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,27 +25,22 @@ using vipu::wire::Done;
 using vipu::wire::reply_text;
 using vipu::wire::Request;
 
+constexpr uint16_t kDnsPort = 53;
+
 Result<Done> done(Status status) {
   if (!status.ok()) return std::move(status).error();
   return Done{};
 }
 
-// Who makes the connections, as the argument says (wire.h).
-struct Role {
-  Dials dials = Dials::kItself;
-  uint16_t port = 0;  // where alone it may connect itself; 0: anywhere
-};
-
-Result<Role> parse_role(int argc, const char* const* argv) {
-  if (argc < 2) return Role{};
-  const std::string_view argument = argv[1];
-  if (argument == vipu::wire::kAskForConnections) return Role{Dials::kCaller};
-  const auto port = TRY(base::parse_int<uint16_t>(argument, 1, UINT16_MAX));
-  return Role{Dials::kItself, port};
+// What it does with the network, as the argument says (wire.h).
+Result<base::Network> parse_role(int argc, const char* const* argv) {
+  if (argc == 2 && argv[1] == vipu::wire::kAskForConnections) return base::Network{false};
+  if (argc == 2 && argv[1] == vipu::wire::kAskDns) return base::Network{true, kDnsPort};
+  return Error(Code::kInvalid, "the argument says what it does with the network");
 }
 
-std::string answer(const Request& request, Dials dials) {
-  Connection connection(request.access, request.timeout, dials);
+std::string answer(const Request& request) {
+  Connection connection(request.access, request.timeout);
   const std::string& id = request.partition.id;
   switch (request.call) {
     case Call::kCreate:
@@ -79,8 +72,8 @@ std::string answer(const Request& request, Dials dials) {
 }
 
 // Confines the program before it reads the first byte. If that fails, it reads nothing.
-Result<Request> read_request(const Role& role) {
-  TRY(base::confine({}, {role.dials == Dials::kItself, role.port}));
+Result<Request> read_request(const base::Network& network) {
+  TRY(base::confine({}, network));
   const std::string text =
       TRY(base::read_all(STDIN_FILENO, vipu::wire::kMaxRequest, "standard input"));
   return vipu::wire::parse_request(text);
@@ -90,12 +83,11 @@ int run(int argc, const char* const* argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     return std::printf("ipu-vipu-client %s\n", base::product_version().c_str()) < 0;
   }
-  gpr_set_log_function([](gpr_log_func_args*) {});  // the reply reports what matters
-  const Result<Role> role = parse_role(argc, argv);
-  if (!role.ok()) return 2;
-  const Result<Request> request = read_request(role.value());
-  const std::string reply = request.ok() ? answer(request.value(), role.value().dials)
-                                         : reply_text(Result<std::string>(request.error()));
+  const Result<base::Network> network = parse_role(argc, argv);
+  if (!network.ok()) return 2;
+  const Result<Request> request = read_request(network.value());
+  const std::string reply =
+      request.ok() ? answer(request.value()) : reply_text(Result<std::string>(request.error()));
   return base::write_all(STDOUT_FILENO, reply, "standard output").ok() ? 0 : 1;
 }
 

@@ -18,7 +18,7 @@ using namespace base::names;
 bool may_be_hidden(Connection& connection) {
   virmgrpc::GetPartitionStatusRequest message;
   message.set_partition_id("ipu-no-partition-has-this-name");
-  const auto reply = connection.read(&Connection::Users::GetPartitionStatus, message);
+  const auto reply = connection.read(rpc::kGetPartitionStatus, message);
   return reply.ok() || reply.error().code() != Code::kDenied;
 }
 
@@ -46,8 +46,7 @@ Error absent(Connection& connection, const std::string& id, const Error& error,
 
 Result<std::vector<vipu::Partition>> list(Connection& connection) {
   const virmgrpc::ListPartitionsRequest message;
-  const virmgrpc::ListPartitionsReply reply =
-      TRY(connection.read(&Connection::Users::ListPartitions, message));
+  const virmgrpc::ListPartitionsReply reply = TRY(connection.read(rpc::kListPartitions, message));
   std::vector<vipu::Partition> partitions;
   for (const virmgrpc::Partition& partition : reply.partitions()) {
     partitions.push_back(to_value(partition));
@@ -66,7 +65,7 @@ Result<std::optional<vipu::Partition>> find(Connection& connection, const std::s
 Result<vipu::PartitionStatus> status(Connection& connection, const std::string& id) {
   virmgrpc::GetPartitionStatusRequest message;
   message.set_partition_id(id);
-  const auto reply = connection.read(&Connection::Users::GetPartitionStatus, message);
+  const auto reply = connection.read(rpc::kGetPartitionStatus, message);
   if (!reply.ok()) return absent_or(connection, id, reply.error());
   const virmgrpc::PartitionStatus& found = reply.value().status();
   const std::string& told = found.partition_id();
@@ -84,7 +83,7 @@ Result<vipu::Grant> config(Connection& connection, const std::string& id,
   virmgrpc::GetPartitionIpuofConfigRequest message;
   message.set_partition_id(id);
   if (gcd) message.mutable_gcd_id()->set_id(*gcd);
-  const auto reply = connection.read(&Connection::Users::GetPartitionIpuofConfig, message);
+  const auto reply = connection.read(rpc::kGetPartitionIpuofConfig, message);
   if (!reply.ok()) return absent(connection, id, reply.error(), gcd);
   vipu::Grant grant;
   for (const auto& of_gcd : reply.value().ipuof_config().gcd_configs()) {
@@ -93,7 +92,6 @@ Result<vipu::Grant> config(Connection& connection, const std::string& id,
   if (grant.gcds.empty()) {
     return Error(Code::kNotFound, "the controller returned a configuration without a GCD");
   }
-  grant.controller_address = connection.controller_address();
   return grant;
 }
 
@@ -102,7 +100,7 @@ Result<std::vector<vipu::IpuAttributes>> attributes(Connection& connection,
   virmgrpc::ListIPUAttributesRequest message;
   for (const std::string& agent : agents) message.add_agents(agent);
   const virmgrpc::ListIPUAttributesReply reply =
-      TRY(connection.read(&Connection::Users::ListIPUAttributes, message));
+      TRY(connection.read(rpc::kListIPUAttributes, message));
   return to_values(reply);
 }
 
@@ -121,8 +119,7 @@ Result<vipu::Survey> survey(Connection& connection) {
 
 Result<std::string> version(Connection& connection) {
   const virmgrpc::VersionRequest message;
-  const virmgrpc::VersionReply reply =
-      TRY(connection.read(&Connection::Versions::GetVersion, message));
+  const virmgrpc::VersionReply reply = TRY(connection.read(rpc::kGetVersion, message));
   return base::one_line(reply.version(), 200);
 }
 

@@ -13,10 +13,9 @@ namespace client {
 namespace {
 
 using namespace base::names;
-using grpc::StatusCode;
 
-bool may_mean_busy(const grpc::Status& status) {
-  switch (status.error_code()) {
+bool may_mean_busy(const RpcStatus& status) {
+  switch (status.code) {
     case StatusCode::RESOURCE_EXHAUSTED:
     case StatusCode::FAILED_PRECONDITION:
     case StatusCode::ABORTED:
@@ -24,7 +23,7 @@ bool may_mean_busy(const grpc::Status& status) {
     default:
       break;
   }
-  std::string text = status.error_message();
+  std::string text = status.message;
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr const char* kWords[] = {"busy", "in progress", "again", "another", "locked"};
@@ -35,7 +34,7 @@ bool may_mean_busy(const grpc::Status& status) {
 }  // namespace
 
 Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
-              const grpc::Status& status) {
+              const RpcStatus& status) {
   const Refusal unless_full = may_mean_busy(status) ? Refusal::kBusy : Refusal::kOther;
   const Result<vipu::Survey> survey = client::survey(connection);
   if (!survey.ok()) return unless_full;

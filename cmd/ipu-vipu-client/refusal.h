@@ -3,8 +3,6 @@
 // codes, so what the controller has decides.
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include "base/result.h"
 #include "cmd/ipu-vipu-client/connection.h"
 #include "vipu/types.h"
@@ -20,6 +18,6 @@ enum class Refusal {
 
 // Asks the controller what it has, and judges why it refused REQUEST with STATUS.
 Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
-              const grpc::Status& status);
+              const RpcStatus& status);
 
 }  // namespace client

@@ -11,25 +11,22 @@ namespace {
 
 using namespace base::names;
 using base::Removed;
-using grpc::StatusCode;
 using vipu::Force;
 
 // Returns whether an attempt by force may succeed after this failure.
-bool may_be_forced(const grpc::Status& status) {
-  return status.error_code() != StatusCode::UNAVAILABLE &&
-         status.error_code() != StatusCode::DEADLINE_EXCEEDED &&
-         status.error_code() != StatusCode::PERMISSION_DENIED &&
-         status.error_code() != StatusCode::UNAUTHENTICATED;
+bool may_be_forced(const RpcStatus& status) {
+  return status.code != StatusCode::UNAVAILABLE && status.code != StatusCode::DEADLINE_EXCEEDED &&
+         status.code != StatusCode::PERMISSION_DENIED && status.code != StatusCode::UNAUTHENTICATED;
 }
 
 // Returns whether there is no such partition, or no longer. No code is published for a partition
 // that is unknown, so the list decides. A controller that was never reached removed nothing.
-bool is_gone(Connection& connection, const std::string& id, const grpc::Status& status) {
-  if (status.error_code() == StatusCode::NOT_FOUND) return true;
-  const bool is_away = status.error_code() == StatusCode::UNAVAILABLE;
+bool is_gone(Connection& connection, const std::string& id, const RpcStatus& status) {
+  if (status.code == StatusCode::NOT_FOUND) return true;
+  const bool is_away = status.code == StatusCode::UNAVAILABLE;
   if (is_away && connection.reached() == Reached::kNo) return false;
   // status() finds out whether the controller only hides it.
-  if (status.error_code() == StatusCode::PERMISSION_DENIED) {
+  if (status.code == StatusCode::PERMISSION_DENIED) {
     const Result<vipu::PartitionStatus> there = client::status(connection, id);
     return !there.ok() && there.error().code() == Code::kNotFound;
   }
@@ -43,8 +40,7 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
   bool in_doubt = false;  // an earlier attempt may have succeeded
   for (Retry retry(connection.deadline());;) {
     virmgrpc::RemovePartitionReply reply;
-    const grpc::Status status =
-        connection.attempt(&Connection::Users::RemovePartition, message, reply);
+    const RpcStatus status = connection.attempt(rpc::kRemovePartition, message, reply);
     if (status.ok()) return Removed::kNow;
     // What answers UNKNOWN may have removed it, or may never have had it.
     const bool is_lost = fate_of(status) == Fate::kUnknown;

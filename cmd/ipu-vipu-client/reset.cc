@@ -33,8 +33,7 @@ Status request_reset(Connection& connection, const std::string& id, vipu::Reloca
   bool was_ready = false;  // once the partition was ACTIVE, a refusal is final
   for (Retry retry(connection.deadline());;) {
     virmgrpc::ResetPartitionReply reply;
-    const grpc::Status status =
-        connection.attempt(&Connection::Users::ResetPartition, message, reply);
+    const RpcStatus status = connection.attempt(rpc::kResetPartition, message, reply);
     if (status.ok()) return {};
     in_doubt = in_doubt || fate_of(status) == Fate::kUnknown;
     const Result<vipu::OperationState> operation =

@@ -12,35 +12,35 @@ constexpr int kMaxFailures = 5;
 
 }  // namespace
 
-Fate fate_of(const grpc::Status& status) {
-  switch (status.error_code()) {
-    case grpc::StatusCode::OK:
+Fate fate_of(const RpcStatus& status) {
+  switch (status.code) {
+    case StatusCode::OK:
       return Fate::kDone;
-    case grpc::StatusCode::ABORTED:
+    case StatusCode::ABORTED:
       return Fate::kUndone;
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-    case grpc::StatusCode::CANCELLED:
-    case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::INTERNAL:
-    case grpc::StatusCode::DATA_LOSS:
+    case StatusCode::UNAVAILABLE:
+    case StatusCode::DEADLINE_EXCEEDED:
+    case StatusCode::CANCELLED:
+    case StatusCode::UNKNOWN:
+    case StatusCode::INTERNAL:
+    case StatusCode::DATA_LOSS:
       return Fate::kUnknown;
     default:
       return Fate::kRefused;
   }
 }
 
-bool Retry::again(const grpc::Status& status, Reached reached) {
+bool Retry::again(const RpcStatus& status, Reached reached) {
   if (!is_worth_it(status, reached)) return false;
   backoff_.sleep(deadline_);
   return !deadline_.passed();
 }
 
-bool Retry::is_worth_it(const grpc::Status& status, Reached reached) {
+bool Retry::is_worth_it(const RpcStatus& status, Reached reached) {
   const Fate fate = fate_of(status);
   if (fate == Fate::kDone || fate == Fate::kRefused) return false;
-  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return true;
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return ++failures_ < kMaxFailures;
+  if (status.code == StatusCode::DEADLINE_EXCEEDED) return true;
+  if (status.code != StatusCode::UNAVAILABLE) return ++failures_ < kMaxFailures;
   if (reached == Reached::kYes) return true;
   if (!reachable_by_) reachable_by_ = base::Deadline::after(kReachable);
   return !reachable_by_->passed();

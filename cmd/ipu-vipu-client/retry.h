@@ -2,8 +2,6 @@
 // The rules for retrying a call.
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include <chrono>
 #include <optional>
 
@@ -20,7 +18,7 @@ enum class Fate {
   kUndone,   // the controller preferred another request: trying again may help
   kUnknown   // lost before or after it was carried out, or the answer was garbage
 };
-Fate fate_of(const grpc::Status& status);
+Fate fate_of(const RpcStatus& status);
 
 // The attempts of one call. If a controller was not reached before and is absent, retrying lasts
 // one second, because the caller wants to know that it is down. A controller that was there a
@@ -30,10 +28,10 @@ class Retry {
   explicit Retry(const base::Deadline& deadline) : deadline_(deadline) {}
 
   // Returns whether to try again after STATUS. If so, has already slept for a while.
-  bool again(const grpc::Status& status, Reached reached);
+  bool again(const RpcStatus& status, Reached reached);
 
  private:
-  bool is_worth_it(const grpc::Status& status, Reached reached);
+  bool is_worth_it(const RpcStatus& status, Reached reached);
 
   base::Deadline deadline_;
   std::optional<base::Deadline> reachable_by_;  // set while it is unreachable

@@ -10,7 +10,6 @@ namespace client {
 namespace {
 
 using namespace base::names;
-using grpc::StatusCode;
 
 constexpr size_t kMaxText = 400;  // bytes of the controller's own words
 
@@ -57,50 +56,18 @@ Meaning meaning_of(StatusCode code) {
   }
 }
 
-// Only gRPC's text distinguishes a failed handshake from a dead host.
-struct TlsFailure {
-  const char* text;
-  const char* words;
-};
-constexpr TlsFailure kTlsFailures[] = {
-    {"certificate verify failed",
-     "cannot be reached: TLS handshake failed, its certificate is not signed by the configured CA"},
-    {"is not in peer certificate",
-     "cannot be reached: TLS handshake failed, its certificate is for another server name"},
-    {"wrong version number", "cannot be reached: TLS handshake failed, it does not speak TLS"},
-    {"Ssl handshake failed", "cannot be reached: TLS handshake failed"},
-    {"empty address list",
-     "cannot be reached: TLS is not possible with the configured CA, certificate and key"},
-    {"Socket closed",
-     "cannot be reached: it closed the connection, and may not accept our certificate"},
-};
-
-const char* words_of_unavailable(const std::string& text, const Circumstances& circumstances) {
-  if (circumstances.reached == Reached::kYes) return "was lost";
-  if (circumstances.tls == Tls::kNo) {
-    return text.find("Socket closed") == std::string::npos
-               ? "cannot be reached"
-               : "cannot be reached: it closed the connection, and may want TLS";
-  }
-  for (const TlsFailure& failure : kTlsFailures) {
-    if (text.find(failure.text) != std::string::npos) return failure.words;
-  }
-  return "cannot be reached";
-}
-
 }  // namespace
 
-base::Error to_error(const grpc::Status& status, const Circumstances& circumstances) {
-  const Meaning meaning = meaning_of(status.error_code());
-  const std::string& text = status.error_message();
+base::Error to_error(const RpcStatus& status, const Circumstances& circumstances) {
+  const Meaning meaning = meaning_of(status.code);
+  const std::string& text = status.message;
   const auto waited = circumstances.waited.count();
-  // gRPC's own text for a passed deadline adds nothing.
-  if (status.error_code() == StatusCode::DEADLINE_EXCEEDED) {
+  if (status.code == StatusCode::DEADLINE_EXCEEDED) {
     return {meaning.code, str(meaning.words, " within ", waited, " ms (", meaning.name, ")")};
   }
-  const char* const words = meaning.code == Code::kUnavailable
-                                ? words_of_unavailable(text, circumstances)
-                                : meaning.words;
+  const bool was_lost =
+      meaning.code == Code::kUnavailable && circumstances.reached == Reached::kYes;
+  const char* const words = was_lost ? "was lost" : meaning.words;
   return {meaning.code, str(words, ": ", base::one_line(text, kMaxText), " (", meaning.name,
                             " after ", waited, " ms)")};
 }

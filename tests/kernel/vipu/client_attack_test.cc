@@ -113,7 +113,7 @@ class ClientAttackTest : public testing::TestWithParam<Way> {
     EXPECT_EQ(::chmod(client_.c_str(), mode), 0);
     Attacker attacker(GetParam());
     for (int i = 0; i < kRuns && !attacker.got_in(); ++i) {
-      const base::Command command{client_, {"ipu-vipu-client"}, {}, "{", 65536, kUser};
+      const base::Command command{client_, {"ipu-vipu-client", "ask"}, {}, "{", 65536, kUser};
       const auto output =
           base::run(command, base::Deadline::after(std::chrono::milliseconds(10'000)));
       EXPECT_TRUE(succeeds(output));

@@ -32,7 +32,7 @@ TEST(Client, IsConfinedWhileItWaitsForItsRequest) {
     (void)::alarm(30);
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (::dup2(theirs.get(), 0) < 0 || ::dup2(null, 1) < 0) return 126;
-    (void)::execl(PROGRAM_DIR "/ipu-vipu-client", "ipu-vipu-client", nullptr);
+    (void)::execl(PROGRAM_DIR "/ipu-vipu-client", "ipu-vipu-client", "ask", nullptr);
     return 127;
   });
   theirs.reset();

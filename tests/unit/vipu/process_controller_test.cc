@@ -72,35 +72,15 @@ TEST_F(ProcessControllerTest, GivesTheReplyOfTheClient) {
 // Says its argument.
 constexpr const char* kTellRole = R"(cat >/dev/null; printf '{"ok":"%s"}' "$*")";
 
-TEST_F(ProcessControllerTest, AClientWithoutTlsAsksForConnections) {
+TEST_F(ProcessControllerTest, AClientAsksForConnectionsAlsoWithTls) {
+  EXPECT_EQ(with_client(kTellRole)->version(Deadline::after(milliseconds(10'000))).take(), "ask");
+  use_secrets();
   EXPECT_EQ(with_client(kTellRole)->version(Deadline::after(milliseconds(10'000))).take(), "ask");
 }
 
-TEST_F(ProcessControllerTest, AClientWithTlsKnowsItsOnlyPort) {
-  use_secrets();
-  endpoint_.address = "10.1.3.101:8091";
-  EXPECT_EQ(with_client(kTellRole)->version(Deadline::after(milliseconds(10'000))).take(), "8091");
-}
-
-// It claims another address than the one of its connection; it has none.
-TEST_F(ProcessControllerTest, AClientDoesNotSayWhereTheControllerIs) {
-  Grant lie;
-  lie.gcds.resize(1);
-  lie.gcds[0].devices.resize(1);
-  lie.gcds[0].devices[0].ip = "10.5.1.1";
-  lie.gcds[0].devices[0].server_port = 50052;
-  lie.controller_address = "10.9.9.9";
-  write("reply", wire::reply_text(base::Result<Grant>(lie)));
-  const auto grant = with_client(str("cat >/dev/null; cat ", directory_, "/reply"))
-                         ->config("p0", std::nullopt, Deadline::after(milliseconds(10'000)));
-  ASSERT_TRUE(test::succeeds(grant));
-  EXPECT_EQ(grant.value().controller_address, "");
-  EXPECT_TRUE(grant.value().controller_addresses.empty());
-}
-
-// The reply of a client that was granted an IPU, and whose controller answered at 10.9.9.9.
+// The reply of a client that was granted an IPU.
 constexpr const char* kGranted =
-    R"({"ok":{"controller_address":"10.9.9.9","gcds":[{"attributes":{},"devices":[{"ip":"10.5.1.1",
+    R"({"ok":{"gcds":[{"attributes":{},"devices":[{"ip":"10.5.1.1",
 "server_port":50052,"rdma_port":50152,"device_id":0,"ipulink_segment_id":0,"routing_id":0,
 "ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"","ipum_sw_version":""}]}]}})";
 
@@ -109,7 +89,7 @@ TEST_F(ProcessControllerTest, AGrantHasAllAddressesOfAName) {
   endpoint_.address = "vipu.example:1";
   write("reply", kGranted);
   const auto grant = with_client(str(R"(
-    [ "$1" != 53 ] || { cat >/dev/null; echo '{"ok":["127.0.0.2","127.0.0.1","::1"]}'; exit; }
+    [ "$1" != dns ] || { cat >/dev/null; echo '{"ok":["127.0.0.2","127.0.0.1","::1"]}'; exit; }
     cat >/dev/null; printf 1000 >&3; dd bs=100 count=1 <&3 >/dev/null 2>&1; cat )",
                                      directory_, "/reply"))
                          ->config("p0", std::nullopt, Deadline::after(milliseconds(10'000)));
@@ -118,34 +98,9 @@ TEST_F(ProcessControllerTest, AGrantHasAllAddressesOfAName) {
             (std::vector<std::string>{"127.0.0.2", "127.0.0.1", "::1"}));
 }
 
-// With TLS the client connects by itself; another one looks the name up after the grant.
-TEST_F(ProcessControllerTest, AGrantHasAllAddressesOfANameWithTls) {
-  use_secrets();
-  write("reply", kGranted);
-  const auto config = [&](const std::string& resolves) {
-    const std::string script = str("cat >/dev/null; [ \"$1\" != 53 ] || { ", resolves,
-                                   "; exit; }; cat ", directory_, "/reply");
-    return with_client(script)->config("p0", std::nullopt, Deadline::after(milliseconds(10'000)));
-  };
-  const std::vector<std::string> own{"10.1.3.101"};
-  EXPECT_EQ(config("echo 'unused'").take().controller_addresses, own);
-  endpoint_.address = "vipu.example:8090";
-  const auto grant = config(R"(echo '{"ok":["10.1.3.101","fd00::1"]}')");
-  ASSERT_TRUE(test::succeeds(grant));
-  EXPECT_EQ(grant.value().controller_address, "10.9.9.9");
-  EXPECT_EQ(grant.value().controller_addresses,
-            (std::vector<std::string>{"10.1.3.101", "fd00::1"}));
-  // The partition exists: no code that means that none was made.
-  for (const char* code : {"unavailable", "invalid", "denied", "busy", "not_found", "exists"}) {
-    const auto failed =
-        config(str(R"(echo '{"error":{"code":")", code, R"(","message":"no such name"}}')"));
-    EXPECT_TRUE(test::fails(failed, Code::kInternal, "config 'p0': no such name")) << code;
-  }
-}
-
 TEST_F(ProcessControllerTest, AddressesAreLookedUpWithoutTheController) {
   const auto addresses = [&](const std::string& reply) {
-    return with_client(str("cat >/dev/null; [ \"$1\" = 53 ] && echo '", reply, "'"))
+    return with_client(str("cat >/dev/null; [ \"$1\" = dns ] && echo '", reply, "'"))
         ->addresses(Deadline::after(milliseconds(10'000)));
   };
   EXPECT_EQ(addresses("unused").take(), std::vector<std::string>{"10.1.3.101"});
@@ -156,11 +111,11 @@ TEST_F(ProcessControllerTest, AddressesAreLookedUpWithoutTheController) {
                           Code::kUnavailable, "V-IPU controller vipu.example:8090: resolve: gone"));
 }
 
-// For each question, a client of its own looks the name up; its argument is the port of DNS.
+// For each question, a client of its own looks the name up.
 TEST_F(ProcessControllerTest, ANameIsLookedUpByAnotherClient) {
   endpoint_.address = "vipu.example:1";
   const auto version = with_client(R"(
-    [ "$1" != 53 ] || { cat >/dev/null; echo '{"ok":["127.0.0.1","::1"]}'; exit; }
+    [ "$1" != dns ] || { cat >/dev/null; echo '{"ok":["127.0.0.1","::1"]}'; exit; }
     printf 1000 >&3
     dd bs=100 count=1 <&3 2>/dev/null | sed 's/.*/{"ok":"&"}/')")
                            ->version(Deadline::after(milliseconds(10'000)));
@@ -204,7 +159,7 @@ TEST_F(ProcessControllerTest, GarbageIsRefused) {
 TEST_F(ProcessControllerTest, AGrantOfAnotherSizeIsRefused) {
   const auto controller = with_client(
       R"(cat <<'END'
-{"ok":{"controller_address":"","gcds":[{"attributes":{},"devices":[{"ip":"10.5.1.1",
+{"ok":{"gcds":[{"attributes":{},"devices":[{"ip":"10.5.1.1",
 "server_port":50052,"rdma_port":50152,"device_id":0,"ipulink_segment_id":0,"routing_id":0,
 "ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"","ipum_sw_version":""}]}]}}
 END)");
@@ -218,7 +173,7 @@ END)");
 
 TEST_F(ProcessControllerTest, OneGcdIsGivenWhereOneIsAskedFor) {
   const auto controller = with_client(R"(cat <<'END'
-{"ok":{"controller_address":"","gcds":[
+{"ok":{"gcds":[
 {"attributes":{},"devices":[{"ip":"10.5.1.1","server_port":1,"rdma_port":1,"device_id":0,
 "ipulink_segment_id":0,"routing_id":0,"ipu_arch_id":2,"ipu_id":0,"chip_id":"","gwsw_version":"",
 "ipum_sw_version":""}]},

@@ -244,7 +244,7 @@ TEST_F(EnterTest, RunsAProgramAsAnotherUserWhoConfinesItself) {
   const std::string program = dir_ / "ipu-vipu-client";
   fs::copy_file(PROGRAM_DIR "/ipu-vipu-client", program);
   fs::permissions(dir_.path(), fs::perms::others_exec, fs::perm_options::add);
-  const base::Command command{program, {"ipu-vipu-client", "53"},      {}, "nonsense",
+  const base::Command command{program, {"ipu-vipu-client", "dns"},     {}, "nonsense",
                               4096,    base::Credentials{65534, 65534}};
   const Ended ended = confined(Phase::kLease, [&] {
     const auto deadline = base::Deadline::after(std::chrono::seconds(20));

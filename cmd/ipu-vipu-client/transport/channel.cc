@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/ipu-vipu-client/transport/channel.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "base/names.h"
+#include "base/text.h"
+
+namespace client::transport {
+
+using namespace base::names;
+
+Channel::Channel(base::Fd socket, std::optional<TlsFilter> tls, size_t most)
+    : socket_(std::move(socket)), tls_(std::move(tls)), http2_(std::make_unique<Http2>(most)) {}
+
+RpcStatus Channel::call(const UnaryCall& call, const Deadline& deadline) {
+  Status going = http2_->begin(call);
+  while (going.ok() && !http2_->outcome()) {
+    if (deadline.passed()) {
+      http2_->cancel();
+      (void)send();
+      return {StatusCode::DEADLINE_EXCEEDED, ""};
+    }
+    going = send();
+    if (going.ok()) going = wait(deadline);
+    if (going.ok()) going = receive();
+  }
+  is_lost_ = !going.ok();
+  // What it said before it closed the connection counts.
+  if (http2_->outcome()) return *http2_->outcome();
+  return {StatusCode::UNAVAILABLE, going.error().message()};
+}
+
+bool Channel::is_usable() {
+  if (!is_lost_) is_lost_ = !receive().ok();
+  return !is_lost_ && http2_->is_open();
+}
+
+Status Channel::send() {
+  const std::string plain = TRY(http2_->to_send());
+  if (tls_) {
+    TRY(tls_->send(plain));
+    tls_->take_wire(unsent_);
+  } else {
+    unsent_ += plain;
+  }
+  while (!unsent_.empty()) {
+    const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EAGAIN) return {};
+    if (sent < 0 && errno == EINTR) continue;
+    // An answer may have come before the end.
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return receive();
+    if (sent < 0) return Error::from_errno(errno, "send to it");
+    unsent_.erase(0, static_cast<size_t>(sent));
+  }
+  return {};
+}
+
+Status Channel::wait(const Deadline& deadline) const {
+  if (http2_->outcome()) return {};
+  const auto events = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
+  pollfd ready{socket_.get(), events, 0};
+  const int count = ::poll(&ready, 1, static_cast<int>(deadline.left().count()));
+  if (count < 0 && errno != EINTR) return Error::from_errno(errno, "wait for its answer");
+  return {};
+}
+
+Status Channel::receive() {
+  char part[16384];
+  for (;;) {
+    const ssize_t size = ::recv(socket_.get(), part, sizeof part, MSG_DONTWAIT);
+    if (size < 0 && errno == EAGAIN) return {};
+    if (size < 0 && errno == EINTR) continue;
+    if (size == 0 || (size < 0 && errno == ECONNRESET)) return closed();
+    if (size < 0) return Error::from_errno(errno, "receive its answer");
+    TRY(take({part, static_cast<size_t>(size)}));
+  }
+}
+
+Status Channel::take(std::string_view arrived) {
+  std::string plain;
+  if (tls_) {
+    Status understood = tls_->receive(arrived, plain);
+    // An alert for the other side may be among them.
+    tls_->take_wire(unsent_);
+    TRY(std::move(understood));
+    arrived = plain;
+  }
+  Status understood = http2_->receive(arrived);
+  if (understood.ok()) return understood;
+  const char* const hint = tls_ ? "" : ", and may want TLS";
+  return Error(Code::kInvalid,
+               str("it does not speak HTTP/2", hint, ": ", understood.error().message()));
+}
+
+Error Channel::closed() const {
+  if (http2_->has_answered()) return {Code::kUnavailable, "it closed the connection"};
+  return {Code::kUnavailable, tls_ ? "it closed the connection, and may not accept our certificate"
+                                   : "it closed the connection, and may want TLS"};
+}
+
+}  // namespace client::transport

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's side of gRPC over HTTP/2 (RFC 9113, and gRPC's PROTOCOL-HTTP2), without a socket:
+// bytes go in and come out.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cmd/ipu-vipu-client/transport/rpc_status.h"
+
+namespace client::transport {
+
+// One call with one message in each direction.
+struct UnaryCall {
+  std::string path;
+  std::string authority;
+  bool tls = false;
+  std::map<std::string, std::string> metadata = {};
+  std::string message;                    // serialized
+  std::chrono::milliseconds timeout{0};   // for the controller's knowledge
+};
+
+class Http2 {
+ public:
+  // MOST is the size of the longest message that is accepted, in bytes.
+  explicit Http2(size_t most);
+  Http2(const Http2&) = delete;
+  Http2& operator=(const Http2&) = delete;
+
+  // Begins a call, which is the only one. The outcome of the last one is forgotten.
+  base::Status begin(const UnaryCall& call);
+  // Returns how the call ended; absent while it lasts.
+  [[nodiscard]] const std::optional<RpcStatus>& outcome() const { return outcome_; }
+  // Returns the message of a call that ended well.
+  [[nodiscard]] std::string_view reply() const;
+  // Gives the call up; the controller is told.
+  void cancel();
+
+  // Takes what arrived. Returns kInvalid if it is not HTTP/2; nothing can follow then.
+  base::Status receive(std::string_view bytes);
+  // Returns what is to be sent now.
+  base::Result<std::string> to_send();
+  // Returns whether the controller has sent a frame.
+  [[nodiscard]] bool has_answered() const { return has_answered_; }
+  // Returns whether another call may begin.
+  [[nodiscard]] bool is_open() const;
+
+ private:
+  friend struct Callbacks;
+  struct Free {
+    void operator()(nghttp2_session* session) const { ::nghttp2_session_del(session); }
+  };
+  void keep_header(std::string_view name, std::string_view value);
+  void keep_data(std::string_view data);
+  void end(uint32_t error);
+  [[nodiscard]] RpcStatus status_of(uint32_t error) const;
+
+  size_t most_;
+  std::unique_ptr<nghttp2_session, Free> session_;
+  bool has_answered_ = false;
+  // Of the call:
+  int32_t stream_ = -1;
+  std::string body_;  // what is sent
+  size_t sent_ = 0;
+  std::map<std::string, std::string, std::less<>> headers_;
+  std::string data_;  // what arrived
+  bool is_too_long_ = false;
+  std::optional<RpcStatus> outcome_;
+};
+
+}  // namespace client::transport

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the client makes of a controller's frames, which are written here byte by byte (RFC 9113,
+// RFC 7541). How it asks is shown by the tests of ipu-vipu-client, with a server of gRPC.
+#include "cmd/ipu-vipu-client/transport/http2.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "base/names.h"
+#include "tests/support/outcome.h"
+
+namespace client::transport {
+namespace {
+
+using namespace base::names;
+using namespace std::string_literals;
+
+constexpr size_t kMost = 64;
+
+const UnaryCall kCall{"/service/Call", "host:1", false, {}, "ask"};
+
+constexpr uint8_t kData = 0;
+constexpr uint8_t kHeaders = 1;
+constexpr uint8_t kReset = 3;
+constexpr uint8_t kSettings = 4;
+constexpr uint8_t kGoAway = 7;
+constexpr uint8_t kEndStream = 1;
+constexpr uint8_t kEndHeaders = 4;
+
+std::string number(uint32_t value, int bytes) {
+  std::string text;
+  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+std::string frame(uint8_t type, uint8_t flags, uint32_t stream, const std::string& payload) {
+  return number(static_cast<uint32_t>(payload.size()), 3) + number(type, 1) + number(flags, 1) +
+         number(stream, 4) + payload;
+}
+
+using Fields = std::initializer_list<std::pair<std::string, std::string>>;
+
+// Each as a literal that is never indexed, without Huffman's code.
+std::string headers(uint32_t stream, uint8_t flags, const Fields& fields) {
+  std::string block;
+  for (const auto& [name, value] : fields) {
+    block += number(0x10, 1) + number(static_cast<uint32_t>(name.size()), 1) + name +
+             number(static_cast<uint32_t>(value.size()), 1) + value;
+  }
+  return frame(kHeaders, kEndHeaders | flags, stream, block);
+}
+
+std::string message(const std::string& text, uint8_t compressed = 0) {
+  return number(compressed, 1) + number(static_cast<uint32_t>(text.size()), 4) + text;
+}
+
+class Http2Test : public testing::Test {
+ protected:
+  void SetUp() override {
+    begin();
+    receive(frame(kSettings, 0, 0, ""));
+  }
+  static void begin(Http2& http2) {
+    ASSERT_TRUE(test::succeeds(http2.begin(kCall)));
+    ASSERT_TRUE(test::succeeds(http2.to_send()));
+  }
+  void begin() { begin(http2_); }
+  void receive(const std::string& bytes) { EXPECT_TRUE(test::succeeds(http2_.receive(bytes))); }
+  // An answer with DATA and the status STATUS.
+  static std::string answer(const std::string& data, const std::string& status = "0",
+                            uint32_t stream = 1) {
+    return headers(stream, 0, {{":status", "200"}, {"content-type", "application/grpc"}}) +
+           frame(kData, 0, stream, data) +
+           headers(stream, kEndStream, {{"grpc-status", status}, {"grpc-message", "words"}});
+  }
+  // Returns how a call of another connection ends after FRAMES.
+  static RpcStatus status_after(const std::string& frames) {
+    Http2 http2(kMost);
+    begin(http2);
+    EXPECT_TRUE(test::succeeds(http2.receive(frame(kSettings, 0, 0, "") + frames)));
+    return http2.outcome().value_or(RpcStatus{StatusCode::OK, "none"});
+  }
+  RpcStatus outcome() const { return http2_.outcome().value_or(RpcStatus{StatusCode::OK, "none"}); }
+  std::string sent() { return http2_.to_send().take(); }
+
+  Http2 http2_{kMost};
+};
+
+TEST_F(Http2Test, UnderstandsAnAnswerThatComesByteByByte) {
+  for (const char byte : answer(message("told"))) {
+    EXPECT_FALSE(http2_.outcome());
+    receive({byte});
+  }
+  ASSERT_TRUE(http2_.outcome());
+  EXPECT_TRUE(outcome().ok()) << outcome().message;
+  EXPECT_EQ(http2_.reply(), "told");
+}
+
+TEST_F(Http2Test, MakesOneCallAfterTheOther) {
+  receive(answer(message("first")));
+  begin();
+  EXPECT_FALSE(http2_.outcome());
+  receive(answer(message(""), "0", 3));
+  EXPECT_TRUE(outcome().ok());
+  EXPECT_EQ(http2_.reply(), "");
+}
+
+TEST_F(Http2Test, ReportsTheStatusAndTheWordsOfTheController) {
+  receive(headers(1, kEndStream,
+                  {{":status", "200"}, {"grpc-status", "5"}, {"grpc-message", "no%20%C3%A9%4 %zz"}}));
+  EXPECT_EQ(outcome().code, StatusCode::NOT_FOUND);
+  EXPECT_EQ(outcome().message, "no \xc3\xa9%4 %zz");
+}
+
+TEST_F(Http2Test, TakesNoAnswerForWholeThatIsNot) {
+  for (const std::string& data :
+       {""s, "\0\0\0\0"s, message("told").substr(0, 7), message("told") + "x", message("told", 1),
+        message("a") + message("b")}) {
+    const RpcStatus status = status_after(answer(data));
+    EXPECT_EQ(status.code, StatusCode::INTERNAL) << data;
+    EXPECT_EQ(status.message, "its answer cannot be parsed");
+  }
+}
+
+TEST_F(Http2Test, KnowsOnlyTheCodesOfGrpc) {
+  for (const char* code : {"17", "-1", "", "OK", "4294967296"}) {
+    const RpcStatus status = status_after(answer(message("told"), code));
+    EXPECT_EQ(status.code, StatusCode::UNKNOWN) << code;
+  }
+}
+
+// As a proxy answers.
+TEST_F(Http2Test, TakesTheStatusOfHttpWhereThereIsNoOther) {
+  const std::pair<const char*, StatusCode> all[] = {{"200", StatusCode::UNKNOWN},
+                                                    {"401", StatusCode::UNAUTHENTICATED},
+                                                    {"404", StatusCode::UNIMPLEMENTED},
+                                                    {"503", StatusCode::UNAVAILABLE}};
+  for (const auto& [http, code] : all) {
+    const RpcStatus status = status_after(headers(1, kEndStream, {{":status", http}}));
+    EXPECT_EQ(status.code, code) << http;
+    EXPECT_TRUE(status.message.ends_with(http)) << status.message;
+  }
+}
+
+TEST_F(Http2Test, ReportsWhyTheControllerEndedTheCall) {
+  const std::pair<uint32_t, StatusCode> all[] = {{NGHTTP2_REFUSED_STREAM, StatusCode::UNAVAILABLE},
+                                                 {NGHTTP2_CANCEL, StatusCode::CANCELLED},
+                                                 {NGHTTP2_INTERNAL_ERROR, StatusCode::INTERNAL}};
+  for (const auto& [error, code] : all) {
+    const RpcStatus status = status_after(frame(kReset, 0, 1, number(error, 4)));
+    EXPECT_EQ(status.code, code) << error;
+  }
+}
+
+TEST_F(Http2Test, EndsACallWhoseAnswerIsTooLong) {
+  (void)sent();
+  receive(headers(1, 0, {{":status", "200"}}) + frame(kData, 0, 1, message(std::string(kMost, 'x'))));
+  EXPECT_FALSE(http2_.outcome());
+  EXPECT_EQ(sent().find(frame(kReset, 0, 1, number(NGHTTP2_CANCEL, 4))), std::string::npos);
+  receive(frame(kData, 0, 1, "x"));
+  EXPECT_NE(sent().find(frame(kReset, 0, 1, number(NGHTTP2_CANCEL, 4))), std::string::npos);
+  EXPECT_EQ(outcome().code, StatusCode::INTERNAL);
+  EXPECT_EQ(outcome().message, "its answer is too long");
+}
+
+TEST_F(Http2Test, BeginsNoCallWithAControllerThatIsLeaving) {
+  EXPECT_TRUE(http2_.is_open());
+  receive(frame(kGoAway, 0, 0, number(0, 4) + number(NGHTTP2_NO_ERROR, 4)));
+  EXPECT_FALSE(http2_.is_open());
+  EXPECT_EQ(outcome().code, StatusCode::UNAVAILABLE) << "it has not begun this one";
+}
+
+TEST_F(Http2Test, LetsTheControllerFinishACallBeforeItLeaves) {
+  receive(frame(kGoAway, 0, 0, number(1, 4) + number(NGHTTP2_NO_ERROR, 4)));
+  EXPECT_FALSE(http2_.outcome());
+  receive(answer(message("told")));
+  EXPECT_TRUE(outcome().ok());
+}
+
+TEST_F(Http2Test, TellsTheControllerThatACallWasGivenUp) {
+  (void)sent();
+  http2_.cancel();
+  EXPECT_NE(sent().find(frame(kReset, 0, 1, number(NGHTTP2_CANCEL, 4))), std::string::npos);
+  receive(answer(message("late")));
+}
+
+TEST(Http2GarbageTest, IsNotTakenForHttp2) {
+  for (const std::string& bytes : {"HTTP/1.1 400 Bad Request\r\n\r\n"s, std::string(64, '\0'), std::string(64, '\xff')}) {
+    Http2 http2(kMost);
+    ASSERT_TRUE(test::succeeds(http2.begin(kCall)));
+    ASSERT_TRUE(test::succeeds(http2.to_send()));
+    const Status taken = http2.receive(bytes);
+    EXPECT_FALSE(taken.ok() && http2.is_open()) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace client::transport
