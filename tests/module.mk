@@ -95,7 +95,7 @@ E2E_PROGRAMS += launcher
 
 # Fuzz targets. The program unit-fuzz-TARGET gives each seed in tests/data/fuzz/TARGET to the target, and counts the
 # work of the sources in FUZZ_TARGET_WORK. With FLAVOR=fuzz, the program fuzz-TARGET is libFuzzer with the target.
-FUZZ_TARGETS := agent_request config_json state ipuof_file wire_request wire_reply hcl gc_docker netlink nft
+FUZZ_TARGETS := agent_request config_json state http2 ipuof_file wire_request wire_reply hcl gc_docker netlink nft
 fuzz_json := base/json.cc base/text.cc
 fuzz_wire := $(fuzz_json) $(wildcard vipu/wire_*.cc)
 FUZZ_agent_request_DEPS := cmd-ipu-agent-protocol
@@ -104,6 +104,8 @@ FUZZ_config_json_DEPS := hook-container-oci hook-container-request
 FUZZ_config_json_WORK := $(fuzz_json) base/json_rewrite.cc $(addprefix hook/container/oci/,document.cc edit.cc spec.cc)
 FUZZ_state_DEPS := hook-container-oci
 FUZZ_state_WORK := $(fuzz_json) hook/container/oci/state.cc
+FUZZ_http2_DEPS := cmd-ipu-vipu-client-transport
+FUZZ_http2_WORK := cmd/ipu-vipu-client/transport/http2.cc base/text.cc
 FUZZ_ipuof_file_DEPS := vipu-local
 FUZZ_ipuof_file_WORK := $(fuzz_json) vipu/local/ipuof_file.cc vipu/wire_fields.cc
 FUZZ_wire_request_DEPS := vipu
