@@ -25,11 +25,9 @@ namespace {
 constexpr int kAllowed[] = {
     // memory
     SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(mremap), SCMP_SYS(munmap),
-    // threads
-    SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(futex), SCMP_SYS(get_robust_list),
-    SCMP_SYS(getcpu), SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(membarrier),
-    SCMP_SYS(rseq), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam),
-    SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_yield), SCMP_SYS(set_robust_list),
+    // itself
+    SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(futex), SCMP_SYS(getcpu), SCMP_SYS(getpid),
+    SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield),
     // signals to itself
     SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
@@ -45,17 +43,22 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(recvfrom),
     SCMP_SYS(recvmsg), SCMP_SYS(shutdown),
     // waiting; a sanitizer uses pipe2 to find out what memory it can read
-    SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait),
-    SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
+    SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
     // facts
     SCMP_SYS(getegid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getrandom),
     SCMP_SYS(getrlimit), SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname)};
 
 // What a program with sockets of its own needs; gRPC uses bind to find out whether IPv6 exists.
+constexpr int kForThreads[] = {
+    SCMP_SYS(epoll_create1),      SCMP_SYS(epoll_ctl),      SCMP_SYS(epoll_pwait),
+    SCMP_SYS(epoll_wait),         SCMP_SYS(eventfd2),       SCMP_SYS(get_robust_list),
+    SCMP_SYS(membarrier),         SCMP_SYS(rseq),           SCMP_SYS(sched_getparam),
+    SCMP_SYS(sched_getscheduler), SCMP_SYS(set_robust_list)};
+
 constexpr int kForOwnSockets[] = {SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(setsockopt)};
 
 constexpr int kKilled[] = {
-    // programs and processes; add_thread_rules handles clone without a thread
+    // programs and processes; load_filter() handles clone
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork),
     // other processes
     SCMP_SYS(kill), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_send_signal),
@@ -128,12 +131,16 @@ class Filter {
   int error_ = 0;
 };
 
-// The flags of clone are its first argument on x86_64 and aarch64.
+// For a service of gRPC. The flags of clone are its first argument on x86_64 and aarch64.
 void add_thread_rules(Filter& filter) {
   constexpr uint64_t kNamespaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |
                                    CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
   filter.allow(SCMP_SYS(clone), {has_bits(0, CLONE_THREAD | kNamespaces, CLONE_THREAD)});
   filter.kill(SCMP_SYS(clone), {has_bits(0, CLONE_THREAD, 0)});
+  for (const int call : kForThreads) filter.allow(call);
+}
+
+void add_own_rules(Filter& filter) {
   filter.allow(SCMP_SYS(tgkill), {equals(0, static_cast<uint64_t>(::getpid()))});
   filter.allow_values(SCMP_SYS(prctl), 0, {PR_SET_NAME, PR_GET_NAME});
   // Allows the process to read its limits, not to set them.
@@ -193,13 +200,18 @@ Status load_filter(Sockets sockets) {
   Filter filter;
   for (const int call : kAllowed) filter.allow(call);
   for (const int call : kKilled) filter.kill(call);
-  add_thread_rules(filter);
+  add_own_rules(filter);
   add_memory_rules(filter);
   add_descriptor_rules(filter);
   if (sockets != Sockets::kAccepted) add_reading_rules(filter);
   add_send_rules(filter);
   if (sockets == Sockets::kOwn) add_socket_rules(filter);
-  if (sockets == Sockets::kAccepted) filter.allow(SCMP_SYS(accept4));
+  if (sockets == Sockets::kAccepted) {
+    filter.allow(SCMP_SYS(accept4));
+    add_thread_rules(filter);
+  } else {
+    filter.kill(SCMP_SYS(clone));
+  }
   return filter.load();
 }
 

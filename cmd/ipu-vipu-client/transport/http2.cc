@@ -15,7 +15,7 @@ using namespace base::names;
 
 namespace {
 
-constexpr size_t kPrefix = 5;  // of a message: whether it is compressed, and its length
+constexpr size_t kPrefix = 5;          // of a message: whether it is compressed, and its length
 constexpr uint32_t kWindow = 1 << 20;  // what the controller may send before we acknowledge it
 
 std::string with_prefix(const std::string& message) {
@@ -103,8 +103,8 @@ struct Callbacks {
     if (stream == self(user).stream_) self(user).end(error);
     return 0;
   }
-  static ssize_t read_body(nghttp2_session*, int32_t, uint8_t* buffer, size_t size,
-                           uint32_t* flags, nghttp2_data_source* source, void*) {
+  static ssize_t read_body(nghttp2_session*, int32_t, uint8_t* buffer, size_t size, uint32_t* flags,
+                           nghttp2_data_source* source, void*) {
     Http2& http2 = self(source->ptr);
     const size_t part = std::min(size, http2.body_.size() - http2.sent_);
     std::memcpy(buffer, http2.body_.data() + http2.sent_, part);
@@ -180,9 +180,7 @@ Result<std::string> Http2::to_send() {
   }
 }
 
-bool Http2::is_open() const {
-  return ::nghttp2_session_check_request_allowed(session_.get()) != 0;
-}
+bool Http2::is_open() const { return ::nghttp2_session_check_request_allowed(session_.get()) != 0; }
 
 std::string_view Http2::reply() const { return std::string_view(data_).substr(kPrefix); }
 
@@ -211,15 +209,16 @@ RpcStatus Http2::status_of(uint32_t error) const {
     return {code_of_http(status), str("it answered without a status of gRPC, with HTTP status ",
                                       status.empty() ? "none" : status)};
   }
-  const auto number = base::parse_int<int>(code->second, 0,
-                                           static_cast<int>(StatusCode::UNAUTHENTICATED));
+  const auto number =
+      base::parse_int<int>(code->second, 0, static_cast<int>(StatusCode::UNAUTHENTICATED));
   const auto message = headers_.find("grpc-message");
   const std::string text = message == headers_.end() ? "" : unescaped(message->second);
   if (!number.ok()) return {StatusCode::UNKNOWN, text};
   if (number.value() != 0) return {static_cast<StatusCode>(number.value()), text};
   // Exactly one message, not compressed.
-  const bool is_whole = data_.size() >= kPrefix && data_[0] == 0 &&
-                        data_.compare(0, kPrefix, with_prefix(data_.substr(kPrefix)), 0, kPrefix) == 0;
+  const bool is_whole =
+      data_.size() >= kPrefix && data_[0] == 0 &&
+      data_.compare(0, kPrefix, with_prefix(data_.substr(kPrefix)), 0, kPrefix) == 0;
   if (!is_whole) return {StatusCode::INTERNAL, "its answer cannot be parsed"};
   return {};
 }

@@ -24,8 +24,8 @@ struct UnaryCall {
   std::string authority;
   bool tls = false;
   std::map<std::string, std::string> metadata = {};
-  std::string message;                    // serialized
-  std::chrono::milliseconds timeout{0};   // for the controller's knowledge
+  std::string message;                   // serialized
+  std::chrono::milliseconds timeout{0};  // for the controller's knowledge
 };
 
 class Http2 {

@@ -115,7 +115,8 @@ Status TlsFilter::shake_hands() {
     if (::SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ) return {};
     const long verified = ::SSL_get_verify_result(ssl_.get());
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-      return Error(Code::kDenied, "TLS handshake failed, its certificate is for another server name");
+      return Error(Code::kDenied,
+                   "TLS handshake failed, its certificate is for another server name");
     }
     if (verified != X509_V_OK) {
       return Error(Code::kDenied,
@@ -149,7 +150,8 @@ Status TlsFilter::receive(std::string_view arrived, std::string& plain) {
     }
     const int error = ::SSL_get_error(ssl_.get(), size);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_ZERO_RETURN) return {};
-    return Error(Code::kDenied, str("it ended TLS, and may not accept our certificate: ", reason()));
+    return Error(Code::kDenied,
+                 str("it ended TLS, and may not accept our certificate: ", reason()));
   }
 }
 

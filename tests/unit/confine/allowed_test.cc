@@ -7,12 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "base/fd.h"
@@ -42,17 +40,6 @@ TEST(ConfinedProcess, FindsAHostByItsName) {
               const int result = ::getaddrinfo("localhost", "80", nullptr, &found);
               if (found != nullptr) ::freeaddrinfo(found);
               return result == 0 ? 0 : 1;
-            }),
-            kFine);
-}
-
-TEST(ConfinedProcess, HasThreads) {
-  EXPECT_EQ(confined([] {
-              std::atomic<int> sum = 0;
-              std::vector<std::thread> threads;
-              for (int i = 0; i < 32; ++i) threads.emplace_back([&] { ++sum; });
-              for (std::thread& thread : threads) thread.join();
-              return sum == 32 ? 0 : 1;
             }),
             kFine);
 }

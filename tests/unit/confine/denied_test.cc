@@ -89,7 +89,6 @@ int open_with(int flags) { return errno_of(::open("/dev/null", flags, 0600)); }
 int make_socket(int family, int type, int protocol) {
   return errno_of(::socket(family, type, protocol));
 }
-int clone_with(unsigned long flags) { return errno_of(::syscall(SYS_clone, flags, 0, 0, 0, 0)); }
 int map_with(int protection) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
   return ::mmap(nullptr, 4096, protection, kFlags, -1, 0) == MAP_FAILED ? errno : 0;
@@ -131,8 +130,6 @@ const Probe kMissing[] = {
     {"Listen", [] { return errno_of(::listen(0, 1)); }},
     {"Accept", [] { return errno_of(::accept(0, nullptr, nullptr)); }},
     {"NewClone", [] { return errno_of(::syscall(SYS_clone3, 0, 0)); }},
-    {"CloneIntoNamespace",
-     [] { return clone_with(CLONE_THREAD | CLONE_SIGHAND | CLONE_VM | CLONE_NEWUSER); }},
     {"SignalToTheParent",
      [] { return errno_of(::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0)); }},
     {"SignalByDescriptor", [] { return errno_of(::fcntl(0, F_SETOWN, ::getppid())); }},

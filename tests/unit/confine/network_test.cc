@@ -2,10 +2,15 @@
 // A confined process that somebody else has taken over: whom does it reach?
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <thread>
+#include <vector>
 
 #include "base/confine_ports.h"
 #include "tests/unit/confine/child.h"
@@ -110,6 +115,25 @@ TEST(AcceptedSockets, ComeWithoutFiles) {
   const auto read_a_file = [] { return errno_of(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)); };
   EXPECT_EQ(unconfined(read_a_file), kFine);
   EXPECT_EQ(accepting(read_a_file), (Ending{ENOSYS, 0}));
+}
+
+TEST(AcceptedSockets, ComeWithThreadsAndOthersWithout) {
+  const auto start_threads = [] {
+    std::atomic<int> sum = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 32; ++i) threads.emplace_back([&] { ++sum; });
+    for (std::thread& thread : threads) thread.join();
+    return sum == 32 ? 0 : 1;
+  };
+  EXPECT_EQ(accepting(start_threads), kFine);
+  const auto enter_a_namespace = [] {
+    constexpr unsigned long kFlags = CLONE_THREAD | CLONE_SIGHAND | CLONE_VM | CLONE_NEWUSER;
+    return errno_of(::syscall(SYS_clone, kFlags, 0, 0, 0, 0));
+  };
+  EXPECT_EQ(accepting(enter_a_namespace), (Ending{ENOSYS, 0}));
+  for (const bool own : {false, true}) {
+    EXPECT_EQ(confined(start_threads, {}, {.own_sockets = own}), (Ending{-1, SIGSYS})) << own;
+  }
 }
 
 TEST(OwnSockets, ConnectToOnePortWhereTheKernelHasLandlock) {

@@ -108,8 +108,9 @@ TEST_F(Http2Test, MakesOneCallAfterTheOther) {
 }
 
 TEST_F(Http2Test, ReportsTheStatusAndTheWordsOfTheController) {
-  receive(headers(1, kEndStream,
-                  {{":status", "200"}, {"grpc-status", "5"}, {"grpc-message", "no%20%C3%A9%4 %zz"}}));
+  receive(
+      headers(1, kEndStream,
+              {{":status", "200"}, {"grpc-status", "5"}, {"grpc-message", "no%20%C3%A9%4 %zz"}}));
   EXPECT_EQ(outcome().code, StatusCode::NOT_FOUND);
   EXPECT_EQ(outcome().message, "no \xc3\xa9%4 %zz");
 }
@@ -156,7 +157,8 @@ TEST_F(Http2Test, ReportsWhyTheControllerEndedTheCall) {
 
 TEST_F(Http2Test, EndsACallWhoseAnswerIsTooLong) {
   (void)sent();
-  receive(headers(1, 0, {{":status", "200"}}) + frame(kData, 0, 1, message(std::string(kMost, 'x'))));
+  receive(headers(1, 0, {{":status", "200"}}) +
+          frame(kData, 0, 1, message(std::string(kMost, 'x'))));
   EXPECT_FALSE(http2_.outcome());
   EXPECT_EQ(sent().find(frame(kReset, 0, 1, number(NGHTTP2_CANCEL, 4))), std::string::npos);
   receive(frame(kData, 0, 1, "x"));
@@ -187,7 +189,8 @@ TEST_F(Http2Test, TellsTheControllerThatACallWasGivenUp) {
 }
 
 TEST(Http2GarbageTest, IsNotTakenForHttp2) {
-  for (const std::string& bytes : {"HTTP/1.1 400 Bad Request\r\n\r\n"s, std::string(64, '\0'), std::string(64, '\xff')}) {
+  for (const std::string& bytes :
+       {"HTTP/1.1 400 Bad Request\r\n\r\n"s, std::string(64, '\0'), std::string(64, '\xff')}) {
     Http2 http2(kMost);
     ASSERT_TRUE(test::succeeds(http2.begin(kCall)));
     ASSERT_TRUE(test::succeeds(http2.to_send()));
