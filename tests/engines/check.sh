@@ -25,6 +25,9 @@ check_suite() { # SUITE
   # The mirror may be a snapshot of an earlier day.
   mmdebstrap --quiet --mode=root --variant=extract --aptopt='Acquire::Check-Valid-Until "false"' --include="$PACKAGES" "$1" "$LAYER" \
     "deb [signed-by=$KEYRING] $(site) $1 main" || return
+  # Those of base-files would also make these links. The programs of the layer look for sockets there.
+  rm -r "$LAYER/var/run" "$LAYER/var/lock" && ln -s /run "$LAYER/var/run" && ln -s /run/lock "$LAYER/var/lock" || return
+  mount -t proc proc "$LAYER/proc" || return  # crun reads there what it was called
   for program in dockerd containerd runc crun podman; do
     chroot "$LAYER" "$program" --version | head -n 1
   done
