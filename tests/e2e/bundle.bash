@@ -19,6 +19,11 @@ make_bundle() { # FILTER
     $1" <<<"$config" | in_host tee "$BUNDLE/config.json" >/dev/null
 }
 
+# For a second container of the bundle: runc 1.3 refuses a cgroup that has processes.
+give_own_cgroup() { # ID
+  in_host sed -i "s|/direct[^/\"]*\"|/direct-$1\"|" "$BUNDLE/config.json"
+}
+
 runtime() { # ARGUMENT...
   host_run timeout "$LIMIT" ipu-container-runtime --root "$STATE" --log "$LOG" --log-format json "$@"
 }

@@ -45,7 +45,7 @@ assert_shown() { # STATUS LINE
 
 # Leaves out what only some versions of docker and ctr put around the reason.
 in_common() { # LINE
-  sed 's/failed to create task for container: //; s/: unknown\(\.\{0,1\}\)$/\1/' <<<"$1"
+  sed 's/failed to create task for container: //; s/\.$//; s/: unknown$//' <<<"$1"
 }
 
 DOCKER_LINE="docker: Error response from daemon: failed to create shim task: OCI runtime create failed: $REASON: unknown."

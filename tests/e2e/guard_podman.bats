@@ -14,6 +14,9 @@ setup() {
 make_network() {
   if [ "$(network_backend)" = netavark ]; then
     in_host podman network create --disable-dns --interface-name cni-guarded --subnet 10.99.0.0/24 guarded
+    # docker drops what the host forwards for others, and netavark's own table cannot undo this as the CNI plugin does.
+    in_host iptables -I DOCKER-USER -i cni-guarded -j ACCEPT
+    in_host iptables -I DOCKER-USER -o cni-guarded -j ACCEPT
     return
   fi
   in_host mkdir -p /etc/cni/net.d
@@ -29,7 +32,11 @@ teardown() {
   host_config
   ipuctl gc
   remove_containers
-  [ "$(network_backend)" = cni ] || in_host podman network rm --force guarded
+  if [ "$(network_backend)" = netavark ]; then
+    in_host podman network rm --force guarded
+    in_host iptables -D DOCKER-USER -i cni-guarded -j ACCEPT
+    in_host iptables -D DOCKER-USER -o cni-guarded -j ACCEPT
+  fi
   in_host ip link delete cni-guarded || true
   in_host rm -f /etc/cni/net.d/87-guarded.conflist
   tear_down_podman

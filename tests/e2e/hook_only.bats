@@ -54,6 +54,7 @@ memlock_kib() {
 }
 
 alone() { # ID: created by runc itself
+  give_own_cgroup "$1"
   # shellcheck disable=SC2016
   host_run timeout "$LIMIT" sh -c '
     runc "$@" >/run/create.out 2>/run/create.err </dev/null
@@ -207,6 +208,7 @@ podman() { # ARGUMENT...
   make_alone '.annotations = {"graphcore.ai/ipu.count": "64"}'
   alone big
   make_alone '.annotations = {"graphcore.ai/ipu.count": "4", "graphcore.ai/ipu.wait": "60s"}'
+  give_own_cgroup waiting
   host_spawn waiting runc --root "$STATE" create --bundle "$BUNDLE" waiting
   wait_until 10 has_waiters 1
   host_signal waiting KILL

@@ -59,6 +59,7 @@ assert_same_as_runc() { # ARGUMENT...
 
 @test "create without a request leaves config.json as it is" {
   local before
+  give_own_cgroup plain
   before=$(in_host sha256sum "$BUNDLE/config.json")
   run -0 create plain
   assert_equal "$output" ''
@@ -66,6 +67,7 @@ assert_same_as_runc() { # ARGUMENT...
 }
 
 @test "after the first create, state is one execve, and neither configuration nor ledger is opened before it" {
+  give_own_cgroup plain
   create plain
   in_host strace -f -o /run/strace -e trace=execve,open,openat,openat2 \
     ipu-container-runtime --root "$STATE" state create >/dev/null

@@ -13,6 +13,7 @@ teardown() {
 normalise() {
   sed -E 's/[0-9a-f]{64}/ID/g; s/[0-9a-f]{12}\b/SHORT/g; s/"(ipu|runc)"/"RUNTIME"/
     s/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/g; s/"Pid": [0-9]+/"Pid": PID/
+    s/"MacAddress": "([0-9a-f]{2}:){5}[0-9a-f]{2}"/"MacAddress": MAC/
     s/(02:42:ac:11:00:|172\.17\.0\.)[0-9a-f]+/\1N/g; s#/proc/[0-9]+/#/proc/PID/#g'
 }
 
