@@ -412,6 +412,7 @@ uninstall: ## remove the files that install put there; users and group stay. FOR
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
+	$(foreach d,$(LIBEXECDIR) $(DOCDIR) $(HOOKSDIR) $(filter %/ipu-container-toolkit,$(patsubst %/,%,$(dir $(HOOKSDIR)))),[ ! -d '$(DESTDIR)$(d)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(d)'$(nl))
 .PHONY: clean help
 clean: ## remove build/
 	rm -rf build
