@@ -43,6 +43,12 @@ for place in run tmp var/tmp var/lib/docker var/lib/containerd usr/local etc/doc
   [ ! -d "$place" ] || mount -t tmpfs -o "mode=$(stat -c %a "$place")" tmpfs "$place"
 done
 rm -rf etc/ipu-container-toolkit var/lib/ipu-container-toolkit
+# HOST_TREE: a folder of this machine that the host may read at /srv/tree.
+if [ -n "${HOST_TREE:-}" ]; then
+  mkdir -p srv/tree
+  mount --bind "$HOST_TREE" srv/tree
+  mount -o remount,bind,ro srv/tree
+fi
 sed -i -E '/^(ipu-vipu-client|ipu-vipu-endpoint|ipu-agent|ipu):/d' etc/passwd etc/group etc/shadow etc/gshadow
 # The tests name runc as Debian's package does; that of containerd.io is in /usr/bin alone.
 [ -e usr/sbin/runc ] || ln -s ../bin/runc usr/sbin/runc
