@@ -12,6 +12,7 @@ teardown() {
   restart_sim
   remove_partitions
   ipuctl gc >/dev/null
+  remove_users
   assert_nothing_left
 }
 
@@ -70,7 +71,6 @@ assert_confined() {
   assert_equal "$(status_of_client Uid | xargs)" "$uid $uid $uid $uid"
   assert_confined
   let_client_end
-  in_host userdel ipu-vipu-client
 }
 
 @test "a controller is also reached by its name" {

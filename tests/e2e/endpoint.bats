@@ -12,6 +12,7 @@ teardown() {
   in_host rm -rf "$BUNDLE-app"
   remove_containers
   remove_partitions
+  remove_users
   if [ ${#SIM_OPTIONS[@]} -gt 0 ]; then
     # shellcheck disable=SC2034
     SIM_OPTIONS=()

@@ -31,7 +31,7 @@ setup_file() {
 
 teardown_file() {
   in_host rm -r /run/pki
-  in_host userdel ipu-vipu-client
+  remove_users
 }
 
 setup() {

@@ -189,6 +189,15 @@ remove_other_host() {
   in_host rm -r /run/other-host
 }
 
+# What packaging/make_user.sh makes. Other files make some of it themselves.
+remove_users() {
+  in_host sh -c '
+    for user in ipu-vipu-client ipu-vipu-endpoint ipu-agent; do
+      ! getent passwd "$user" >/dev/null || userdel "$user"
+    done
+    ! getent group ipu >/dev/null || groupdel ipu'
+}
+
 remove_containers() {
   local containers
   mapfile -t containers < <(docker ps --all --quiet)

@@ -10,7 +10,7 @@ teardown() {
   remove_containers
   wait_until 10 has_leases 0
   host_config
-  in_host userdel ipu-vipu-client 2>/dev/null || true
+  remove_users
   in_host rm -rf "$FILE" /root/secrets /etc/containerd
   assert_nothing_left
 }
