@@ -113,11 +113,25 @@ Error too_many_addresses(std::string_view host) {
               " address, or to a name with fewer")};
 }
 
+// A name server that is silent must not look like a controller that is. The client asks again in
+// the little time that is left, and is told the same.
+Result<std::vector<std::string>> Dialer::look_up(const Deadline& deadline) {
+  if (!is_name_silent_) {
+    Result<std::vector<std::string>> found = resolve_(deadline);
+    is_name_silent_ = !found.ok() && found.error().code() == Code::kTimeout;
+    if (!is_name_silent_) return found;
+  }
+  return Error(Code::kUnavailable,
+               str("DNS resolution failed for ", address_,
+                   ": no name server answered in time; check /etc/resolv.conf, or set"
+                   " 'controller' in [pool] to an address"));
+}
+
 Result<base::Fd> Dialer::dial(const Deadline& deadline) {
   const auto [host, port_text] = split_host_and_port(address_);
   const auto port = TRY(base::parse_int<uint16_t>(port_text, 1, UINT16_MAX));
   std::vector<std::string> hosts{host};
-  if (!parse_target(host, port)) hosts = TRY(resolve_(deadline));
+  if (!parse_target(host, port)) hosts = TRY(look_up(deadline));
   const std::vector<Target> targets = targets_of(hosts, port);
   for (const Target& target : targets) {
     const bool known =

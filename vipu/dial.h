@@ -39,9 +39,11 @@ class Dialer {
 
  private:
   base::Result<base::Fd> dial(const base::Deadline& deadline);
+  base::Result<std::vector<std::string>> look_up(const base::Deadline& deadline);
 
   std::string address_;
   Resolve resolve_;
+  bool is_name_silent_ = false;  // nobody answered for the name: the time is over
   std::string ipv4_;
   std::vector<std::string> addresses_;
 };

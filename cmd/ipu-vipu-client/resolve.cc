@@ -128,7 +128,11 @@ Result<std::vector<std::string>> look_up(char place, const std::string& host,
   ask(channel, host, AF_INET, ipv4);
   ask(channel, host, AF_INET6, ipv6);
   while (!(ipv4.status && ipv6.status) && !deadline.passed()) step(channel.get(), deadline);
-  if (!ipv4.status || !ipv6.status) return Error(Code::kTimeout, "no answer in time");
+  if (!ipv4.status || !ipv6.status) {
+    return Error(Code::kTimeout,
+                 "no name server answered in time; check /etc/resolv.conf, or set 'controller' in"
+                 " [pool] to an address");
+  }
   if (!is_complete(ipv4, place)) return Error(Code::kUnavailable, ::ares_strerror(*ipv4.status));
   if (!is_complete(ipv6, place)) {
     return Error(Code::kUnavailable, str("IPv6 addresses: ", ::ares_strerror(*ipv6.status)));

@@ -179,6 +179,18 @@ TEST_F(ClientNamesTest, FailsIfTheServerCannotTellTheAddressesOfOneFamily) {
                     base::Code::kUnavailable, "DNS resolution failed for vipu.test:8090: IPv6"));
 }
 
+// The server has the port and never answers.
+TEST_F(ClientNamesTest, SaysThatNoNameServerAnswered) {
+  vipu::ClientOptions options;
+  options.program = PROGRAM_DIR "/ipu-vipu-client";
+  options.endpoint.address = "vipu.test:8090";
+  const auto client = vipu::make_process_controller(options);
+  const auto soon = [] { return base::Deadline::after(std::chrono::milliseconds(1500)); };
+  EXPECT_TRUE(fails(client->version(soon()), base::Code::kUnavailable,
+                    "DNS resolution failed for vipu.test:8090: no name server answered in time"));
+  EXPECT_TRUE(fails(client->addresses(soon()), base::Code::kTimeout, "no name server answered"));
+}
+
 TEST_F(ClientNamesTest, FailsIfThereIsNoSuchName) {
   EXPECT_TRUE(fails(look_up({{kA, {kNoSuchName}}, {kAaaa, {kNoSuchName}}}),
                     base::Code::kUnavailable, "vipu.test:8090: Domain name not found"));

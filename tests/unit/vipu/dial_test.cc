@@ -93,6 +93,20 @@ TEST(Dialer, SaysWhatFailed) {
             "DNS resolution failed for vipu.example:8090: not found");
 }
 
+TEST(Dialer, SaysThatTheNameIsUnknownIfNobodyAnswersForIt) {
+  int questions = 0;
+  Dialer dialer("vipu.example:8090", [&](const Deadline&) -> Result<std::vector<std::string>> {
+    ++questions;
+    return Error(Code::kTimeout, "no answer");
+  });
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(dialer.answer("1000", soon()).text,
+              "DNS resolution failed for vipu.example:8090: no name server answered in time; check"
+              " /etc/resolv.conf, or set 'controller' in [pool] to an address");
+  }
+  EXPECT_EQ(questions, 1) << "the second time there is no time left";
+}
+
 TEST(Dialer, TriesAllAddressesOfAName) {
   const Listener listener("127.0.0.1");
   Dialer dialer = with_hosts({"127.0.0.3", "127.0.0.2", "127.0.0.1"}, listener.port());
