@@ -49,15 +49,15 @@ Result<std::vector<vipu::Partition>> list(Connection& connection) {
   const virmgrpc::ListPartitionsReply reply = TRY(connection.read(rpc::kListPartitions, message));
   std::vector<vipu::Partition> partitions;
   for (const virmgrpc::Partition& partition : reply.partitions()) {
-    partitions.push_back(to_value(partition));
+    // It is gone, and holds no IPUs.
+    if (partition.ready_state() != virmgrpc::PS_REMOVED) partitions.push_back(to_value(partition));
   }
   return partitions;
 }
 
 Result<std::optional<vipu::Partition>> find(Connection& connection, const std::string& id) {
   for (vipu::Partition& partition : TRY(list(connection))) {
-    if (partition.id == id && partition.ready != vipu::ReadyState::kRemoved)
-      return std::optional<vipu::Partition>(std::move(partition));
+    if (partition.id == id) return std::optional<vipu::Partition>(std::move(partition));
   }
   return std::optional<vipu::Partition>();
 }

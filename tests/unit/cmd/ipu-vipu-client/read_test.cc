@@ -214,6 +214,18 @@ TEST_F(ClientReadTest, ASurveyHasTheDomainsAndThePartitions) {
   EXPECT_EQ(survey.value().partitions[0].id, "p0");
 }
 
+// A controller may list what it has removed; it holds no IPUs.
+TEST_F(ClientReadTest, ARemovedPartitionIsNotListed) {
+  virmgrpc::Partition removed = partition("p1", 4);
+  removed.set_ready_state(virmgrpc::PS_REMOVED);
+  server().add(removed);
+  const auto listed = controller().list(soon());
+  ASSERT_TRUE(test::succeeds(listed));
+  ASSERT_EQ(listed.value().size(), 1U);
+  EXPECT_EQ(listed.value()[0].id, "p0");
+  EXPECT_EQ(controller().survey(soon()).take().partitions.size(), 1U);
+}
+
 TEST_F(ClientReadTest, AStatusOfAnotherPartitionIsAnError) {
   server().set_status_name("p1");
   EXPECT_TRUE(test::fails(controller().status("p0", soon()), Code::kInternal, "status of 'p1'"));
