@@ -71,7 +71,7 @@ Status TimeKeeping::look_at_network() {
 // Only looks: whoever stops this process here holds nothing that others wait for.
 Status TimeKeeping::look_at_ledger() {
   if (::access(hook::config::ledger_file().c_str(), F_OK) != 0) return {};
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   env.start_reconcile = [this] { reconcile_.is_wanted = true; };
   if (next_mend_.passed() && !TRY(ledger.holds()).empty()) mend_.is_wanted = true;

@@ -83,7 +83,7 @@ State read_state() {
 
 Status release(const Call& call, const State& state, const base::Deadline& deadline,
                const std::function<void()>& taken) {
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   if (!call.lease_id.empty())
     return hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
@@ -115,7 +115,7 @@ Status start_alone(const hook::oci::ContainerState& state) {
   TRY(hook::lifecycle::start::check_host_root());
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::start_by_hook(env, config, state);
 }
@@ -138,7 +138,7 @@ Status create_alone(const State& state) {
 }
 
 Status reconcile() {
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   hook::lifecycle::Scope due;
   due.due_only = true;
@@ -172,7 +172,7 @@ Status run(const std::vector<std::string_view>& args) {
   if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
   if (call.lease_id.empty()) return create_alone(state);
   const auto deadline = base::Deadline::after(kTime);
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   if (call.stage == "probe") return hook::lifecycle::network::probe_lease(env, call.lease_id);
   return hook::lifecycle::start::attach_container(env, call.lease_id, state, deadline);

@@ -86,7 +86,7 @@ Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& confi
   const std::optional<hook::request::Request> request =
       TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
   if (!request) return prepare_plain(bundle);
-  hook::ledger::Ledger ledger = TRY(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::prepare_container(
       env, config.value(), *request, line.container, view, bundle,

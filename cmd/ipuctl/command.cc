@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/lease_files.h"
+#include "hook/lifecycle/env.h"
 
 namespace ipuctl {
 namespace {
@@ -139,9 +140,9 @@ namespace {
 // ledger would then be a lie. After a boot, these files are gone too.
 Status check_not_gone() {
   const std::string file = hook::config::ledger_file();
+  const auto leases = hook::inject::list_lease_dirs(hook::config::run_dir());
   std::error_code err;
   if (std::filesystem::exists(file, err) || err) return {};
-  const auto leases = hook::inject::list_lease_dirs(hook::config::run_dir());
   if (!leases.ok() || leases.value().empty()) return {};
   return Error(Code::kInternal,
                str("the ledger ", file, " is gone, but ", leases.value().size(),
@@ -153,7 +154,7 @@ Status check_not_gone() {
 
 Result<hook::ledger::Ledger> open_ledger() {
   TRY(check_not_gone());
-  return or_who_may(hook::ledger::Ledger::open(hook::config::ledger_file()));
+  return or_who_may(hook::lifecycle::open_ledger());
 }
 
 Result<hook::ledger::Ledger> read_ledger() {

@@ -2,6 +2,7 @@
 #include "hook/ledger/ledger.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "base/clock.h"
@@ -46,6 +47,12 @@ Status use_wal(sqlite::Database& database) {
   }
 }
 
+bool has_entries(const std::string& directory) {
+  std::error_code err;
+  const auto first = std::filesystem::directory_iterator(directory, err);
+  return !err && first != std::filesystem::directory_iterator();
+}
+
 }  // namespace
 
 // An open must not mistake a lost ledger for a new one, because what that ledger held may still
@@ -56,10 +63,21 @@ Ledger& Ledger::operator=(Ledger&&) noexcept = default;
 Ledger::~Ledger() = default;
 
 Result<Ledger> Ledger::open(const std::string& path, base::WallClock now) {
+  return open_unless_lost(path, std::move(now), "");
+}
+
+Result<Ledger> Ledger::open_of_host(const std::string& path, const std::string& run_dir) {
+  return open_unless_lost(path, base::unix_millis, str(run_dir, "/leases"));
+}
+
+// The leases are looked for first: they have directories only after their ledger was made.
+Result<Ledger> Ledger::open_unless_lost(const std::string& path, base::WallClock now,
+                                        const std::string& leases) {
   TRY_CTX("ledger", base::ensure_dir(base::directory_of(path), 0700));
   const Gate gate = TRY(Gate::enter(path, Gate::Way::kOpen));
+  const bool was_there = has_entries(leases) || has_had_reserve(path);
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT && has_had_reserve(path)) {
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT && was_there) {
     return sqlite::damaged(path, "it is gone");
   }
   Result<Ledger> ledger = open_inside(path, now);

@@ -43,6 +43,10 @@ class Ledger {
   // Fails with kInternal, with what to do, if opening it shows damage.
   static base::Result<Ledger> open(const std::string& path,
                                    base::WallClock now = base::unix_millis);
+  // Opens the ledger of this host, whose live leases have directories in RUN_DIR/leases. Does as
+  // open() does, but makes no ledger if one of them is there: the ledger is lost then, and a new
+  // one would give to others what containers hold.
+  static base::Result<Ledger> open_of_host(const std::string& path, const std::string& run_dir);
 
   // Opens a copy in memory: changes reach no file. The copy of an absent ledger is empty.
   static base::Result<Ledger> open_copy(const std::string& path);
@@ -140,6 +144,8 @@ class Ledger {
 
  private:
   explicit Ledger(std::unique_ptr<Store> store);
+  static base::Result<Ledger> open_unless_lost(const std::string& path, base::WallClock now,
+                                               const std::string& leases);
   static base::Result<Ledger> open_inside(const std::string& path, base::WallClock now);
   base::Status migrate();
   base::Result<int64_t> compatible_from();

@@ -100,6 +100,10 @@ HostView host_view(const std::string& sysfs) {
 
 std::string kept_namespaces(const Env& env) { return str(env.run_dir, "/netns"); }
 
+Result<ledger::Ledger> open_ledger() {
+  return ledger::Ledger::open_of_host(config::ledger_file(), config::run_dir());
+}
+
 Env product_env(ledger::Ledger& ledger) {
   const auto security = [](const std::string& pool) {
     return config::load_security(config::config_file(), pool);

@@ -63,6 +63,9 @@ struct Env {
 // reachable.
 [[nodiscard]] std::string kept_namespaces(const Env& env);
 
+// Opens the ledger of the installed product; see Ledger::open_of_host.
+[[nodiscard]] base::Result<ledger::Ledger> open_ledger();
+
 // Returns the Env of the installed product: its run directory, its programs, its configuration
 // file.
 [[nodiscard]] Env product_env(ledger::Ledger& ledger);

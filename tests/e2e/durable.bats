@@ -59,9 +59,13 @@ assert_both_run() {
   done
   run -1 ipuctl doctor
   assert_contains "$output" 'failed   ledger'
+  in_host mv "${LEDGER%/*}/reserve" /run/kept/
+  assert_refused -e IPU_COUNT=1 -- "$LEDGER' is damaged (it is gone)" 'ipuctl ledger rebuild'
+  docker stop -t 0 two
   in_host test ! -e "$LEDGER"
   ipuctl ledger rebuild
-  assert_equal "$(ipuctl ps -o json | jq length)" 2
+  ipuctl gc
+  wait_until 10 has_leases 1
   in_host rm -r /run/kept
 }
 

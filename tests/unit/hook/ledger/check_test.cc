@@ -166,6 +166,24 @@ TEST_F(DamageTest, IsSeenWhereTheFileHasGone) {
   expect_damage(path_, "it is gone");
 }
 
+// The whole state directory may be lost, while containers of this boot hold IPUs.
+TEST_F(DamageTest, IsSeenByTheFilesOfLeasesWhereNothingIsLeft) {
+  const std::string fresh = dir_ / "fresh/ledger.db";
+  const std::string run_dir = dir_ / "run";
+  ASSERT_TRUE(test::succeeds(Ledger::open_of_host(fresh, run_dir)));
+  std::filesystem::remove_all(dir_ / "fresh");
+  ASSERT_TRUE(test::succeeds(base::ensure_dir(run_dir, 0711)));
+  ASSERT_TRUE(test::succeeds(base::ensure_dir(run_dir + "/leases", 0711)));
+  ASSERT_TRUE(test::succeeds(Ledger::open_of_host(fresh, run_dir)));
+  std::filesystem::remove_all(dir_ / "fresh");
+  ASSERT_TRUE(test::succeeds(base::ensure_dir(run_dir + "/leases/of-a-lease", 0711)));
+  EXPECT_TRUE(test::fails(Ledger::open_of_host(fresh, run_dir), Code::kInternal,
+                          "(it is gone); run 'ipuctl ledger rebuild'"));
+  EXPECT_FALSE(std::filesystem::exists(fresh));
+  EXPECT_TRUE(test::succeeds(Ledger::open(fresh)));
+  EXPECT_TRUE(test::succeeds(Ledger::open_of_host(fresh, run_dir)));
+}
+
 TEST_F(DamageTest, IsSeenWhereADirectoryIsInItsPlace) {
   close();
   ASSERT_TRUE(test::succeeds(base::remove_file(path_)));
