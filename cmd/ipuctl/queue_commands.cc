@@ -3,6 +3,7 @@
 #include "cmd/ipuctl/queue_commands.h"
 
 #include <memory>
+#include <set>
 
 #include "base/clock.h"
 #include "base/names.h"
@@ -40,31 +41,73 @@ Result<Outcome> run_queue(const Viewer& viewer, const QueueOptions& options) {
   return Outcome{queue_text(overview.queue, names, options.output)};
 }
 
+// Returns the start of LEASE as if it had a place in the queue.
+hook::ledger::Waiter waiter_of(const hook::ledger::Lease& lease) {
+  hook::ledger::Waiter waiter;
+  waiter.resource = lease.pool;
+  waiter.container = lease.container;
+  waiter.bundle = lease.bundle;
+  waiter.ipus = lease.ipus;
+  waiter.owner = lease.owner;
+  waiter.boot_id = lease.boot_id;
+  waiter.since_ms = lease.created_ms;
+  return waiter;
+}
+
+// Returns who waits: those in the queue, and those for whom a controller is being asked.
+Result<std::vector<hook::ledger::Waiter>> all_waiters(hook::ledger::Ledger& ledger,
+                                                      const std::string& pool) {
+  std::vector<hook::ledger::Waiter> waiters;
+  std::set<std::string> containers;
+  for (Place& place : TRY(queue_of(ledger, pool))) {
+    containers.insert(place.waiter.container);
+    waiters.push_back(std::move(place.waiter));
+  }
+  for (const hook::ledger::Lease& lease : TRY(ledger.queue().starts())) {
+    const bool is_asked = pool.empty() || lease.pool == pool;
+    if (is_asked && containers.insert(lease.container).second) waiters.push_back(waiter_of(lease));
+  }
+  return waiters;
+}
+
 Result<std::vector<hook::ledger::Waiter>> chosen_waiters(hook::ledger::Ledger& ledger,
                                                          const CancelOptions& options) {
-  std::vector<hook::ledger::Waiter> waiters;
-  for (Place& place : TRY(queue_of(ledger, options.pool)))
-    waiters.push_back(std::move(place.waiter));
+  std::vector<hook::ledger::Waiter> waiters = TRY(all_waiters(ledger, options.pool));
   if (!options.all) return find_waiters(std::move(waiters), options.container);
   if (waiters.empty()) TRY(check_pool(options.pool));
   return waiters;
 }
 
-// A start that waits finds its place gone within half a second, and fails.
+// Takes the place of WAITER away, and tells its start to give up. Returns whether it still waited.
+Result<bool> cancel(hook::ledger::Ledger& ledger, const hook::ledger::Waiter& waiter) {
+  bool waited = TRY(ledger.queue().leave(waiter.ticket)) == base::Removed::kNow;
+  for (const hook::ledger::Lease& lease : TRY(ledger.queue().starts())) {
+    if (lease.container != waiter.container) continue;
+    if (TRY(ledger.queue().cancel(lease)) == base::Removed::kNow) waited = true;
+  }
+  return waited;
+}
+
+// A start that waits notices at its next step, and fails.
 Result<Outcome> run_cancel(const CancelOptions& options) {
   if (options.container.empty() != options.all) {
     return Error(Code::kInvalid, "give a container that waits, or --all, but not both");
   }
   hook::ledger::Ledger ledger = TRY(open_ledger());
-  const std::vector<hook::ledger::Waiter> waiters = TRY(chosen_waiters(ledger, options));
-  Outcome outcome{cancelled_text(waiters, options.output)};
-  for (const hook::ledger::Waiter& waiter : waiters) {
-    TRY(ledger.queue().leave(waiter.ticket));
-    const Status recorded = ledger.events().record(
-        str("queue cancel removed ", hook::lifecycle::requester_text(waiter.container),
-            " from the queue"));
+  std::vector<hook::ledger::Waiter> cancelled;
+  Outcome outcome;
+  for (hook::ledger::Waiter& waiter : TRY(chosen_waiters(ledger, options))) {
+    const std::string who = hook::lifecycle::requester_text(waiter.container);
+    if (!TRY(cancel(ledger, waiter))) {
+      outcome.obstacles.emplace_back(Code::kBusy, str(who, " does not wait any more"));
+      continue;
+    }
+    cancelled.push_back(std::move(waiter));
+    const Status recorded =
+        ledger.events().record(str("queue cancel removed ", who, " from the queue"));
     if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
   }
+  outcome.text = cancelled_text(cancelled, options.output);
   return outcome;
 }
 

@@ -39,6 +39,7 @@ struct Intent {
   std::string sandbox = {};
   std::chrono::milliseconds history = config::kDefaultHistory;  // how long ended leases are kept
   std::string state_dir = {};  // the container's directory at its low-level runtime; empty: unknown
+  bool waits = false;          // Queue::cancel() can tell its start to give up
 };
 
 // A VF or SF of the host that a container can get now.

@@ -206,6 +206,7 @@ Status Ledger::mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
                               const std::vector<RailRequest>& rails,
                               const std::optional<netns::Identity>& in) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
+  TRY(queue().check_wanted(lease.id));
   Lease after = TRY(begin_change(lease, Change::kAllocate));
   after.prohibited = std::move(prohibited);
   // A lease that joined has the IPUs already, even if it has inherited the partition meanwhile.

@@ -153,6 +153,7 @@ class Ledger {
   base::Result<uint32_t> gcds_of(const Intent& intent);
   base::Status choose_partition(const Intent& intent, Lease& lease);
   base::Error taken(const Lease& lease);
+  base::Status mark_waiting(const Lease& lease);
 
   // Returns LEASE as stored, with what other leases changed in it, in the state after CHANGE, with
   // its next generation and the time of the change. Runs inside the caller's transaction.

@@ -77,10 +77,16 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   const Status inserted = insert_lease(store_->database, lease);
   if (!inserted.ok() && inserted.error().code() == Code::kExists) return taken(lease);
   TRY(inserted);
+  if (intent.waits) TRY(mark_waiting(lease));
   TRY(load_ipus(store_->database, lease));
   TRY(record_change(*store_, lease, "INTENT"));
   TRY(ledger::commit(*store_, transaction));
   return lease;
+}
+
+Status Ledger::mark_waiting(const Lease& lease) {
+  Statement update = TRY(store_->database.prepare("UPDATE lease SET waits = 1 WHERE id = ?"));
+  return update.bind(lease.id).run();
 }
 
 Status Ledger::record_refusal(const Intent& intent, const Error& error) {

@@ -2,15 +2,23 @@
 #include "hook/ledger/queue.h"
 
 #include "base/names.h"
+#include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
 
 using namespace base::names;
+using base::Removed;
 using sqlite::Statement;
 using sqlite::Step;
+using sqlite::Transaction;
 
 namespace {
+
+constexpr std::string_view kCancelled =
+    "the wait for its IPUs was cancelled with 'ipuctl queue cancel'; ask again to wait again";
 
 std::optional<vipu::Block> read_block(const Statement& row, int first_column) {
   const auto ipus = static_cast<uint32_t>(row.integer(first_column + 1));
@@ -37,11 +45,13 @@ Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
   return ticket;
 }
 
-Status Queue::leave(int64_t ticket) {
-  return with_reserve(store_, [&]() -> Status {
+Result<Removed> Queue::leave(int64_t ticket) {
+  const Status done = with_reserve(store_, [&]() -> Status {
     Statement remove = TRY(store_.database.prepare("DELETE FROM waiter WHERE ticket = ?"));
     return remove.bind(ticket).run();
   });
+  TRY(done);
+  return store_.database.changes() == 0 ? Removed::kWasAbsent : Removed::kNow;
 }
 
 Status Queue::pin(int64_t ticket, const vipu::Block& block) {
@@ -73,6 +83,27 @@ Result<std::vector<Waiter>> Queue::list() {
     waiters.push_back(std::move(waiter));
   }
   return waiters;
+}
+
+Result<std::vector<Lease>> Queue::starts() {
+  return select_leases(store_.database, "state = 'INTENT' AND waits = 1", {});
+}
+
+Result<Removed> Queue::cancel(const Lease& lease) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement update = TRY(store_.database.prepare(
+      "UPDATE lease SET waits = 2 WHERE id = ? AND state = 'INTENT' AND waits = 1"));
+  TRY(update.bind(lease.id).run());
+  if (store_.database.changes() == 0) return Removed::kWasAbsent;
+  TRY(record_change(store_, lease, "CANCELLED"));
+  TRY(commit(store_, transaction));
+  return Removed::kNow;
+}
+
+Status Queue::check_wanted(const std::string& lease) {
+  Statement row = TRY(store_.database.prepare("SELECT 1 FROM lease WHERE id = ? AND waits = 2"));
+  if (TRY(row.bind(lease).step()) == Step::kDone) return {};
+  return Error(Code::kBusy, std::string(kCancelled));
 }
 
 }  // namespace hook::ledger

@@ -9,6 +9,7 @@
 
 #include "base/process.h"
 #include "base/result.h"
+#include "hook/ledger/lease.h"
 #include "vipu/types.h"
 
 namespace hook::ledger {
@@ -37,13 +38,22 @@ class Queue {
   // Adds WAITER at the end and returns its ticket. Fails with kBusy, and adds nothing, if MOST
   // waiters are there, whatever they wait for.
   base::Result<int64_t> enter(const Waiter& waiter, uint32_t most = UINT32_MAX);
-  // Removes the waiter. Succeeds also if the ticket does not exist any more. A request that waits
+  // Removes the waiter. Returns kWasAbsent if somebody has removed it already. A request that waits
   // and finds its ticket gone gives up.
-  base::Status leave(int64_t ticket);
+  base::Result<base::Removed> leave(int64_t ticket);
   // Pins BLOCK for the waiter, in place of the one that it had. Has no effect if it left.
   base::Status pin(int64_t ticket, const vipu::Block& block);
   // Returns the waiters for all resources in order of arrival, including those whose process ended.
   base::Result<std::vector<Waiter>> list();
+
+  // Returns the leases of requests that wait and have no IPUs yet, from INTENT to ALLOCATED. While
+  // a controller is asked for them, some have no place in the queue.
+  base::Result<std::vector<Lease>> starts();
+  // Tells the start of one of them to give up: from here on it gets no IPUs. Returns kWasAbsent,
+  // and changes nothing, if it has them already, or has failed.
+  base::Result<base::Removed> cancel(const Lease& lease);
+  // Fails with kBusy, in the words for its user, if the start of the lease was told to give up.
+  base::Status check_wanted(const std::string& lease);
 
  private:
   Store& store_;

@@ -106,7 +106,7 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
   const bool is_there =
       std::any_of(waiters.begin(), waiters.end(),
                   [&](const ledger::Waiter& waiter) { return waiter.ticket == ticket_; });
-  if (ticket_ != 0 && !is_there) return cancelled(what_);
+  if (is_cancelled_ || (ticket_ != 0 && !is_there)) return cancelled(what_);
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
   });
@@ -193,6 +193,17 @@ Status Turn::join(const Deadline& patience) {
     }
     TRY(watch.wait(kDeadTime, patience));
   }
+}
+
+Status Turn::finish() {
+  if (ticket_ != 0) {
+    // If this fails, the place is void when the process ends.
+    const Result<base::Removed> left = env_.ledger.queue().leave(std::exchange(ticket_, 0));
+    is_cancelled_ = left.ok() && left.value() == base::Removed::kWasAbsent;
+  }
+  own_pin_.reset();
+  if (is_cancelled_) return cancelled(what_);
+  return {};
 }
 
 void Turn::end() {

@@ -61,15 +61,21 @@ class Turn {
   // that is pinned later finds the IPUs held.
   base::Status confirm();
 
-  // Ends the turn, after a success or when the request gives up; the next request is then first.
+  // Ends the turn of a request that has its IPUs; the next one is then first. Fails with kBusy if
+  // somebody took its place away before: the request then gives its IPUs back, and gives up.
+  base::Status finish();
+  // Ends the turn of a request that gives up.
   void end();
+  // Whether finish() has failed. The request never gets a place again.
+  [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
 
   Turn(Turn&& other) noexcept
       : env_(other.env_),
         what_(std::move(other.what_)),
         ticket_(std::exchange(other.ticket_, 0)),
         own_pin_(other.own_pin_),
-        pinned_(other.pinned_) {}
+        pinned_(other.pinned_),
+        is_cancelled_(other.is_cancelled_) {}
   Turn& operator=(Turn&&) = delete;
   ~Turn() { end(); }
 
@@ -84,6 +90,7 @@ class Turn {
   int64_t ticket_ = 0;                  // 0: it has no place in the queue
   std::optional<vipu::Block> own_pin_;  // what is pinned for this request
   std::optional<vipu::Block> pinned_;
+  bool is_cancelled_ = false;
 };
 
 // Returns the waiters in order of arrival. Removes those whose processes ended.

@@ -92,6 +92,26 @@ was_tried_in_vain() {
   run -2 ipuctl queue cancel large --all
 }
 
+is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
+
+@test "queue cancel: a start whose partition is being made has no place, and gives up too" {
+  local starting status=0
+  docker rm --force half1 half2
+  wait_until 10 has_leases 0
+  SIM_CREATE_DELAY=4s restart_sim
+  start slow -e IPU_COUNT=4 -e IPU_WAIT=60s >"$BATS_TEST_TMPDIR/slow" 2>&1 3>&- &
+  starting=$!
+  wait_until 10 is_being_made
+  assert_equal "$(queue .name)" '[]'
+  run -0 ipuctl queue cancel slow
+  assert_contains "$output" 'from the queue for pod64'
+  wait "$starting" || status=$?
+  assert_equal "$status" 125
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/slow")" "was cancelled with 'ipuctl queue cancel'"
+  run -1 ipuctl queue cancel slow
+  restart_sim
+}
+
 @test "lease show, explain: a container is found by its name" {
   assert_equal "$(ipuctl lease show half1 -o json | jq -r .name)" half1
   assert_equal "$(ipuctl explain half2 -o json | jq -r .lease.lease)" "$(ipuctl lease show half2 -o json | jq -r .lease)"

@@ -94,22 +94,12 @@ CREATE INDEX event_lease ON event(lease);
 
 -- Partitions of ours that no lease made: kind NAMED by an operator, WARM in advance for a container.
 CREATE TABLE partition (
-  pool TEXT NOT NULL,
-  name TEXT NOT NULL,
-  source TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  state TEXT NOT NULL,
-  ipus INTEGER NOT NULL,
-  gcds INTEGER NOT NULL,
-  shared INTEGER NOT NULL,
-  reconfigurable INTEGER NOT NULL,
-  dirty INTEGER NOT NULL,
-  resetter TEXT NOT NULL,
-  owner_pid INTEGER NOT NULL,
-  owner_start INTEGER NOT NULL,
-  owner_pid_namespace INTEGER NOT NULL,
-  boot_id TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
+  pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL,
+  state TEXT NOT NULL, ipus INTEGER NOT NULL, gcds INTEGER NOT NULL,
+  shared INTEGER NOT NULL, reconfigurable INTEGER NOT NULL,
+  dirty INTEGER NOT NULL, resetter TEXT NOT NULL,
+  owner_pid INTEGER NOT NULL, owner_start INTEGER NOT NULL, owner_pid_namespace INTEGER NOT NULL,
+  boot_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
   PRIMARY KEY (pool, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -166,6 +156,13 @@ BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
 CREATE TRIGGER lease_gcds_updated BEFORE UPDATE OF pool, partition, gcd, gcds, origin ON lease
 WHEN )sql" LEASE_GCDS_ARE_TAKEN("NEW") R"sql(
 BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
+
+-- 1: the start waits for IPUs, and can be told to give up. 2: it was told.
+ALTER TABLE lease ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;
+-- Partitions of random names that were absent when their rows were removed, since this unix time in
+-- ms: a request whose answer was lost may still make them.
+CREATE TABLE late_partition (pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL,
+  since_ms INTEGER NOT NULL, PRIMARY KEY (pool, name)) STRICT, WITHOUT ROWID;
 
 -- The process that answers for a lease's partition in its container.
 CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,

@@ -141,6 +141,7 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   intent.history = start.config.ledger.history;
   intent.state_dir = newcomer.state_dir;
   intent.ipus = ipus_of(start.request);
+  intent.waits = start.request.wait.count() != 0;
   if (!start.request.partition.empty()) {
     intent.named =
         ledger::NamedPartition{start.request.partition, start.request.gcd, start.request.all_gcds};
@@ -248,12 +249,12 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
   if (!fits.ok())
     return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
   const Result<vipu::Grant> grant = obtain_grant(env, {config, pool, request, turn}, lease, until);
-  turn.end();
+  const Status kept = turn.finish();
   if (!grant.ok()) {
     const end::PartitionFate fate = fate_after(lease, grant.error());
     return abandon(env, std::move(lease), grant.error(), fate);
   }
-  const Status filled = fill_lease(env, start, grant.value(), lease, apply);
+  const Status filled = kept.ok() ? fill_lease(env, start, grant.value(), lease, apply) : kept;
   if (filled.ok()) return lease;
   return abandon(env, std::move(lease), filled.error(), end::PartitionFate::kMayExist);
 }

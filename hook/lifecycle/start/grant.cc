@@ -125,7 +125,7 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
   if (!submitted.ok()) return note_failure(submitted.error(), asked);
   TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
-  what.turn.end();
+  TRY(what.turn.finish());
   Result<vipu::Grant> grant = controller.wait(partition.id, Deadline::after(what.pool.timeout));
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
@@ -144,6 +144,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
                                            const ledger::Lease& lease, const Deadline& until,
                                            const Deadline& last, Asked& asked, Patience& patience) {
   using Granted = std::optional<vipu::Grant>;
+  TRY(env.ledger.queue().check_wanted(lease.id));
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, env.controller(what.pool),
                      asked.times == 0 ? Noted::kAll : Noted::kSuccess);
@@ -204,6 +205,7 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
   const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
+    TRY(env.ledger.queue().check_wanted(lease.id));
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
     if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
     TRY(watch.wait(kAwayTime, until));
@@ -226,6 +228,7 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
                      const Deadline& deadline) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (;;) {
+    TRY(env.ledger.queue().check_wanted(lease.id));
     const ledger::ResetDuty duty = TRY(env.ledger.partitions().reset_duty(lease));
     if (duty == ledger::ResetDuty::kNone) return {};
     if (duty == ledger::ResetDuty::kMine) {

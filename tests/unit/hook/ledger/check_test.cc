@@ -91,12 +91,12 @@ TEST_F(CheckTest, SaysWhatCannotBe) {
       {"DROP INDEX lease_live; DROP TRIGGER lease_gcds_inserted; INSERT INTO lease SELECT "
        "'ffffffffffffffffffffffffffffffff',"
        " container, bundle, tenant, pool, controller, partition, gcd, origin, 0, 'INTENT', 0, 1, 1,"
-       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 1 FROM lease",
+       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 1, 0 FROM lease",
        "another live lease holds its partition too"},
       {"DROP TRIGGER lease_gcds_inserted; UPDATE lease SET gcd = 1; INSERT INTO lease SELECT"
        " 'ffffffffffffffffffffffffffffffff',"
        " container, bundle, tenant, pool, controller, partition, 0, origin, 0, 'INTENT', 0, 1, 1,"
-       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 2 FROM lease",
+       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 2, 0 FROM lease",
        "another live lease holds its partition too"},
   };
   const std::string whole = base::read_file(path_, 1 << 26).take();

@@ -76,6 +76,50 @@ TEST_F(WaitTest, EndsWhenItsPlaceIsTakenAway) {
   EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kFailed);
 }
 
+// The first request has no place in the queue: nobody is ahead, and the controller is asked.
+TEST_F(WaitTest, EndsWhenItIsCancelledWhileTheControllerIsAsked) {
+  host_.before_create = [&] {
+    const std::vector<ledger::Lease> starts = host_.ledger.queue().starts().take();
+    ASSERT_EQ(starts.size(), 1U);
+    EXPECT_TRUE(host_.ledger.queue().list().take().empty());
+    EXPECT_EQ(host_.ledger.queue().cancel(starts[0]).take(), base::Removed::kNow);
+    EXPECT_EQ(host_.ledger.queue().cancel(starts[0]).take(), base::Removed::kWasAbsent);
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kBusy,
+                          "was cancelled with 'ipuctl queue cancel'"));
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kFailed);
+  EXPECT_TRUE(host_.partitions().empty());
+}
+
+TEST_F(WaitTest, EndsWhenItIsCancelledWhileTheControllerIsAway) {
+  host_.before_create = [&] {
+    host_.controller.set_unreachable(true);
+    for (const ledger::Lease& lease : host_.ledger.queue().starts().take())
+      (void)host_.ledger.queue().cancel(lease);
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kBusy, "was cancelled"));
+}
+
+// Its place is taken away in the moment in which it is served.
+TEST_F(WaitTest, GivesItsIpusBackIfItsPlaceWasTakenAway) {
+  ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
+  host_.before_create = [&] {
+    if (++creates_ != 2) return;
+    (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+    for (const ledger::Waiter& waiter : host_.ledger.queue().list().take())
+      (void)host_.ledger.queue().leave(waiter.ticket);
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kBusy, "was cancelled"));
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kFailed);
+  EXPECT_TRUE(host_.partitions().empty());
+}
+
+TEST_F(WaitTest, CannotBeCancelledOnceItHasItsIpus) {
+  ASSERT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_TRUE(host_.ledger.queue().starts().take().empty());
+  EXPECT_EQ(host_.ledger.queue().cancel(host_.lease_of("web")).take(), base::Removed::kWasAbsent);
+}
+
 TEST_F(WaitTest, GetsWhatADeadContainerHeld) {
   ledger::Lease holder = host_.start("a", 16);
   host_.before_create = [&] {
