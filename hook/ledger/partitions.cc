@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "hook/ledger/drain.h"
 #include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/late_partitions.h"
+#include "hook/ledger/internal/partition_files.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
@@ -263,6 +265,7 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
 }
 
 Status Partitions::mark_ready(const PartitionRecord& record) {
+  TRY(write_partition_file(store_.database.path(), record));
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET state = 'READY', until_ms = ?"
@@ -274,6 +277,9 @@ Status Partitions::mark_ready(const PartitionRecord& record) {
 }
 
 Status Partitions::set_end(const PartitionRecord& record, int64_t until_ms) {
+  PartitionRecord after = record;
+  after.until_ms = until_ms;
+  TRY(write_partition_file(store_.database.path(), after));
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET until_ms = ? WHERE pool = ? AND name = ?"
@@ -319,9 +325,11 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
   return {};
 }
 
-Status Partitions::finish_removal(const PartitionRecord& record) {
+Status Partitions::finish_removal(const PartitionRecord& record, base::Removed removed) {
+  TRY(remove_partition_file(store_.database.path(), record));
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
+    TRY(expect_late(store_, record, removed));
     Statement remove =
         TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
     TRY(remove.bind(record.pool).bind(record.name).run());
@@ -365,24 +373,6 @@ Result<std::vector<PartitionRecord>> Partitions::all() { return select(store_.da
 
 Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const std::string& name) {
   return select_leases(store_.database, kLiveOfPartition, {pool, name});
-}
-
-Result<std::vector<PartitionRecord>> Partitions::of_ended_leases() {
-  Statement row =
-      TRY(store_.database.prepare("SELECT DISTINCT pool, controller, partition FROM lease AS ended"
-                                  " WHERE " LEASE_HAS_ENDED
-                                  " AND origin = 'OWN' AND NOT EXISTS (SELECT 1 FROM lease"
-                                  " WHERE pool = ended.pool AND partition = ended.partition"
-                                  " AND " LEASE_IS_LIVE ") ORDER BY pool, controller, partition"));
-  std::vector<PartitionRecord> records;
-  while (TRY(row.step()) == Step::kRow) {
-    PartitionRecord record;
-    record.pool = row.text(0);
-    record.source = row.text(1);
-    record.name = row.text(2);
-    records.push_back(std::move(record));
-  }
-  return records;
 }
 
 }  // namespace hook::ledger

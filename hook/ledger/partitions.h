@@ -99,7 +99,10 @@ class Partitions {
   // the reservation.
   base::Status begin_removal(PartitionRecord& record, const base::ProcessId& owner,
                              vipu::Force force);
-  base::Status finish_removal(const PartitionRecord& record);
+  // Removes the record. A random name that the controller did not have (kWasAbsent) is one of
+  // late() from here on: a request whose answer was lost may still make its partition.
+  base::Status finish_removal(const PartitionRecord& record,
+                              base::Removed removed = base::Removed::kNow);
   // Records that a removal failed. The partition is then a leftover that no process holds.
   base::Status note_failure(const PartitionRecord& record);
   // Changes REMOVING to READY: the partition is still there, and stays.
@@ -111,9 +114,10 @@ class Partitions {
   // Returns the live leases of the partition.
   base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);
 
-  // Returns the partitions that ended leases had for themselves. Their names are random and used
-  // once, so any partition of that name is ours. Sets only pool, source and name.
-  base::Result<std::vector<PartitionRecord>> of_ended_leases();
+  // Returns the partitions that ended leases had for themselves, and others that may still come.
+  // Their names are random and used once, so any partition of that name is ours. Sets only pool,
+  // source and name.
+  base::Result<std::vector<PartitionRecord>> late();
 
   // Returns who must reset the partition of LEASE, which is in state INTENT. The caller asks again
   // while the answer is kOthers.

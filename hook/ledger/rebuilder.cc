@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "hook/ledger/internal/gate.h"
 #include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/partition_files.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
@@ -78,6 +79,17 @@ Status add_lease(Database& database, const Lease& lease, std::vector<std::string
   }
   if (lease.origin == Origin::kJoined) return {};
   return unless_held(insert_ipus(database, lease), lease, notes);
+}
+
+// Adds the partitions that only their files beside the ledger remember.
+void add_records(const std::string& ledger, std::vector<PartitionRecord>& partitions,
+                 std::vector<std::string>& notes) {
+  for (PartitionRecord& record : read_partition_files(ledger, notes)) {
+    const bool is_known = std::any_of(partitions.begin(), partitions.end(), [&](const auto& other) {
+      return other.pool == record.pool && other.name == record.name;
+    });
+    if (!is_known) partitions.push_back(std::move(record));
+  }
 }
 
 Status move(const std::string& from, const std::string& to) {
@@ -156,6 +168,7 @@ Result<Salvaged> Rebuilder::salvage() {
   }
   Salvaged salvaged = read_damaged(state_->old());
   TRY(base::remove_file(reserve_file(state_->old())));  // beside which the new one is made
+  add_records(state_->ledger, salvaged.partitions, notes);
   salvaged.notes = std::move(notes);
   return salvaged;
 }

@@ -152,7 +152,8 @@ void check_files(const World& world, bool killed, Findings& findings) {
     if (names_in(marks).empty()) found.push_back(str("left: ", marks));
   }
   check_names(hook::config::state_dir(),
-              {"ledger.db", "ledger.db-wal", "ledger.db-shm", "audit.log", "reserve"}, found);
+              {"ledger.db", "ledger.db-wal", "ledger.db-shm", "audit.log", "reserve", "partitions"},
+              found);
   check_names(leases_dir(), {world.bystander_lease()}, found);
   check_names(kept_dir(), {}, found);
   for (const std::string& bundle : names_in(kBundles)) {
@@ -179,14 +180,21 @@ Status check_mounts(Violations& found) {
 
 Status check_partitions_left(const World& world, const LedgerView* ledger, Violations& found) {
   std::set<std::string> ready = {world.bystander_partition()};
+  std::set<std::string> recorded;
   if (ledger != nullptr) {
     for (const PartitionRow& row : ledger->partitions) {
+      recorded.insert(row.name);
       if (row.state == "READY") ready.insert(row.name);
       if (row.state != "READY") found.push_back(str("left: row of partition ", row.name));
     }
   }
   for (const auto& [name, text] : TRY(World::partitions())) {
     if (ready.erase(name) == 0) found.push_back(str("left: partition ", name));
+  }
+  // Each has a record beside the ledger, from which a lost ledger is rebuilt.
+  for (const std::string& file : names_in(str(hook::config::state_dir(), "/partitions"))) {
+    if (recorded.count(file.substr(0, file.find('@'))) == 0)
+      found.push_back(str("left: record of partition ", file));
   }
   ready.erase("");
   for (const std::string& name : ready) found.push_back(str("lost: partition ", name));

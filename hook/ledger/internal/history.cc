@@ -108,6 +108,7 @@ Status forget_history(Store& store, int64_t before_ms, int64_t most_bytes) {
         "DELETE FROM lease WHERE id IN (SELECT id FROM lease WHERE " LEASE_HAS_ENDED
         " AND changed_ms < ? ORDER BY changed_ms LIMIT 16)"
         " AND NOT EXISTS (SELECT 1 FROM event WHERE event.lease = lease.id)",
+        "DELETE FROM late_partition WHERE since_ms < ?",
         "DELETE FROM event WHERE rowid IN (SELECT rowid FROM (SELECT rowid, at_ms FROM event"
         " WHERE lease = '' ORDER BY rowid LIMIT 64) WHERE at_ms < ?)"
         " AND rowid < (SELECT MAX(rowid) FROM event)"}) {

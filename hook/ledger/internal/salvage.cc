@@ -89,6 +89,7 @@ void copy_history(Database& into, const std::string& from) {
         "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details,"
         " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
         " audited FROM damaged.event",
+        "INSERT OR IGNORE INTO late_partition SELECT * FROM damaged.late_partition",
         "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
         "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name IN ('audit', "
         "'drained')"}) {

@@ -39,7 +39,7 @@ Result<std::vector<ledger::PartitionRecord>> find_late_partitions(Env& env,
                                                                   const Deadline& deadline,
                                                                   std::set<std::string>& silent) {
   std::map<std::pair<std::string, std::string>, std::vector<ledger::PartitionRecord>> by_source;
-  for (ledger::PartitionRecord& record : TRY(env.ledger.partitions().of_ended_leases())) {
+  for (ledger::PartitionRecord& record : TRY(env.ledger.partitions().late())) {
     by_source[{record.pool, record.source}].push_back(std::move(record));
   }
   std::vector<ledger::PartitionRecord> late;

@@ -31,7 +31,7 @@ Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& dea
   TRY(env.ledger.partitions().begin_removal(record, self, vipu::Force::kNo));
   const auto controller = recorded_controller(env, record.pool, record.source);
   const Result<base::Removed> gone = controller->remove(record.name, vipu::Force::kYes, deadline);
-  if (gone.ok()) return env.ledger.partitions().finish_removal(record);
+  if (gone.ok()) return env.ledger.partitions().finish_removal(record, gone.value());
   TRY(env.ledger.partitions().note_failure(record));
   return gone.error();
 }

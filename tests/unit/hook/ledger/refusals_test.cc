@@ -176,7 +176,7 @@ TEST_F(RefusalsTest, KeepALeaseWhosePartitionMayStillComeIntoBeing) {
   const Lease late = refuse("late", "timed out", Ledger::Late::kMayCome);
   refuse("last", "timed out", Ledger::Late::kMayCome);
   EXPECT_EQ(stored(late).state, LeaseState::kFailed);
-  EXPECT_EQ(ledger_.partitions().of_ended_leases().value().size(), 3U);
+  EXPECT_EQ(ledger_.partitions().late().value().size(), 3U);
 }
 
 TEST_F(RefusalsTest, LeaveALogThatAPowerCutCanTakeTheEndOf) {
