@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/partitions/partitions.h"
 
-#include <bit>
+#include <algorithm>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -138,24 +138,73 @@ Status check_idle(const ledger::PartitionRecord& record) {
                    " by process ", record.owner.pid));
 }
 
+// A creation that was cut short is undone on its own evidence for this long: its record does not
+// say whether the controller was asked, and later a partition of that name may be another host's.
+constexpr int64_t kSoonMs = 600'000;
+
+bool is_like(const vipu::Partition& partition, const ledger::PartitionRecord& record) {
+  const bool has_size = partition.ipus.empty() || partition.ipus.size() == record.ipus;
+  return has_size && std::max(1U, partition.gcds) == record.gcds &&
+         partition.reconfigurable == record.reconfigurable;
+}
+
+bool has_controller(const ledger::PartitionRecord& record) {
+  return !record.source.starts_with("ipuof:") && !record.source.starts_with("pcie:");
+}
+
+// Returns whether the partition that the controller has by the name of RECORD is ours. Nobody else
+// gives a random name. Fails with kBusy if that is unknown.
+Result<bool> is_ours(vipu::Controller& controller, const ledger::PartitionRecord& record,
+                     const Deadline& deadline) {
+  if (ledger::is_reserved_name(record.name)) return true;
+  const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
+  const auto found = std::find_if(listed.begin(), listed.end(), [&](const vipu::Partition& one) {
+    return one.id == record.name;
+  });
+  if (found == listed.end() || !is_like(*found, record)) return false;
+  const bool is_old = base::unix_millis() - record.created_ms > kSoonMs;
+  if (record.state != ledger::PartitionState::kIntent || !is_old || !has_controller(record))
+    return true;
+  return Error(Code::kBusy,
+               str("partition ", quote(record.name), " of pool ", quote(record.pool),
+                   " may be another host's, because its creation here was cut short; if it is this"
+                   " host's, run 'ipuctl partition remove ",
+                   record.name, "'"));
+}
+
+// Removes a partition by force, if it is ours.
+Result<base::Removed> remove_ours(vipu::Controller& controller,
+                                  const ledger::PartitionRecord& record, const Deadline& deadline) {
+  if (!TRY(is_ours(controller, record, deadline))) return base::Removed::kWasAbsent;
+  return controller.remove(record.name, vipu::Force::kYes, deadline);
+}
+
 // If another process was faster, it decides what becomes of the partition, and nothing blocks it.
 // So does a container that got an ended reservation in the last moment.
 Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
                        std::vector<std::string>& removed) {
   const base::ProcessId self = TRY(base::current_process());
   const bool is_leftover = record.state != ledger::PartitionState::kReady;
+  const auto controller = recorded_controller(env, record.pool, record.source);
+  const Deadline limit = deadline.capped(kLongestAttempt);
+  // Only a row that stays INTENT says again that its creation was cut short.
+  const Result<bool> is_mine = is_leftover ? is_ours(*controller, record, limit) : true;
+  if (!is_mine.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return is_mine.error();
+  }
   const Status taken = env.ledger.partitions().begin_removal(
       record, self, is_leftover ? vipu::Force::kYes : vipu::Force::kNo);
   if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
   TRY(taken);
-  const auto controller = recorded_controller(env, record.pool, record.source);
-  const Result<base::Removed> gone =
-      controller->remove(record.name, vipu::Force::kYes, deadline.capped(kLongestAttempt));
+  const Result<base::Removed> gone = is_mine.value()
+                                         ? controller->remove(record.name, vipu::Force::kYes, limit)
+                                         : Result<base::Removed>(base::Removed::kWasAbsent);
   if (!gone.ok()) {
     TRY(env.ledger.partitions().note_failure(record));
     return gone.error();
   }
-  TRY(env.ledger.partitions().finish_removal(record));
+  TRY(env.ledger.partitions().finish_removal(record, gone.value()));
   removed.push_back(record.name);
   return {};
 }
@@ -165,9 +214,20 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
 // the record stays for reconcile() to look again.
 bool undo(vipu::Controller& controller, const ledger::PartitionRecord& record,
           const Deadline& deadline) {
-  const Result<base::Removed> removed = controller.remove(record.name, vipu::Force::kYes, deadline);
+  const Result<base::Removed> removed = remove_ours(controller, record, deadline);
   if (!removed.ok()) return false;
   return record.reservation.empty() || removed.value() == base::Removed::kNow;
+}
+
+// Undoes a creation for which the controller was asked. REMOVING says so, if the removal fails and
+// reconcile() is to do it. The deadline may have ended the attempt, so the removal has time of its
+// own.
+Status undo_creation(Env& env, vipu::Controller& controller, ledger::PartitionRecord record) {
+  constexpr std::chrono::milliseconds kUndoTime{5000};
+  TRY(env.ledger.partitions().begin_removal(record, record.owner, vipu::Force::kYes));
+  if (undo(controller, record, Deadline::after(kUndoTime)))
+    return env.ledger.partitions().finish_removal(record);
+  return env.ledger.partitions().note_failure(record);
 }
 
 }  // namespace
@@ -196,16 +256,14 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
     TRY(check_absent(*controller, wanted.pool, record.name, deadline));
   }
   TRY(env.ledger.partitions().intend(record, wanted.reserved ? wanted.reserved->most : UINT32_MAX));
-  const Status made = ask_controller(*controller, wanted, deadline);
-  if (made.ok()) return finish_creation(env, wanted, record);
-  // The deadline may have ended the attempt, so the removal has time of its own. If it fails, the
-  // record tells reconcile() to do it.
-  constexpr std::chrono::milliseconds kUndoTime{5000};
+  Status made = ask_controller(*controller, wanted, deadline);
   // If the controller was full or busy, a partition of this name is another host's.
-  const bool is_refused = vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy;
-  const bool undone = is_refused || undo(*controller, record, Deadline::after(kUndoTime));
-  TRY(undone ? env.ledger.partitions().finish_removal(record)
-             : env.ledger.partitions().note_failure(record));
+  const bool is_refused =
+      !made.ok() && (vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy);
+  if (made.ok() && wanted.confirm) made = wanted.confirm();
+  if (made.ok()) return finish_creation(env, wanted, record);
+  TRY(is_refused ? env.ledger.partitions().finish_removal(record)
+                 : undo_creation(env, *controller, record));
   return made;
 }
 

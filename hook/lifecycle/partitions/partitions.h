@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,6 +34,9 @@ struct NewPartition {
   bool shared = false;  // several containers may have the same GCD
   bool wait = true;     // create_partition() waits until it is ACTIVE
   std::optional<Reserved> reserved = {};
+  // Called when the controller has made the partition, before anybody can use it. If it fails, the
+  // partition is removed again. Unset: nothing is to be confirmed.
+  std::function<base::Status()> confirm = {};
 };
 
 // Checks that POOL can be asked for REQUEST at all: operators may use its name, and no option is
@@ -90,7 +94,9 @@ inline constexpr std::chrono::seconds kLongestAttempt{30};
 // reservations that have ended and that no container has.
 base::Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env,
                                                                   const Scope& scope = {});
-// Removes these leftovers and returns the names of those that are gone. Adds what blocked the
+// Removes these leftovers and returns the names of those that are gone. A partition of a name that
+// people choose may be another host's: one that is not like the record is left alone, and so is one
+// whose creation was cut short long ago. Adds what blocked the
 // others to OBSTACLES. Skips the controllers in SILENT (named as by source_of()), and adds to it
 // each one that does not answer.
 base::Result<std::vector<std::string>> reconcile_partitions(Env& env,

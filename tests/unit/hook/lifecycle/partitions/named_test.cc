@@ -54,6 +54,19 @@ class NamedTest : public testing::Test {
     return host_.ledger.partitions().find("pod16", name).take();
   }
 
+  // A creation of "p0" that began at this time and was killed before it knew any more.
+  void intend_and_die(int64_t created_ms) {
+    ledger::PartitionRecord half;
+    half.pool = "pod16";
+    half.name = "p0";
+    half.source = config::source_of(host_.config.pools[0]);
+    half.ipus = 4;
+    half.owner = test::dead_process();
+    half.boot_id = base::boot_id().take();
+    half.created_ms = created_ms;
+    ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
+  }
+
   test::HookHost host_;
 };
 
@@ -283,6 +296,7 @@ TEST_F(NamedTest, ThatADeadProcessMadeHalfIsRemoved) {
   half.ipus = 4;
   half.owner = test::dead_process();
   half.boot_id = base::boot_id().take();
+  half.created_ms = base::unix_millis();
   ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
   ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
   host_.controller.set_unreachable(true);
@@ -290,6 +304,44 @@ TEST_F(NamedTest, ThatADeadProcessMadeHalfIsRemoved) {
   EXPECT_TRUE(record("p0").has_value());
   host_.controller.set_unreachable(false);
   ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_FALSE(record("p0").has_value());
+  EXPECT_THAT(host_.partitions(), IsEmpty());
+}
+
+// A creation that was killed before the controller was asked; later another host takes the name.
+TEST_F(NamedTest, OfAnotherHostIsNotRemovedForACreationThatWasCutShort) {
+  intend_and_die(base::unix_millis() - int64_t{3'600'000});
+  ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
+  const std::vector<base::Error> obstacles = end::reconcile(host_.env, soon()).take().obstacles;
+  ASSERT_EQ(obstacles.size(), 1U);
+  EXPECT_THAT(obstacles[0].message(), HasSubstr("may be another host's"));
+  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+  ASSERT_TRUE(test::succeeds(remove("p0"))) << "whoever knows better says so";
+  EXPECT_THAT(host_.partitions(), IsEmpty());
+}
+
+TEST_F(NamedTest, UnlikeWhatWasAskedForIsAnotherHosts) {
+  intend_and_die(base::unix_millis());
+  ASSERT_TRUE(host_.controller.create({"p0", 8}, soon()).ok());
+  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_FALSE(record("p0").has_value());
+  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+}
+
+TEST_F(NamedTest, ThatWasCutShortAndNeverMadeIsForgotten) {
+  intend_and_die(1);
+  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_FALSE(record("p0").has_value());
+}
+
+TEST_F(NamedTest, CanBeUsedByNobodyBeforeItIsConfirmed) {
+  NewPartition unsure = wanted("p0", 4);
+  unsure.confirm = [&]() -> Status {
+    EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+    EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound));
+    return Error(Code::kBusy, "its IPUs are another's");
+  };
+  EXPECT_TRUE(test::fails(create_partition(host_.env, unsure, soon()), Code::kBusy, "another's"));
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), IsEmpty());
 }
