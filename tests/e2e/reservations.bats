@@ -54,7 +54,7 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
 }
 
 @test "a reservation waits among the containers, shows its place, and gets its IPUs in its turn" {
-  local reserving
+  local reserving starting
   start half -e IPU_COUNT=32
   start other -e IPU_COUNT=32
   run -3 ipuctl reserve night --ipus 64
@@ -65,11 +65,18 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   wait_until 10 has_place 1
   assert_contains "$(ipuctl queue)" reservation
   assert_refused -e IPU_COUNT=4 -- 'for 64 IPUs by reservation night'
+  assert_refused -e IPU_RESERVATION=night -- "reservation 'night' of pool 'pod64' is still being made" 'IPU_WAIT=60s'
+  start job -e IPU_RESERVATION=night -e IPU_WAIT=60s 3>&- &
+  starting=$!
+  wait_until 10 has_place 2
   docker rm --force half other
   wait "$reserving"
+  wait "$starting"
+  assert_equal "$(lease_of job .ipus)" 64
+  docker rm --force job
   assert_contains "$(cat "$BATS_TEST_TMPDIR/reserve")" "WAITING for 64 IPUs of 'pod64', 1st of 1"
   assert_equal "$(reservation .ipus)" 64
-  ipuctl reservation end night
+  wait_until 10 ipuctl reservation end night
 }
 
 @test "Ctrl-C and queue cancel give the place back, and leave nothing" {

@@ -273,7 +273,8 @@ Result<ledger::Lease> prepare_lease(Env& env, const config::Config& config,
 Status prepare_container(Env& env, const config::Config& config, const request::Request& request,
                          const std::string& container, const oci::SpecView& spec,
                          inject::Bundle& bundle, const std::string& state_dir) {
-  const request::Request resolved = TRY(resolve_reservation(env, request));
+  const request::Request resolved =
+      TRY(await_reservation(env, config, request, {container, bundle.path()}));
   const config::PoolConfig pool = TRY(config::find_pool(config, resolved.pool));
   TRY(check_mount_points(spec, bundle.path(), pool));
   const Newcomer newcomer{container, bundle.path(), spec.network, spec.annotations, state_dir};

@@ -16,14 +16,18 @@ namespace {
 
 using namespace base::names;
 
+Result<std::string> random_name() {
+  constexpr size_t kBytes = 6;
+  return str("r-", TRY(base::random_hex(kBytes)));
+}
+
 // The partition has a random name of its own: whatever has this name at the controller is ours, and
 // a partition of another host that has the name of the reservation is not.
 Result<partitions::NewPartition> partition_of(const config::PoolConfig& pool,
                                               const ReservationRequest& wanted) {
-  constexpr size_t kBytes = 6;
   partitions::NewPartition partition;
   partition.pool = pool;
-  partition.request.id = str("r-", TRY(base::random_hex(kBytes)));
+  partition.request.id = TRY(random_name());
   partition.wait = false;
   partition.request.size = wanted.ipus;
   partition.request.gcds = wanted.gcds;
@@ -40,20 +44,24 @@ bool may_pass(const Error& error) {
 }
 
 // Makes the partition, unless an earlier attempt, whose answer was lost, is still to be undone.
+// Each attempt has a name of its own: a removal whose answer was lost may be carried out later.
+// Nobody can use the reservation before its IPUs and its turn are confirmed.
 Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
   if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
     return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
                                      " did not answer, and an earlier request is not undone yet"));
   }
+  partition.confirm = [&turn]() -> Status {
+    TRY(turn.confirm());
+    return turn.finish();
+  };
   const auto deadline = Deadline::after(partition.pool.timeout);
   for (;;) {
+    partition.request.id = TRY(random_name());
     partition.request.pinned = turn.pinned();
-    TRY(partitions::create_partition(env, partition, deadline));
-    const Status confirmed = turn.confirm();
-    if (confirmed.ok()) return {};
-    TRY(partitions::remove_partition(env, partition.pool, partition.request.id, vipu::Force::kNo,
-                                     deadline));
-    if (confirmed.error().code() != Code::kBusy || deadline.passed()) return confirmed;
+    const Status made = partitions::create_partition(env, partition, deadline);
+    const bool came_late = turn.pinned() != partition.request.pinned;
+    if (made.ok() || !came_late || deadline.passed()) return made;
   }
 }
 
@@ -101,6 +109,24 @@ Status wait_until_active(Env& env, const partitions::NewPartition& partition) {
   return grant.error();
 }
 
+// Returns the pool in which the reservation of REQUEST is being made, or waits for IPUs.
+Result<std::optional<std::string>> pool_that_makes(Env& env, const request::Request& request) {
+  using Pool = std::optional<std::string>;
+  const auto is_asked = [&](const std::string& pool) {
+    return request.pool.empty() || request.pool == pool;
+  };
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    const bool is_it = record.reservation == request.partition && is_asked(record.pool);
+    const bool is_made = is_it && record.state == ledger::PartitionState::kIntent;
+    if (is_made && base::is_running(record.owner)) return Pool(record.pool);
+  }
+  for (const ledger::Waiter& waiter : TRY(waiting(env))) {
+    const bool is_it = waiter.container == waiter_of(request.partition);
+    if (is_it && is_asked(waiter.resource)) return Pool(waiter.resource);
+  }
+  return Pool();
+}
+
 }  // namespace
 
 std::string waiter_of(const std::string& reservation) {
@@ -129,7 +155,7 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
     const Status made = attempt(env, partition, turn);
     if (made.ok()) break;
     const Error& error = made.error();
-    if (!may_pass(error)) return error;
+    if (!may_pass(error) || turn.is_cancelled()) return error;
     const bool is_full = error.code() == Code::kBusy && !turn.pinned();
     if (is_full && gave_back(env, pool, wanted.ipus)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
@@ -137,7 +163,6 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
     if (error.code() != Code::kBusy) return error;
     return no_capacity(env, {pool, wanted.ipus, advice}, error);
   }
-  turn.end();
   TRY(wait_until_active(env, partition));
   if (wanted.time.count() == 0) return {};
   const auto record = TRY(env.ledger.partitions().find(pool.name, partition.request.id));
@@ -167,6 +192,12 @@ Result<request::Request> resolve_reservation(Env& env, const request::Request& r
     return Error(Code::kInvalid, str("several pools have a reservation ", quote(request.partition),
                                      "; give IPU_POOL too"));
   }
+  const std::optional<std::string> pool = TRY(pool_that_makes(env, request));
+  if (pool) {
+    return Error(Code::kBusy,
+                 str("reservation ", quote(request.partition), " of pool ", quote(*pool),
+                     " is still being made; wait for it with IPU_WAIT=60s"));
+  }
   if (!ended) {
     return Error(Code::kNotFound, str("there is no reservation ", quote(request.partition),
                                       " that is ready; see 'ipuctl reservation list'"));
@@ -174,6 +205,28 @@ Result<request::Request> resolve_reservation(Env& env, const request::Request& r
   // The lease is refused with when it ended.
   resolved.pool = ended->pool;
   resolved.partition = ended->name;
+  return resolved;
+}
+
+Result<request::Request> await_reservation(Env& env, const config::Config& config,
+                                           const request::Request& request, const Asker& asker) {
+  Result<request::Request> resolved = resolve_reservation(env, request);
+  const auto is_made = [&] { return !resolved.ok() && resolved.error().code() == Code::kBusy; };
+  if (!is_made() || request.wait.count() == 0) return resolved;
+  const auto until = Deadline::after(request.wait);
+  const std::string resource =
+      str(TRY(pool_that_makes(env, request)).value_or(request.pool), "/", request.partition);
+  const WaitFor what{resource,     asker.container,           0,
+                     request.wait, config.policy.max_waiters, asker.bundle};
+  Turn turn = TRY(Turn::await(env, what, until));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  while (is_made() && !until.passed()) {
+    TRY(turn.join(until));
+    TRY(watch.wait(env.retry_time, until));
+    resolved = resolve_reservation(env, request);
+  }
+  TRY(turn.finish());
+  if (resolved.ok()) resolved.value().wait = std::max(until.left(), std::chrono::milliseconds(1));
   return resolved;
 }
 

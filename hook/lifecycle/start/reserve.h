@@ -36,7 +36,20 @@ base::Status reserve(Env& env, const config::Config& config, const config::PoolC
                      const ReservationRequest& wanted);
 
 // Returns REQUEST with the pool and the partition of its reservation, if it names one. Fails with
-// kNotFound if there is no such reservation. The ledger refuses a lease of one that has ended.
+// kNotFound if there is no such reservation, kBusy if it is still being made. The ledger refuses a
+// lease of one that has ended.
 base::Result<request::Request> resolve_reservation(Env& env, const request::Request& request);
+
+// Whoever waits for a reservation.
+struct Asker {
+  std::string container;
+  std::string bundle;
+};
+
+// Does the same, but a request with IPU_WAIT waits for a reservation that is being made, with a
+// place in the queue. What is left of its time is the wait of the request that it returns.
+base::Result<request::Request> await_reservation(Env& env, const config::Config& config,
+                                                 const request::Request& request,
+                                                 const Asker& asker);
 
 }  // namespace hook::lifecycle::start

@@ -152,6 +152,14 @@ Status check_places(const config::PoolConfig& pool, const std::string& root,
   return {};
 }
 
+// Checks, before the request waits for a reservation whose pool is not known yet, what is true of
+// any.
+Status check_reservation_time(const request::Request& request) {
+  config::PoolConfig any;
+  any.timeout = std::chrono::milliseconds(0);
+  return request.is_reservation ? check_time(request, any) : Status();
+}
+
 // Whether the container is started already: the hook may be called twice for one start, as prestart
 // and as createRuntime.
 Result<bool> is_started(Env& env, const oci::ContainerState& state, const base::ProcessId& init) {
@@ -184,7 +192,9 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
   if (TRY(is_started(env, state, init))) return {};
   // The runtime may be killed while its hook waits; nobody wants the container then.
   env.still_wanted = [init] { return check_runs(init); };
-  const request::Request resolved = TRY(resolve_reservation(env, *request));
+  TRY(check_reservation_time(*request));
+  const request::Request resolved =
+      TRY(await_reservation(env, config.value(), *request, {state.id, state.bundle}));
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), resolved.pool));
   TRY(check_time(resolved, pool));
   const oci::SpecView view = TRY(read_spec(state));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/clock.h"
 #include "base/names.h"
 #include "hook/lifecycle/end/release.h"
@@ -185,6 +187,97 @@ TEST_F(ReserveTest, LooksAgainForWhatALostRequestMayStillMake) {
   EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
   EXPECT_FALSE(record().has_value());
   EXPECT_EQ(partitions(), 0U);
+}
+
+TEST_F(ReserveTest, IsRemovedAlsoIfItIsMadeAfterTheSecondLook) {
+  host_.before_create = [&] {
+    if (++creates_ == 1) host_.controller.fail_next(Error(Code::kTimeout, "no answer"));
+  };
+  EXPECT_TRUE(test::fails(reserve_ipus(8), Code::kTimeout, "no answer"));
+  const std::string name = record()->name;
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_FALSE(record().has_value());
+  ASSERT_TRUE(host_.controller.create({name, 8, false, ""}, test::HookHost::soon()).ok());
+  EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_EQ(partitions(), 0U);
+}
+
+// A removal whose answer was lost may be carried out later, on whatever has the name then.
+TEST_F(ReserveTest, HasANewNameForEachAttempt) {
+  std::set<std::string> names;
+  host_.before_create = [&] {
+    names.insert(record()->name);
+    if (++creates_ == 1)
+      host_.controller.fail_next(Error(Code::kTimeout, "no answer"), When::kAfterAndLeave);
+  };
+  come_back();
+  EXPECT_TRUE(test::succeeds(reserve_ipus(16, milliseconds(30'000))));
+  EXPECT_EQ(names.size(), 2U);
+  EXPECT_TRUE(names.contains(record()->name));
+}
+
+TEST_F(ReserveTest, GivesUpIfItsPlaceIsTakenAwayWhileTheControllerIsAsked) {
+  fill();
+  host_.before_create = [&] {
+    if (++creates_ != 2) return;
+    (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
+    for (const ledger::Waiter& waiter : host_.ledger.queue().list().take())
+      (void)host_.ledger.queue().leave(waiter.ticket);
+  };
+  EXPECT_TRUE(test::fails(reserve_ipus(16, milliseconds(30'000)), Code::kBusy, "was cancelled"));
+  EXPECT_FALSE(record().has_value());
+  EXPECT_EQ(partitions(), 0U);
+}
+
+TEST_F(ReserveTest, IsAwaitedByAStartWhileItIsBeingMade) {
+  ledger::PartitionRecord made;
+  made.pool = "pod16";
+  made.name = "r-0123456789ab";
+  made.source = config::source_of(host_.config.pools[0]);
+  made.ipus = 8;
+  made.reservation = "night";
+  made.owner = base::current_process().take();
+  made.boot_id = base::boot_id().take();
+  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(made)));
+  EXPECT_TRUE(test::fails(resolve("night"), Code::kBusy, "is still being made"));
+  request::Request request;
+  request.partition = "night";
+  request.is_reservation = true;
+  EXPECT_TRUE(test::fails(host_.prepare("hasty", request), Code::kBusy, "IPU_WAIT=60s"));
+  request.wait = milliseconds(30'000);
+  std::string waiter;
+  host_.env.still_wanted = [&] {
+    const std::vector<ledger::Waiter> waiters = host_.ledger.queue().list().take();
+    if (waiters.empty() || !waiter.empty()) return Status();
+    waiter = str(waiters[0].container, " for ", waiters[0].resource);
+    EXPECT_TRUE(host_.controller.create({made.name, 8, false, ""}, test::HookHost::soon()).ok());
+    return host_.ledger.partitions().mark_ready(made);
+  };
+  EXPECT_TRUE(test::succeeds(host_.prepare("web", request)));
+  EXPECT_EQ(waiter, "web for pod16/night");
+  EXPECT_EQ(host_.lease_of("web").partition, made.name);
+  EXPECT_TRUE(host_.ledger.queue().list().take().empty());
+}
+
+TEST_F(ReserveTest, IsAwaitedAlsoWhileItWaitsForIpus) {
+  ledger::Waiter reserving;
+  reserving.resource = "pod16";
+  reserving.container = waiter_of("night");
+  reserving.owner = base::current_process().take();
+  reserving.boot_id = base::boot_id().take();
+  reserving.until_ms = base::unix_millis() + 60'000;
+  const int64_t ticket = host_.ledger.queue().enter(reserving).take();
+  request::Request request;
+  request.partition = "night";
+  request.is_reservation = true;
+  request.wait = milliseconds(30'000);
+  host_.env.still_wanted = [&] {
+    (void)host_.ledger.queue().leave(ticket);
+    return Status();
+  };
+  EXPECT_TRUE(test::fails(host_.prepare("web", request), Code::kNotFound,
+                          "there is no reservation 'night'"))
+      << "it gave up";
 }
 
 TEST_F(ReserveTest, IsFoundInItsPoolAloneAndALiveOneCounts) {
