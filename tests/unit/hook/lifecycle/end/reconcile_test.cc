@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/end/release.h"
@@ -48,6 +49,7 @@ class DueTest : public testing::Test {
     half.ipus = ipus;
     half.owner = test::dead_process();
     half.boot_id = base::boot_id().take();
+    half.created_ms = base::unix_millis();
     ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
   }
   test::HookHost host_;
