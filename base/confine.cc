@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/confine.h"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,8 +42,15 @@ Status set_limits(const Limits& limits) {
   TRY(limit(RLIMIT_CORE, "RLIMIT_CORE", 0));
   TRY(limit(RLIMIT_FSIZE, "RLIMIT_FSIZE", 0));
   TRY(limit(RLIMIT_DATA, "RLIMIT_DATA", limits.data));
-  TRY(limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", limits.descriptors));
-  return limit(RLIMIT_NPROC, "RLIMIT_NPROC", limits.tasks);
+  return limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", limits.descriptors);
+}
+
+// The limit counts the tasks of the user in the user namespace, and this one has only this process:
+// whoever becomes the user elsewhere, such as a container, cannot use the limit up. Where no
+// namespace can be made, there is no limit, because there it could.
+Status limit_tasks(uint64_t most) {
+  if (::unshare(CLONE_NEWUSER) != 0) return {};
+  return limit(RLIMIT_NPROC, "RLIMIT_NPROC", most);
 }
 
 Status drop_privileges(Service service) {
@@ -67,6 +75,7 @@ Status confine_all(const Limits& limits, const Network& network) {
   TRY(require_one_thread());
   (void)::umask(077);
   TRY(set_limits(limits));
+  TRY(limit_tasks(limits.tasks));
   TRY(drop_privileges(network.service));
   if (network.own_sockets && network.port != 0) TRY(limit_ports(network.port));
   if (network.service == Service::kAccepts) return load_filter(Sockets::kAccepted);

@@ -22,7 +22,8 @@ struct Limits {
   uint64_t data = uint64_t{1} << 30;
 #endif
   uint64_t descriptors = 64;  // RLIMIT_NOFILE
-  // RLIMIT_NPROC: threads of all processes of the user together. Many starts run at once.
+  // RLIMIT_NPROC, in a user namespace of its own: threads of this process. Before Linux 5.14, those
+  // of all processes of the user count together, and many starts run at once.
   uint64_t tasks = 4096;
 };
 
@@ -47,6 +48,8 @@ struct Network {
 //   or read its memory), makes no core, and gets SIGKILL when its parent ends, unless it accepts
 //   connections;
 // - is within LIMITS and can write no file (its output must be a pipe or a socket);
+// - is in a user namespace of its own, if the kernel and the administrator let it make one; if not,
+//   nothing limits its threads;
 // - can make only the system calls that confine_filter.h lists, and has the NETWORK alone.
 // Without CAP_SETPCAP the bounding set stays as it is; with no_new_privs it grants nothing. The
 // user and groups stay as the starter of the program chose them.

@@ -119,6 +119,25 @@ has_traced() {
   defended 'kept out' traced 3
 }
 
+# A program of that user with the client's limit, counted by user.
+limited() {
+  # shellcheck disable=SC2016
+  answer starts 'cannot start' in_host prlimit --nproc=4096 setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'true & wait $!'
+}
+
+started() { answer starts 'cannot start' docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true; }
+
+is_crowded() { docker logs crowd | grep -q crowded; }
+
+@test "attack: as many tasks of the user of ipu-vipu-client as its limit allows, in a container" {
+  row - 'a container that chooses its user'
+  assert_equal "$(limited)" starts
+  docker run --detach --name crowd --user 65534 -v /run/attack:/run/attack:ro busybox /run/attack/intruder crowd 4200 >/dev/null
+  wait_until 30 is_crowded
+  undefended 'cannot start' limited
+  defended starts started
+}
+
 # ---- the host's time ----------------------------------------------------------------------------------
 
 # Where the host has FILE of the lease.

@@ -13,6 +13,7 @@
 //   intruder udp ADDRESS PORT       asks by UDP, also by broadcast
 //   intruder serve PORT             is a service of the host that answers by UDP
 //   intruder open DEVICE MAJOR MINOR  makes a device node and opens it
+//   intruder crowd N                 is N tasks until it is killed
 //   intruder wait SECONDS           does nothing
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -254,6 +255,13 @@ int open_device(const char* path, const char* major, const char* minor) {
   return say("not permitted");
 }
 
+int crowd(const char* tasks) {
+  std::vector<std::thread> threads;
+  for (int i = 1; i < std::atoi(tasks); ++i) threads.emplace_back([] { (void)pause(); });
+  (void)say("crowded");
+  return pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -268,6 +276,7 @@ int main(int argc, char** argv) {
   if (what == "udp" && argc == 4) return udp(argv[2], argv[3]);
   if (what == "serve" && argc == 3) return serve(argv[2]);
   if (what == "open" && argc == 5) return open_device(argv[2], argv[3], argv[4]);
+  if (what == "crowd" && argc == 3) return crowd(argv[2]);
   if (what == "wait" && argc == 3)
     return try_for(argv[2],
                    [] {

@@ -169,6 +169,8 @@ void allow_programs(Rules& rules) {
   constexpr uint64_t kNamespaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |
                                    CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
   allow_without(rules, "clone", 0, kNamespaces);
+  // In which the program's own limits count it alone (base/confine.h).
+  allow_values(rules, "unshare", 0, {CLONE_NEWUSER});
   allow_values(rules, "prctl", 0,
                {PR_CAPBSET_DROP, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS,
                 PR_SET_PDEATHSIG, PR_SET_SECCOMP});

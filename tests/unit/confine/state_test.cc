@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/fs.h"
@@ -74,6 +77,64 @@ TEST(Confine, SetsHardLimits) {
               kFine)
         << expected.resource;
   }
+}
+
+// The tasks of PROBE's user elsewhere, such as in a container.
+class Crowd {
+ public:
+  explicit Crowd(size_t tasks) {
+    int ready[2];
+    EXPECT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+    const base::Fd says(ready[0]);
+    pid_ = start_child([&] {
+      become_nobody();
+      std::vector<std::thread> threads;
+      for (size_t i = 0; i < tasks; ++i) threads.emplace_back([] { (void)::pause(); });
+      (void)!::write(ready[1], "x", 1);
+      return ::pause();
+    });
+    (void)::close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(says.get(), &byte, 1), 1);
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+  ~Crowd() {
+    (void)::kill(pid_, SIGKILL);
+    (void)wait_for(pid_);
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// Whether as many threads can be made.
+int make_threads(size_t count) {
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < count; ++i) {
+    try {
+      threads.emplace_back([] { std::this_thread::sleep_for(std::chrono::hours(1)); });
+    } catch (const std::system_error& error) {
+      ::_exit(error.code().value());
+    }
+  }
+  ::_exit(0);
+}
+
+TEST(Confine, CountsItsTasksApartFromOthersOfItsUser) {
+  REQUIRES_ROOT();
+  constexpr size_t kTasks = 100;
+  const Crowd crowd(2 * kTasks);
+  EXPECT_EQ(unconfined([] {
+              const rlimit most{kTasks, kTasks};
+              if (::setrlimit(RLIMIT_NPROC, &most) != 0) return kNotConfined;
+              return make_threads(1);
+            }),
+            (Ending{EAGAIN, 0}));
+  base::Limits limits;
+  limits.tasks = kTasks;
+  EXPECT_EQ(confined([] { return make_threads(kTasks - 1); }, limits), kFine);
+  EXPECT_EQ(confined([] { return make_threads(kTasks); }, limits), (Ending{EAGAIN, 0}));
 }
 
 // A child that says that it is ready and then waits for the end of its input, and the other ends.

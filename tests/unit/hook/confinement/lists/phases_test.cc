@@ -152,7 +152,6 @@ TEST(Calls, OfAnAttackerAreInNoPhase) {
                                          "swapon",
                                          "syslog",
                                          "tkill",
-                                         "unshare",
                                          "userfaultfd",
                                          "vhangup"};
   for (const Phase phase : kPhases) {
@@ -171,6 +170,9 @@ TEST(Calls, ThatRunAProgramAreOnlyWhereTheClientIsRun) {
   EXPECT_EQ(phases_with("clone", {SIGCHLD}), "lease alone agent");
   EXPECT_EQ(phases_with("clone", {SIGCHLD | CLONE_NEWUSER}), "");
   EXPECT_EQ(phases_with("clone", {SIGCHLD | CLONE_NEWNS}), "");
+  EXPECT_EQ(phases_with("unshare", {CLONE_NEWUSER}), "lease alone agent");
+  EXPECT_EQ(phases_with("unshare", {CLONE_NEWUSER | CLONE_NEWNET}), "");
+  EXPECT_EQ(phases_with("unshare", {CLONE_NEWNET}), "");
   EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
   EXPECT_EQ(phases_with("mprotect", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
   EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_WRITE}),
