@@ -143,11 +143,11 @@ Json to_json(const hook::lifecycle::end::Remains& remains) {
   Json partitions = Json::array();
   for (const hook::ledger::PartitionRecord& record : remains.partitions)
     partitions.push_back(record.name);
-  return {{"would_release", lists[Life::kEnded]},
-          {"would_keep", lists[Life::kRuns]},
-          {"unknown", lists[Life::kUnknown]},
-          {"partitions", std::move(partitions)},
-          {"waiters", containers_of(remains.waiters)}};
+  Json endpoints = Json::array();
+  for (const hook::ledger::Endpoint& ended : remains.endpoints) endpoints.push_back(ended.lease);
+  return {{"would_release", lists[Life::kEnded]},      {"would_keep", lists[Life::kRuns]},
+          {"unknown", lists[Life::kUnknown]},          {"partitions", std::move(partitions)},
+          {"waiters", containers_of(remains.waiters)}, {"endpoints", std::move(endpoints)}};
 }
 
 Json to_json(const hook::lifecycle::end::Reconciled& reconciled,
@@ -159,7 +159,8 @@ Json to_json(const hook::lifecycle::end::Reconciled& reconciled,
     unknown.push_back(to_json(judged));
   return {{"released", reconciled.released},     {"adopted", reconciled.adopted},
           {"partitions", reconciled.partitions}, {"waiters", containers_of(waiters)},
-          {"unknown", std::move(unknown)},       {"obstacles", std::move(obstacles)}};
+          {"endpoints", reconciled.endpoints},   {"unknown", std::move(unknown)},
+          {"obstacles", std::move(obstacles)}};
 }
 
 std::string ipus_text(uint32_t ipus) { return ipus == 0 ? "-" : str(ipus); }
@@ -302,7 +303,7 @@ std::string cancelled_text(const std::vector<hook::ledger::Waiter>& waiters, Out
   if (output == Output::kJson) return base::to_pretty_text({{"waiters", containers_of(waiters)}});
   std::string text;
   for (const hook::ledger::Waiter& waiter : waiters) text += removed_text(waiter);
-  return text.empty() ? "nobody waits for IPUs\n" : text;
+  return text.empty() ? "no wait was cancelled\n" : text;
 }
 
 std::string lease_text(const hook::ledger::Lease& lease, const std::string& name, Output output) {
@@ -355,6 +356,8 @@ std::string remains_text(const hook::lifecycle::end::Remains& remains, Output ou
   for (const hook::ledger::Waiter& waiter : remains.waiters) {
     text += str("would have ", removed_text(waiter));
   }
+  for (const hook::ledger::Endpoint& ended : remains.endpoints)
+    text += str("would start the V-IPU endpoint of lease ", ended.lease, " again\n");
   return text.empty() ? "nothing to release\n" : text;
 }
 
@@ -369,6 +372,8 @@ std::string cleaned_text(const hook::lifecycle::end::Reconciled& reconciled,
   for (const std::string& name : reconciled.partitions) {
     text += str("removed partition ", name, "\n");
   }
+  for (const std::string& id : reconciled.endpoints)
+    text += str("started the V-IPU endpoint of lease ", id, " again\n");
   for (const hook::ledger::Waiter& waiter : waiters) text += removed_text(waiter);
   if (text.empty() && reconciled.obstacles.empty()) text = "nothing to release\n";
   for (const hook::lifecycle::Judged& judged : reconciled.unknown) text += not_judged(judged);

@@ -46,7 +46,8 @@ constexpr Part kParts[] = {
      "boot_id,"
      " since_ms, until_ms, user",
      "waiter ORDER BY ticket"},
-    {"endpoints", "lease, pid, start, pid_namespace, boot_id", "endpoint ORDER BY lease"},
+    {"endpoints", "lease, pid, start, pid_namespace, boot_id, attempts, retry_ms",
+     "endpoint ORDER BY lease"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",
      "event ORDER BY rowid"},
     {"refusals", "pool, tenant, user, kind, count, first_ms, last_ms, container, error, leases",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `ipuctl`: what an operator or a timer calls.
+#include "base/clock.h"
 #include "base/fs.h"
+#include "base/resident.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "tests/fault/ledger_edit.h"
+#include "tests/fault/processes.h"
 #include "tests/fault/promises.h"
 #include "tests/fault/scenario.h"
 
@@ -15,6 +18,7 @@ namespace {
 
 constexpr const char* kGone = "gone";
 constexpr const char* kMoved = "moved";
+constexpr const char* kKept = "kept";
 constexpr const char* kStale = "of the old place";
 constexpr const char* kPartition = "p0";
 
@@ -37,6 +41,23 @@ Result<Program> gc_after_reboot(World& world) {
   TRY(world.attach_now(kGone));
   TRY(world.reboot());
   return World::ipuctl({"gc"});
+}
+
+// The endpoint of a container that runs on has died.
+Result<Program> gc_endpoint(World& world) {
+  TRY(world.attach_now(kKept, Ask{{"IPU_COUNT=4", "IPU_VIPU_ENDPOINT=1"}}));
+  const base::Deadline deadline = base::Deadline::after(std::chrono::seconds(10));
+  for (const std::string& text : running_endpoints()) {
+    const auto pid = TRY(base::parse_int<pid_t>(text, 1, INT32_MAX));
+    const base::ProcessId process = TRY(base::identify_process(pid));
+    TRY(base::end_resident(process, deadline));
+  }
+  return World::ipuctl({"gc"});
+}
+
+Result<std::string> endpoint_is_back(World& world) {
+  if (running_endpoints().size() != 1) return std::string("no endpoint runs");
+  return check_attached(world, kKept);
 }
 
 Result<std::string> ipuof_path() {
@@ -109,6 +130,7 @@ Result<std::string> refilled(World&) {
 std::vector<Scenario> control_scenarios() {
   return {{"gc", Bystander::kYes, {}, gc, gone},
           {"reconcile", Bystander::kYes, {}, reconcile, gone},
+          {"gc-endpoint", Bystander::kYes, {}, gc_endpoint, endpoint_is_back},
           {"gc-reboot", Bystander::kNo, {}, gc_after_reboot, gone},
           {"lease-refresh", Bystander::kYes, {}, refresh, refreshed, ends_with_the_next},
           {"partition-create", Bystander::kYes, {}, make, made},

@@ -164,15 +164,15 @@ ALTER TABLE lease ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE late_partition (pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL,
   since_ms INTEGER NOT NULL, PRIMARY KEY (pool, name)) STRICT, WITHOUT ROWID;
 
--- The process that answers for a lease's partition in its container.
+-- The process that answers in a lease's container. attempts: how often it was started again.
 CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
-  pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  retry_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 -- IPUs of which something bad is recorded (vipu/health.h). taint: NONE, CHECK or OPERATOR.
 CREATE TABLE ipu_health (
   pool TEXT NOT NULL, ipu TEXT NOT NULL, taint TEXT NOT NULL, reason TEXT NOT NULL,
   seen TEXT NOT NULL, bad_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (pool, ipu)
 ) STRICT, WITHOUT ROWID;
-
 -- Single values by name.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
+#include "hook/lifecycle/endpoint/revive.h"
 #include "hook/lifecycle/low_level.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
@@ -117,6 +118,21 @@ void adopt(Env& env, Judged& restored, Reconciled& done) {
     done.obstacles.push_back(std::move(recorded).error());
 }
 
+endpoint::Which which(const Scope& scope) {
+  return scope.due_only ? endpoint::Which::kDue : endpoint::Which::kAll;
+}
+
+Status start_endpoints_again(Env& env, const Scope& scope, const Deadline& deadline,
+                             Reconciled& done) {
+  for (const ledger::Endpoint& ended : TRY(endpoint::find_ended(env, which(scope)))) {
+    const Result<endpoint::Revived> revived = endpoint::revive(env, ended, deadline);
+    if (!revived.ok()) done.obstacles.push_back(revived.error());
+    if (revived.ok() && revived.value() == endpoint::Revived::kYes)
+      done.endpoints.push_back(ended.lease);
+  }
+  return {};
+}
+
 }  // namespace
 
 Status release(Env& env, ledger::Lease lease, const std::string& reason, const Deadline& deadline,
@@ -176,7 +192,9 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   }
   done.partitions =
       TRY(partitions::reconcile_partitions(env, deadline, scope, done.obstacles, silent));
-  if (!scope.pool.empty() || scope.due_only) return done;
+  if (!scope.pool.empty()) return done;
+  TRY(start_endpoints_again(env, scope, deadline, done));
+  if (scope.due_only) return done;
   for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
     done.partitions.push_back(std::move(name));
   }
@@ -197,7 +215,11 @@ Status reconcile_soon(Env& env) {
   const bool some = std::any_of(suspects.begin(), suspects.end(), [](const Judged& suspect) {
     return suspect.judgement.life != Life::kUnknown;
   });
-  if (some || !TRY(partitions::find_leftovers(env, scope)).empty()) env.start_reconcile();
+  const std::vector<ledger::PartitionRecord> leftovers =
+      TRY(partitions::find_leftovers(env, scope));
+  const std::vector<ledger::Endpoint> ended = TRY(endpoint::find_ended(env, which(scope)));
+  const bool is_due = some || !leftovers.empty() || !ended.empty();
+  if (is_due) env.start_reconcile();
   return {};
 }
 

@@ -42,13 +42,15 @@ struct Reconciled {
   std::vector<std::string> released;    // lease ids
   std::vector<std::string> adopted;     // ids of leases whose container has a new first process
   std::vector<std::string> partitions;  // names: see find_leftovers()
+  std::vector<std::string> endpoints;   // ids of leases whose V-IPU endpoint was started again
   std::vector<Judged> unknown;          // left alone, because they cannot be judged from here
   std::vector<base::Error> obstacles;   // one for each that could not be released yet
 };
 
 // Releases the leases of SCOPE whose holder is gone (its process ended, or the machine was
 // restarted), and those that this process began to release but could not. Removes leftover
-// partitions. Never touches a lease whose container runs. Asks no controller again that does not
+// partitions. Of a container that runs it touches only the V-IPU endpoint, which it starts again if
+// that has ended. Asks no controller again that does not
 // answer: what only that controller blocks waits for the next call, and everything else is done.
 base::Result<Reconciled> reconcile(Env& env, const base::Deadline& deadline,
                                    const Scope& scope = {});

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "hook/lifecycle/end/effects.h"
+#include "hook/lifecycle/endpoint/revive.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -48,6 +49,7 @@ Result<Remains> find_remains(Env& env, const Deadline& deadline) {
     remains.partitions.push_back(std::move(late));
   }
   remains.waiters = TRY(find_dead_waiters(env.ledger));
+  remains.endpoints = TRY(endpoint::find_ended(env, endpoint::Which::kAll));
   return remains;
 }
 

@@ -25,6 +25,7 @@ struct Remains {
   std::vector<RemainingLease> leases;               // all live leases
   std::vector<ledger::PartitionRecord> partitions;  // half-made, half-removed and late ones
   std::vector<ledger::Waiter> waiters;              // those whose processes ended
+  std::vector<ledger::Endpoint> endpoints;          // those that ended, of containers that run
 };
 
 // Collects the remains. Asks each controller until DEADLINE, and none again that does not answer.

@@ -129,7 +129,7 @@ Status end_endpoint(Env& env, const ledger::Lease& lease, const Deadline& deadli
   const std::optional<ProcessId> process = TRY(env.ledger.endpoints().find(lease.id));
   if (!process) return {};
   TRY_CTX("end the V-IPU endpoint", base::end_resident(*process, deadline.capped(kEndTime)));
-  return env.ledger.endpoints().forget(lease.id);
+  return env.ledger.endpoints().forget(lease.id, *process);
 }
 
 }  // namespace hook::lifecycle::endpoint
