@@ -14,6 +14,8 @@
 #include "hook/config/paths.h"
 #include "hook/engines/daemon.h"
 #include "hook/engines/listing.h"
+#include "hook/lifecycle/client_user.h"
+#include "hook/lifecycle/endpoint/revive.h"
 #include "hook/lifecycle/env.h"
 
 namespace ipuctl {
@@ -34,13 +36,15 @@ constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
 
 Finding examine_programs() {
   const std::string check = "programs";
-  for (const std::string& program : {hook::config::runtime_program(), hook::config::hook_program(),
-                                     hook::config::client_program()}) {
+  for (const std::string& program :
+       {hook::config::runtime_program(), hook::config::hook_program(),
+        hook::config::client_program(), hook::config::endpoint_program()}) {
     if (::access(program.c_str(), X_OK) == 0) continue;
     return {check, Verdict::kFailed, Error::from_errno(errno, str("start ", program)).message(),
             "install the toolkit again: 'make install' with the same PREFIX, or the package"};
   }
-  return {check, Verdict::kOk, "the runtime, the hook and the V-IPU client are installed", ""};
+  return {check, Verdict::kOk, "the runtime, the hook, the V-IPU client and endpoint are installed",
+          ""};
 }
 
 Finding examine_space() {
@@ -93,6 +97,30 @@ std::optional<Finding> examine_fabric(hook::lifecycle::Env& env, const hook::con
   }
   return Finding{check, Verdict::kOk,
                  str("the IPU-Machines of partition ", partition, " are on the rails"), ""};
+}
+
+// Returns nothing where no container can have an endpoint, and none has.
+std::optional<Finding> examine_endpoints(hook::lifecycle::Env& env,
+                                         const hook::config::Config& config) {
+  const std::string check = "V-IPU endpoint";
+  namespace endpoint = hook::lifecycle::endpoint;
+  const auto ended = endpoint::find_ended(env, endpoint::Which::kAll);
+  if (!ended.ok()) return Finding{check, Verdict::kWarning, ended.error().message(), ""};
+  if (!ended.value().empty()) {
+    const std::string& lease = ended.value().front().lease;
+    return Finding{check, Verdict::kWarning,
+                   str(ended.value().size(), " of running containers ended, such as that of lease ",
+                       lease, "; their programs get no answer"),
+                   str("run 'ipuctl gc', which starts them again; 'ipuctl explain ",
+                       base::short_id(lease), "' shows what became of earlier attempts")};
+  }
+  const bool has_controller =
+      std::any_of(config.pools.begin(), config.pools.end(),
+                  [](const auto& pool) { return pool.provider == hook::config::Provider::kVipu; });
+  if (!has_controller || !config.policy.vipu_endpoint) return std::nullopt;
+  const Status own = hook::lifecycle::endpoint_user().is_its_own;
+  if (own.ok()) return Finding{check, Verdict::kOk, "it has a user of its own", ""};
+  return Finding{check, Verdict::kWarning, own.error().message(), ""};
 }
 
 // Judges how much memory a container may lock, if a daemon starts it. The one that starts it is
@@ -209,6 +237,8 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
       std::optional<Finding> fabric = examine_fabric(env, config, pool);
       if (fabric) findings.push_back(std::move(*fabric));
     }
+    std::optional<Finding> endpoints = examine_endpoints(env, config);
+    if (endpoints) findings.push_back(std::move(*endpoints));
   }
   examine_engines(findings);
   std::optional<Finding> agent = examine_agent();

@@ -12,34 +12,35 @@ namespace {
 
 using namespace base::names;
 
-constexpr const char* kName = "ipu-vipu-client";
 // Debian's `nobody` and `nogroup`, as which other programs run, too.
 constexpr base::Credentials kNobody{65534, 65534};
 
-Error not_its_own(const std::string& why) {
-  return {Code::kDenied,
-          str("credentials and keys are only for a client with a user of its own: ", why)};
+// Returns the user NAME of PASSWD_FILE. CONSEQUENCE begins the reason why it is nobody.
+ClientUser own_user(const char* name, const std::string& passwd_file, const char* consequence) {
+  const auto nobody = [&](const std::string& why) -> ClientUser {
+    return {kNobody, Error(Code::kDenied, str(consequence, why))};
+  };
+  const Result<std::optional<base::Credentials>> own = base::find_user(name, passwd_file);
+  if (!own.ok()) return nobody(own.error().message());
+  const std::string file = base::quote(passwd_file);
+  if (!own.value()) {
+    return nobody(str(file, " has no user ", base::quote(name),
+                      "; run 'useradd --system --shell /usr/sbin/nologin ", name, "'"));
+  }
+  if (own.value()->uid != kNobody.uid) return {*own.value(), {}};
+  return nobody(str(file, ": user ", base::quote(name), " has the uid of nobody; give it another"));
 }
 
 }  // namespace
 
 ClientUser client_user(const std::string& passwd_file) {
-  const Result<std::optional<base::Credentials>> own = base::find_user(kName, passwd_file);
-  if (!own.ok()) return {kNobody, not_its_own(own.error().message())};
-  if (own.value() && own.value()->uid != kNobody.uid) return {*own.value(), {}};
-  if (own.value()) {
-    return {kNobody, not_its_own(str(base::quote(passwd_file), ": user ", base::quote(kName),
-                                     " has the uid of nobody; give it another"))};
-  }
-  return {kNobody,
-          not_its_own(str(base::quote(passwd_file), " has no user ", base::quote(kName),
-                          "; run 'useradd --system --shell /usr/sbin/nologin ", kName, "'"))};
+  return own_user("ipu-vipu-client", passwd_file,
+                  "credentials and keys are only for a client with a user of its own: ");
 }
 
-base::Credentials endpoint_user(const std::string& passwd_file) {
-  const Result<std::optional<base::Credentials>> own =
-      base::find_user("ipu-vipu-endpoint", passwd_file);
-  return own.ok() ? own.value().value_or(kNobody) : kNobody;
+ClientUser endpoint_user(const std::string& passwd_file) {
+  return own_user("ipu-vipu-endpoint", passwd_file,
+                  "V-IPU endpoints run as nobody, as other programs do: ");
 }
 
 bool has_secrets(const config::ControllerSecurity& security) {

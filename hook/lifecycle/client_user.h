@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user that runs ipu-vipu-client, and whether the client may hold secrets.
+// The users that run ipu-vipu-client and ipu-vipu-endpoint, and whether the client may hold
+// secrets.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ struct ClientUser {
 // Returns the user ipu-vipu-client of PASSWD_FILE, or `nobody` if that has no usable one.
 [[nodiscard]] ClientUser client_user(const std::string& passwd_file = "/etc/passwd");
 
-// Returns the user ipu-vipu-endpoint of PASSWD_FILE, or `nobody`. That program has no secrets.
-[[nodiscard]] base::Credentials endpoint_user(const std::string& passwd_file = "/etc/passwd");
+// Does the same for ipu-vipu-endpoint, which has no secrets.
+[[nodiscard]] ClientUser endpoint_user(const std::string& passwd_file = "/etc/passwd");
 
 // Returns whether the client gets credentials or the key of a certificate of a pool.
 [[nodiscard]] bool has_secrets(const config::ControllerSecurity& security);

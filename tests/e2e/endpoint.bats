@@ -91,17 +91,83 @@ ask() { # NAME METHOD PARTITION
   wait_until 10 has_leases 0
 }
 
-@test "one that died does not keep the container or its lease" {
-  serve own -e IPU_COUNT=4
+endpoint_row() { ipuctl doctor -o json | jq -r '.[] | select(.check == "V-IPU endpoint") | .result + ": " + .finding'; }
+
+kill_endpoint() {
   in_host kill -KILL "$(endpoint_pids)"
   wait_until 10 has_endpoints 0
-  ipuctl gc
-  assert_equal "$(leases)" 1
-  assert_contains "$(ipuctl explain own)" 'V-IPU endpoint'
+}
+
+@test "one that died is missed by doctor, and gc starts it again, as it was" {
+  local partition before
+  serve own -e IPU_COUNT=4
+  partition=$(lease_of own .partition)
+  before=$(ask own config "$partition")
+  kill_endpoint
   run -1 ipuctl ledger check
   assert_contains "$output" 'its V-IPU endpoint is gone'
+  assert_contains "$(endpoint_row)" 'warning: 1 of running containers ended'
+  assert_contains "$(ipuctl gc --dry-run)" 'would start the V-IPU endpoint of lease'
+  has_endpoints 0
+  assert_contains "$(ipuctl gc)" 'started the V-IPU endpoint of lease'
+  has_endpoints 1
+  assert_equal "$(ask own config "$partition")" "$before"
+  assert_contains "$(ipuctl explain own)" 'attempt 1 in a row to start it again: it answers'
+  [[ $(endpoint_row) != *ended* ]]
+  run -0 ipuctl ledger check
+  assert_contains "$(ipuctl gc)" 'nothing to release'
   docker rm --force own
+  wait_until 10 has_endpoints 0
   wait_until 10 has_leases 0
+}
+
+@test "one that dies again and again is started again by others' starts ever less often, and by gc always" {
+  serve own -e IPU_COUNT=4
+  kill_endpoint
+  docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true
+  wait_until 10 has_endpoints 1
+  kill_endpoint
+  ipuctl gc
+  has_endpoints 1
+  kill_endpoint
+  # Its pause is 4 s now.
+  docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true
+  in_host ipu-container-hook reconcile
+  has_endpoints 0
+  ipuctl gc
+  has_endpoints 1
+  assert_contains "$(ipuctl explain own)" 'attempt 3 in a row'
+}
+
+@test "one that cannot come back leaves the container alone, and its owner learns why" {
+  serve own -e IPU_COUNT=4
+  kill_endpoint
+  docker exec --detach own nc -ll -p 8090 -e true
+  wait_until 5 inside own nc -w 1 127.0.0.1 8090
+  run -1 ipuctl gc
+  assert_contains "$output" 'port 8090 of 127.0.0.1 is in use'
+  has_endpoints 0
+  has_leases 1
+  assert_contains "$(ipuctl explain own)" 'attempt 1 in a row to start it again: '
+  inside own killall nc
+  ipuctl gc
+  has_endpoints 1
+}
+
+@test "killed while its lease ends and while it is started again, it leaves nothing" {
+  local i gc
+  for i in 1 2 3 4 5 6 7 8; do
+    serve "own$i" -e IPU_COUNT=4
+    kill_endpoint
+    in_host timeout "$LIMIT" ipuctl gc >/dev/null 2>&1 3>&- &
+    gc=$!
+    in_host sleep "0.0$((i - 1))"
+    docker rm --force "own$i" >/dev/null
+    wait "$gc" || true
+    wait_until 10 has_leases 0
+    wait_until 10 has_endpoints 0
+  done
+  run -0 ipuctl ledger check
 }
 
 @test "a container that cannot have one is refused in one line" {

@@ -64,7 +64,7 @@ Status start(Env& env, const ledger::Lease& lease, const ProcessId& init, const 
                                {"ipu-vipu-endpoint"},
                                answers.get(),
                                {listener.get(), container.get()},
-                               endpoint_user()};
+                               endpoint_user().credentials};
   const auto record = [&](const ProcessId& process) {
     return env.ledger.endpoints().record(lease.id, process);
   };

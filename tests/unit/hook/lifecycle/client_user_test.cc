@@ -36,6 +36,18 @@ TEST_F(ClientUserTest, IsNobodyWithoutSecretsWhereTheHostHasNone) {
   EXPECT_TRUE(test::fails(with("").is_its_own, base::Code::kDenied, "run 'useradd --system "));
 }
 
+TEST(EndpointUser, IsNobodyWhereItHasNone) {
+  const test::TempDir dir;
+  const std::string passwd = dir / "passwd";
+  EXPECT_TRUE(test::fails(endpoint_user(passwd).is_its_own, base::Code::kDenied,
+                          "has no user 'ipu-vipu-endpoint'; run 'useradd --system "));
+  EXPECT_EQ(endpoint_user(passwd).credentials.uid, 65534U);
+  ASSERT_TRUE(test::succeeds(
+      base::write_atomic(passwd, "ipu-vipu-endpoint:x:997:998::/:/bin/false\n", {0644, {}, {}})));
+  EXPECT_TRUE(test::succeeds(endpoint_user(passwd).is_its_own));
+  EXPECT_EQ(endpoint_user(passwd).credentials.uid, 997U);
+}
+
 TEST(ClientUser, SecretsAreCredentialsAndKeys) {
   config::ControllerSecurity security;
   EXPECT_FALSE(has_secrets(security));
