@@ -36,7 +36,7 @@ FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vip
   e2e/conformance e2e/named kernel/storm e2e/lifecycle e2e/capacity e2e/history e2e/isolation)
 # The jobs that make check leaves to make check-long, because they take most of the time: whatever takes over a minute on
 # two processors, but for the tests of the start, of isolation and of attacks.
-MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/attack e2e/capacity e2e/cards e2e/checkpoint e2e/configure
+MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e/attack e2e/capacity e2e/cards e2e/checkpoint e2e/configure
   e2e/conformance e2e/conformance_engines e2e/conformance_odd e2e/conformance_passing e2e/conformance_runtimes
   e2e/cri e2e/docker_storm e2e/durable e2e/endpoint_killed e2e/full_disk e2e/history e2e/ipuctl e2e/named e2e/newcomer
   e2e/network e2e/options e2e/quirks e2e/reconcile)

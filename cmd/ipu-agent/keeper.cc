@@ -37,9 +37,22 @@ constexpr milliseconds kReadTime = std::chrono::seconds(30);
 // A reservation waits for up to a day, and then for its partition.
 constexpr milliseconds kChangeTime = std::chrono::hours(25);
 
+// Returns whether WORDS, which are checked, have this as their second.
+bool is_second(const Words& words, std::string_view word) {
+  return words.size() > 1 && words[1] == word;
+}
+
+bool changes_reservations(const Words& words) {
+  return words[0] == "reserve" || (words[0] == "reservation" && !is_second(words, "list"));
+}
+
 milliseconds time_of(const Words& words) {
-  const bool changes = words[0] == "reserve" || (words[0] == "reservation" && words[1] != "list");
-  return changes ? kChangeTime : kReadTime;
+  return changes_reservations(words) ? kChangeTime : kReadTime;
+}
+
+// What changes something leaves events in the ledger, which everybody shares.
+bool changes_ledger(const Words& words) {
+  return changes_reservations(words) || (words[0] == "queue" && is_second(words, "cancel"));
 }
 
 // A process of ipuctl that answers a user. It writes the answer to the user's connection itself.
@@ -139,12 +152,10 @@ class Keeper {
     return {};
   }
 
-  // Each user has so many requests, and gets one back after each time. What changes something
-  // leaves events in the ledger, which everybody shares.
+  // Each user has so many requests, and gets one back after each time.
   bool may_ask(uid_t uid, const std::vector<std::string>& words) {
     if (uid == 0) return true;
-    const bool lists = words.size() > 1 && words[1] == "list";
-    const bool changes = words[0] == "reserve" || (words[0] == "reservation" && !lists);
+    const bool changes = changes_ledger(words);
     auto& rates = changes ? changing_ : reading_;
     constexpr size_t kMostUsers = 1024;
     if (rates.size() >= kMostUsers)

@@ -77,9 +77,9 @@ Result<Outcome> run_ps(const Viewer& viewer, const ListOptions& options) {
   return Outcome{overview_text(overview, names, options.output)};
 }
 
-Result<Outcome> run_lease_show(const LeaseOptions& options) {
+Result<Outcome> run_lease_show(const Viewer& viewer, const LeaseOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  const hook::ledger::Lease lease = TRY(find_lease(ledger, options.lease));
+  const hook::ledger::Lease lease = TRY(find_lease_of(viewer, ledger, options.lease));
   const std::string name = name_in(names_of({lease}), lease.container);
   return Outcome{lease_text(lease, name, options.output)};
 }
@@ -178,13 +178,13 @@ void add_ps(CLI::App& app, const Viewer& viewer, Command& chosen) {
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }
 
-void add_lease(CLI::App& app, Command& chosen) {
+void add_lease(CLI::App& app, const Viewer& viewer, Command& chosen) {
   CLI::App& group =
       add_group(app, {"lease", "Show and refresh leases", "ipuctl lease show $(docker ps -lq)"});
   const auto options = std::make_shared<LeaseOptions>();
   Options declared =
       add_command(group, {"show", "Show one lease", "ipuctl lease show $(docker ps -lq) -o json"},
-                  chosen, [options] { return run_lease_show(*options); });
+                  chosen, [&viewer, options] { return run_lease_show(viewer, *options); });
   declared.output(options->output);
   declared.argument("LEASE", options->lease,
                     "Id of a lease or container, or its beginning, or a container's name");
@@ -219,7 +219,7 @@ void add_version(CLI::App& app, Command& chosen) {
 
 void add_lease_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
   add_ps(app, viewer, chosen);
-  add_lease(app, chosen);
+  add_lease(app, viewer, chosen);
   add_gc(app, chosen);
   add_version(app, chosen);
 }

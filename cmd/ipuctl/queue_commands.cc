@@ -70,9 +70,11 @@ Result<std::vector<hook::ledger::Waiter>> all_waiters(hook::ledger::Ledger& ledg
   return waiters;
 }
 
-Result<std::vector<hook::ledger::Waiter>> chosen_waiters(hook::ledger::Ledger& ledger,
+Result<std::vector<hook::ledger::Waiter>> chosen_waiters(const Viewer& viewer,
+                                                         hook::ledger::Ledger& ledger,
                                                          const CancelOptions& options) {
   std::vector<hook::ledger::Waiter> waiters = TRY(all_waiters(ledger, options.pool));
+  TRY(viewer.keep_own(ledger, waiters));
   if (!options.all) return find_waiters(std::move(waiters), options.container);
   if (waiters.empty()) TRY(check_pool(options.pool));
   return waiters;
@@ -89,14 +91,14 @@ Result<bool> cancel(hook::ledger::Ledger& ledger, const hook::ledger::Waiter& wa
 }
 
 // A start that waits notices at its next step, and fails.
-Result<Outcome> run_cancel(const CancelOptions& options) {
+Result<Outcome> run_cancel(const Viewer& viewer, const CancelOptions& options) {
   if (options.container.empty() != options.all) {
     return Error(Code::kInvalid, "give a container that waits, or --all, but not both");
   }
   hook::ledger::Ledger ledger = TRY(open_ledger());
   std::vector<hook::ledger::Waiter> cancelled;
   Outcome outcome;
-  for (hook::ledger::Waiter& waiter : TRY(chosen_waiters(ledger, options))) {
+  for (hook::ledger::Waiter& waiter : TRY(chosen_waiters(viewer, ledger, options))) {
     const std::string who = hook::lifecycle::requester_text(waiter.container);
     if (!TRY(cancel(ledger, waiter))) {
       outcome.obstacles.emplace_back(Code::kBusy, str(who, " does not wait any more"));
@@ -104,7 +106,8 @@ Result<Outcome> run_cancel(const CancelOptions& options) {
     }
     cancelled.push_back(std::move(waiter));
     const Status recorded =
-        ledger.events().record(str("queue cancel removed ", who, " from the queue"));
+        ledger.events().record(str(viewer.user() ? str("user ", *viewer.user(), ": ") : "",
+                                   "queue cancel removed ", who, " from the queue"));
     if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
   }
   outcome.text = cancelled_text(cancelled, options.output);
@@ -158,7 +161,7 @@ void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
   Options of_cancel = add_command(
       group,
       {"cancel", "Make a container that waits for IPUs give up", "ipuctl queue cancel --all"},
-      chosen, [cancel] { return run_cancel(*cancel); });
+      chosen, [&viewer, cancel] { return run_cancel(viewer, *cancel); });
   of_cancel.output(cancel->output);
   of_cancel.text(
       {"CONTAINER", "",

@@ -92,6 +92,18 @@ Result<bool> Viewer::owns(Ledger& ledger, const Lease& lease) const {
   return TRY(user_who_started(ledger, lease)) == int64_t{*user_};
 }
 
+Status Viewer::keep_own(Ledger& ledger, std::vector<hook::ledger::Waiter>& waiters) const {
+  if (!user_) return {};
+  std::set<std::string> own;  // containers
+  for (const Lease& lease : TRY(ledger.live())) {
+    if (TRY(owns(ledger, lease))) own.insert(lease.container);
+  }
+  std::erase_if(waiters, [&](const hook::ledger::Waiter& waiter) {
+    return !owns(waiter) && !own.contains(waiter.container);
+  });
+  return {};
+}
+
 Status Viewer::hide_others(Ledger& ledger, Overview& overview) const {
   if (sees_all()) return {};
   Aliases aliases;

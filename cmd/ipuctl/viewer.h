@@ -39,6 +39,10 @@ class Viewer {
   [[nodiscard]] bool owns(const hook::ledger::Waiter& waiter) const;
   base::Result<bool> owns(hook::ledger::Ledger& ledger, const hook::ledger::Lease& lease) const;
 
+  // Removes from WAITERS those that are not theirs.
+  base::Status keep_own(hook::ledger::Ledger& ledger,
+                        std::vector<hook::ledger::Waiter>& waiters) const;
+
   // Takes away what this viewer may not see: the names of others become "other-1" and so on.
   base::Status hide_others(hook::ledger::Ledger& ledger, Overview& overview) const;
 

@@ -64,3 +64,36 @@ end_by() { # USER
   defended refused answer ended refused end_by mallory
   as victim ipuctl reservation end night
 }
+
+cancel_by() { as "$1" ipuctl queue cancel night; } # USER
+
+has_waiter() { [ "$(ipuctl queue -o json | jq length)" = 1 ]; }
+
+wait_for_all() {
+  as victim ipuctl reserve night --ipus 64 --wait 50s >/dev/null 2>&1 3>&- &
+  WAITING=$!
+  wait_until 10 has_waiter
+}
+
+@test "attack: the place of another user in the queue, asked of ipu-agent" {
+  row - 'a user of the host'
+  start all -e IPU_COUNT=64
+  wait_for_all
+  # root may.
+  undefended cancelled answer cancelled refused cancel_by root
+  wait "$WAITING" || true
+  wait_for_all
+  defended refused answer cancelled refused cancel_by mallory
+  cancel_by victim
+  wait "$WAITING" || true
+}
+
+@test "attack: the lease of another user, asked of ipu-agent" {
+  row - 'a user of the host'
+  as victim ipuctl reserve night --ipus 4
+  start victim -e IPU_RESERVATION=night
+  undefended shown answer shown refused as root ipuctl lease show victim
+  defended refused answer shown refused as mallory ipuctl lease show victim
+  docker rm --force victim
+  as victim ipuctl reservation end night
+}

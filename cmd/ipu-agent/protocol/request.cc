@@ -27,6 +27,8 @@ const std::vector<Served>& served() {
   static const std::vector<Served> kAll = {
       {"ps", "", {"output", "pool"}},
       {"queue", "", {"output", "pool"}},
+      {"queue cancel", "container", {"output", "pool"}, {"all"}},
+      {"lease show", "lease", {"output"}},
       {"pool list", "", {"output", "pool"}},
       {"explain", "lease", {"output"}},
       {"reserve", "name", {"ipus", "gcds", "wait", "for", "output", "pool"}},
