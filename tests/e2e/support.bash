@@ -209,15 +209,15 @@ remove_containers() {
 # For local use: no driver has this major.
 export CARD_MAJOR=60
 
-# Gives the host four IPU cards, linked in pairs. The kernel has no driver for them, so a made-up sysfs tells of them.
+# Gives the host four IPU cards, or more, linked in pairs. The kernel has no driver for them, so a made-up sysfs tells of them.
 # Card N has the minors 3*N to 3*N + 2. The device nodes, the rules of cgroups and refusals are real.
 # shellcheck disable=SC2016
-make_cards() {
+make_cards() { # [COUNT]
   in_host sh -c '
     set -e
     mount -t tmpfs tmpfs /sys/bus
     minor=0
-    for card in 0 1 2 3; do
+    for card in $(seq 0 $(($2 - 1))); do
       device=/sys/bus/pci/devices/0000:8$card:00.0
       mkdir -p "$device"
       echo "$card" >"$device/file_name"
@@ -227,7 +227,7 @@ make_cards() {
         mknod "/dev/ipu$card$suffix" c "$1" "$minor"
         minor=$((minor + 1))
       done
-    done' sh "$CARD_MAJOR"
+    done' sh "$CARD_MAJOR" "${1:-4}"
 }
 
 remove_cards() {
