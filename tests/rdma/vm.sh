@@ -8,7 +8,8 @@ VM_MEMORY=3072
 VM_CPUS=2
 # In seconds: emulation is slow.
 VM_BOOT_LIMIT=180
-# On some machines that have kvm, it runs no kernel. So if the first accelerator fails, the second is tried.
+# On some machines that have kvm, it runs no kernel, or one that soon panics. So if the machine does not boot with the
+# first accelerator, the second is tried.
 VM_ACCELERATORS=('kvm -cpu host' 'tcg,thread=multi -cpu max')
 
 # Makes the keys of both sides in FOLDER, which all boots share.
@@ -27,18 +28,27 @@ vm_start() { # IMAGE [KERNEL-PARAMETER...]
   local accelerator begin=$SECONDS
   for accelerator in "${VM_ACCELERATORS[@]}"; do
     vm_launch "$accelerator" "$@"
-    if wait_until "$(vm_patience "$accelerator")" vm_runs_or_ends && vm_runs; then
+    if vm_boots "$accelerator"; then
       VM_ACCELERATORS=("$accelerator")
-      wait_until "$VM_BOOT_LIMIT" vm_answers_or_ends || break
-      vm_is_alive || break
       echo "# booted in $((SECONDS - begin)) s, ${accelerator%% *}: $(vm_run uname -r)"
       return
     fi
+    echo "# no boot with ${accelerator%% *}: $(vm_last_words)"
     vm_stop
   done
   echo 'vm_start: the virtual machine does not start; its last words:' >&2
   tail -n 40 "$VM/qemu.log" "$VM/console.log" >&2
   return 1
+}
+
+vm_boots() { # ACCELERATOR
+  wait_until "$(vm_patience "$1")" vm_runs_or_ends && vm_runs &&
+    wait_until "$VM_BOOT_LIMIT" vm_answers_or_ends && vm_is_alive
+}
+
+# Prints why the machine ended, as far as its kernel or QEMU says.
+vm_last_words() {
+  grep -hm 1 -E 'BUG:|Oops|Kernel panic' "$VM/console.log" || tail -qn 1 "$VM/qemu.log" "$VM/console.log"
 }
 
 # Prints how many seconds the machine's system may take to its first line of output.
