@@ -27,6 +27,7 @@ namespace {
 
 constexpr nft::Table kTable{NFPROTO_INET, nft::kGuardName};
 constexpr const char* kForward = "forward";
+constexpr std::string_view kNotFrom = "not from ";  // comment of the rule of each prefix
 
 // A rule, and the comment by which it is found again: it says all that the rule does.
 struct Commented {
@@ -47,7 +48,7 @@ std::vector<Commented> rules_of(const Guard& guard) {
   std::vector<Commented> rules;
   // Who pretends to be a guarded address could make the answer to that a connection of its own.
   for (const Prefix& prefix : guard.prefixes) {
-    rules.push_back(commented("not from " + to_string(prefix),
+    rules.push_back(commented(str(kNotFrom, to_string(prefix)),
                               std::move(rule().from_network(prefix).has_wrong_origin()), dropped));
   }
   rules.push_back(commented("answers", std::move(rule().is_answer()), accepted));
@@ -108,6 +109,17 @@ Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard) {
 Result<bool> has_guard(const Namespace& host) {
   const std::vector<nft::FoundRule> found = TRY(find_rules(host));
   return !found.empty();
+}
+
+Result<std::vector<Prefix>> guarded_prefixes(const Namespace& host) {
+  std::vector<Prefix> prefixes;
+  for (const nft::FoundRule& rule : TRY(find_rules(host))) {
+    if (!rule.comment.starts_with(kNotFrom)) continue;
+    // Others may write such a comment, too.
+    const Result<Prefix> prefix = parse_prefix(rule.comment.substr(kNotFrom.size()));
+    if (prefix.ok()) prefixes.push_back(prefix.value());
+  }
+  return prefixes;
 }
 
 Result<Removed> remove_guard(const Namespace& host) { return nft::remove_tables(host, {kTable}); }

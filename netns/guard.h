@@ -32,6 +32,9 @@ base::Result<Ensured> ensure_guard(const Namespace& host, const Guard& guard);
 // Returns whether a guard stands, whatever it says.
 base::Result<bool> has_guard(const Namespace& host);
 
+// Returns the prefixes of the guard that stands; none if there is no guard.
+base::Result<std::vector<Prefix>> guarded_prefixes(const Namespace& host);
+
 // Removes the guard.
 base::Result<base::Removed> remove_guard(const Namespace& host);
 

@@ -34,6 +34,7 @@
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/duplicate_probe.h"
+#include "hook/lifecycle/network/prohibitions.h"
 #include "hook/lifecycle/start/attach.h"
 #include "hook/lifecycle/start/refused.h"
 #include "hook/lifecycle/start/rootless.h"
@@ -144,6 +145,14 @@ Status reconcile() {
   due.due_only = true;
   const hook::lifecycle::end::Reconciled done =
       TRY(hook::lifecycle::end::reconcile(env, base::Deadline::after(kReconcileTime), due));
+  // A broken configuration tells no controllers.
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (config.ok()) {
+    const std::vector<Error> behind = hook::lifecycle::network::follow_controllers(
+        env, config.value(), base::Deadline::after(kReconcileTime));
+    if (!behind.empty()) return behind.front();
+  }
   if (!done.obstacles.empty()) return done.obstacles.front();
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
 #include "hook/lifecycle/network/border.h"
+#include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "netns/border.h"
 #include "netns/filter_watch.h"
@@ -25,27 +27,54 @@ using hook::lifecycle::network::Mended;
 constexpr std::chrono::milliseconds kWatchTime{4000};
 constexpr std::chrono::milliseconds kMendTime{4000};
 
-// Makes again what is missing, and returns a line if anything was.
-Result<std::string> mend() {
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  std::string text;
-  const Mended border = TRY(hook::lifecycle::network::mend_border(env, Deadline::after(kMendTime)));
-  if (border == Mended::kYes) text += "mended the border of the host\n";
+Status mend_guard(hook::lifecycle::Env& env, Outcome& done) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
-  if (!config.ok()) return text;
+  if (!config.ok()) return {};
   const Mended guard = TRY(
       hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kMendTime)));
-  if (guard == Mended::kYes) text += "mended the table inet ipu-guard\n";
-  return text;
+  if (guard == Mended::kYes) done.text += "mended the table inet ipu-guard\n";
+  done.obstacles =
+      hook::lifecycle::network::remembered_controllers(env.run_dir, config.value()).damaged;
+  return {};
+}
+
+Status mend_all(Outcome& done) {
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const Result<Mended> border =
+      hook::lifecycle::network::mend_border(env, Deadline::after(kMendTime));
+  if (border.ok() && border.value() == Mended::kYes) done.text += "mended the border of the host\n";
+  // What keeps the border from being mended does not keep the guard.
+  TRY(mend_guard(env, done));
+  return border.ok() ? Status() : Status(border.error());
+}
+
+// Makes again what is missing. The outcome has a line for all that was, and what could not be done.
+Outcome mend() {
+  Outcome done;
+  Status status = mend_all(done);
+  if (!status.ok()) done.obstacles.push_back(std::move(status).error());
+  return done;
 }
 
 Result<Outcome> run_mend() {
   TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border mend",
                                hook::config::forbidden_calls_file()));
-  std::string text = TRY(mend());
-  return Outcome{std::move(text)};
+  return mend();
+}
+
+// Returns a line for each obstacle of NOW that is not in TOLD, which becomes those of NOW: an
+// obstacle that stays is told once.
+std::string new_obstacles(const Outcome& now, std::set<std::string>& told) {
+  std::string text;
+  std::set<std::string> all;
+  for (const Error& obstacle : now.obstacles) {
+    if (!all.insert(obstacle.message()).second || told.contains(obstacle.message())) continue;
+    text += obstacle.message() + '\n';
+  }
+  told = std::move(all);
+  return text;
 }
 
 Result<Outcome> run_watch() {
@@ -57,13 +86,10 @@ Result<Outcome> run_watch() {
   netns::FilterWatch filters = TRY(netns::FilterWatch::open(host));
   netns::LinkWatch links = TRY(netns::LinkWatch::open(host));
   Stream stream = TRY(Stream::open());
-  std::string last_error;
+  std::set<std::string> told;
   for (;;) {
-    const Result<std::string> mended = mend();
-    std::string text = mended.ok() ? mended.value() : str(mended.error().message(), '\n');
-    // An error that stays is told once.
-    if (!mended.ok() && text == last_error) text.clear();
-    last_error = mended.ok() ? "" : str(mended.error().message(), '\n');
+    const Outcome mended = mend();
+    const std::string text = mended.text + new_obstacles(mended, told);
     if (TRY(stream.write(text)) == Stream::Goes::kEnd) return Outcome{};
     const Deadline look = Deadline::after(kWatchTime);
     while (!look.passed()) {

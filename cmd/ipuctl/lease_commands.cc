@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // version, ps, lease show and refresh, gc.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
+#include "hook/lifecycle/network/prohibitions.h"
 #include "hook/lifecycle/start/check_grant.h"
 
 namespace ipuctl {
@@ -149,6 +151,9 @@ void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Recon
   const Result<hook::lifecycle::network::Mended> guarded =
       hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kGuardTime));
   if (!guarded.ok()) done.obstacles.push_back(guarded.error());
+  std::vector<base::Error> behind = hook::lifecycle::network::follow_controllers(
+      env, config.value(), Deadline::after(kGuardTime));
+  std::move(behind.begin(), behind.end(), std::back_inserter(done.obstacles));
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {

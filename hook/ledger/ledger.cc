@@ -283,6 +283,17 @@ Status Ledger::mark_relocated(Lease& lease, std::vector<LeasedIpu> devices) {
   return commit(transaction, lease, std::move(after), "relocated");
 }
 
+Status Ledger::mark_prohibited(Lease& lease, const std::vector<netns::Prefix>& more) {
+  Transaction transaction = TRY(Transaction::begin(store_->database));
+  Lease after = TRY(begin_change(lease, Change::kProhibit));
+  std::string event = "kept from";
+  for (const netns::Prefix& prefix : more) {
+    after.prohibited.push_back(prefix);
+    event += str(" ", netns::to_string(prefix));
+  }
+  return commit(transaction, lease, std::move(after), event);
+}
+
 // The changes that give back are recorded on a full disk as well.
 Status Ledger::begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error) {
   return with_reserve(*store_, [&] { return try_begin_release(lease, owner, error); });

@@ -86,6 +86,8 @@ class Ledger {
   base::Status adopt_process(Lease& lease, const base::ProcessId& init);
   // Stays RUNNING; stores the new place of its IPUs. A joined lease has no rows of its own.
   base::Status mark_relocated(Lease& lease, std::vector<LeasedIpu> devices);
+  // Stays RUNNING; its container is kept from MORE, too.
+  base::Status mark_prohibited(Lease& lease, const std::vector<netns::Prefix>& more);
   // Changes any live state to RELEASING, held by OWNER. ERROR: why the container never ran; may be
   // empty. If other leases joined the partition, it passes to one of them; this one becomes joined.
   base::Status begin_release(Lease& lease, const base::ProcessId& owner, const std::string& error);

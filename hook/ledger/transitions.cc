@@ -18,6 +18,7 @@ constexpr Transition kTransitions[] = {
     {Change::kRun, kAllocated, kRunning, Holder::kContainer, "its network is ready"},
     {Change::kAdopt, kRunning, kRunning, Holder::kContainer, "it has a new first process"},
     {Change::kRelocate, kRunning, kRunning, Holder::kSame, "the controller has moved its IPUs"},
+    {Change::kProhibit, kRunning, kRunning, Holder::kSame, "a controller has another address"},
     {Change::kRelease, kIntent, kReleasing, Holder::kCaller, "its start was cut short"},
     {Change::kRelease, kAllocated, kReleasing, Holder::kCaller, "its start was cut short"},
     {Change::kRelease, kRunning, kReleasing, Holder::kCaller, "its container has ended"},
@@ -59,6 +60,8 @@ std::string_view name_of(Change change) {
       return "adopt";
     case Change::kRelocate:
       return "relocate";
+    case Change::kProhibit:
+      return "prohibit";
     case Change::kRelease:
       return "release";
     case Change::kHold:

@@ -20,6 +20,7 @@ enum class Change {
   kRun,         // the network is ready; the container's program starts next
   kAdopt,       // the container, restored from a checkpoint, has another first process
   kRelocate,    // the controller has moved its IPUs
+  kProhibit,    // it is kept from addresses that its start did not know
   kRelease,     // what the lease holds is being released
   kHold,        // something cannot be released yet; the obstacle is noted
   kQuarantine,  // everything is released; the addresses stay reserved for a while

@@ -97,6 +97,20 @@ second_address() { answer reached unreachable inside web nc -w 1 "$SECOND" 8090;
   docker rm --force web
 }
 
+# Who is attacked started before the name had that address.
+@test "attack: a connection to an address that the name of a controller got later" {
+  row - 'the container with IPUs'
+  two_addresses
+  in_host sh -c 'cat /run/hosts >/etc/hosts && echo "10.1.3.101 vipu.test" >>/etc/hosts'
+  in_host sed -i 's/^controller = .*/controller = "vipu.test:8090"/' /etc/ipu-container-toolkit/config.toml
+  start web -e IPU_COUNT=4
+  undefended reached second_address
+  in_host sh -c "echo '$SECOND vipu.test' >>/etc/hosts"
+  ipuctl gc
+  defended unreachable second_address
+  docker rm --force web
+}
+
 # ---- the client's memory ------------------------------------------------------------------------------
 
 # What the client's own user finds in at most SECONDS, while one client after the other runs.

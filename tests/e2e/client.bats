@@ -116,6 +116,30 @@ known_addresses() {
   run ! in_host test -e /run/ipu-container-toolkit/controllers/pod64
 }
 
+watch_says() { in_host grep -q "$1" /run/service/watch.log; }
+
+@test "a damaged file of addresses: border watch goes on and says so, and gc makes the file anew" {
+  in_host sh -c 'cp /etc/hosts /run/hosts'
+  in_host sed -i 's/^controller = .*/controller = "vipu.test:8090"/' /etc/ipu-container-toolkit/config.toml
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[network]\nguard_forwarding = true'
+  in_host sh -c "printf '%s vipu.test\n' ${CONTROLLER%:*} 10.1.3.102 >>/etc/hosts"
+  ipuctl gc
+  in_host sh -c 'echo nonsense >/run/ipu-container-toolkit/controllers/pod64'
+  host_spawn watch ipuctl border watch
+  wait_until 10 watch_says "'/run/ipu-container-toolkit/controllers/pod64' cannot be read"
+  in_host /run/attack/raw flush 1 ipu-guard
+  wait_until 5 watch_says 'mended the table inet ipu-guard'
+  assert_equal "$(in_host grep -c 'cannot be read' /run/service/watch.log)" 1
+  run -0 ipuctl gc
+  host_stop watch
+  assert_equal "$(known_addresses)" '600 vipu.test:8090 10.1.3.101 10.1.3.102'
+  in_host sh -c 'cat /run/hosts >/etc/hosts'
+  host_config
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[network]\nguard_forwarding = false'
+  ipuctl gc
+  host_config
+}
+
 @test "the client ends with who started it" {
   look_for_client
   in_host kill -KILL "$(in_host ps -o ppid= -p "$CLIENT" | tr -d ' ')"

@@ -142,10 +142,11 @@ std::vector<netns::Flow> look_at_flows(const hook::config::Config& config,
                                        const netns::Namespace& host) {
   if (!ledger.ok()) return {};
   const Result<std::vector<hook::ledger::Lease>> live = ledger.value().live();
-  const auto known = hook::lifecycle::network::known_controllers(hook::config::run_dir(), config);
-  if (!live.ok() || !known.ok()) return {};
+  const auto known =
+      hook::lifecycle::network::remembered_controllers(hook::config::run_dir(), config);
+  if (!live.ok()) return {};
   const netns::Guard guard =
-      hook::lifecycle::network::guard_of(config, known.value(), live.value());
+      hook::lifecycle::network::guard_of(config, known.controllers, live.value());
   Result<std::vector<netns::Flow>> flows = netns::flows_to_end(host, guard);
   return flows.ok() ? std::move(flows).take() : std::vector<netns::Flow>();
 }

@@ -72,7 +72,7 @@ Result<std::vector<netns::Address>> read_addresses(const std::string& run_dir,
     return Error(Code::kInvalid,
                  str("the addresses of controller ", pool.controller, " in ", quote(path),
                      " cannot be read: ", record.error().message(),
-                     "; remove this file and run 'ipuctl gc', which makes it anew"));
+                     "; run 'ipuctl gc', which looks the name up and makes the file anew"));
   }
   if (record.value().controller != pool.controller) return std::vector<netns::Address>();
   return record.value().addresses;
@@ -112,17 +112,39 @@ Status look_up_controller(Env& env, const config::PoolConfig& pool, const Deadli
 
 }  // namespace
 
-Result<Controllers> known_controllers(const std::string& run_dir, const config::Config& config) {
-  Controllers known;
+Remembered remembered_controllers(const std::string& run_dir, const config::Config& config) {
+  Remembered known;
   for (const config::PoolConfig& pool : config.pools) {
     const std::optional<netns::Address> numeric = config::numeric_controller(pool);
-    if (numeric) known.emplace(*numeric, pool.controller);
+    if (numeric) known.controllers.emplace(*numeric, pool.controller);
     if (!config::has_named_controller(pool)) continue;
-    for (const netns::Address& address : TRY(read_addresses(run_dir, pool))) {
-      known.emplace(address, pool.controller);
+    const Result<std::vector<netns::Address>> addresses = read_addresses(run_dir, pool);
+    if (!addresses.ok()) {
+      known.damaged.push_back(addresses.error());
+      continue;
+    }
+    for (const netns::Address& address : addresses.value()) {
+      known.controllers.emplace(address, pool.controller);
     }
   }
   return known;
+}
+
+Result<Controllers> known_controllers(const std::string& run_dir, const config::Config& config) {
+  Remembered known = remembered_controllers(run_dir, config);
+  if (!known.damaged.empty()) return known.damaged.front();
+  return std::move(known.controllers);
+}
+
+Result<Controllers> learn_controllers(Env& env, const config::Config& config,
+                                      const Deadline& deadline) {
+  for (const config::PoolConfig& pool : config.pools) {
+    const bool is_readable =
+        !config::has_named_controller(pool) || read_addresses(env.run_dir, pool).ok();
+    // If the look-up fails as well, the error below says what to do.
+    if (!is_readable) (void)look_up_controller(env, pool, deadline.capped(kLookUpTime));
+  }
+  return known_controllers(env.run_dir, config);
 }
 
 Status record_controller(const std::string& run_dir, const config::PoolConfig& pool,

@@ -30,6 +30,21 @@ netns::Guard guard_of(const config::Config& config, const Controllers& controlle
   return guard;
 }
 
+namespace {
+
+// Adds the addresses of the guard that stands to GUARD: some may be of a controller whose addresses
+// nobody knows any more.
+Status keep_addresses(const netns::Namespace& host, netns::Guard& guard) {
+  std::set<netns::Prefix> prefixes(guard.prefixes.begin(), guard.prefixes.end());
+  for (const netns::Prefix& prefix : TRY(netns::guarded_prefixes(host))) {
+    if (prefix == netns::host_prefix(prefix.address)) prefixes.insert(prefix);
+  }
+  guard.prefixes.assign(prefixes.begin(), prefixes.end());
+  return {};
+}
+
+}  // namespace
+
 Result<Mended> guard_forwarding(Env& env, const config::Config& config, const Deadline& deadline) {
   const std::optional<bool> wanted = config.network.guard_forwarding;
   if (!wanted) return Mended::kNo;
@@ -39,9 +54,10 @@ Result<Mended> guard_forwarding(Env& env, const config::Config& config, const De
     const base::Removed removed = TRY(netns::remove_guard(host));
     return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;
   }
-  const Controllers controllers = TRY(known_controllers(env.run_dir, config));
+  const Remembered known = remembered_controllers(env.run_dir, config);
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
-  const netns::Guard guard = guard_of(config, controllers, live);
+  netns::Guard guard = guard_of(config, known.controllers, live);
+  if (!known.damaged.empty()) TRY(keep_addresses(host, guard));
   const netns::Ensured ensured = TRY(netns::ensure_guard(host, guard));
   return ensured == netns::Ensured::kMade ? Mended::kYes : Mended::kNo;
 }

@@ -27,8 +27,9 @@ inline constexpr uint64_t kGuardLock = std::numeric_limits<int64_t>::max();
 // Makes the guard of this process's network namespace as CONFIG says, or removes it if
 // guard_forwarding is false. Does nothing where that key is not set. One process at a time reads
 // the ledger and makes the guard: otherwise a slow one could replace a newer guard by an older one.
-// Fails with kTimeout if another has the lock until DEADLINE, and as known_controllers() does.
-// Returns whether anything was changed.
+// Fails with kTimeout if another has the lock until DEADLINE. Where the file of a controller is
+// damaged (remembered_controllers()), all addresses that the guard has stay in it. Returns whether
+// anything was changed.
 base::Result<Mended> guard_forwarding(Env& env, const config::Config& config,
                                       const base::Deadline& deadline);
 

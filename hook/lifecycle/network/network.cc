@@ -10,10 +10,10 @@
 #include "hook/container/plan/orders.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/endpoint/endpoint.h"
-#include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/network_lock.h"
+#include "hook/lifecycle/network/sharers.h"
 #include "hook/lifecycle/recording.h"
 #include "netns/attach.h"
 #include "netns/handle.h"
@@ -67,21 +67,6 @@ Status await_probe(Env& env, ledger::Lease& lease, const plan::AttachOrders& ord
     if (patience.passed()) return {};
     base::sleep_for(kRetry, patience);
   }
-}
-
-Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<ledger::Lease>& leases) {
-  const std::vector<netns::Address> guarded = TRY(env.host.addresses());
-  netns::NetworkPlan plan = plan::network_plan(leases, guarded);
-  plan.broadcasts = TRY(env.host.broadcasts());
-  return plan;
-}
-
-// Checks that no other process has changed LEASE. A release that began before this process had the
-// namespace's lock will not see what is made now, and will not look again.
-Status check_unchanged(Env& env, const ledger::Lease& lease) {
-  const std::optional<ledger::Lease> stored = TRY(env.ledger.find(lease.id));
-  if (stored && stored->generation == lease.generation) return {};
-  return Error(Code::kBusy, str("lease ", lease.id, " was changed by another process"));
 }
 
 // Returns "roce0 with 10.5.200.10 and MAC 02:.. in network namespace 4026532301".
@@ -176,28 +161,6 @@ Status publish_gids(Env& env, const ledger::Lease& lease, const plan::AttachOrde
   const std::string text = TRY(inject::read_lease_file(env.run_dir, lease.id, plan::kLeaseFile));
   const std::string complete = TRY(plan::with_gids(text, gids));
   return inject::put_lease_file(env.run_dir, lease.id, plan::kLeaseFile, complete);
-}
-
-// Returns the namespace in which LEASE was attached, found through a process of a running container
-// that shares it; absent if none does. Fails with kBusy if one does but cannot be examined.
-Result<std::optional<netns::Namespace>> find_namespace(Env& env, const ledger::Lease& lease,
-                                                       const std::vector<ledger::Lease>& sharers) {
-  const std::string boot = TRY(base::boot_id());
-  for (const ledger::Lease& sharer : sharers) {
-    if (sharer.state != ledger::LeaseState::kRunning) continue;
-    const std::optional<pid_t> member = find_member(env, sharer);
-    if (member) {
-      Result<netns::Namespace> found = netns::Namespace::of_process(*member);
-      if (found.ok() && found.value().identity() == lease.netns) {
-        return std::optional<netns::Namespace>(std::move(found).take());
-      }
-    }
-    if (judge(sharer, look_at_lease(env, sharer, boot)).life == Life::kEnded) continue;
-    return Error(Code::kBusy, str("container ", base::short_id(sharer.container),
-                                  " shares the interfaces, but its network namespace cannot be"
-                                  " reached from here; run 'ipuctl gc' in the host's namespaces"));
-  }
-  return std::optional<netns::Namespace>();
 }
 
 Status remove_interfaces(Env& env, const ledger::Lease& lease, const netns::Namespace& host) {

@@ -15,6 +15,7 @@
 #include "hook/lifecycle/network/bridges.h"
 #include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
+#include "hook/lifecycle/network/prohibitions.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/start/check_grant.h"
@@ -59,8 +60,8 @@ Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Le
 }
 
 // Returns the controllers that the container of GRANT is kept from; none for cards.
-Result<network::Controllers> controllers_for(const Env& env, const Start& start,
-                                             const vipu::Grant& grant, const ledger::Lease& lease) {
+Result<network::Controllers> controllers_for(Env& env, const Start& start, const vipu::Grant& grant,
+                                             const ledger::Lease& lease) {
   if (!config::uses_network(start.pool.provider)) return network::Controllers();
   std::vector<std::string> addresses = grant.controller_addresses;
   // The partition may be one of a controller that the pool had before.
@@ -69,7 +70,7 @@ Result<network::Controllers> controllers_for(const Env& env, const Start& start,
     addresses = TRY(env.controller(start.pool)->addresses(Deadline::after(start.pool.timeout)));
   }
   TRY(network::record_controller(env.run_dir, start.pool, addresses));
-  return network::known_controllers(env.run_dir, start.config);
+  return network::learn_controllers(env, start.config, Deadline::after(start.pool.timeout));
 }
 
 // Returns what the V-IPU endpoint of the container answers; absent if it joins a pod whose sandbox
@@ -101,6 +102,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   if (config::uses_network(start.pool.provider)) {
     TRY(network::check_bridges(env, start.config.network, lease));
     TRY(network::guard_forwarding(env, start.config, Deadline::after(kGuardTime)));
+    if (TRY(network::lags_behind(env, known))) env.start_reconcile();
   }
   plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
   if (start.request.vipu_endpoint) input.answers = TRY(answers_for(env, start, grant, lease));

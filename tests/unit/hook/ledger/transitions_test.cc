@@ -21,8 +21,9 @@ constexpr LeaseState kStates[] = {
     LeaseState::kIntent,     LeaseState::kAllocated, LeaseState::kRunning, LeaseState::kReleasing,
     LeaseState::kQuarantine, LeaseState::kFree,      LeaseState::kFailed};
 // Those that the ledger makes of a lease when it is told to.
-constexpr Change kChanges[] = {Change::kTakeWarm, Change::kAllocate, Change::kAttach, Change::kRun,
-                               Change::kRelocate, Change::kRelease,  Change::kHold};
+constexpr Change kChanges[] = {Change::kTakeWarm, Change::kAllocate, Change::kAttach,
+                               Change::kRun,      Change::kRelocate, Change::kProhibit,
+                               Change::kRelease,  Change::kHold};
 
 TEST(Transitions, HaveNamesOfTheirOwn) {
   std::set<Change> changes;
@@ -119,6 +120,8 @@ class LedgerTransitionsTest : public LedgerFixture {
         return ledger_.mark_running(lease, self_);
       case Change::kRelocate:
         return ledger_.mark_relocated(lease, {});
+      case Change::kProhibit:
+        return ledger_.mark_prohibited(lease, {netns::parse_prefix("10.1.3.102/32").take()});
       case Change::kRelease:
         return ledger_.begin_release(lease, self_, "");
       case Change::kHold:

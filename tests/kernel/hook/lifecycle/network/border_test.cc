@@ -219,6 +219,27 @@ TEST_P(LeaseBorderTest, TheGuardFollowsTheNameOfAController) {
   EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kNow);
 }
 
+// The file of the name is damaged, so nobody knows its addresses.
+TEST_P(LeaseBorderTest, TheGuardKeepsWhatItHasWhileNobodyKnowsTheAddressesOfAController) {
+  host_.config.network.guard_forwarding = true;
+  host_.config.pools[0].controller = "vipu.example:8090";
+  ASSERT_TRUE(succeeds(
+      record_controller(host_.env.run_dir, host_.config.pools[0], {"10.1.3.102", "fd00::1"})));
+  ASSERT_TRUE(succeeds(guard_forwarding(host_.env, host_.config, HookHost::soon())));
+  const std::vector<netns::Prefix> before = netns::guarded_prefixes(here()).take();
+  EXPECT_THAT(before, testing::Contains(netns::parse_prefix("fd00::1/128").take()));
+  ASSERT_TRUE(succeeds(
+      base::write_atomic(host_.env.run_dir + "/controllers/pod16", "nonsense", {0600, {}, {}})));
+  EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kNo);
+  EXPECT_EQ(netns::guarded_prefixes(here()).take(), before);
+  // A guard that was flushed is made with all that is known.
+  ASSERT_TRUE(succeeds(netns::remove_guard(here())));
+  EXPECT_TRUE(netns::guarded_prefixes(here()).take().empty());
+  EXPECT_EQ(guard_forwarding(host_.env, host_.config, HookHost::soon()).value(), Mended::kYes);
+  EXPECT_EQ(netns::guarded_prefixes(here()).take().size(), before.size() - 2);
+  EXPECT_EQ(netns::remove_guard(here()).value(), base::Removed::kNow);
+}
+
 TEST_P(LeaseBorderTest, OneProcessAtATimeMakesTheGuard) {
   host_.config.network.guard_forwarding = true;
   {

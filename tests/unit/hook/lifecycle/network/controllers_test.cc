@@ -114,7 +114,7 @@ TEST_F(ControllersTest, ADamagedFileIsAnErrorThatSaysWhatToDo) {
     EXPECT_TRUE(test::fails(known(), Code::kInvalid,
                             str("addresses of controller vipu.example:8090 in '", file("pod16"))))
         << bad;
-    EXPECT_TRUE(test::fails(known(), Code::kInvalid, "; remove this file and run 'ipuctl gc'"));
+    EXPECT_TRUE(test::fails(known(), Code::kInvalid, "; run 'ipuctl gc', which looks the name up"));
   }
   EXPECT_TRUE(test::succeeds(record({"10.1.3.102"})));
   EXPECT_THAT(addresses(), ElementsAre("10.1.3.101", "10.1.3.102"));
@@ -144,6 +144,34 @@ TEST_F(ControllersTest, WhatGcCannotLookUpStaysAsItWas) {
               testing::StartsWith("pool 'pod16' keeps the addresses of its controller that were "
                                   "found before: "));
   EXPECT_THAT(addresses(), ElementsAre("10.1.3.101", "10.1.3.102"));
+}
+
+TEST_F(ControllersTest, ADamagedFileHidesNoOtherController) {
+  ASSERT_TRUE(test::succeeds(record({"10.1.3.102"})));
+  config::PoolConfig other = pool();
+  other.name = "other";
+  host_.config.pools.push_back(other);
+  write("other", "nonsense");
+  const Remembered known = remembered_controllers(host_.env.run_dir, host_.config);
+  EXPECT_EQ(known.controllers.size(), 2U);
+  ASSERT_EQ(known.damaged.size(), 1U);
+  EXPECT_THAT(known.damaged[0].message(), testing::HasSubstr(file("other")));
+}
+
+TEST_F(ControllersTest, AStartLooksUpTheNamesOfDamagedFilesAlone) {
+  const auto learn = [&] {
+    return learn_controllers(host_.env, host_.config, test::HookHost::soon());
+  };
+  ASSERT_TRUE(test::succeeds(record({"10.1.3.102"})));
+  host_.controller.set_own_addresses({"10.1.3.103"});
+  EXPECT_TRUE(test::succeeds(learn()));
+  EXPECT_THAT(host_.asked_controllers, IsEmpty());
+  write("pod16", "nonsense");
+  host_.controller.set_unreachable(true);
+  EXPECT_TRUE(test::fails(learn(), Code::kInvalid, "cannot be read"));
+  host_.controller.set_unreachable(false);
+  EXPECT_TRUE(test::succeeds(learn()));
+  EXPECT_THAT(addresses(), ElementsAre("10.1.3.101", "10.1.3.103"));
 }
 
 TEST_F(ControllersTest, GcMakesADamagedFileAnew) {
