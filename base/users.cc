@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/users.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <climits>
@@ -118,6 +119,24 @@ uid_t user_outside(uid_t uid, std::string_view uid_map) {
       return numbers[1] + (uid - numbers[0]);
   }
   return uid;
+}
+
+bool has_all_users(std::string_view uid_map) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(trim(uid_map), ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words == std::vector<std::string_view>{"0", "0", "4294967295"};
+}
+
+bool has_users_of_host() {
+  constexpr ino_t kFirstUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO of the kernel
+  constexpr size_t kMaxText = 64 << 10;
+  struct stat status {};
+  if (::stat("/proc/self/ns/user", &status) != 0 || status.st_ino == kFirstUserNamespace)
+    return true;
+  const Result<std::string> map = read_file("/proc/self/uid_map", kMaxText);
+  return map.ok() && has_all_users(map.value());
 }
 
 uid_t user_of_host() {

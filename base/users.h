@@ -44,4 +44,12 @@ Result<std::optional<gid_t>> find_group(std::string_view name,
 // map does not have it.
 [[nodiscard]] uid_t user_outside(uid_t uid, std::string_view uid_map);
 
+// Returns whether the users of this process are those of the host: it is in the first user
+// namespace, or in one that has all users as they are. Otherwise user_of_host() may be a user of a
+// user namespace in between, whose root can be anybody.
+[[nodiscard]] bool has_users_of_host();
+
+// Does the same for a process with UID_MAP that is not in the first user namespace.
+[[nodiscard]] bool has_all_users(std::string_view uid_map);
+
 }  // namespace base

@@ -34,6 +34,9 @@ as_user() { # COMMAND...
     env HOME="$HOME_OF_USER" USER=rootless XDG_RUNTIME_DIR="$HOME_OF_USER/run" "$@"
 }
 
+# What stands before the runtime.
+INSIDE=()
+
 # Runs a bundle with VARIABLE... that prints its user.
 run_bundle() { # RUNTIME [VARIABLE...]
   local config
@@ -44,7 +47,7 @@ run_bundle() { # RUNTIME [VARIABLE...]
   jq --arg root "$HOME_OF_USER/rootfs" '.process.terminal = false | .process.args = ["id", "-u"] |
     .process.env = (["PATH=/bin"] + $ARGS.positional) | .root.path = $root' --args -- "${@:2}" <<<"$config" |
     as_user tee "$HOME_OF_USER/bundle/config.json" >/dev/null
-  as_user "$1" --root "$HOME_OF_USER/state" run --bundle "$HOME_OF_USER/bundle" job
+  as_user "${INSIDE[@]}" "$1" --root "$HOME_OF_USER/state" run --bundle "$HOME_OF_USER/bundle" job
 }
 
 @test "rootless runc: a container without IPUs runs, one with IPUs is refused in one line" {
@@ -58,6 +61,15 @@ run_bundle() { # RUNTIME [VARIABLE...]
   run -1 run_bundle "$RUNTIME" IPU_COUNT=2
   assert_equal "$output" "$REFUSED with root's engine, for example by sudo"
   assert_equal "$(run_bundle "$RUNTIME" IPU_VISIBLE_DEVICES=none)" 0
+}
+
+# The inner namespace maps root to the root of the outer one, who is user 1000 of the host.
+@test "a user namespace in a user namespace: a container with IPUs is refused in one line" {
+  INSIDE=(unshare --user --map-root-user unshare --user --map-root-user)
+  assert_equal "$(as_user "${INSIDE[@]}" cat /proc/self/uid_map | xargs)" '0 0 1'
+  run -1 run_bundle "$RUNTIME" IPU_COUNT=2
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "the root of this one's user namespace is perhaps not the host's"
 }
 
 # Without cgroups, which podman lets only runtimes of a list have. crun wants version 2 of cgroups alone: see bundle_for

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -39,13 +40,35 @@ std::optional<File> file_at(const std::string& path) {
   return File{status.st_dev, status.st_ino};
 }
 
-Result<File> owner_of(const netns::Namespace& network) {
-  const base::Fd owner(::ioctl(network.fd(), NS_GET_USERNS));
+// A user namespace, and the user who made it, as this process sees both.
+struct UserNamespace {
+  File file;
+  uint64_t maker = 0;
+};
+
+Result<UserNamespace> user_namespace(const base::Fd& at) {
   struct stat status {};
-  if (!owner.valid() || ::fstat(owner.get(), &status) != 0) {
+  uid_t maker = 0;
+  if (!at.valid() || ::fstat(at.get(), &status) != 0 ||
+      ::ioctl(at.get(), NS_GET_OWNER_UID, &maker) != 0) {
     return Error::from_errno(errno, "find the user namespace of the container's network");
   }
-  return File{status.st_dev, status.st_ino};
+  return UserNamespace{{status.st_dev, status.st_ino}, maker};
+}
+
+// Returns the user namespace that owns NETWORK, and those above it, up to that of this process.
+Result<std::vector<UserNamespace>> owners_of(const netns::Namespace& network) {
+  constexpr size_t kDeepest = 64;  // the kernel nests 32
+  std::vector<UserNamespace> owners;
+  base::Fd at(::ioctl(network.fd(), NS_GET_USERNS));
+  owners.push_back(TRY(user_namespace(at)));
+  while (owners.size() < kDeepest) {
+    // EPERM: what is above is not for this process to see.
+    at = base::Fd(::ioctl(at.get(), NS_GET_PARENT));
+    if (!at.valid() && errno == EPERM) break;
+    owners.push_back(TRY(user_namespace(at)));
+  }
+  return owners;
 }
 
 // Returns the pids in /proc.
@@ -73,11 +96,27 @@ uint64_t value_in(const std::string& status, std::string_view key, int base) {
   return value;
 }
 
-// Returns whether the thread may use CAP_NET_ADMIN, now or, unless no_new_privs is set, after it
-// has executed a program of root's.
-bool may_use_net_admin(const std::string& thread) {
+// Returns whether one of the user ids in STATUS is USER.
+bool has_user(const std::string& status, uint64_t user) {
+  const size_t at = status.find("\nUid:");
+  if (at == std::string::npos) return false;
+  const size_t from = at + std::string_view("\nUid:").size();
+  const std::string ids = status.substr(from, status.find('\n', from) - from);
+  for (const std::string_view id : base::split(ids, '\t')) {
+    const Result<uint64_t> number = base::parse_int<uint64_t>(id, 0, UINT32_MAX);
+    if (number.ok() && number.value() == user) return true;
+  }
+  return false;
+}
+
+// Returns whether the thread, which is in the LEVELth of OWNERS, may use CAP_NET_ADMIN there, now
+// or, unless no_new_privs is set, after it has executed a program of root's. The kernel gives all
+// capabilities in a user namespace to its maker, if the maker is in the one above.
+bool may_use_net_admin(const std::string& thread, const std::vector<UserNamespace>& owners,
+                       size_t level) {
   const Result<std::string> status = base::read_file(thread + "/status", kMaxStatus);
   if (!status.ok()) return false;
+  if (level > 0 && has_user(status.value(), owners[level - 1].maker)) return true;
   const bool may_gain = value_in(status.value(), "NoNewPrivs", 10) == 0;
   const uint64_t set = value_in(status.value(), may_gain ? "CapBnd" : "CapPrm", 16);
   return (set >> CAP_NET_ADMIN & 1) != 0;
@@ -97,16 +136,16 @@ std::vector<std::string> threads_of(pid_t pid) {
 }  // namespace
 
 Result<std::optional<pid_t>> find_net_admin(const netns::Namespace& network, pid_t except) {
-  const File owner = TRY(owner_of(network));
-  const std::optional<File> ours = file_at("/proc/self/ns/user");
+  const std::vector<UserNamespace> owners = TRY(owners_of(network));
   const File wanted{network.identity().device, network.identity().inode};
   for (const pid_t pid : TRY(processes())) {
     if (pid == except) continue;
     for (const std::string& thread : threads_of(pid)) {
       if (file_at(thread + "/ns/net") != wanted) continue;
       const std::optional<File> user = file_at(thread + "/ns/user");
-      if (user && (*user == owner || user == ours) && may_use_net_admin(thread)) {
-        return std::optional(pid);
+      for (size_t level = 0; user && level < owners.size(); ++level) {
+        if (owners[level].file == *user && may_use_net_admin(thread, owners, level))
+          return std::optional(pid);
       }
     }
   }

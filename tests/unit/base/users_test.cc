@@ -107,6 +107,14 @@ TEST(UserOutside, IsAsTheParentOfTheUserNamespaceSeesIt) {
   EXPECT_EQ(user_outside(0, "no map"), 0U);
 }
 
+TEST(HasUsersOfHost, IsTrueForAMapOfAllUsersAlone) {
+  EXPECT_TRUE(has_all_users("         0          0 4294967295\n"));
+  for (const char* map : {"", "0 0 1\n", "0 0 65536\n", "0 1000 1\n", "0 100000 65536\n",
+                          "0 1 4294967294\n", "0 0 4294967295\n1 1 1\n"})
+    EXPECT_FALSE(has_all_users(map)) << map;
+  EXPECT_TRUE(has_users_of_host());
+}
+
 TEST(IsLent, ReadsTheRangesOfSubuid) {
   const test::TempDir dir;
   const std::string file = dir / "subuid";
