@@ -16,7 +16,8 @@ namespace hook::lifecycle::network {
 class NetworkLock {
  public:
   // Takes the lock of the namespace with this cookie (netns::Identity). All locks are byte ranges
-  // of one file in RUN_DIR. Fails with kTimeout if another process holds the lock until DEADLINE.
+  // of one file in RUN_DIR. Fails with kTimeout if another process holds the lock until DEADLINE;
+  // the error names that process, and says if it is stopped.
   static base::Result<NetworkLock> take(const std::string& run_dir, uint64_t cookie,
                                         const base::Deadline& deadline);
 
