@@ -7,7 +7,6 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/stream.h"
 #include "hook/config/paths.h"
-#include "hook/confinement/enter.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/controllers.h"
 #include "hook/lifecycle/network/guard.h"
@@ -58,12 +57,6 @@ Outcome mend() {
   return done;
 }
 
-Result<Outcome> run_mend() {
-  TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border mend",
-                               hook::config::forbidden_calls_file()));
-  return mend();
-}
-
 // Returns a line for each obstacle of NOW that is not in TOLD, which becomes those of NOW: an
 // obstacle that stays is told once.
 std::string new_obstacles(const Outcome& now, std::set<std::string>& told) {
@@ -78,8 +71,6 @@ std::string new_obstacles(const Outcome& now, std::set<std::string>& told) {
 }
 
 Result<Outcome> run_watch() {
-  TRY(hook::confinement::enter(hook::confinement::Phase::kWatch, "ipuctl border watch",
-                               hook::config::forbidden_calls_file()));
   (void)TRY(open_ledger());  // the error says who may
   const netns::Namespace host = TRY(netns::Namespace::current());
   // Before the first look, so that nothing is missed in between.
@@ -127,7 +118,7 @@ void add_border_commands(CLI::App& app, Command& chosen) {
   add_command(
       group,
       {"mend", "Make the host's tables again if somebody has removed them", "ipuctl border mend"},
-      chosen, [] { return run_mend(); });
+      chosen, [] { return Result<Outcome>(mend()); });
   add_command(
       group,
       {"watch", "Make the host's tables again whenever somebody removes them, until stopped",

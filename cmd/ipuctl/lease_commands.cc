@@ -14,7 +14,6 @@
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
-#include "hook/confinement/enter.h"
 #include "hook/ledger/rebuilder.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
@@ -157,8 +156,6 @@ void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Recon
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {
-  TRY(hook::confinement::enter(hook::confinement::Phase::kLease, "ipuctl gc",
-                               hook::config::forbidden_calls_file()));
   if (options.dry_run) return run_dry_gc(options);
   TRY(hook::ledger::Rebuilder::remove_remains(hook::config::ledger_file()));
   hook::ledger::Ledger ledger = TRY(open_ledger());

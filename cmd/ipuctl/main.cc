@@ -20,6 +20,7 @@
 #include "cmd/ipu-agent/protocol/reply.h"
 #include "cmd/ipuctl/agent_client.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/confined.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 
@@ -154,7 +155,12 @@ int main(int argc, char** argv) {
     complain(error.message());
     return kUsage;
   }
-  if (is_by_agent) return run_by_agent(command);
-  if (::geteuid() != 0) command = ipuctl::command_by_agent(app).value_or(command);
-  return run(command);
+  const std::string name = command_of(app);
+  // What asks ipu-agent instead runs with the rights of its user.
+  if (!is_by_agent && ::geteuid() != 0) command = ipuctl::command_by_agent(app).value_or(command);
+  const Command confined = [&]() -> Result<Outcome> {
+    if (::geteuid() == 0) TRY(ipuctl::confine(name));
+    return command();
+  };
+  return is_by_agent ? run_by_agent(confined) : run(confined);
 }

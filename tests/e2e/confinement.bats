@@ -53,6 +53,34 @@ status_of_watch() { # FIELD
 
 is_confined() { [ "$(status_of_watch Seccomp)" = 2 ]; }
 
+# Whether the command that runs loads a filter, in whatever way it ends.
+confines() { # COMMAND...
+  in_host timeout "$LIMIT" strace -qq -e trace=prctl -o /run/trace "$@" >/dev/null 2>&1 </dev/null || [ $? -ne 159 ]
+  in_host grep -q 'PR_SET_SECCOMP, SECCOMP_MODE_FILTER, {' /run/trace
+}
+
+@test "the commands that read what others wrote, or only print, confine themselves; those that run programs do not" {
+  local words
+  for words in ps 'lease show x' queue 'reservation list' 'audit verify' 'ledger dump' gc 'explain x' \
+    'lease refresh' 'ledger check' 'ledger rebuild --dry-run' 'reserve r --ipus 1 --for 1m --pool nowhere' 'border mend' 'border remove'; do
+    # shellcheck disable=SC2086
+    confines ipuctl $words || fail "ipuctl $words"
+  done
+  for words in version 'runtime status' 'partition list'; do
+    # shellcheck disable=SC2086
+    ! confines ipuctl $words || fail "ipuctl $words"
+  done
+  in_host rm -f /run/trace
+}
+
+@test "ipuctl events runs without capabilities to change anything" {
+  host_spawn watch ipuctl events --follow
+  wait_until 10 is_confined
+  # CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE
+  assert_equal $((0x$(status_of_watch CapEff) & ~(1 << 2 | 1 << 24))) 0
+  assert_equal "$(status_of_watch NoNewPrivs)" 1
+}
+
 @test "ipuctl border watch runs without the capabilities that its phase has not" {
   host_spawn watch ipuctl border watch
   wait_until 10 is_confined

@@ -238,7 +238,7 @@ std::vector<Rule> allowed_calls(Phase phase) {
   if (runs_programs) allow_connections(rules);
   if (runs_programs) allow_handles(rules);
   if (runs_programs) allow(rules, kToServe);
-  if (phase != Phase::kProbe) allow_tc(rules);
+  if (phase != Phase::kProbe && phase != Phase::kLook) allow_tc(rules);
   if (phase == Phase::kProbe || phase == Phase::kAlone) allow_packets(rules);
   if (phase == Phase::kAlone) allow_injection(rules);
   // A program of ours that these phases start sets a handler of its own.

@@ -23,6 +23,8 @@ constexpr uint64_t kProbing = bits({CAP_NET_RAW});
 constexpr uint64_t kLeasing =
     bits({CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
           CAP_SYS_RESOURCE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL});
+// The ledger on a full disk, and the files of engines, which have the names of containers.
+constexpr uint64_t kLooking = bits({CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE});
 constexpr uint64_t kAgent = kLeasing | kWatching;
 constexpr uint64_t kAlone = kLeasing | bits({CAP_NET_RAW, CAP_MKNOD, CAP_SYS_CHROOT});
 
@@ -40,6 +42,8 @@ const char* name_of(Phase phase) {
       return "agent";
     case Phase::kDoor:
       return "door";
+    case Phase::kLook:
+      return "look";
     case Phase::kAlone:
       break;
   }
@@ -58,6 +62,8 @@ uint64_t capabilities_of(Phase phase) {
       return kAgent;
     case Phase::kDoor:
       return 0;
+    case Phase::kLook:
+      return kLooking;
     case Phase::kAlone:
       break;
   }

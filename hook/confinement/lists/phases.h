@@ -12,19 +12,21 @@
 namespace hook::confinement {
 
 enum class Phase {
-  kWatch,  // ipuctl border watch
+  kWatch,  // ipuctl border watch, mend and remove
   kProbe,  // ipu-container-hook probe
   // Attaching and releasing a lease, reconciling, ipuctl gc; runs ipu-vipu-client and
-  // ipu-vipu-endpoint.
+  // ipu-vipu-endpoint. Also the commands of ipuctl that ask controllers or read what engines wrote.
   kLease,
   // A start without the runtime wrapper. It also starts programs for the phases kProbe and kLease,
   // which inherit its filter, so it may make all their calls.
   kAlone,
-  kAgent,  // ipu-agent; it starts programs for the phases kWatch and kLease
-  kDoor,   // the process of ipu-agent that reads what users send; it is not root's
+  // ipu-agent, and ipuctl reserve; they start programs for the phases kWatch, kLease and kLook.
+  kAgent,
+  kDoor,  // the process of ipu-agent that reads what users send; it is not root's
+  kLook,  // the commands of ipuctl that print what the ledger says
 };
-inline constexpr std::array kPhases = {Phase::kWatch, Phase::kProbe, Phase::kLease,
-                                       Phase::kAlone, Phase::kAgent, Phase::kDoor};
+inline constexpr std::array kPhases = {Phase::kWatch, Phase::kProbe, Phase::kLease, Phase::kAlone,
+                                       Phase::kAgent, Phase::kDoor,  Phase::kLook};
 
 [[nodiscard]] const char* name_of(Phase phase);  // "watch", ...
 

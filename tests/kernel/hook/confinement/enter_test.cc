@@ -199,6 +199,13 @@ TEST_F(EnterTest, LooksAtArguments) {
   EXPECT_TRUE(calls(Phase::kLease, SYS_execve, 0, 0).well());
 }
 
+TEST_F(EnterTest, LetsALookRunAndConnectToNothingElse) {
+  for (const long call : {SYS_execve, SYS_clone, SYS_bpf, SYS_mount, SYS_kill})
+    EXPECT_TRUE(calls(Phase::kLook, call, -1, 0, 0, 0).by_forbidden_call()) << call;
+  EXPECT_TRUE(calls(Phase::kLook, SYS_socket, AF_INET, SOCK_STREAM).by_forbidden_call());
+  EXPECT_TRUE(calls(Phase::kLook, SYS_openat, AT_FDCWD, 0, 0, 0).well());
+}
+
 TEST_F(EnterTest, LetsTheDoorMakeAndOpenNothing) {
   for (const long call : {SYS_socket, SYS_connect, SYS_bind, SYS_socketpair, SYS_openat, SYS_execve,
                           SYS_clone, SYS_kill, SYS_setns})
@@ -224,7 +231,8 @@ TEST_F(EnterTest, KeepsItsHandler) {
     (void)std::signal(SIGSYS, SIG_IGN);
     return ::ptrace(PTRACE_TRACEME) == 0 ? 1 : 0;
   };
-  for (const Phase phase : {Phase::kWatch, Phase::kProbe, Phase::kLease, Phase::kDoor})
+  for (const Phase phase :
+       {Phase::kWatch, Phase::kProbe, Phase::kLease, Phase::kDoor, Phase::kLook})
     EXPECT_TRUE(confined(phase, ignore).by_forbidden_call()) << name_of(phase);
 }
 

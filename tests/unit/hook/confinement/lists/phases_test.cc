@@ -71,6 +71,7 @@ TEST(Capabilities, AreThoseOfTheTableInSecurityMd) {
             lease | set_of({CAP_NET_RAW, CAP_MKNOD, CAP_SYS_CHROOT}));
   EXPECT_EQ(capabilities_of(Phase::kAgent), lease | set_of({CAP_BPF}));
   EXPECT_EQ(capabilities_of(Phase::kDoor), 0U);
+  EXPECT_EQ(capabilities_of(Phase::kLook), set_of({CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE}));
 }
 
 // Returns what is behind "CapabilityBoundingSet=" in a unit of packaging/systemd.
@@ -176,15 +177,15 @@ TEST(Calls, ThatRunAProgramAreOnlyWhereTheClientIsRun) {
   EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
   EXPECT_EQ(phases_with("mprotect", {0, 4096, PROT_READ | PROT_EXEC}), "lease alone agent");
   EXPECT_EQ(phases_with("mmap", {0, 4096, PROT_READ | PROT_WRITE}),
-            "watch probe lease alone agent door");
+            "watch probe lease alone agent door look");
 }
 
 TEST(Calls, OpenOnlySocketsOfFamiliesThatThePhaseUses) {
   const auto opened = [](uint64_t family, uint64_t type, uint64_t protocol = 0) {
     return phases_with("socket", {family, type | SOCK_CLOEXEC, protocol});
   };
-  EXPECT_EQ(opened(AF_UNIX, SOCK_DGRAM), "watch probe lease alone agent");
-  EXPECT_EQ(opened(AF_NETLINK, SOCK_RAW), "watch probe lease alone agent");
+  EXPECT_EQ(opened(AF_UNIX, SOCK_DGRAM), "watch probe lease alone agent look");
+  EXPECT_EQ(opened(AF_NETLINK, SOCK_RAW), "watch probe lease alone agent look");
   EXPECT_EQ(opened(AF_PACKET, SOCK_RAW), "probe alone");
   EXPECT_EQ(opened(AF_INET, SOCK_STREAM), "lease alone agent");
   EXPECT_EQ(opened(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "lease alone agent");
@@ -198,11 +199,11 @@ TEST(Calls, AcceptConnectionsAtTheDoorAndForEndpoints) {
   EXPECT_EQ(phases_with("accept4"), "lease alone agent door");
   EXPECT_EQ(phases_with("listen"), "lease alone agent");
   for (const std::string_view call : {"connect", "bind", "socketpair", "openat", "unlink", "fsync"})
-    EXPECT_EQ(phases_with(call), "watch probe lease alone agent") << call;
+    EXPECT_EQ(phases_with(call), "watch probe lease alone agent look") << call;
 }
 
 TEST(Calls, MakeMountsAndDevicesOnlyForAStartWithoutTheWrapper) {
-  EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNET}), "watch probe lease alone agent");
+  EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNET}), "watch probe lease alone agent look");
   EXPECT_EQ(phases_with("setns", {3, CLONE_NEWNS}), "alone");
   EXPECT_EQ(phases_with("setns", {3, 0}), "");
   EXPECT_EQ(phases_with("setns", {3, CLONE_NEWPID}), "");
@@ -219,7 +220,7 @@ TEST(Calls, MakeMountsAndDevicesOnlyForAStartWithoutTheWrapper) {
 }
 
 TEST(Calls, ToAnotherProcessAreFew) {
-  EXPECT_EQ(phases_with("prlimit64", {0, RLIMIT_NOFILE}), "watch probe lease alone agent");
+  EXPECT_EQ(phases_with("prlimit64", {0, RLIMIT_NOFILE}), "watch probe lease alone agent look");
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_NOFILE}), "");
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_MEMLOCK}), "alone");
   EXPECT_EQ(phases_with("tgkill", {1, 1, SIGSTOP}), "");
@@ -230,7 +231,7 @@ TEST(Calls, ToAnotherProcessAreFew) {
 TEST(Calls, LeaveTheHandlerOfForbiddenCallsInPlace) {
   EXPECT_EQ(phases_with("rt_sigaction", {SIGSYS}), "alone agent");
   EXPECT_EQ(phases_with("rt_sigaction", {(uint64_t{1} << 32) + SIGSYS}), "alone agent");
-  EXPECT_EQ(phases_with("rt_sigaction", {SIGPIPE}), "watch probe lease alone agent door");
+  EXPECT_EQ(phases_with("rt_sigaction", {SIGPIPE}), "watch probe lease alone agent door look");
 }
 
 // It starts `ipu-container-hook probe`, which inherits its filter.
