@@ -15,7 +15,11 @@ teardown_file() {
   assert_nothing_left
 }
 
-teardown() { host_config; }
+teardown() {
+  host_stop watch
+  ! in_host test -e /sys/class/net/rnic9 || in_host ip link set rnic9 name rnic0
+  host_config
+}
 
 configure() { # TEXT: further lines of the configuration
   in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<"$1"
@@ -177,6 +181,26 @@ has_no_answer() { ! inside "$@" >/dev/null 2>&1; }
   configure $'[network]\nguard_forwarding = false'
   ipuctl gc
   docker rm --force plain
+}
+
+has_mended() { # NUMBER: of times
+  [ "$(in_host grep -c 'mended the border of the host' /run/service/watch.log)" -ge "$1" ]
+}
+
+# At its next look, after 4 s, the watch would find it too.
+@test "a parent that gets another name: the border is on it again within 2 s" {
+  local before=rnic0 name times=0
+  host_spawn watch setpriv --no-new-privs --bounding-set=-all,+net_admin ipuctl border watch
+  wait_until 10 in_host pgrep --full 'ipuctl border watch'
+  for name in rnic9 rnic0 rnic9 rnic0; do
+    in_host ip link set "$before" name "$name"
+    before=$name
+    times=$((times + 1))
+    wait_until 2 has_mended "$times"
+    # shellcheck disable=SC2046
+    assert_equal "$(syn "$(address_in web)" $(target))" silent
+  done
+  host_stop watch
 }
 
 has_border_by_tc() { in_host tc filter show dev rnic0 egress | grep -q ipu-border; }
