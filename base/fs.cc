@@ -120,15 +120,16 @@ Status check_trusted(const std::string& path, const struct stat& status) {
                    ", mode ", mode, "); run 'chown root: ", path, " && chmod go-w ", path, "'"));
 }
 
-Status check_directory_of(const std::string& path) {
-  const std::string directory = std::filesystem::absolute(path).parent_path();
-  struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0)
-    return Error::from_errno(errno, str("look at ", quote(directory)));
-  return check_trusted(directory, status);
-}
-
 }  // namespace
+
+Result<Fd> open_trusted_directory(const std::string& path) {
+  Fd fd = TRY(open_at(AT_FDCWD, path, O_PATH | O_DIRECTORY));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0)
+    return Error::from_errno(errno, str("look at ", quote(path)));
+  TRY(check_trusted(path, status));
+  return fd;
+}
 
 // The directories come first: whoever cannot change them cannot swap the file afterwards.
 Result<std::optional<std::string>> read_trusted_file(const std::string& path, size_t max_bytes) {
@@ -136,8 +137,8 @@ Result<std::optional<std::string>> read_trusted_file(const std::string& path, si
   const std::string target = std::filesystem::canonical(path, err);
   if (err.value() == ENOENT) return std::optional<std::string>();
   if (err) return Error::from_errno(err.value(), str("open ", quote(path)));
-  TRY(check_directory_of(path));
-  if (target != path) TRY(check_directory_of(target));
+  TRY(open_trusted_directory(std::filesystem::absolute(path).parent_path()));
+  if (target != path) TRY(open_trusted_directory(std::filesystem::path(target).parent_path()));
   const Fd fd = TRY(open_at(AT_FDCWD, target, O_RDONLY | O_NOFOLLOW));
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0)

@@ -29,6 +29,8 @@ Result<std::optional<std::string>> read_file_if_exists(const std::string& path, 
 // command to run, if others than root and the caller can change the file: by its owner or mode, or
 // by those of its directory. A link leads to a file and a directory for which the same holds.
 Result<std::optional<std::string>> read_trusted_file(const std::string& path, size_t max_bytes);
+// Opens a directory, as a place only. Returns the same kDenied if others can change it.
+Result<Fd> open_trusted_directory(const std::string& path);
 
 // Writes all of DATA, in as many write(2) calls as necessary.
 Status write_all(int fd, std::string_view data, std::string_view what);
