@@ -102,7 +102,9 @@ Result<Pod> parse_pod(const PodText& text) {
 
 uint32_t machine_of(uint32_t ipu) { return ipu / kIpusPerMachine + 1; }
 
-uint32_t number_in_machine(uint32_t ipu) { return ipu % kIpusPerMachine; }
+// Graphcore's tools number the IPUs of a machine against their logical order: the first one that
+// gc-info and gc-monitor show is IPU# 3.
+uint32_t number_in_machine(uint32_t ipu) { return kIpusPerMachine - 1 - ipu % kIpusPerMachine; }
 
 std::string agent_of(uint32_t machine) { return str("ag", machine); }
 

@@ -159,10 +159,10 @@ TEST(PodTest, AllocationsAreListsOfAgents) {
 TEST(PodTest, AttributesSayThatTheyAreSimulated) {
   const IpuAttributes attributes = attributes_of(6, "");
   EXPECT_EQ(attributes.agent, "ag2");
-  EXPECT_EQ(attributes.ipu, 2U);
+  EXPECT_EQ(attributes.ipu, 1U);
   EXPECT_EQ(attributes.attributes.at("board type"), "M2000");
   EXPECT_EQ(attributes.attributes.at("clock"), "1330MHz");
-  EXPECT_EQ(attributes.attributes.at("board serial number"), "simulated-2-1");
+  EXPECT_EQ(attributes.attributes.at("board serial number"), "simulated-2-0");
   EXPECT_EQ(attributes.attributes.at("ipu error state"), "no errors");
   EXPECT_EQ(attributes_of(6, "agent ag2 is down").attributes.at("ipu error state"),
             "agent ag2 is down");

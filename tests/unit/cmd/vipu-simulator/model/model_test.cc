@@ -237,6 +237,16 @@ TEST(ModelTest, AStuckPartitionStaysPendingUntilItIsReset) {
   EXPECT_EQ(ready_of(model, "p0"), ReadyState::kActive);
 }
 
+TEST(ModelTest, TheIpusOfAMachineStandInTheOrderOfGcInfo) {
+  Model model = make_model("pod16");
+  ASSERT_TRUE(test::succeeds(create(model, "p0", 8)));
+  model.advance_to(kStart + kCreate);
+  const std::vector<IpuofConfig> gcds = model.config("p0").take();
+  std::vector<uint32_t> ids;
+  for (const IpuofDevice& device : gcds.at(0).devices) ids.push_back(device.device_id);
+  EXPECT_EQ(ids, (std::vector<uint32_t>{3, 2, 1, 0, 3, 2, 1, 0}));
+}
+
 TEST(ModelTest, EveryIpuHasAnEndpointOfItsOwn) {
   Model model = make_model("pod256");
   ASSERT_TRUE(test::succeeds(create(model, "all", 256)));
@@ -246,9 +256,9 @@ TEST(ModelTest, EveryIpuHasAnEndpointOfItsOwn) {
   ASSERT_EQ(gcds[0].devices.size(), 256U);
   const IpuofDevice& last = gcds[0].devices.back();
   EXPECT_EQ(last.ip, "10.5.1.64");
-  EXPECT_EQ(last.device_id, 3U);
-  EXPECT_EQ(last.server_port, 50055U);
-  EXPECT_EQ(last.rdma_port, 50155U);
+  EXPECT_EQ(last.device_id, 0U);
+  EXPECT_EQ(last.server_port, 50052U);
+  EXPECT_EQ(last.rdma_port, 50152U);
   EXPECT_EQ(last.routing_id, 255U);
   EXPECT_EQ(last.ipulink_segment_id, 3U);
   std::set<std::pair<std::string, uint32_t>> endpoints;
