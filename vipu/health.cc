@@ -87,19 +87,20 @@ const char* name_of(Taint taint) {
   return "OPERATOR";
 }
 
-IpuHealth after(IpuHealth before, const Observation& observation, int64_t now_ms) {
+IpuHealth after(IpuHealth before, const Observation& observation, const Damping& damping,
+                int64_t now_ms) {
   IpuHealth health = std::move(before);
   health.ipu = observation.ipu;
   health.seen += observation.is_good ? 'g' : 'b';
-  if (health.seen.size() > kSeen) health.seen.erase(0, health.seen.size() - kSeen);
+  if (health.seen.size() > damping.looks) health.seen.erase(0, health.seen.size() - damping.looks);
   if (!observation.is_good) health.bad_ms = now_ms;
   if (health.taint == Taint::kOperator) return health;
   const auto bad = static_cast<size_t>(std::count(health.seen.begin(), health.seen.end(), 'b'));
-  if (!observation.is_good && bad >= kBadSeen && health.taint == Taint::kNone) {
+  if (!observation.is_good && bad >= damping.bad && health.taint == Taint::kNone) {
     health.taint = Taint::kCheck;
     health.since_ms = now_ms;
   }
-  const bool has_held = now_ms - health.bad_ms >= kHold.count();
+  const bool has_held = now_ms - health.bad_ms >= damping.hold.count();
   if (observation.is_good && has_held && health.taint == Taint::kCheck) {
     health.taint = Taint::kNone;
     health.since_ms = now_ms;

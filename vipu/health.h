@@ -40,15 +40,19 @@ struct Observation {
   bool operator==(const Observation&) const = default;
 };
 
-// An IPU that was seen bad so often in its last observations is tainted. It is clean again when it
-// is seen good so long after it was seen bad last. So one that flaps stays tainted, and one wrong
-// observation taints nothing.
-inline constexpr size_t kSeen = 5;
-inline constexpr size_t kBadSeen = 3;
-inline constexpr std::chrono::milliseconds kHold = std::chrono::hours(1);
+// An IPU that was bad in BAD of its last LOOKS observations is tainted. It is clean again when it
+// is seen good HOLD after it was seen bad last, or later. So one that flaps stays tainted, and one
+// wrong observation taints nothing.
+struct Damping {
+  uint32_t looks = 5;
+  uint32_t bad = 3;  // at most LOOKS
+  std::chrono::milliseconds hold = std::chrono::hours(1);
+  bool operator==(const Damping&) const = default;
+};
 
 // Returns the health after the observation at NOW_MS. Leaves an operator's taint as it is.
-[[nodiscard]] IpuHealth after(IpuHealth before, const Observation& observation, int64_t now_ms);
+[[nodiscard]] IpuHealth after(IpuHealth before, const Observation& observation,
+                              const Damping& damping, int64_t now_ms);
 
 // Reads what a health command printed, as observations of IPUS, the IPUs of the pool:
 // - {"ipus":[{"ipu":"10.5.1.1:3","good":false,"reason":"parity error"}]}. IPUs that it does not

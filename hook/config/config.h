@@ -16,6 +16,7 @@
 #include "netns/address.h"
 #include "netns/types.h"
 
+#include "vipu/health.h"
 namespace hook::config {
 
 enum class Provider {
@@ -53,6 +54,7 @@ struct PoolConfig {
   bool backfill = true;             // ipuof, pcie: whether smaller requests may pass one that waits
   std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
 };
+  vipu::Damping damping = {};       // of what it says
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:
 // "10.1.3.101:8090", "ipuof:/etc/ipuof.conf.d/p64.conf", "pcie:".

@@ -13,6 +13,8 @@ namespace {
 
 using namespace base::names;
 
+constexpr int64_t kMostChecks = 60;  // an hour of ipu-health.timer
+
 Result<std::string> parse_name(const std::string& text) {
   const bool good = text.size() <= 64 && text != "." && text != ".." &&
                     std::all_of(text.begin(), text.end(), [](char c) {
@@ -98,13 +100,33 @@ Status refuse_foreign_keys(const Section& section, Provider provider) {
         Key{"credentials", true, false, false}, Key{"insecure_credentials", true, false, false},
         Key{"file", false, true, false}, Key{"groups", false, false, true},
         Key{"taints", false, true, true}, Key{"backfill", false, true, true},
-        Key{"health_command", false, true, true}}) {
+        Key{"health_command", false, true, true}, Key{"health_checks", false, true, true},
+        Key{"health_bad", false, true, true}, Key{"health_hold", false, true, true}}) {
     const bool fits = provider == Provider::kVipu    ? key.vipu
                       : provider == Provider::kIpuof ? key.ipuof
                                                      : key.pcie;
     if (fits || !section.has(key.name)) continue;
     return section.wrong(key.name, str("left out with provider \"", name_of(provider), "\""));
   }
+  return {};
+}
+
+// Reads how many bad checks taint an IPU, and when it is clean again.
+Status read_damping(const Section& section, PoolConfig& pool) {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(7 * 24);
+  for (const std::string_view key : {"health_checks", "health_bad", "health_hold"}) {
+    if (pool.health_command.empty() && section.has(key))
+      return section.wrong(key, "left out without health_command");
+  }
+  vipu::Damping& damping = pool.damping;
+  const std::optional<int64_t> looks =
+      TRY(section.find_number("health_checks", 1, kMostChecks, "a number from 1 to 60"));
+  if (looks) damping.looks = static_cast<uint32_t>(*looks);
+  const std::string expected = str("a number from 1 to health_checks, which is ", damping.looks);
+  const std::optional<int64_t> bad =
+      TRY(section.find_number("health_bad", 1, damping.looks, expected));
+  damping.bad = bad ? static_cast<uint32_t>(*bad) : std::min(damping.bad, damping.looks);
+  damping.hold = TRY(section.find_duration("health_hold", kLongest)).value_or(damping.hold);
   return {};
 }
 
@@ -143,7 +165,8 @@ Result<ControllerSecurity> read_security(const Section& section) {
 Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   TRY(section.refuse_unknown({"name", "provider", "controller", "timeout", "allocation", "cluster",
                               "tls", "credentials", "insecure_credentials", "file", "groups",
-                              "taints", "warm", "backfill", "health_command"}));
+                              "taints", "warm", "backfill", "health_command", "health_checks",
+                              "health_bad", "health_hold"}));
   PoolConfig pool;
   const std::string name = TRY(section.get_text("name", "a name for the pool, such as \"pod64\""));
   pool.name = TRY(section.parse_key("name", name, parse_name));
@@ -165,6 +188,7 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   pool.taints = TRY(section.find_numbers("taints", "a list of IPU numbers, such as [3, 17]"));
   pool.warm = TRY(read_warm(section));
   pool.health_command = TRY(read_path(section, "health_command"));
+  TRY(read_damping(section, pool));
   pool.backfill = TRY(section.find_flag("backfill")).value_or(pool.backfill);
   return pool;
 }

@@ -94,13 +94,14 @@ Status Health::record(const std::string& pool, const IpuHealth& health) {
 }
 
 Result<std::vector<IpuHealth>> Health::observe(const std::string& pool,
-                                               const std::vector<vipu::Observation>& observations) {
+                                               const std::vector<vipu::Observation>& observations,
+                                               const vipu::Damping& damping) {
   std::vector<IpuHealth> changed;
   Transaction transaction = TRY(Transaction::begin(store_.database));
   for (const vipu::Observation& observation : observations) {
     const IpuHealth before = TRY(find(pool, observation.ipu));
     if (observation.is_good && is_clean(before)) continue;
-    const IpuHealth now = vipu::after(before, observation, store_.now());
+    const IpuHealth now = vipu::after(before, observation, damping, store_.now());
     TRY(store(pool, now));
     if (now.taint == before.taint) continue;
     TRY(record(pool, now));

@@ -27,7 +27,8 @@ class Health {
   base::Result<std::vector<PoolIpu>> all();
   // Adds what was seen of the pool's IPUs. Returns those whose taint changed, as they are now.
   base::Result<std::vector<vipu::IpuHealth>> observe(
-      const std::string& pool, const std::vector<vipu::Observation>& observations);
+      const std::string& pool, const std::vector<vipu::Observation>& observations,
+      const vipu::Damping& damping);
   // Taints an IPU for an operator, in place of a check's taint.
   base::Status taint(const std::string& pool, const std::string& ipu, const std::string& reason);
   // Clears the taint of an IPU, whoever set it, and forgets what was seen. Fails with kNotFound if

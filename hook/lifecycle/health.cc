@@ -155,7 +155,8 @@ Result<std::vector<IpuHealth>> check_health(Env& env, const config::PoolConfig& 
       str("pool ", quote(pool.name), ": health_command ", quote(pool.health_command));
   const std::string output = TRY_CTX(what, run_command(pool, deadline));
   const std::vector<vipu::Observation> seen = TRY_CTX(what, vipu::parse_health(output, names));
-  const std::vector<IpuHealth> changed = TRY(env.ledger.health().observe(pool.name, seen));
+  const std::vector<IpuHealth> changed =
+      TRY(env.ledger.health().observe(pool.name, seen, pool.damping));
   TRY(tell_owners(env, pool.name, ipus, changed));
   return changed;
 }

@@ -15,11 +15,12 @@ using testing::ElementsAre;
 constexpr int64_t kMinute = 60'000;
 
 // Takes an IPU through SEEN, one observation a minute, from minute 1 on.
-IpuHealth history(const std::string& seen, IpuHealth health = {}) {
+IpuHealth history(const std::string& seen, IpuHealth health = {}, const Damping& damping = {}) {
   int64_t now = 0;
   for (const char one : seen) {
     now += kMinute;
-    health = after(std::move(health), {"a", one == 'g', one == 'g' ? "" : "parity error"}, now);
+    const Observation look{"a", one == 'g', one == 'g' ? "" : "parity error"};
+    health = after(std::move(health), look, damping, now);
   }
   return health;
 }
@@ -44,6 +45,19 @@ TEST(HealthTest, IsGoodAgainAnHourAfterItWasSeenBadLast) {
   EXPECT_EQ(good.since_ms, 63 * kMinute);
   EXPECT_EQ(history("bbb" + std::string(50, 'g') + "b" + std::string(59, 'g')).taint, Taint::kCheck)
       << "it flaps";
+}
+
+TEST(HealthTest, IsDampedAsThePoolSays) {
+  using std::chrono::minutes;
+  EXPECT_EQ(history("b", {}, {1, 1, minutes(0)}).taint, Taint::kCheck);
+  EXPECT_EQ(history("bg", {}, {1, 1, minutes(0)}).taint, Taint::kNone) << "no hold";
+  EXPECT_EQ(history("bggb", {}, {8, 2, minutes(5)}).taint, Taint::kCheck);
+  EXPECT_EQ(history("bggb", {}, {3, 2, minutes(5)}).taint, Taint::kNone);
+  EXPECT_EQ(history("bbgggg", {}, {8, 2, minutes(5)}).taint, Taint::kCheck);
+  EXPECT_EQ(history("bbggggg", {}, {8, 2, minutes(5)}).taint, Taint::kNone);
+  IpuHealth longer;
+  longer.seen = "bbbbbbbb";  // of a time when more counted
+  EXPECT_EQ(history("g", longer, {2, 2, minutes(5)}).seen, "bg");
 }
 
 TEST(HealthTest, NeverClearsTheTaintOfAnOperator) {

@@ -258,6 +258,9 @@ provider = "ipuof"
 file = "/etc/ipuof.conf.d/p64.conf"
 taints = [3, 17]
 health_command = "/usr/local/bin/ipu-health"
+health_checks = 10
+health_bad = 4
+health_hold = "2d"
 [[pool]]
 name = "cards"
 provider = "pcie"
@@ -277,6 +280,8 @@ backfill = false
   EXPECT_EQ(source_of(pools[1]), "ipuof:/etc/ipuof.conf.d/p64.conf");
   EXPECT_THAT(pools[1].taints, ElementsAre(3, 17));
   EXPECT_EQ(pools[1].health_command, "/usr/local/bin/ipu-health");
+  EXPECT_EQ(pools[1].damping, (vipu::Damping{10, 4, std::chrono::hours(48)}));
+  EXPECT_EQ(pools[2].damping, (vipu::Damping{5, 3, std::chrono::hours(1)}));
   EXPECT_TRUE(pools[1].backfill);
   EXPECT_FALSE(pools[2].backfill);
   EXPECT_EQ(source_of(pools[2]), "pcie:");

@@ -18,7 +18,7 @@ class HealthTest : public LedgerFixture {
  protected:
   std::vector<IpuHealth> see(bool is_good, const std::string& ipu = "10.5.1.1:3") {
     now_ += 60'000;
-    return ledger_.health().observe("slices", {{ipu, is_good, is_good ? "" : "hot"}}).take();
+    return ledger_.health().observe("slices", {{ipu, is_good, is_good ? "" : "hot"}}, {}).take();
   }
   std::vector<PoolIpu> all() { return ledger_.health().all().take(); }
   std::string last_event() {
