@@ -9,7 +9,7 @@ LIBRARIES=(-v /run/launcher:/bin/launcher:ro -v /lib:/lib:ro -v /lib64:/lib64:ro
 
 teardown() {
   remove_bundle
-  in_host rm -rf "$BUNDLE-app"
+  in_host rm -rf "$BUNDLE-app" /run/users
   remove_containers
   remove_partitions
   remove_users
@@ -47,6 +47,27 @@ ask() { # NAME METHOD PARTITION
   assert_contains "$output" 'rank of GCD 1: GCD Id 1, 4 of 4 IPUs'
   # Without the variables of a rank, each GCD has its file.
   assert_equal "$(inside whole sh -c 'ls /etc/ipuof.conf.d | wc -l')" 2
+}
+
+@test "PopTorch's default: the files are also where somebody mounts on ~/.ipuof.conf.d, and nowhere else" {
+  ipuctl partition create p0 --size 8 --gcds 2
+  in_host mkdir -p /run/users/.ipuof.conf.d
+  in_host touch /run/users/.ipuof.conf.d/others.conf
+  start whole -e IPU_PARTITION=p0 -e IPU_GCD=all -e HOME=/root --tmpfs /root/.ipuof.conf.d \
+    -v /run/users/.ipuof.conf.d:/users/a/.ipuof.conf.d
+  for _ in first again; do
+    # What PopTorch does: it takes the file of the process's GCD.
+    assert_equal "$(inside whole sh -c 'grep -l "\"GCD Id\" *: *\"1\"" ~/.ipuof.conf.d/*.conf')" \
+      /root/.ipuof.conf.d/p0_gcd1_ipuof.conf
+    assert_equal "$(inside whole ls /users/a/.ipuof.conf.d)" "$(inside whole ls /etc/ipuof.conf.d)"
+    run ! inside whole touch /root/.ipuof.conf.d/x
+    docker restart -t 0 whole
+  done
+  assert_equal "$(in_host ls /run/users/.ipuof.conf.d)" others.conf
+  docker rm --force whole
+  start whole -e IPU_PARTITION=p0 -e IPU_GCD=0
+  run ! inside whole test -e /root/.ipuof.conf.d
+  assert_contains "$(inside whole cat /proc/1/environ | tr '\0' ' ')" 'IPUOF_CONFIG_PATH=/etc/ipuof.conf.d/ipuof.conf '
 }
 
 @test "a partition of its own: one GCD, and IPU_GCD=all changes nothing" {

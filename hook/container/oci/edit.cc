@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <set>
 
 #include "base/json_rewrite.h"
@@ -92,6 +93,30 @@ void add_device(Json& linux_section, const DeviceNode& device, Json& added) {
 
 bool is_on_or_below(const Json& mount, const DirectoryMount& place) {
   return str(destination_of(mount), "/").starts_with(str(place.destination, "/"));
+}
+
+// Returns the directory called NAME on which MOUNT is, or below which; nothing if there is none.
+std::optional<std::string> directory_named(const std::string& name, const Json& mount) {
+  const std::string path = str(destination_of(mount), "/");
+  const size_t at = path.find(str("/", name, "/"));
+  if (name.empty() || at == std::string::npos) return std::nullopt;
+  return path.substr(0, at + 1 + name.size());
+}
+
+// Returns the mounts of EDIT for SPEC, whose own mounts also say where.
+std::vector<DirectoryMount> mounts_for(const Json& spec, const SpecEdit& edit) {
+  std::vector<DirectoryMount> mounts = edit.mounts;
+  const auto own = spec.find("mounts");
+  if (own == spec.end() || !own->is_array()) return mounts;
+  for (const DirectoryMount& mount : edit.mounts) {
+    std::set<std::string> places;
+    for (const Json& item : *own) {
+      const std::optional<std::string> place = directory_named(mount.also_named, item);
+      if (place) places.insert(*place);
+    }
+    for (const std::string& place : places) mounts.push_back({mount.source, place});
+  }
+  return mounts;
 }
 
 void add_mount(Json& mounts, const DirectoryMount& mount) {
@@ -290,7 +315,8 @@ Result<std::string> edit_spec(std::string_view text, const SpecEdit& edit) {
   }
   if (edit.own_network) give_own_network(object_in(spec, "linux"));
   if (!edit.rdma_limits.empty()) limit_rdma(object_in(spec, "linux"), edit.rdma_limits);
-  for (const DirectoryMount& mount : edit.mounts) add_mount(list_in(spec, "mounts"), mount);
+  for (const DirectoryMount& mount : mounts_for(original, edit))
+    add_mount(list_in(spec, "mounts"), mount);
   if (!edit.shm_size.empty()) resize_shm(spec, edit.shm_size);
   edit_process_of(spec, edit);
   edit_hooks(spec, edit);
@@ -306,8 +332,9 @@ Result<std::string> forget_edit(std::string_view text, const SpecEdit& edit) {
   take_back_devices(spec, added);
   erase_if_there(spec, {"mounts"}, [&](const Json& mount) {
     return is_of_leases(mount, edit.leases) &&
-           std::any_of(edit.mounts.begin(), edit.mounts.end(),
-                       [&](const DirectoryMount& place) { return is_on_or_below(mount, place); });
+           std::any_of(edit.mounts.begin(), edit.mounts.end(), [&](const DirectoryMount& place) {
+             return is_on_or_below(mount, place) || directory_named(place.also_named, mount);
+           });
   });
   const auto is_ours = [&](const Json& hook) { return is_of_lease(hook, edit.create_runtime); };
   erase_if_there(spec, {"hooks", "createRuntime"}, is_ours);

@@ -37,6 +37,8 @@ struct DeviceNode {
 struct DirectoryMount {
   std::string source;
   std::string destination;
+  // Not empty: also instead of what is mounted on or below a directory of this name, wherever.
+  std::string also_named = {};
   bool operator==(const DirectoryMount&) const = default;
 };
 

@@ -125,9 +125,10 @@ void add_fabric(const PlanInput& input, Plan& plan) {
   if (input.answers) plan.files[kAnswersFile] = vipu::to_text(*input.answers);
   add_rdma(input, plan.edit);
   plan.edit.own_network = input.own_network;
-  // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs.
-  plan.edit.mounts.insert(plan.edit.mounts.begin(),
-                          {str(input.lease_dir, "/ipuof.conf.d"), "/etc/ipuof.conf.d"});
+  // A host directory there, as gc-docker recipes mount it, has the configurations of other IPUs. In
+  // a home, PopTorch looks for the files; only who mounts something there says where it is.
+  plan.edit.mounts.insert(plan.edit.mounts.begin(), {str(input.lease_dir, "/ipuof.conf.d"),
+                                                     "/etc/ipuof.conf.d", ".ipuof.conf.d"});
   // With several GCDs it would give every rank of poprun the same one.
   if (input.lease.gcds > 1) {
     plan.edit.forget_environment.emplace_back("IPUOF_CONFIG_PATH");

@@ -73,10 +73,10 @@ TEST(MakePlan, WritesTheTwoFilesThatItMountsAndOneForTheHook) {
   const Plan plan = make_plan(input());
   EXPECT_THAT(plan.files, ElementsAre(Pair(kOrdersFile, testing::_), Pair(kLeaseFile, testing::_),
                                       Pair(kIpuofFile, vipu::to_ipuof_file(input().gcds.front()))));
-  EXPECT_THAT(
-      plan.edit.mounts,
-      ElementsAre(oci::DirectoryMount{"/run/ipu/leases/01/ipuof.conf.d", "/etc/ipuof.conf.d"},
-                  oci::DirectoryMount{"/run/ipu/leases/01/ipu", "/run/ipu"}));
+  EXPECT_THAT(plan.edit.mounts,
+              ElementsAre(oci::DirectoryMount{"/run/ipu/leases/01/ipuof.conf.d",
+                                              "/etc/ipuof.conf.d", ".ipuof.conf.d"},
+                          oci::DirectoryMount{"/run/ipu/leases/01/ipu", "/run/ipu"}));
 }
 
 TEST(MakePlan, PointsPoplarToItsFileAndAwayFromTheController) {
