@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 
@@ -40,6 +41,7 @@ Result<std::string> path_of(const std::string& directory, const std::string& nam
 Result<Fd> lock(const std::string& directory) {
   Fd fd = TRY(base::open_at(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   const auto deadline = Deadline::after(kLockTimeout);
+  const base::LockWait wait(directory);
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       return Error::from_errno(errno, str("lock ", quote(directory)));

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "vipu/access.h"
@@ -163,8 +164,17 @@ class ProcessController final : public Controller {
   }
 
   template <typename T>
-  Result<T> ask(wire::Request request, const Deadline& deadline) {
+  Result<T> ask(const wire::Request& request, const Deadline& deadline) {
     const std::string what = describe(request);
+    base::log_step(base::LogLevel::kDebug, str(what, ": asks"));
+    Result<T> answer = ask_client<T>(request, what, deadline);
+    base::log_step(base::LogLevel::kDebug,
+                   answer.ok() ? str(what, ": answered") : answer.error().message());
+    return answer;
+  }
+
+  template <typename T>
+  Result<T> ask_client(wire::Request request, const std::string& what, const Deadline& deadline) {
     request.access = TRY_CTX(what, read_access(options_.endpoint));
     TRY_CTX(what, check_secrets(request.access));
     request.timeout = client_time(deadline);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -24,10 +25,12 @@
 #include "base/crash_record.h"
 #include "base/detached.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "hook/config/config.h"
+#include "hook/config/log.h"
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
 #include "hook/container/oci/state.h"
@@ -52,6 +55,7 @@ constexpr std::chrono::milliseconds kReleaseTime{30'000};  // of a release for w
 constexpr std::chrono::minutes kReconcileTime{5};
 
 constexpr size_t kLongestLine = 1000;
+constexpr const char* kProgram = "ipu-container-hook";
 
 struct Call {
   std::string stage;     // "createRuntime", ...
@@ -92,12 +96,25 @@ Status release(const Call& call, const State& state, const base::Deadline& deadl
   return hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken);
 }
 
+// After confinement: the log is below a directory of root, like all that the phases write.
+void start_log(std::string_view what, const std::string& id) {
+  hook::config::start_log(kProgram, hook::config::load_log(hook::config::config_file()));
+  base::log_for(id);
+  base::log_step(base::LogLevel::kDebug, base::str(what, " begins"));
+}
+
+void log_end(const Status& done) {
+  if (done.ok()) base::log_step(base::LogLevel::kDebug, "it has ended");
+  if (!done.ok()) base::log_step(base::LogLevel::kError, done.error().message());
+}
+
 // Lets the engine wait only until the ledger has the lease as being released. A detached process
 // does the rest, which takes the kernel 20 ms and the controller any time. If no such process can
 // be started, this one does it.
 Status poststop(const Call& call, const State& state, const base::Deadline& deadline) {
   const auto work = [&](const std::function<void()>& started) {
     const Status done = release(call, state, base::Deadline::after(kReleaseTime), started);
+    log_end(done);
     return done.ok() ? base::Work::kDone : base::Work::kFailed;
   };
   if (base::go_on_detached(work, deadline).ok()) return {};
@@ -132,6 +149,7 @@ void report(const hook::oci::ContainerState& state, int64_t since_ms, const Erro
 Status create_alone(const State& state) {
   if (!state.ok()) return state.error();
   if (!hook::lifecycle::start::asks_hook(state.value())) return {};
+  start_log("createRuntime without the runtime wrapper", state.value().id);
   const int64_t since_ms = base::unix_millis();
   Status done = start_alone(state.value());
   if (!done.ok()) report(state.value(), since_ms, done.error());
@@ -159,8 +177,7 @@ Status reconcile() {
 
 // Before anything is read.
 Status confine(hook::confinement::Phase phase) {
-  return hook::confinement::enter(phase, "ipu-container-hook",
-                                  hook::config::forbidden_calls_file());
+  return hook::confinement::enter(phase, kProgram, hook::config::forbidden_calls_file());
 }
 
 hook::confinement::Phase phase_of(const Call& call) {
@@ -173,13 +190,17 @@ hook::confinement::Phase phase_of(const Call& call) {
 Status run(const std::vector<std::string_view>& args) {
   if (args.size() == 1 && args[0] == "reconcile") {
     TRY(confine(hook::confinement::Phase::kLease));
+    start_log("reconcile", "");
     return reconcile();
   }
   const Call call = TRY(parse_call(args));
   TRY(confine(phase_of(call)));
   const State state = read_state();
+  const bool is_alone = call.lease_id.empty();
+  if (!is_alone || call.stage == "poststop")
+    start_log(call.stage, is_alone && state.ok() ? state.value().id : call.lease_id);
   if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
-  if (call.lease_id.empty()) return create_alone(state);
+  if (is_alone) return create_alone(state);
   const auto deadline = base::Deadline::after(kTime);
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -190,13 +211,16 @@ Status run(const std::vector<std::string_view>& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool is_debugged = hook::config::asks_to_debug();
   (void)::clearenv();
+  if (is_debugged) (void)::setenv("IPU_DEBUG", "1", 1);
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (args.size() == 1 && args[0] == "--version") {
     return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
   }
-  (void)base::record_crashes("ipu-container-hook", hook::config::crashes_file());
+  (void)base::record_crashes(kProgram, hook::config::crashes_file());
   const Status done = run(args);
+  log_end(done);
   if (done.ok()) return 0;
   (void)std::fprintf(stderr, "ipu: %s\n",
                      base::one_line(done.error().message(), kLongestLine).c_str());

@@ -16,10 +16,12 @@
 #include "base/crash_record.h"
 #include "base/fd.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipu-container-runtime/report.h"
 #include "hook/config/config.h"
+#include "hook/config/log.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/bundle.h"
 #include "hook/container/oci/powers.h"
@@ -86,6 +88,7 @@ Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& confi
   const std::optional<hook::request::Request> request =
       TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
   if (!request) return prepare_plain(bundle);
+  base::log_step(base::LogLevel::kDebug, "it asks for IPUs");
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::prepare_container(
@@ -123,13 +126,24 @@ Result<std::string> configured_runtime(const Result<Config>& config) {
   return is_remembered ? runtime : remembered_runtime();
 }
 
+// Starts the log of a start. An invalid configuration may say how nevertheless.
+void start_log(const Result<Config>& config, const std::string& container) {
+  hook::config::start_log(
+      "ipu-container-runtime",
+      config.ok() ? config.value().log : hook::config::load_log(hook::config::config_file()));
+  base::log_for(container);
+  base::log_step(base::LogLevel::kDebug, "create begins; the configuration is read");
+}
+
 // Does everything that comes before the low-level runtime, and returns the runtime's path.
 Result<std::string> before_create(const hook::oci::CommandLine& line) {
   const Result<Config> config = hook::config::load_config(hook::config::config_file());
+  start_log(config, line.container);
   std::string runtime = TRY(configured_runtime(config));
   std::optional<hook::inject::Bundle> bundle = TRY(open_bundle(line));
   if (!bundle) return runtime;
   const std::optional<hook::oci::SpecView> asking = TRY(find_request(*bundle));
+  base::log_step(base::LogLevel::kDebug, "config.json is parsed");
   if (asking) {
     TRY(prepare(line, config, runtime, *asking, *bundle));
   } else {
@@ -201,6 +215,7 @@ int main(int argc, char** argv) {
   if (process) argv[line.process_at + 1] = process->data();
   // argv[0] is the path of the runtime, as if it had been called: it may find itself by this name.
   std::string name = runtime.value();
+  base::log_step(base::LogLevel::kDebug, base::str("exec ", name));
   char* no_args[] = {name.data(), nullptr};
   char** new_argv = argc > 0 ? argv : no_args;
   new_argv[0] = name.data();

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace runtime {
@@ -36,6 +37,7 @@ bool is_file(std::string_view log) {
 
 void report(const hook::oci::CommandLine& line, const base::Error& error) {
   const std::string message = base::one_line("ipu: " + error.message(), kMaxMessage);
+  base::log_step(base::LogLevel::kError, message);
   (void)base::write_all(STDERR_FILENO, message + "\n", "standard error");
   if (!is_file(line.log)) return;
   const base::Result<base::Fd> log =

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.h"
 #include "base/names.h"
 #include "base/rlimit.h"
 #include "cmd/ipuctl/agent_client.h"
@@ -61,6 +62,20 @@ Finding examine_space() {
   if (left >= kLittleSpace) return {check, Verdict::kOk, says, ""};
   return {check, left < kLeastSpace ? Verdict::kFailed : Verdict::kWarning, says,
           "free space on this disk; below 1 MiB no container with IPUs starts"};
+}
+
+// Returns nothing for a site without a log.
+std::optional<Finding> examine_log(const hook::config::LogConfig& log) {
+  if (!log.level || ::geteuid() != 0) return std::nullopt;
+  const std::string check = "log";
+  const Status writable = base::check_log(log.file);
+  if (writable.ok())
+    return Finding{check, Verdict::kOk,
+                   str("steps of level ", name_of(*log.level), " and above go to ", log.file), ""};
+  return Finding{check, Verdict::kWarning,
+                 str("nothing is logged: ", base::one_line(writable.error().message(), 300)),
+                 str("correct 'file' of [log] in ", hook::config::config_file(),
+                     ", or make its directory, for root alone")};
 }
 
 Finding examine_controller(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool) {
@@ -228,6 +243,7 @@ std::optional<Finding> examine_agent() {
 std::vector<Finding> examine_services(const hook::config::Config& config,
                                       Result<hook::ledger::Ledger>& ledger) {
   std::vector<Finding> findings{examine_programs(), examine_space()};
+  if (std::optional<Finding> log = examine_log(config.log)) findings.push_back(std::move(*log));
   if (ledger.ok()) {
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     for (const hook::config::PoolConfig& pool : config.pools) {

@@ -14,6 +14,7 @@
 
 #include "base/crash_record.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -22,6 +23,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/confined.h"
 #include "cmd/ipuctl/viewer.h"
+#include "hook/config/log.h"
 #include "hook/config/paths.h"
 
 namespace {
@@ -36,6 +38,7 @@ constexpr int kUsage = 2;
 
 void complain(const std::string& message) {
   constexpr size_t kLongest = 2000;
+  base::log_step(base::LogLevel::kError, message);
   (void)std::fprintf(stderr, "ipuctl: %s\n", base::one_line(message, kLongest).c_str());
 }
 
@@ -80,12 +83,14 @@ int run_by_agent(const Command& command) {
   return answer(reply);
 }
 
-int run(const Command& command) {
+int run(const Command& command, const std::string& name) {
+  base::log_step(base::LogLevel::kDebug, base::str(name, " begins"));
   const Result<Outcome> outcome = command();
   if (!outcome.ok()) {
     complain(outcome.error().message());
     return exit_code(outcome.error().code());
   }
+  base::log_step(base::LogLevel::kDebug, base::str(name, " has ended"));
   (void)std::fputs(base::safe_lines(outcome.value().text).c_str(), stdout);
   const bool written = std::fflush(stdout) == 0;
   const int err = errno;
@@ -129,6 +134,8 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
 
 int main(int argc, char** argv) {
   (void)base::record_crashes("ipuctl", hook::config::crashes_file());
+  if (::geteuid() == 0)
+    hook::config::start_log("ipuctl", hook::config::load_log(hook::config::config_file()));
   const Result<Viewer> viewer = viewer_of(argc, argv);
   if (!viewer.ok()) {
     complain(viewer.error().message());
@@ -162,5 +169,5 @@ int main(int argc, char** argv) {
     if (::geteuid() == 0) TRY(ipuctl::confine(name));
     return command();
   };
-  return is_by_agent ? run_by_agent(confined) : run(confined);
+  return is_by_agent ? run_by_agent(confined) : run(confined, name);
 }

@@ -2,14 +2,17 @@
 // support-bundle: one file that says what a supporter asks first.
 #include <sys/utsname.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/process.h"
 #include "cmd/ipuctl/command.h"
+#include "hook/config/log.h"
 #include "hook/config/paths.h"
 #include "hook/engines/program.h"
 
@@ -22,6 +25,7 @@ constexpr std::chrono::seconds kCommandTime{30};
 constexpr std::chrono::seconds kAskTime{5};  // for an engine's version
 constexpr size_t kMaxCommand = 4 << 20;      // bytes that one command adds
 constexpr size_t kMaxCopy = 256 << 10;       // bytes of one file
+constexpr size_t kMaxLogTail = 4 << 20;      // bytes from the end of a log
 
 struct BundleOptions {
   std::string file;
@@ -51,6 +55,16 @@ std::string run_self(const std::string& words) {
 std::string copy_of(const std::string& path) {
   const Result<std::string> text = base::read_file(path, kMaxCopy);
   return section(path, text.ok() ? base::safe_lines(text.value()) : text.error().message());
+}
+
+// Copies the end of a log; nothing if there is none.
+std::string tail_of(const std::string& path) {
+  Result<std::string> text = base::read_file(path, 2 * base::kMaxLog);
+  if (!text.ok() && text.error().sys_errno() == ENOENT) return "";
+  if (!text.ok()) return section(path, text.error().message());
+  std::string_view tail = text.value();
+  if (tail.size() > kMaxLogTail) tail.remove_prefix(tail.find('\n', tail.size() - kMaxLogTail) + 1);
+  return section(path, base::safe_lines(tail));
 }
 
 std::string kernel_text() {
@@ -97,6 +111,8 @@ std::string bundle_text() {
   }
   text += copy_of(hook::config::config_file()) + copy_of(hook::config::forbidden_calls_file()) +
           copy_of(hook::config::crashes_file());
+  const std::string log = hook::config::load_log(hook::config::config_file()).file;
+  text += tail_of(log + ".1") + tail_of(log);
   for (const char* folder : {"/sys/class/net", "/sys/class/infiniband", "/sys/fs/cgroup"})
     text += names_in(folder);
   return text;

@@ -18,8 +18,6 @@ namespace {
 
 using namespace base::names;
 
-constexpr size_t kMaxBytes = 1 << 20;
-
 Status read_sources(const Section& section, PolicyConfig& policy) {
   constexpr std::string_view kExpected = "a list of \"env\" and \"annotation\"";
   const std::vector<std::string> sources = TRY(section.find_texts("sources", kExpected));
@@ -179,7 +177,7 @@ std::vector<std::string> default_runtimes() {
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
   TRY(root.refuse_unknown(
-      {"runtime", "pool", "network", "policy", "container", "ledger", "agent"}));
+      {"runtime", "pool", "network", "policy", "container", "ledger", "agent", "log"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -198,6 +196,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   if (const auto section = TRY(root.find_table("agent"))) {
     config.agent = TRY(read_agent(*section));
   }
+  if (const auto section = TRY(root.find_table("log"))) {
+    config.log = TRY(read_log(*section));
+  }
   const bool networked =
       std::any_of(config.pools.begin(), config.pools.end(),
                   [](const PoolConfig& pool) { return uses_network(pool.provider); });
@@ -212,7 +213,7 @@ Result<Config> load_config(const std::string& file) {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     host.environment.emplace_back(*variable);
   }
-  const std::optional<std::string> text = TRY(base::read_trusted_file(file, kMaxBytes));
+  const std::optional<std::string> text = TRY(base::read_trusted_file(file, kMaxConfig));
   if (text) return parse_config(*text, file, host);
   const Result<PoolConfig> detected = detect_pool(host);
   if (detected.ok() && !uses_network(detected.value().provider))
@@ -224,7 +225,7 @@ Result<Config> load_config(const std::string& file) {
 
 ControllerSecurity load_security(const std::string& file, const std::string& name) {
   const auto find = [&]() -> Result<ControllerSecurity> {
-    const auto text = TRY(base::read_trusted_file(file, kMaxBytes));
+    const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
     if (!text) return ControllerSecurity();
     const Section root = TRY(Section::parse(*text, file));
     for (const Section& section : TRY(root.find_tables("pool"))) {
@@ -239,7 +240,7 @@ ControllerSecurity load_security(const std::string& file, const std::string& nam
 
 std::vector<std::string> load_runtimes(const std::string& file) {
   const auto find = [&]() -> Result<std::vector<std::string>> {
-    const auto text = TRY(base::read_trusted_file(file, kMaxBytes));
+    const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
     if (!text) return default_runtimes();
     return read_runtimes(TRY(Section::parse(*text, file)));
   };

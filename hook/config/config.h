@@ -12,11 +12,12 @@
 
 #include "base/result.h"
 #include "hook/config/agent.h"
+#include "hook/config/log.h"
 #include "hook/config/policy.h"
 #include "netns/address.h"
 #include "netns/types.h"
-
 #include "vipu/health.h"
+
 namespace hook::config {
 
 enum class Provider {
@@ -53,8 +54,8 @@ struct PoolConfig {
   std::map<uint32_t, uint32_t> warm = {};          // size -> number of partitions kept ready
   bool backfill = true;             // ipuof, pcie: whether smaller requests may pass one that waits
   std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
-};
   vipu::Damping damping = {};       // of what it says
+};
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:
 // "10.1.3.101:8090", "ipuof:/etc/ipuof.conf.d/p64.conf", "pcie:".
@@ -130,6 +131,7 @@ struct Config {
   ContainerConfig container;
   LedgerConfig ledger;
   AgentConfig agent;
+  LogConfig log;
 };
 
 // The facts of a host that replace a missing configuration.

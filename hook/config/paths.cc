@@ -7,6 +7,7 @@ std::string config_file() { return IPU_SYSCONFDIR "/config.toml"; }
 std::string state_dir() { return IPU_STATEDIR; }
 std::string ledger_file() { return IPU_STATEDIR "/ledger.db"; }
 std::string audit_file() { return IPU_STATEDIR "/audit.log"; }
+std::string log_file() { return IPU_STATEDIR "/debug.log"; }
 std::string run_dir() { return IPU_RUNDIR; }
 std::string agent_socket() { return IPU_RUNDIR "/agent.sock"; }
 std::string forbidden_calls_file() { return IPU_RUNDIR "/forbidden-calls"; }

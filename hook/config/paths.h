@@ -11,6 +11,7 @@ namespace hook::config {
 [[nodiscard]] std::string state_dir();             // /var/lib/ipu-container-toolkit
 [[nodiscard]] std::string ledger_file();           // /var/lib/ipu-container-toolkit/ledger.db
 [[nodiscard]] std::string audit_file();            // /var/lib/ipu-container-toolkit/audit.log
+[[nodiscard]] std::string log_file();              // /var/lib/ipu-container-toolkit/debug.log
 [[nodiscard]] std::string run_dir();               // /run/ipu-container-toolkit
 [[nodiscard]] std::string crashes_file();          // /run/ipu-container-toolkit/crashes
 [[nodiscard]] std::string agent_socket();          // /run/ipu-container-toolkit/agent.sock

@@ -16,6 +16,8 @@
 
 namespace hook::config {
 
+inline constexpr size_t kMaxConfig = 1 << 20;  // bytes of a configuration file
+
 class Section {
  public:
   // Parses all of TEXT as TOML; FILE names it in errors.

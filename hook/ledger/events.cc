@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
@@ -86,6 +87,8 @@ Result<int64_t> Events::last_before(int64_t at_ms) {
 }
 
 void Events::note(const std::string& lease, EventKind kind, std::string_view text) {
+  const bool is_error = kind == EventKind::kError;
+  base::log_step(is_error ? base::LogLevel::kError : base::LogLevel::kDebug, text, lease);
   store_.notes.add({0, store_.now(), lease, {}, {}, {}, kind, base::one_line(text, kMaxEventText)});
 }
 

@@ -4,6 +4,7 @@
 #include "base/detached.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/log.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/client_user.h"
 #include "netns/attach.h"
@@ -108,17 +109,19 @@ Env product_env(ledger::Ledger& ledger) {
   const auto security = [](const std::string& pool) {
     return config::load_security(config::config_file(), pool);
   };
-  return Env{ledger,
-             [&ledger](const config::PoolConfig& pool) { return make_controller(ledger, pool); },
-             security,
-             refill_in_background,
-             probe_in_background,
-             reconcile_in_background,
-             host_view(kSysfs),
-             config::run_dir(),
-             config::hook_program(),
-             kSysfs,
-             /*is_only_ledger=*/true};
+  Env env{ledger,
+          [&ledger](const config::PoolConfig& pool) { return make_controller(ledger, pool); },
+          security,
+          refill_in_background,
+          probe_in_background,
+          reconcile_in_background,
+          host_view(kSysfs),
+          config::run_dir(),
+          config::hook_program(),
+          kSysfs,
+          /*is_only_ledger=*/true};
+  env.is_debugged = config::asks_to_debug();
+  return env;
 }
 
 std::unique_ptr<vipu::Controller> recorded_controller(const Env& env, const std::string& pool,

@@ -54,6 +54,7 @@ struct Env {
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
   std::string endpoint_program = config::endpoint_program();
+  bool is_debugged = false;  // hooks of a container that it starts log everything
 };
 
 // Returns the view of the network namespace that this process is in.

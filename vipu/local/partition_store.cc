@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "vipu/types.h"
@@ -104,6 +105,7 @@ Status ensure_directory_of(const std::string& path) {
 
 Result<Fd> lock(const std::string& path, const base::Deadline& deadline) {
   Fd fd = TRY(base::open_at(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  const base::LockWait wait(path);
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return Error::from_errno(errno, str("lock ", quote(path)));
     if (deadline.passed()) {

@@ -184,9 +184,11 @@ void forget_capabilities(Json& process, const std::vector<std::string>& names) {
 Json to_json(const HookEntry& entry) {
   // Without an environment of its own, a hook inherits the runtime's, or even the image's
   // (CVE-2025-23266).
+  Json environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+  if (entry.is_debugged) environment.push_back("IPU_DEBUG=1");
   return {{"path", entry.path},
           {"args", entry.args},
-          {"env", {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}},
+          {"env", std::move(environment)},
           {"timeout", entry.timeout_seconds}};
 }
 

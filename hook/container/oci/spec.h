@@ -46,6 +46,7 @@ struct HookEntry {
   std::string path;
   std::vector<std::string> args;
   int timeout_seconds = 0;
+  bool is_debugged = false;  // it gets IPU_DEBUG=1
   bool operator==(const HookEntry&) const = default;
 };
 

@@ -89,7 +89,8 @@ std::string lease_json(const PlanInput& input) {
 oci::HookEntry hook_entry(const PlanInput& input, const char* stage) {
   return {input.hook_program,
           {"ipu-container-hook", stage, "--lease", input.lease.id},
-          kHookTimeoutSeconds};
+          kHookTimeoutSeconds,
+          input.is_debugged};
 }
 
 // Returns the hook's orders, which stay on the host.

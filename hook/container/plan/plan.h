@@ -47,6 +47,7 @@ struct PlanInput {
   AttachOrders orders = {};                   // without ports, which the plan adds
   std::optional<vipu::Answers> answers = {};  // of the V-IPU endpoint; unset: it has none
   std::string shm_size = {};                  // see oci::SpecEdit
+  bool is_debugged = false;                   // see oci::HookEntry
 };
 
 struct Plan {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 
@@ -32,6 +33,7 @@ Result<Gate> Gate::enter(const std::string& ledger, Way way) {
   Fd fd = TRY(base::open_at(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY));
   const int lock = (way == Way::kOpen ? LOCK_SH : LOCK_EX) | LOCK_NB;
   const auto patience = Deadline::after(kPatience);
+  const base::LockWait wait(directory);
   while (::flock(fd.get(), lock) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       return Error::from_errno(errno, str("lock ", base::quote(directory)));
@@ -57,6 +59,7 @@ Result<WritersFence> WritersFence::raise(const std::string& ledger) {
   lock.l_start = kWriteLock;
   lock.l_len = 1;
   const auto patience = Deadline::after(kPatience);
+  const base::LockWait wait(path);
   while (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
       return Error::from_errno(errno, str("lock ", base::quote(path)));

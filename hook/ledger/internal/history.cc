@@ -2,6 +2,7 @@
 #include "hook/ledger/internal/history.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "hook/ledger/actor.h"
 #include "hook/ledger/internal/refusals.h"
 #include "hook/ledger/internal/schema.h"
@@ -57,6 +58,7 @@ Result<int64_t> size_of(sqlite::Database& database) {
 Status record_event(Store& store, Event event) {
   event.at_ms = store.now();
   event.details = with_actor(Json::object());
+  base::log_step(base::LogLevel::kInfo, event.text, event.lease);
   return insert_event(store.database, event);
 }
 
@@ -75,6 +77,7 @@ Status record_change(Store& store, const Lease& lease, std::string_view text,
     event.audited = audited;
     TRY(insert_event(store.database, event));
   }
+  base::log_step(base::LogLevel::kInfo, text, lease.id);
   Event change = event_of(lease, EventKind::kState, text);
   change.details = described;
   change.audited = audited;
@@ -90,6 +93,7 @@ Status record_partition(Store& store, const std::string& pool, const std::string
 Status commit(Store& store, Transaction& transaction) {
   TRY(store.audit.remember(store.database));
   TRY(transaction.commit());
+  base::log_step(base::LogLevel::kDebug, "the ledger has it on disk");
   (void)store.audit.append(store.database);  // the next commit, or `ipuctl gc`, tries again
   return {};
 }

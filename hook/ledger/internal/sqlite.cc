@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 
@@ -281,7 +282,10 @@ Status Database::execute(const char* sql) {
 
 Result<Transaction> Transaction::begin(Database& database) {
   Statement begin = TRY(database.prepare("BEGIN IMMEDIATE"));
-  TRY(begin.run());
+  {
+    const base::LockWait wait("the ledger");
+    TRY(begin.run());
+  }
   database.patience_->in_vain = 0;
   Transaction transaction(&database);
   // The lock is needed first: now nobody else can put another file in its place.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
@@ -47,6 +48,9 @@ std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Dead
     const bool must_wait = std::count(remaining.begin(), remaining.end(), effect.after) > 0;
     if (never_made || must_wait || !effect.may_have(lease)) continue;
     Status undone = undo(env, effect, lease, deadline, silent);
+    base::log_step(base::LogLevel::kDebug,
+                   str("undo ", effect.name, ": ", undone.ok() ? "done" : undone.error().message()),
+                   lease.id);
     if (undone.ok()) continue;
     obstacles.push_back(std::move(undone).error());
     remaining.push_back(effect.name);

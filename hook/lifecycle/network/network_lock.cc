@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 
@@ -115,6 +116,7 @@ Result<NetworkLock> NetworkLock::take(const std::string& run_dir, uint64_t cooki
   range.l_whence = SEEK_SET;
   range.l_start = static_cast<off_t>(cookie & std::numeric_limits<off_t>::max());
   range.l_len = 1;
+  const base::LockWait wait(path);
   // A lock of the open file, not of the process: it ends with the descriptor.
   while (::fcntl(file.get(), F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) {

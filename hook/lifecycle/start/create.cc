@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
@@ -30,6 +31,7 @@ namespace hook::lifecycle::start {
 namespace {
 
 using namespace base::names;
+using base::LogLevel;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReleaseTime{5000};   // to undo a start
@@ -109,6 +111,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   const plan::Plan plan = plan::make_plan(input);
   TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(inject::write_lease_record(env.run_dir, lease));
+  base::log_step(LogLevel::kDebug, "the files of the lease are written", lease.id);
   if (input.orders.probe.count() > 0) env.start_probe(lease.id);
   return apply(plan);
 }
@@ -240,9 +243,12 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
     }
     start.sandbox = TRY(find_sandbox(env, start, oci::sandbox_of(newcomer.annotations)));
   }
+  base::log_step(LogLevel::kDebug, "the host is inspected");
   TRY(end::reconcile_soon(env));
+  base::log_step(LogLevel::kDebug, "the live leases are looked at");
   const auto until = Deadline::after(request.wait);
   Turn turn = TRY(Turn::await(env, wait_for(start), until));
+  base::log_step(LogLevel::kDebug, "it is its turn");
   ledger::Lease lease = TRY(acquire(env, start, turn, until));
   for (const std::string& line : request.ignored) {
     env.ledger.note(lease.id, ledger::EventKind::kNote, line);
@@ -284,7 +290,9 @@ Status prepare_container(Env& env, const config::Config& config, const request::
     const std::string edited = TRY(oci::edit_spec(bundle.config(), plan.edit));
     // A container with cards may join the network of one with IPUs on the fabric.
     const std::optional<std::string> less = TRY(restrict_container(env.run_dir, edited));
-    return bundle.replace_config(less.value_or(edited));
+    TRY(bundle.replace_config(less.value_or(edited)));
+    base::log_step(LogLevel::kDebug, "config.json is replaced");
+    return {};
   };
   TRY(prepare_lease(env, config, resolved, newcomer, apply));
   return {};

@@ -67,6 +67,7 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   input.lease_dir = inject::lease_dir(env.run_dir, lease.id);
   input.hook_program = env.hook_program;
   input.shm_size = config.container.shm_size;
+  input.is_debugged = env.is_debugged;
   input.memlock = TRY(base::highest_memlock());
   return input;
 }

@@ -177,6 +177,13 @@ TEST(EditSpec, PutsItsPoststopHookFirst) {
   EXPECT_EQ(hooks[1]["path"], "/usr/local/bin/report-end");
 }
 
+TEST(EditSpec, LetsItsHooksLogEverything) {
+  SpecEdit edit = edit_for("aa");
+  edit.create_runtime[0].is_debugged = true;
+  EXPECT_EQ(base::to_text(parsed(edited("{}", edit))["hooks"]["createRuntime"][0]["env"]),
+            R"(["PATH=/usr/sbin:/usr/bin:/sbin:/bin","IPU_DEBUG=1"])");
+}
+
 TEST(EditSpec, PutsItsCreateRuntimeHookLast) {
   const Json spec =
       parsed(edited(R"({"hooks":{"createRuntime":[{"path":"/other"}]}})", edit_for("aa")));
