@@ -40,6 +40,15 @@ Error not_run(const Error& error, milliseconds time) {
   return {Code::kTimeout, str("ipu-vipu-client gave no answer within ", time.count(), " ms")};
 }
 
+// Somebody else's doing, which another attempt may escape. If the client asked for a partition, the
+// code must not promise that none was made.
+Error killed(wire::Call call) {
+  const bool makes = call == wire::Call::kCreate || call == wire::Call::kSubmit;
+  return {makes ? Code::kTimeout : Code::kUnavailable,
+          "ipu-vipu-client was killed (SIGKILL) before it answered; try again, and see with dmesg"
+          " whether memory is short"};
+}
+
 class ProcessController final : public Controller {
  public:
   explicit ProcessController(ClientOptions options) : options_(std::move(options)) {}
@@ -228,6 +237,7 @@ class ProcessController final : public Controller {
     if (!output.ok()) return not_run(output.error(), time);
     // -1 means that another process reaped it, so only its reply shows the result.
     const int status = output.value().exit_status;
+    if (status == 128 + SIGKILL) return killed(request.call);
     if (status != 0 && status != -1) {
       return Error(Code::kInternal, str("ipu-vipu-client failed with ", exit_text(status)));
     }

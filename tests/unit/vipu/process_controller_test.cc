@@ -150,6 +150,17 @@ TEST_F(ProcessControllerTest, ACrashIsNamed) {
   EXPECT_TRUE(test::fails(list(R"(echo '{"ok":[]}'; exit 3)"), Code::kInternal, "exit status 3"));
 }
 
+TEST_F(ProcessControllerTest, AClientThatWasKilledMayBeTriedAgainAndMayHaveMadeThePartition) {
+  EXPECT_TRUE(test::fails(list("kill -KILL $$"), Code::kUnavailable, "was killed (SIGKILL)"));
+  const auto deadline = Deadline::after(milliseconds(10'000));
+  const PartitionRequest request{"p0", 4, false, ""};
+  const base::Status submitted = with_client("kill -KILL $$")->submit(request, deadline);
+  ASSERT_TRUE(test::fails(submitted, Code::kTimeout, "was killed (SIGKILL)"));
+  EXPECT_FALSE(made_nothing(submitted.error()));
+  const base::Result<Grant> created = with_client("kill -KILL $$")->create(request, deadline);
+  ASSERT_TRUE(test::fails(created, Code::kTimeout, "was killed (SIGKILL)"));
+}
+
 TEST_F(ProcessControllerTest, GarbageIsRefused) {
   EXPECT_TRUE(test::fails(list("exit 0"), Code::kInternal, "malformed"));
   EXPECT_TRUE(test::fails(list("echo hello"), Code::kInternal, "malformed"));
