@@ -10,6 +10,7 @@ teardown() {
   sim_start
   host_config
   remove_containers
+  remove_partitions
   ipuctl gc
   assert_nothing_left
 }
@@ -52,6 +53,21 @@ teardown() {
   ipuctl gc
   wait "$second"
   assert_equal "$(lease_of second .ipus)" 4
+}
+
+has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'cannot be reached'* ]]; }
+
+@test "who waits for a named partition gets it once the controller is back" {
+  ipuctl partition create p0 --size 4
+  sim_stop
+  start named -e IPU_PARTITION=p0 -e IPU_WAIT=60s -e IPU_VIPU_ENDPOINT=1 3>&- &
+  local waiting=$!
+  wait_until 20 has_asked_in_vain
+  sim_start
+  wait "$waiting"
+  assert_equal "$(lease_of named .partition)" p0
+  docker rm --force named
+  ipuctl partition remove p0
 }
 
 @test "who waits is refused with the controller's address at the end of the wait" {

@@ -16,8 +16,11 @@ namespace test {
 // Lends a FakeController to callers that own their controller.
 class LentController final : public vipu::Controller {
  public:
-  LentController(FakeController& fake, std::function<void()> before_create)
-      : fake_(fake), before_create_(std::move(before_create)) {}
+  LentController(FakeController& fake, std::function<void()> before_create,
+                 std::function<void()> before_wait = {})
+      : fake_(fake),
+        before_create_(std::move(before_create)),
+        before_wait_(std::move(before_wait)) {}
   base::Result<vipu::Grant> create(const vipu::PartitionRequest& request,
                                    const base::Deadline& deadline) override {
     if (before_create_) before_create_();
@@ -29,6 +32,7 @@ class LentController final : public vipu::Controller {
     return fake_.submit(request, deadline);
   }
   base::Result<vipu::Grant> wait(const std::string& id, const base::Deadline& deadline) override {
+    if (before_wait_) before_wait_();
     return fake_.wait(id, deadline);
   }
   base::Result<std::vector<vipu::Partition>> list(const base::Deadline& deadline) override {
@@ -67,6 +71,7 @@ class LentController final : public vipu::Controller {
  private:
   FakeController& fake_;
   std::function<void()> before_create_;
+  std::function<void()> before_wait_;
 };
 
 }  // namespace test

@@ -44,15 +44,17 @@ struct Start {
   const config::PoolConfig& pool;
   const request::Request& request;
   const Newcomer& newcomer;
+  Deadline until;            // the end of its wait; passed if it does not wait
   std::string sandbox = {};  // the container whose lease it joins; empty: none
   HostLook host = {};        // empty for cards
 };
 
 // Allocates LEASE, and waits for IPUs that the ledger still holds. A controller gives IPUs away as
 // soon as their partition is removed, a moment before the ledger records the release. That release
-// began before this grant was made, but its process may have been killed in that moment.
+// began before this grant was made, but its process may have been killed in that moment, or may not
+// have had the controller's answer.
 Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Lease& lease) {
-  Patience patience = TRY(Patience::for_releases(env, start.pool.name));
+  Patience patience = TRY(Patience::for_releases(env, start.pool.name, start.until));
   for (;;) {
     Status done = env.ledger.mark_allocated(lease, granted.ipus, granted.prohibited, granted.rails,
                                             start.host.shared);
@@ -69,7 +71,10 @@ Result<network::Controllers> controllers_for(Env& env, const Start& start, const
   // The partition may be one of a controller that the pool had before.
   const bool is_former = lease.controller != config::source_of(start.pool);
   if (is_former && config::has_named_controller(start.pool)) {
-    addresses = TRY(env.controller(start.pool)->addresses(Deadline::after(start.pool.timeout)));
+    const std::unique_ptr<vipu::Controller> controller = env.controller(start.pool);
+    addresses = TRY(outlast(env, start.until, [&] {
+      return controller->addresses(Deadline::after(start.pool.timeout));
+    }));
   }
   TRY(network::record_controller(env.run_dir, start.pool, addresses));
   return network::learn_controllers(env, start.config, Deadline::after(start.pool.timeout));
@@ -90,8 +95,10 @@ Result<std::optional<vipu::Answers>> answers_for(Env& env, const Start& start,
   }
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
-  vipu::Answers answers = TRY(
-      endpoint::ask_answers(*controller, lease, grant.gcds, Deadline::after(start.pool.timeout)));
+  vipu::Answers answers = TRY(outlast(env, start.until, [&] {
+    return endpoint::ask_answers(*controller, lease, grant.gcds,
+                                 Deadline::after(start.pool.timeout));
+  }));
   return std::optional<vipu::Answers>(std::move(answers));
 }
 
@@ -154,11 +161,11 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   return intent;
 }
 
-// Acquires a lease. Tries again until UNTIL while its partition or all addresses are taken.
-Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn, const Deadline& until) {
+// Acquires a lease. Tries again during its wait while its partition or all addresses are taken.
+Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn) {
   const base::ProcessId self = TRY(base::current_process());
   const ledger::Intent intent = intent_of(start, self);
-  Patience patience = TRY(Patience::of_request(env, start.pool.name, turn, until));
+  Patience patience = TRY(Patience::of_request(env, start.pool.name, turn, start.until));
   for (;;) {
     Result<ledger::Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
@@ -235,7 +242,7 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
                                 const Apply& apply) {
   const config::PoolConfig pool = TRY(config::find_pool(config, request.pool));
   TRY(check_request(pool, request));
-  Start start{config, pool, request, newcomer};
+  Start start{config, pool, request, newcomer, Deadline::after(request.wait)};
   if (config::uses_network(pool.provider)) {
     start.host = TRY(inspect_host(env, config.network, newcomer.network));
     if (start.host.shared && !config.policy.shared_net_admin) {
@@ -246,17 +253,17 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
   base::log_step(LogLevel::kDebug, "the host is inspected");
   TRY(end::reconcile_soon(env));
   base::log_step(LogLevel::kDebug, "the live leases are looked at");
-  const auto until = Deadline::after(request.wait);
-  Turn turn = TRY(Turn::await(env, wait_for(start), until));
+  Turn turn = TRY(Turn::await(env, wait_for(start), start.until));
   base::log_step(LogLevel::kDebug, "it is its turn");
-  ledger::Lease lease = TRY(acquire(env, start, turn, until));
+  ledger::Lease lease = TRY(acquire(env, start, turn));
   for (const std::string& line : request.ignored) {
     env.ledger.note(lease.id, ledger::EventKind::kNote, line);
   }
   const Status fits = check_joined(request, lease);
   if (!fits.ok())
     return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
-  const Result<vipu::Grant> grant = obtain_grant(env, {config, pool, request, turn}, lease, until);
+  const Result<vipu::Grant> grant =
+      obtain_grant(env, {config, pool, request, turn}, lease, start.until);
   const Status kept = turn.finish();
   if (!grant.ok()) {
     const end::PartitionFate fate = fate_after(lease, grant.error());

@@ -20,7 +20,6 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
-constexpr milliseconds kAwayTime{1000};     // between two looks for a controller that is away
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
@@ -108,9 +107,9 @@ Status confirm_turn(vipu::Controller& controller, const GrantRequest& what, cons
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
 // one call.
-Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& what,
-                            const vipu::PartitionRequest& partition, Asked& asked,
-                            const Deadline& deadline) {
+Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantRequest& what,
+                            const ledger::Lease& lease, const vipu::PartitionRequest& partition,
+                            Asked& asked, const Deadline& until, const Deadline& deadline) {
   if (asked.may_exist) {
     TRY(controller.remove(partition.id, vipu::Force::kYes, deadline));
     asked.may_exist = false;
@@ -126,7 +125,10 @@ Result<vipu::Grant> ask_for(vipu::Controller& controller, const GrantRequest& wh
   TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
   TRY(what.turn.finish());
-  Result<vipu::Grant> grant = controller.wait(partition.id, Deadline::after(what.pool.timeout));
+  Result<vipu::Grant> grant = outlast(env, until, [&]() -> Result<vipu::Grant> {
+    TRY(env.ledger.queue().check_wanted(lease.id));
+    return controller.wait(partition.id, Deadline::after(what.pool.timeout));
+  });
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
   return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
@@ -152,7 +154,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
-  Result<vipu::Grant> grant = ask_for(*controller, what, partition, asked, deadline);
+  Result<vipu::Grant> grant = ask_for(env, *controller, what, lease, partition, asked, until, deadline);
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) return Granted();
@@ -277,7 +279,8 @@ uint32_t ipus_of(const request::Request& request) {
 
 Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                                  const Deadline& until) {
-  if (lease.origin != ledger::Origin::kOwn) return named_grant(env, what, lease);
+  if (lease.origin != ledger::Origin::kOwn)
+    return outlast(env, until, [&] { return named_grant(env, what, lease); });
   return new_grant(env, what, lease, until);
 }
 

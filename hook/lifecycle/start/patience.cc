@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/patience.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "hook/lifecycle/end/release.h"
 
@@ -27,10 +29,10 @@ Result<Patience> Patience::of_request(Env& env, const std::string& pool, Turn& t
   return Patience(env, pool, &turn, until, grace, std::move(watch));
 }
 
-Result<Patience> Patience::for_releases(Env& env, const std::string& pool) {
+Result<Patience> Patience::for_releases(Env& env, const std::string& pool, const Deadline& until,
+                                        milliseconds grace) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
-  return Patience(env, pool, nullptr, Deadline::after(milliseconds(0)), kReleaseGrace,
-                  std::move(watch));
+  return Patience(env, pool, nullptr, until, std::max(grace, until.left()), std::move(watch));
 }
 
 Result<Next> Patience::wait() {
@@ -43,10 +45,19 @@ Result<Next> Patience::wait() {
   return Next::kTryAgain;
 }
 
+Result<bool> Patience::is_releasing() const {
+  if (TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay) return true;
+  if (turn_ != nullptr) return false;
+  const std::vector<ledger::Lease> leases = TRY(env_.ledger.live());
+  return std::any_of(leases.begin(), leases.end(), [&](const ledger::Lease& lease) {
+    return lease.pool == pool_ && lease.state == ledger::LeaseState::kReleasing;
+  });
+}
+
 Result<Next> Patience::wait_for_releases() {
   if (TRY(end::make_room(env_, pool_)) == end::Room::kMore) return Next::kTryAgain;
   if (grace_.passed()) return Next::kGiveUp;
-  if (TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay) {
+  if (TRY(is_releasing())) {
     TRY(watch_.wait(env_.retry_time, grace_));
     return Next::kTryAgain;
   }

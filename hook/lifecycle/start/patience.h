@@ -31,8 +31,12 @@ class Patience {
   static base::Result<Patience> of_request(Env& env, const std::string& pool, Turn& turn,
                                            const base::Deadline& until,
                                            std::chrono::milliseconds grace = kReleaseGrace);
-  // The patience of a step that must not queue: it waits for releases under way alone.
-  static base::Result<Patience> for_releases(Env& env, const std::string& pool);
+  // The patience of a step that must not queue, because it has its partition: until UNTIL, and for
+  // its grace, it waits for what is being released. A release that failed counts too: it is what
+  // stands between the partition and its ledger, and each attempt here tries it again.
+  static base::Result<Patience> for_releases(Env& env, const std::string& pool,
+                                             const base::Deadline& until,
+                                             std::chrono::milliseconds grace = kReleaseGrace);
 
   // Called after each attempt that found something taken.
   // - Until the request's time is over: waits until the request is first in its queue, then for a
@@ -51,13 +55,30 @@ class Patience {
   Patience(Env& env, std::string pool, Turn* turn, const base::Deadline& until,
            std::chrono::milliseconds grace, LedgerWatch watch);
   base::Result<Next> wait_for_releases();
+  base::Result<bool> is_releasing() const;
   Env& env_;
   std::string pool_;
-  Turn* turn_;  // null: it never queues
+  Turn* turn_;  // null: it never queues, and a release that failed counts as one under way
   base::Deadline until_;
   base::Deadline grace_;
   LedgerWatch watch_;
   bool looked_again_ = false;  // a busy ledger changes all the time: one attempt for its news
 };
+
+// The longest time between two looks for a controller that is away.
+inline constexpr std::chrono::milliseconds kAwayTime{1000};
+
+// Returns what ASK returns. While the controller cannot be reached, it asks again until UNTIL,
+// which has passed for a request that does not wait. ASK may be called any number of times.
+template <typename Ask>
+auto outlast(Env& env, const base::Deadline& until, const Ask& ask) -> decltype(ask()) {
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  for (;;) {
+    auto answer = ask();
+    if (answer.ok() || answer.error().code() != base::Code::kUnavailable || until.passed())
+      return answer;
+    TRY(watch.wait(kAwayTime, until));
+  }
+}
 
 }  // namespace hook::lifecycle::start

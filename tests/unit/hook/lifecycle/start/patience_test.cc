@@ -123,11 +123,29 @@ TEST_F(PatienceTest, GivesUpAtOnceWhereNothingIsUnderWay) {
 }
 
 TEST_F(PatienceTest, ForReleasesNeverQueues) {
-  Patience patience = Patience::for_releases(host_.env, "pod16").take();
+  Patience patience =
+      Patience::for_releases(host_.env, "pod16", base::Deadline::after(kNoTime)).take();
   EXPECT_TRUE(says(patience.wait(), Next::kGiveUp));
   change_ledger();
   EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
   EXPECT_EQ(waiting(host_.env).take().size(), 1U) << "the one of the change";
+}
+
+// Its releaser removed the partition, but never had the answer; nor has the next one.
+TEST_F(PatienceTest, ForReleasesOutlastsAReleaseThatFails) {
+  ledger::Lease lease = host_.start("ended", 16);
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, test::dead_process(), "")));
+  Patience patience =
+      Patience::for_releases(host_.env, "pod16", base::Deadline::after(std::chrono::seconds(30)))
+          .take();
+  host_.controller.set_unreachable(true);
+  EXPECT_TRUE(says(queue_for(kNoTime).wait(), Next::kGiveUp)) << "who has nothing yet";
+  EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
+  EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
+  host_.controller.set_unreachable(false);
+  EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
+  EXPECT_FALSE(ledger::is_live(host_.stored(lease).state));
+  EXPECT_TRUE(says(patience.wait(), Next::kGiveUp));
 }
 
 }  // namespace

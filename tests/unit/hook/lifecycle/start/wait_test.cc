@@ -146,6 +146,16 @@ TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
   EXPECT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
 }
 
+TEST_F(WaitTest, OutlastsAControllerThatGoesAwayBeforeThePartitionIsActive) {
+  int waits = 0;
+  host_.before_create = [&] { ++creates_; };
+  host_.before_wait = [&] { host_.controller.set_unreachable(++waits == 1); };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_EQ(creates_, 1);
+  EXPECT_EQ(waits, 2);
+  EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
 // What the controller carried out unseen must be removed once it is back.
 TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
   host_.before_create = [&] {
