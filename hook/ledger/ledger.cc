@@ -53,10 +53,18 @@ bool has_entries(const std::string& directory) {
   return !err && first != std::filesystem::directory_iterator();
 }
 
+// An open must not mistake a lost ledger for a new one, because what that ledger held may still
+// exist. LEASES is looked for first: leases have directories only after their ledger was made.
+Status check_not_lost(const std::string& path, const std::string& leases) {
+  const bool was_there = has_entries(leases) || has_had_reserve(path);
+  struct stat status {};
+  const bool is_absent = ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
+  return is_absent && was_there ? sqlite::damaged(path, "it is gone") : Status();
+}
+
 }  // namespace
 
-// An open must not mistake a lost ledger for a new one, because what that ledger held may still
-// exist. An open must also work on a full disk, so it may give up the reserve.
+// An open must also work on a full disk, so it may give up the reserve.
 Ledger::Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 Ledger::Ledger(Ledger&&) noexcept = default;
 Ledger& Ledger::operator=(Ledger&&) noexcept = default;
@@ -70,16 +78,11 @@ Result<Ledger> Ledger::open_of_host(const std::string& path, const std::string& 
   return open_unless_lost(path, base::unix_millis, str(run_dir, "/leases"));
 }
 
-// The leases are looked for first: they have directories only after their ledger was made.
 Result<Ledger> Ledger::open_unless_lost(const std::string& path, base::WallClock now,
                                         const std::string& leases) {
   TRY_CTX("ledger", base::ensure_dir(base::directory_of(path), 0700));
   const Gate gate = TRY(Gate::enter(path, Gate::Way::kOpen));
-  const bool was_there = has_entries(leases) || has_had_reserve(path);
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT && was_there) {
-    return sqlite::damaged(path, "it is gone");
-  }
+  TRY(check_not_lost(path, leases));
   Result<Ledger> ledger = open_inside(path, now);
   if (ledger.ok() || !sqlite::is_full(ledger.error())) return ledger;
   if (give_up_reserve(path) == GivenUp::kWasNot) return ledger;
@@ -100,7 +103,7 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
                              &persist);
   (void)sqlite3_db_config(ledger.store_->database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
                           nullptr);
-  TRY(ledger.migrate());
+  TRY(ledger.migrate(path));
   // Without a reserve there are no new leases, but existing ones can be used and ended. The next
   // new lease restores a reserve that was given up.
   if (!has_had_reserve(path)) (void)ensure_reserve(path);
@@ -108,13 +111,14 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
 }
 
 Result<Ledger> Ledger::open_copy(const std::string& path) {
+  TRY(check_not_lost(path, ""));
   sqlite::Database copy = TRY(sqlite::Database::copy_of(path, kWriteMs));
   Ledger ledger(std::make_unique<Store>(Store{std::move(copy)}));
-  TRY(ledger.migrate());
+  TRY(ledger.migrate(path));
   return ledger;
 }
 
-Status Ledger::migrate() {
+Status Ledger::migrate(const std::string& path) {
   constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
   const auto version = [&]() -> Result<int64_t> {
     Statement statement = TRY(store_->database.prepare("PRAGMA user_version"));
@@ -131,7 +135,6 @@ Status Ledger::migrate() {
   if (seen >= kNewest) return {};
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
-  const std::string path = store_->database.path();
   if (now == 0 && has_had_reserve(path)) return sqlite::damaged(path, "it has become empty");
   for (int64_t step = now; step < kNewest; ++step) TRY(store_->database.execute(kMigrations[step]));
   TRY(store_->database.execute(str("PRAGMA user_version = ", kNewest).c_str()));

@@ -48,7 +48,7 @@ class Ledger {
   // one would give to others what containers hold.
   static base::Result<Ledger> open_of_host(const std::string& path, const std::string& run_dir);
 
-  // Opens a copy in memory: changes reach no file. The copy of an absent ledger is empty.
+  // Opens a copy in memory: changes reach no file. The copy is empty if there never was a ledger.
   static base::Result<Ledger> open_copy(const std::string& path);
 
   // Creates a lease in state INTENT. One that joins a sandbox has its partition and IPUs from here
@@ -149,7 +149,7 @@ class Ledger {
   static base::Result<Ledger> open_unless_lost(const std::string& path, base::WallClock now,
                                                const std::string& leases);
   static base::Result<Ledger> open_inside(const std::string& path, base::WallClock now);
-  base::Status migrate();
+  base::Status migrate(const std::string& path);
   base::Result<int64_t> compatible_from();
   base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);
   base::Result<uint32_t> gcds_of(const Intent& intent);

@@ -57,6 +57,7 @@ assert_both_run() {
     assert_contains "$output" "the ledger $LEDGER is gone, but 2 leases have files"
     assert_contains "$output" 'ipuctl ledger rebuild'
   done
+  run -0 ipuctl support-bundle --file /run/kept/bundle
   run -1 ipuctl doctor
   assert_contains "$output" 'failed   ledger'
   in_host mv "${LEDGER%/*}/reserve" /run/kept/

@@ -158,12 +158,14 @@ TEST_F(DamageTest, IsSeenWhereTheFileIsEmpty) {
   close();
   rewrite([](std::string& content) { content.clear(); });
   expect_damage(path_, "it has become empty");
+  EXPECT_TRUE(test::fails(Ledger::open_copy(path_), Code::kInternal, "it has become empty"));
 }
 
 TEST_F(DamageTest, IsSeenWhereTheFileHasGone) {
   close();
   ASSERT_TRUE(test::succeeds(base::remove_file(path_)));
   expect_damage(path_, "it is gone");
+  EXPECT_TRUE(test::fails(Ledger::open_copy(path_), Code::kInternal, "it is gone"));
 }
 
 // The whole state directory may be lost, while containers of this boot hold IPUs.
