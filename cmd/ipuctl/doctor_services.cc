@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rlimit.h"
@@ -18,6 +20,7 @@
 #include "hook/lifecycle/client_user.h"
 #include "hook/lifecycle/endpoint/revive.h"
 #include "hook/lifecycle/env.h"
+#include "vipu/dial.h"
 
 namespace ipuctl {
 namespace {
@@ -32,6 +35,7 @@ constexpr std::chrono::milliseconds kAnswerTime{2000};
 constexpr const char* kRuntime = "ipu";  // the name that 'runtime configure' gives
 constexpr uint64_t kLeastMemlock =
     64 << 20;  // verbs lock their queues; a program of one IPU needs more
+constexpr uint64_t kNoMemlock = 1 << 20;     // less holds not even the queues
 constexpr uint64_t kLeastSpace = 1 << 20;    // less, and the ledger refuses to start anything
 constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
 
@@ -78,26 +82,46 @@ std::optional<Finding> examine_log(const hook::config::LogConfig& log) {
                      ", or make its directory, for root alone")};
 }
 
+// Returns what to do about a controller that gave this ERROR.
+std::string controller_advice(const hook::config::PoolConfig& pool, const std::string& error) {
+  const auto says = [&](std::string_view words) { return error.find(words) != std::string::npos; };
+  const std::string correct = str("or correct 'controller' of pool ", quote(pool.name), " in ",
+                                  hook::config::config_file());
+  const std::string host = vipu::split_host_and_port(pool.controller).host;
+  if (says("DNS resolution failed"))
+    return str("find out with 'getent hosts ", host, "' why its name is unknown, ", correct);
+  if (says("unreachable") || says("No route to host"))
+    return str("make a route to it, which 'ip route get ", host, "' must show, ", correct);
+  if (says("refused"))
+    return str("start the controller on its host, where nothing listens on that port, ", correct);
+  return str("find out what drops packets between this host and ", host,
+             ", or whether the controller hangs, ", correct);
+}
+
 Finding examine_controller(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool) {
   const std::string check = str("controller of ", pool.name);
   const Result<std::string> version = env.controller(pool)->version(Deadline::after(kAnswerTime));
   if (version.ok())
     return {check, Verdict::kOk, str(pool.controller, " answers, version ", version.value()), ""};
-  return {check, Verdict::kFailed, base::one_line(version.error().message(), 300),
-          str("start the controller, make a route to it, or correct 'controller' of pool ",
-              quote(pool.name), " in ", hook::config::config_file())};
+  const std::string error = base::one_line(version.error().message(), 300);
+  return {check, Verdict::kFailed, error, controller_advice(pool, error)};
 }
 
 // Compares the IPU-Machines of a partition that exists with the rails of the configuration.
 std::optional<Finding> examine_fabric(hook::lifecycle::Env& env, const hook::config::Config& config,
                                       const hook::config::PoolConfig& pool) {
   const auto controller = env.controller(pool);
+  const std::string check = str("fabric of ", pool.name);
   const auto partitions = controller->list(Deadline::after(kAnswerTime));
-  if (!partitions.ok() || partitions.value().empty()) return std::nullopt;
+  if (!partitions.ok()) return std::nullopt;
+  if (partitions.value().empty()) {
+    return Finding{check, Verdict::kWarning,
+                   "no partition exists, so nothing shows whether the rails reach its IPU-Machines",
+                   "run 'ipuctl doctor --try IMAGE' with an image of this host"};
+  }
   const std::string& partition = partitions.value().front().id;
   const auto grant = controller->config(partition, 0, Deadline::after(kAnswerTime));
   if (!grant.ok() || grant.value().gcds.empty()) return std::nullopt;
-  const std::string check = str("fabric of ", pool.name);
   for (const vipu::IpuofDevice& device : grant.value().gcds.front().devices) {
     const Result<netns::Address> machine = netns::parse_address(device.ip);
     if (!machine.ok()) continue;
@@ -151,7 +175,8 @@ std::optional<Finding> examine_daemon_memlock(Engine engine,
     if (!bytes.ok() || bytes.value() >= kLeastMemlock) continue;
     const std::string name = daemon.args.empty() ? "?" : daemon.args.front();
     return Finding{
-        str("engine ", name_of(engine), ": locked memory"), Verdict::kWarning,
+        str("engine ", name_of(engine), ": locked memory"),
+        bytes.value() < kNoMemlock ? Verdict::kFailed : Verdict::kWarning,
         str(base::one_line(name, 100), " lets containers lock ", bytes.value() >> 10,
             " KiB, which is too little for RDMA"),
         "set LimitMEMLOCK=infinity in its unit, or give it CAP_SYS_RESOURCE, and restart it"};
@@ -168,7 +193,7 @@ Finding examine_registered(const Site& site, const hook::engines::Listing& listi
             str("run 'systemctl restart ", name_of(site.engine), "'")};
   }
   if (site.daemons.empty()) {
-    return {check, Verdict::kWarning, listing.why,
+    return {check, Verdict::kFailed, listing.why,
             str("run 'systemctl start ", name_of(site.engine), "'")};
   }
   // CRI-O never says what it has read.
@@ -200,6 +225,20 @@ std::optional<Finding> examine_engine(Engine engine) {
   return examine_registered(site.value(), listing);
 }
 
+// Returns whether podman and CRI-O run the hook for every container, as packaging/hooks.d has it.
+bool has_hook_file() {
+  constexpr size_t kMaxBytes = 64 << 10;
+  for (const char* folder : {"/etc/containers/oci/hooks.d", "/usr/share/containers/oci/hooks.d"}) {
+    std::error_code err;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, err)) {
+      const Result<std::string> text = base::read_file(entry.path(), kMaxBytes);
+      if (text.ok() && text.value().find(hook::config::hook_program()) != std::string::npos)
+        return true;
+    }
+  }
+  return false;
+}
+
 void examine_engines(std::vector<Finding>& findings) {
   const Result<std::vector<Engine>> engines = choose_engines({}, kRuntime);
   if (!engines.ok()) {
@@ -217,8 +256,12 @@ void examine_engines(std::vector<Finding>& findings) {
     if (finding) findings.push_back(std::move(*finding));
   }
   if (findings.size() != before) return;
+  if (has_hook_file()) {
+    findings.push_back({"engines", Verdict::kOk, "podman and CRI-O have the hook", ""});
+    return;
+  }
   findings.push_back(
-      {"engines", Verdict::kWarning, "no engine has the runtime; only hooks and bundles can use it",
+      {"engines", Verdict::kFailed, "no engine has the runtime, and podman and CRI-O lack the hook",
        str("run 'ipuctl runtime configure ", name_of(engines.value().front()), "'")});
 }
 
@@ -244,7 +287,8 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
                                       Result<hook::ledger::Ledger>& ledger) {
   std::vector<Finding> findings{examine_programs(), examine_space()};
   if (std::optional<Finding> log = examine_log(config.log)) findings.push_back(std::move(*log));
-  if (ledger.ok()) {
+  const bool has_client = ::access(hook::config::client_program().c_str(), X_OK) == 0;
+  if (ledger.ok() && has_client) {
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     for (const hook::config::PoolConfig& pool : config.pools) {
       if (pool.provider != hook::config::Provider::kVipu) continue;

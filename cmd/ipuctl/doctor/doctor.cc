@@ -19,7 +19,11 @@ using namespace base::names;
 Finding examine_configuration(const Result<hook::config::Config>& config) {
   constexpr const char* kCheck = "configuration";
   if (config.ok()) return {kCheck, Verdict::kOk, "it is valid", ""};
-  return {kCheck, Verdict::kFailed, config.error().message(), "see ipu-container-toolkit(5)"};
+  const std::string& message = config.error().message();
+  const size_t command = message.find("; run '");
+  if (command == std::string::npos)
+    return {kCheck, Verdict::kFailed, message, "see ipu-container-toolkit(5)"};
+  return {kCheck, Verdict::kFailed, message.substr(0, command), message.substr(command + 2)};
 }
 
 Finding examine_filter(const HostState& state) {

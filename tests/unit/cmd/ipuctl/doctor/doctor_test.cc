@@ -40,6 +40,14 @@ TEST_F(DoctorTest, LooksAtTheRestWhereTheConfigurationIsWrong) {
   EXPECT_EQ(findings[2].check, "ledger");
 }
 
+TEST_F(DoctorTest, TellsTheCommandThatMendsAConfiguration) {
+  const base::Result<hook::config::Config> open =
+      Error(Code::kDenied, "'/etc/x.toml' can be changed by others; run 'chmod go-w /etc/x.toml'");
+  const Finding finding = examine(open, host_).front();
+  EXPECT_EQ(finding.says, "'/etc/x.toml' can be changed by others");
+  EXPECT_EQ(finding.advice, "run 'chmod go-w /etc/x.toml'");
+}
+
 TEST_F(DoctorTest, LooksAtNoNetworkWhereCardsNeedNone) {
   network().rails.clear();
   host_.rails.clear();
