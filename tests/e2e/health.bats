@@ -3,23 +3,9 @@
 # The health of IPUs and partitions: who taints an IPU of a local pool, who clears that, and who hears of it.
 
 load support
+load sliced
 
-SLICED=/etc/ipuof.conf.d/p16.conf
 COMMAND=/usr/local/bin/ipu-health
-
-setup_file() {
-  ipuctl partition create whole --size 16 --reconfigurable
-  in_host mkdir -p "${SLICED%/*}"
-  ipuctl partition config whole --gcd 0 | in_host tee "$SLICED" >/dev/null
-}
-
-teardown_file() {
-  host_config
-  restart_sim
-  ipuctl partition remove whole
-  in_host rm -f "$SLICED" "$COMMAND"
-  assert_nothing_left
-}
 
 setup() {
   host_config
@@ -31,6 +17,11 @@ teardown() {
   remove_containers
   wait_until 10 has_leases 0
   ipuctl health clear "$IPU" --pool slices >/dev/null || true
+  in_host rm -f "$COMMAND"
+  [ ${#SIM_OPTIONS[@]} -eq 0 ] || {
+    SIM_OPTIONS=()
+    restart_sim
+  }
 }
 
 start_slice() { # NAME IPUS
@@ -104,7 +95,6 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
 
 @test "a partition in state ERROR is told once to its container, which goes on, and that it is ACTIVE again" {
   local partition
-  # shellcheck disable=SC2034 # for restart_sim
   SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 8s)
   restart_sim
   start job -e IPU_COUNT=4
