@@ -8,6 +8,7 @@
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
 #   STORM=SECONDS      sets how long the storm rages; 120 by default
+#   STARTS=N           sets how many starts the storm of starts makes; 200 by default, and 16 in core
 #   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
@@ -36,10 +37,11 @@ FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vip
   e2e/conformance e2e/named kernel/storm e2e/lifecycle e2e/capacity e2e/history e2e/isolation)
 # The jobs that make check leaves to make check-long, because they take most of the time: whatever takes over a minute on
 # two processors, but for the tests of the start, of isolation and of attacks.
-MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e/attack e2e/capacity e2e/cards e2e/checkpoint e2e/configure
+MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e/attack e2e/capacity e2e/cards
+  e2e/checkpoint e2e/configure
   e2e/conformance e2e/conformance_engines e2e/conformance_odd e2e/conformance_passing e2e/conformance_runtimes
-  e2e/cri e2e/docker_storm e2e/durable e2e/endpoint_killed e2e/full_disk e2e/history e2e/ipuctl e2e/named e2e/newcomer
-  e2e/network e2e/options e2e/quirks e2e/reconcile)
+  e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/full_disk e2e/history e2e/ipuctl e2e/named
+  e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile)
 # The most useful groups come first.
 LONG=(storm model backfill sanitizers all-faults)
 
@@ -81,7 +83,7 @@ in_order() {
 # Prints how many seconds must be left to begin a group; 0 if it runs in any case.
 needed() { # GROUP
   case $1 in
-    storm) echo $((4 * STORM + 120)) ;;
+    storm) echo $((4 * STORM + 4 * ${STARTS:-200} + 300)) ;;
     model) echo 300 ;;
     backfill) echo 900 ;;
     sanitizers) echo 1500 ;;
@@ -108,7 +110,7 @@ run_job() { # GROUP NAME
     # One host, as above. In check-long it is one for each processor.
     hostile) HOSTILE_HOSTS=1 tests/hostile/check.sh ;;
     all-hostile) tests/hostile/check.sh "${HOSTILE:-10000}" ;;
-    storm) tests/storm/check.sh "$STORM" ;;
+    storm) tests/storm/check.sh "$STORM" && tests/storm/starts_check.sh "${STARTS:-200}" ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
 }

@@ -18,7 +18,8 @@ is_quiet() {
   return 1
 }
 
-works() { grep -qsxE 'ipu-.*|runc.*' /proc/[0-9]*/comm; }
+# A V-IPU endpoint runs as long as its container.
+works() { grep -qsxE 'ipu-(container|vipu-client).*|runc.*' /proc/[0-9]*/comm; }
 
 wait_until_quiet() {
   local deadline=$((SECONDS + 60))

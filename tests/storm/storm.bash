@@ -19,13 +19,17 @@ storm_install() {
   SIM_OPTIONS+=(--control /run/storm/control.sock)
 }
 
-# Returns when all workers are done. The storm rages for SECONDS. Where the host is so slow that too little has
-# happened by then, the storm goes on until enough has, for at most four times as long.
-storm_rage() { # SECONDS STARTS
-  # What the product keeps for ever, such as its ledger, is made by the first container.
+# What the product keeps for ever, such as its ledger, is made by the first container.
+storm_note_before() {
   host_run docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true || return 1
   wait_until 10 storm_is_calm || { echo 'something is left before the storm:'; in_storm remains.sh; return 1; }
   in_storm remains.sh | host_run tee /run/storm/before >/dev/null
+}
+
+# Returns when all workers are done. The storm rages for SECONDS. Where the host is so slow that too little has
+# happened by then, the storm goes on until enough has, for at most four times as long.
+storm_rage() { # SECONDS STARTS
+  storm_note_before || return 1
   # shellcheck disable=SC2016
   host_run bash -c '
     latest=$((EPOCHSECONDS + 4 * $1)) jobs=() status=0
