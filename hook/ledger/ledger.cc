@@ -49,8 +49,7 @@ Status use_wal(sqlite::Database& database) {
 
 bool has_entries(const std::string& directory) {
   std::error_code err;
-  const auto first = std::filesystem::directory_iterator(directory, err);
-  return !err && first != std::filesystem::directory_iterator();
+  return !std::filesystem::is_empty(directory, err) && !err;
 }
 
 // An open must not mistake a lost ledger for a new one, because what that ledger held may still

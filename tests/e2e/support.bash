@@ -191,6 +191,7 @@ remove_other_host() {
 
 # What packaging/make_user.sh makes. Other files make some of it themselves.
 remove_users() {
+  # shellcheck disable=SC2016
   in_host sh -c '
     for user in ipu-vipu-client ipu-vipu-endpoint ipu-agent; do
       ! getent passwd "$user" >/dev/null || userdel "$user"

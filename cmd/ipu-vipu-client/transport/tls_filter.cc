@@ -7,7 +7,6 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "vipu/wire_fields.h"
 
 namespace client::transport {
 namespace {
@@ -72,9 +71,8 @@ bool present(SSL_CTX* context, const std::string& chain, const std::string& key)
 }
 
 bool expect(SSL* ssl, const std::string& host) {
-  if (vipu::wire::is_ip_address(host)) {
-    return ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl), host.c_str()) == 1;
-  }
+  const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl), host.c_str()) == 1;
+  if (is_address) return true;
   ::SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return ::SSL_set1_host(ssl, host.c_str()) == 1 &&
          ::SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,

@@ -154,7 +154,8 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
-  Result<vipu::Grant> grant = ask_for(env, *controller, what, lease, partition, asked, until, deadline);
+  Result<vipu::Grant> grant =
+      ask_for(env, *controller, what, lease, partition, asked, until, deadline);
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) return Granted();
