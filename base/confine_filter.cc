@@ -48,13 +48,13 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getegid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getrandom),
     SCMP_SYS(getrlimit), SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname)};
 
-// What a program with sockets of its own needs; gRPC uses bind to find out whether IPv6 exists.
 constexpr int kForThreads[] = {
     SCMP_SYS(epoll_create1),      SCMP_SYS(epoll_ctl),      SCMP_SYS(epoll_pwait),
     SCMP_SYS(epoll_wait),         SCMP_SYS(eventfd2),       SCMP_SYS(get_robust_list),
     SCMP_SYS(membarrier),         SCMP_SYS(rseq),           SCMP_SYS(sched_getparam),
     SCMP_SYS(sched_getscheduler), SCMP_SYS(set_robust_list)};
 
+// What a program with sockets of its own needs.
 constexpr int kForOwnSockets[] = {SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(setsockopt)};
 
 constexpr int kKilled[] = {

@@ -2,6 +2,7 @@
 // Creates a partition, even if answers are lost. The name shows whether the partition exists,
 // because the controller creates a name only once.
 #include <optional>
+#include <utility>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -60,7 +61,7 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
   return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
 }
 
-// Whether gRPC itself made STATUS, because no answer came.
+// Returns whether STATUS says that no answer came.
 bool is_lost(const RpcStatus& status) {
   return status.code == StatusCode::UNAVAILABLE || status.code == StatusCode::DEADLINE_EXCEEDED ||
          status.code == StatusCode::CANCELLED;
@@ -92,6 +93,7 @@ class Attempts {
   bool in_doubt_ = false;  // an earlier attempt may have succeeded, or may yet succeed
   bool is_lost_ = false;   // an attempt had no answer of the controller: it may yet succeed
   bool asked_again_ = false;
+  bool was_asked_ = false;
   int while_busy_ = 0;
   Backoff backoff_{std::chrono::milliseconds(50), std::chrono::milliseconds(400)};
 };
@@ -103,9 +105,11 @@ std::optional<Status> Attempts::make() {
     const bool is_ours = reply.partition_id().empty() || reply.partition_id() == request_.id;
     return is_ours ? Status() : Status(give_back(connection_, reply.partition_id()));
   }
-  in_doubt_ = in_doubt_ || fate_of(status) == Fate::kUnknown;
-  is_lost_ = is_lost_ || is_lost(status);
   const bool exists = status.code == StatusCode::ALREADY_EXISTS;
+  // A request that was refused before may have been carried out nevertheless.
+  const bool was_asked = std::exchange(was_asked_, true);
+  in_doubt_ = in_doubt_ || fate_of(status) == Fate::kUnknown || (exists && was_asked);
+  is_lost_ = is_lost_ || is_lost(status);
   if (in_doubt_ && (exists || fate_of(status) == Fate::kUnknown)) {
     const Result<std::optional<Partition>> ours = look_up(connection_, request_);
     if (!ours.ok()) return in_doubt_about(ours.error(), connection_.deadline());
@@ -127,6 +131,11 @@ std::optional<Status> Attempts::judge_refusal(const RpcStatus& status) {
   const bool is_answer =
       status.code != StatusCode::DEADLINE_EXCEEDED && status.code != StatusCode::UNAUTHENTICATED;
   const Refusal refusal = is_answer ? judge(connection_, request_, status) : Refusal::kOther;
+  if (refusal == Refusal::kMade) {
+    const Result<std::optional<Partition>> ours = look_up(connection_, request_);
+    if (!ours.ok()) return in_doubt_about(ours.error(), connection_.deadline());
+    if (ours.value()) return Status();
+  }
   const bool is_final = refusal == Refusal::kFull || refusal == Refusal::kNeverFits;
   // What was lost may have taken the room, or may yet do so.
   if (is_final && is_lost_) return Error(Code::kTimeout, connection_.to_error(status).message());

@@ -38,6 +38,10 @@ Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
   const Refusal unless_full = may_mean_busy(status) ? Refusal::kBusy : Refusal::kOther;
   const Result<vipu::Survey> survey = client::survey(connection);
   if (!survey.ok()) return unless_full;
+  const std::vector<vipu::Partition>& all = survey.value().partitions;
+  const bool is_there =
+      std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.id == request.id; });
+  if (is_there) return Refusal::kMade;
   const std::vector<uint32_t>& domains = survey.value().domains;
   const uint32_t ipus = std::accumulate(domains.begin(), domains.end(), 0U);
   if (ipus != 0 && request.size > ipus) return Refusal::kNeverFits;

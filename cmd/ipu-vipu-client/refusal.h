@@ -10,6 +10,7 @@
 namespace client {
 
 enum class Refusal {
+  kMade,       // there is a partition of that name: the request was carried out
   kFull,       // no block of that size is free
   kNeverFits,  // the controller has fewer IPUs than that
   kBusy,       // there is room, but STATUS or its text may mean that another operation is under way

@@ -13,6 +13,15 @@ namespace client::transport {
 
 using namespace base::names;
 
+namespace {
+
+// More waits in the session, which ends the connection to a controller that only makes us answer.
+constexpr size_t kMostUnsent = 64 << 10;
+// Between two looks at the clock.
+constexpr int kMostReads = 64;
+
+}  // namespace
+
 Channel::Channel(base::Fd socket, std::optional<TlsFilter> tls, size_t most)
     : socket_(std::move(socket)), tls_(std::move(tls)), http2_(std::make_unique<Http2>(most)) {}
 
@@ -40,7 +49,8 @@ bool Channel::is_usable() {
 }
 
 Status Channel::send() {
-  const std::string plain = TRY(http2_->to_send());
+  std::string plain;
+  if (unsent_.size() < kMostUnsent) plain = TRY(http2_->to_send());
   if (tls_) {
     TRY(tls_->send(plain));
     tls_->take_wire(unsent_);
@@ -56,6 +66,7 @@ Status Channel::send() {
     if (sent < 0) return Error::from_errno(errno, "send to it");
     unsent_.erase(0, static_cast<size_t>(sent));
   }
+  if (!http2_->outcome() && http2_->has_ended()) return not_http2("protocol error");
   return {};
 }
 
@@ -70,7 +81,7 @@ Status Channel::wait(const Deadline& deadline) const {
 
 Status Channel::receive() {
   char part[16384];
-  for (;;) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
     const ssize_t size = ::recv(socket_.get(), part, sizeof part, MSG_DONTWAIT);
     if (size < 0 && errno == EAGAIN) return {};
     if (size < 0 && errno == EINTR) continue;
@@ -78,6 +89,7 @@ Status Channel::receive() {
     if (size < 0) return Error::from_errno(errno, "receive its answer");
     TRY(take({part, static_cast<size_t>(size)}));
   }
+  return {};
 }
 
 Status Channel::take(std::string_view arrived) {
@@ -89,11 +101,14 @@ Status Channel::take(std::string_view arrived) {
     TRY(std::move(understood));
     arrived = plain;
   }
-  Status understood = http2_->receive(arrived);
-  if (understood.ok()) return understood;
+  const Status understood = http2_->receive(arrived);
+  if (!understood.ok()) return not_http2(understood.error().message());
+  return {};
+}
+
+Error Channel::not_http2(std::string_view reason) const {
   const char* const hint = tls_ ? "" : ", and may want TLS";
-  return Error(Code::kInvalid,
-               str("it does not speak HTTP/2", hint, ": ", understood.error().message()));
+  return {Code::kInvalid, str("it does not speak HTTP/2 well", hint, ": ", reason)};
 }
 
 Error Channel::closed() const {

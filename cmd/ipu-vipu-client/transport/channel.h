@@ -37,6 +37,7 @@ class Channel {
   base::Status take(std::string_view arrived);
   [[nodiscard]] base::Status wait(const base::Deadline& deadline) const;
   [[nodiscard]] base::Error closed() const;
+  [[nodiscard]] base::Error not_http2(std::string_view reason) const;
 
   base::Fd socket_;
   std::optional<TlsFilter> tls_;

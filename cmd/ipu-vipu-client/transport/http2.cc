@@ -15,8 +15,9 @@ using namespace base::names;
 
 namespace {
 
-constexpr size_t kPrefix = 5;          // of a message: whether it is compressed, and its length
-constexpr uint32_t kWindow = 1 << 20;  // what the controller may send before we acknowledge it
+constexpr size_t kPrefix = 5;              // of a message: whether it is compressed, and its length
+constexpr size_t kMostHeaders = 64 << 10;  // of all headers of an answer, in bytes
+constexpr uint32_t kWindow = 1 << 20;      // what the controller may send before we acknowledge it
 
 std::string with_prefix(const std::string& message) {
   const auto size = static_cast<uint32_t>(message.size());
@@ -60,22 +61,6 @@ StatusCode code_of_http(std::string_view status) {
   constexpr std::array kAway{"429", "502", "503", "504"};
   const bool away = std::find(kAway.begin(), kAway.end(), status) != kAway.end();
   return away ? StatusCode::UNAVAILABLE : StatusCode::UNKNOWN;
-}
-
-// The codes of RST_STREAM, as PROTOCOL-HTTP2 maps them.
-StatusCode code_of_reset(uint32_t error) {
-  switch (error) {
-    case NGHTTP2_REFUSED_STREAM:
-      return StatusCode::UNAVAILABLE;
-    case NGHTTP2_CANCEL:
-      return StatusCode::CANCELLED;
-    case NGHTTP2_ENHANCE_YOUR_CALM:
-      return StatusCode::RESOURCE_EXHAUSTED;
-    case NGHTTP2_INADEQUATE_SECURITY:
-      return StatusCode::PERMISSION_DENIED;
-    default:
-      return StatusCode::INTERNAL;
-  }
 }
 
 }  // namespace
@@ -145,6 +130,7 @@ Status Http2::begin(const UnaryCall& call) {
   body_ = with_prefix(call.message);
   sent_ = 0;
   headers_.clear();
+  header_bytes_ = 0;
   data_.clear();
   is_too_long_ = false;
   outcome_.reset();
@@ -182,9 +168,18 @@ Result<std::string> Http2::to_send() {
 
 bool Http2::is_open() const { return ::nghttp2_session_check_request_allowed(session_.get()) != 0; }
 
+bool Http2::has_ended() const {
+  return ::nghttp2_session_want_read(session_.get()) == 0 &&
+         ::nghttp2_session_want_write(session_.get()) == 0;
+}
+
 std::string_view Http2::reply() const { return std::string_view(data_).substr(kPrefix); }
 
 void Http2::keep_header(std::string_view name, std::string_view value) {
+  if (is_too_long_) return;
+  header_bytes_ += name.size() + value.size();
+  is_too_long_ = header_bytes_ > kMostHeaders;
+  if (is_too_long_) return cancel();
   headers_.insert_or_assign(std::string(name), std::string(value));
 }
 
@@ -202,7 +197,9 @@ RpcStatus Http2::status_of(uint32_t error) const {
   const auto code = headers_.find("grpc-status");
   if (code == headers_.end()) {
     if (error != NGHTTP2_NO_ERROR) {
-      return {code_of_reset(error), str("it ended the call: ", ::nghttp2_http2_strerror(error))};
+      // A proxy may have ended it, while the controller works on the call.
+      return {StatusCode::UNAVAILABLE,
+              str("the call was ended: ", ::nghttp2_http2_strerror(error))};
     }
     const auto http = headers_.find(":status");
     const std::string status = http == headers_.end() ? "" : http->second;

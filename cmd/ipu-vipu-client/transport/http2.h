@@ -50,6 +50,8 @@ class Http2 {
   base::Result<std::string> to_send();
   // Returns whether the controller has sent a frame.
   [[nodiscard]] bool has_answered() const { return has_answered_; }
+  // Returns whether nothing can follow, because the controller broke the rules of HTTP/2.
+  [[nodiscard]] bool has_ended() const;
   // Returns whether another call may begin.
   [[nodiscard]] bool is_open() const;
 
@@ -71,6 +73,7 @@ class Http2 {
   std::string body_;  // what is sent
   size_t sent_ = 0;
   std::map<std::string, std::string, std::less<>> headers_;
+  size_t header_bytes_ = 0;
   std::string data_;  // what arrived
   bool is_too_long_ = false;
   std::optional<RpcStatus> outcome_;

@@ -48,6 +48,8 @@ int no_password(char*, int, int, void*) { return -1; }
 bool trust(SSL_CTX* context, const std::string& ca) {
   const Bio pem = reader(ca);
   X509_STORE* const store = ::SSL_CTX_get_cert_store(context);
+  // What the operator names is trusted, also if it is an intermediate authority.
+  (void)::X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
   bool some = false;
   while (const Certificate certificate = next_certificate(pem)) {
     if (::X509_STORE_add_cert(store, certificate.get()) != 1) return false;

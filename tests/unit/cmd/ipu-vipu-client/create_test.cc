@@ -121,7 +121,7 @@ TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
   // The first attempt is lost; the look-up finds nothing; the second finds what the first made.
   server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter),
                                       failing(StatusCode::ALREADY_EXISTS)});
-  server().hide_from_lists(2);
+  server().hide_from_lists(3);
   EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
   EXPECT_EQ(server().calls("CreatePartition"), 2);
 }
@@ -154,6 +154,16 @@ TEST_F(ClientCreateTest, ARefusedRequestMadeNothing) {
   server().script("ListPartitions", {failing(StatusCode::UNAUTHENTICATED)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kDenied));
   EXPECT_EQ(server().calls("CreatePartition"), 4);
+}
+
+// No code decides whether there is a partition.
+TEST_F(ClientCreateTest, ARefusedRequestThatWasCarriedOutIsOurs) {
+  int number = 0;
+  for (const StatusCode code : {StatusCode::ABORTED, StatusCode::RESOURCE_EXHAUSTED,
+                                StatusCode::FAILED_PRECONDITION, StatusCode::PERMISSION_DENIED}) {
+    server().script("CreatePartition", {failing(code, When::kAfter)});
+    EXPECT_TRUE(test::succeeds(controller().create(four(str("p", ++number)), soon()))) << code;
+  }
 }
 
 TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {

@@ -101,6 +101,12 @@ TEST_F(ClientTlsTest, ACertificateOfAnotherAuthorityIsNotTrusted) {
   EXPECT_EQ(secure_->calls("GetVersion"), 0);
 }
 
+// As an intermediate authority, whose own one is not configured.
+TEST_F(ClientTlsTest, WhatIsConfiguredIsTrustedWhoeverSignedIt) {
+  endpoint_.tls->ca = authority_.certificate("vipu.example");
+  EXPECT_EQ(version().take(), "1.18.0");
+}
+
 TEST_F(ClientTlsTest, ACertificateOfAnotherNameIsNotTrusted) {
   endpoint_.tls->server_name = "other.example";
   EXPECT_TRUE(
