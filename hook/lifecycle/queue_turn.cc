@@ -106,7 +106,8 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
   const bool is_there =
       std::any_of(waiters.begin(), waiters.end(),
                   [&](const ledger::Waiter& waiter) { return waiter.ticket == ticket_; });
-  if (is_cancelled_ || (ticket_ != 0 && !is_there)) return cancelled(what_);
+  is_cancelled_ = is_cancelled_ || (ticket_ != 0 && !is_there);
+  if (is_cancelled_) return cancelled(what_);
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
   });

@@ -43,9 +43,9 @@ constexpr std::string_view kBasics[] = {
     "clock_getres", "clock_gettime", "clock_nanosleep", "gettimeofday", "nanosleep", "time", "poll",
     "ppoll", "pselect6", "select", "signalfd4",
     // open files
-    "close", "dup", "fadvise64", "fallocate", "fdatasync", "flock", "fstat", "fstatfs", "fsync",
-    "ftruncate", "getdents64", "lseek", "pread64", "preadv", "pwrite64", "pwritev", "read", "readv",
-    "write", "writev",
+    "close", "dup", "fadvise64", "fallocate", "fdatasync", "fgetxattr", "flock", "fstat", "fstatfs",
+    "fsync", "ftruncate", "getdents64", "lseek", "pread64", "preadv", "pwrite64", "pwritev", "read",
+    "readv", "write", "writev",
     // paths
     "access", "chdir", "faccessat", "faccessat2", "getcwd", "lstat", "newfstatat", "open", "openat",
     "openat2", "readlink", "readlinkat", "stat", "statfs", "statx",

@@ -25,6 +25,17 @@ std::string file_of(const std::string& ledger, const PartitionRecord& record) {
   return str(folder_of(ledger), "/", record.name, "@", record.pool);
 }
 
+// Removes what a process that was killed had begun to write (base::write_atomic).
+Status remove_half_written(const std::string& ledger, const PartitionRecord& record) {
+  const std::string begins = str(".", record.name, "@", record.pool, ".");
+  std::error_code err;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(ledger), err)) {
+    const std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with(begins)) TRY(base::remove_file(path));
+  }
+  return {};
+}
+
 std::string file_text(const PartitionRecord& record) {
   const Json json = {{"pool", record.pool},
                      {"name", record.name},
@@ -76,6 +87,7 @@ Status write_partition_file(const std::string& ledger, const PartitionRecord& re
 
 Status remove_partition_file(const std::string& ledger, const PartitionRecord& record) {
   if (record.kind != PartitionKind::kNamed) return {};
+  TRY(remove_half_written(ledger, record));
   TRY(base::remove_file(file_of(ledger, record)));
   return {};
 }

@@ -22,6 +22,8 @@ namespace {
 using namespace base::names;
 
 constexpr std::chrono::milliseconds kRoomTime{5000};
+// Who follows the addresses of controllers changes leases of containers that run.
+constexpr int kTakeOvers = 3;
 
 using Sources = std::set<std::string>;  // see source_of()
 
@@ -148,17 +150,20 @@ Status release(Env& env, ledger::Lease lease, const std::string& reason, const D
 
 Status release_by_id(Env& env, const std::string& lease_id, const Deadline& deadline,
                      const std::function<void()>& taken) {
-  std::optional<ledger::Lease> lease = TRY(env.ledger.find(lease_id));
-  bool owned = false;
-  if (lease) {
+  std::optional<ledger::Lease> lease;
+  Result<bool> owned = false;
+  for (int attempts = 0; attempts < kTakeOvers; ++attempts) {
+    lease = TRY(env.ledger.find(lease_id));
+    if (!lease) break;
     const bool ran = lease->state == ledger::LeaseState::kRunning ||
                      lease->state == ledger::LeaseState::kReleasing;
-    owned = TRY(
-        take_over(env, *lease, ran ? "" : "the low-level runtime did not create the container"));
+    owned = take_over(env, *lease, ran ? "" : "the low-level runtime did not create the container");
+    if (owned.ok() || owned.error().code() != Code::kBusy) break;
   }
+  const bool is_ours = TRY(owned);
   taken();
   Sources silent;
-  return owned ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent) : Status();
+  return is_ours ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent) : Status();
 }
 
 Result<Releases> releases_of(Env& env, const std::string& pool) {

@@ -152,6 +152,12 @@ bool has_controller(const ledger::PartitionRecord& record) {
   return !record.source.starts_with("ipuof:") && !record.source.starts_with("pcie:");
 }
 
+// Returns whether another host may have made the partition of RECORD, whose creation was cut short.
+bool may_be_of_others(const ledger::PartitionRecord& record) {
+  return record.state == ledger::PartitionState::kIntent && has_controller(record) &&
+         !ledger::is_reserved_name(record.name);
+}
+
 // Returns whether the partition that the controller has by the name of RECORD is ours. Nobody else
 // gives a random name. Fails with kBusy if that is unknown.
 Result<bool> is_ours(vipu::Controller& controller, const ledger::PartitionRecord& record,
@@ -163,8 +169,7 @@ Result<bool> is_ours(vipu::Controller& controller, const ledger::PartitionRecord
   });
   if (found == listed.end() || !is_like(*found, record)) return false;
   const bool is_old = base::unix_millis() - record.created_ms > kSoonMs;
-  if (record.state != ledger::PartitionState::kIntent || !is_old || !has_controller(record))
-    return true;
+  if (!is_old || !may_be_of_others(record)) return true;
   return Error(Code::kBusy,
                str("partition ", quote(record.name), " of pool ", quote(record.pool),
                    " may be another host's, because its creation here was cut short; if it is this"
@@ -197,8 +202,10 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
       record, self, is_leftover ? vipu::Force::kYes : vipu::Force::kNo);
   if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
   TRY(taken);
+  // Without force, a controller leaves a partition that is in use alone.
+  const vipu::Force force = may_be_of_others(record) ? vipu::Force::kNo : vipu::Force::kYes;
   const Result<base::Removed> gone = is_mine.value()
-                                         ? controller->remove(record.name, vipu::Force::kYes, limit)
+                                         ? controller->remove(record.name, force, limit)
                                          : Result<base::Removed>(base::Removed::kWasAbsent);
   if (!gone.ok()) {
     TRY(env.ledger.partitions().note_failure(record));
@@ -262,7 +269,11 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
       !made.ok() && (vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy);
   if (made.ok() && wanted.confirm) made = wanted.confirm();
   if (made.ok()) return finish_creation(env, wanted, record);
-  TRY(is_refused ? env.ledger.partitions().finish_removal(record)
+  // A refusal because of no room may have been a lost answer on the way.
+  const base::Removed absent = !made.ok() && made.error().code() == Code::kBusy
+                                   ? base::Removed::kWasAbsent
+                                   : base::Removed::kNow;
+  TRY(is_refused ? env.ledger.partitions().finish_removal(record, absent)
                  : undo_creation(env, *controller, record));
   return made;
 }
@@ -338,7 +349,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return removed.error();
   }
   done.removed = removed.value();
-  TRY(env.ledger.partitions().finish_removal(record));
+  TRY(env.ledger.partitions().finish_removal(record, removed.value()));
   return done;
 }
 

@@ -93,15 +93,17 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   ledger::Partitions partitions = filling.env.ledger.partitions();
   if (grant.ok()) return partitions.mark_ready(record);
   bool undone = vipu::made_nothing(grant.error());
+  base::Removed how = base::Removed::kNow;
   if (!undone) {
     // If it cannot be removed now, or is not there yet because the controller is late, its record
     // tells reconcile() to remove it.
     const Result<base::Removed> removed =
         filling.controller.remove(record.name, vipu::Force::kYes, filling.deadline);
     const bool may_come = grant.error().code() == Code::kTimeout;
-    undone = removed.ok() && !(may_come && removed.value() == base::Removed::kWasAbsent);
+    if (removed.ok()) how = removed.value();
+    undone = removed.ok() && !(may_come && how == base::Removed::kWasAbsent);
   }
-  TRY(undone ? partitions.finish_removal(record) : partitions.note_failure(record));
+  TRY(undone ? partitions.finish_removal(record, how) : partitions.note_failure(record));
   return grant.error();
 }
 

@@ -72,9 +72,11 @@ Result<network::Controllers> controllers_for(Env& env, const Start& start, const
   const bool is_former = lease.controller != config::source_of(start.pool);
   if (is_former && config::has_named_controller(start.pool)) {
     const std::unique_ptr<vipu::Controller> controller = env.controller(start.pool);
-    addresses = TRY(outlast(env, start.until, [&] {
+    const auto ask = [&]() -> Result<std::vector<std::string>> {
+      TRY(env.ledger.queue().check_wanted(lease.id));
       return controller->addresses(Deadline::after(start.pool.timeout));
-    }));
+    };
+    addresses = TRY(outlast(env, start.until, ask));
   }
   TRY(network::record_controller(env.run_dir, start.pool, addresses));
   return network::learn_controllers(env, start.config, Deadline::after(start.pool.timeout));

@@ -125,8 +125,9 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
   TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
   TRY(what.turn.finish());
+  bool is_again = false;
   Result<vipu::Grant> grant = outlast(env, until, [&]() -> Result<vipu::Grant> {
-    TRY(env.ledger.queue().check_wanted(lease.id));
+    if (std::exchange(is_again, true)) TRY(env.ledger.queue().check_wanted(lease.id));
     return controller.wait(partition.id, Deadline::after(what.pool.timeout));
   });
   if (grant.ok()) return grant;
@@ -160,6 +161,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) return Granted();
   Error error = grant.error();
+  if (what.turn.is_cancelled()) return error;
   if (error.code() == Code::kBusy) {
     const Result<partitions::GivenBack> given =
         what.turn.pinned()

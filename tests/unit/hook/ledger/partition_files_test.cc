@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of named partitions and reservations, from which a lost ledger is rebuilt.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -58,11 +59,17 @@ TEST_F(PartitionFilesTest, RememberAReservationWhenTheLedgerIsLost) {
   EXPECT_TRUE(found.dirty) << "a container may have had it";
 }
 
-// Others may use its name then.
+// Others may use its name then. So is what a killed process had begun to write.
 TEST_F(PartitionFilesTest, AreGoneWithThePartition) {
   const PartitionRecord p0 = make("p0", "");
+  const std::string folder = base::directory_of(path_) + "/partitions";
+  for (const char* name : {"/.p0@pod64.0123", "/.p1@pod64.0123"})
+    ASSERT_TRUE(test::succeeds(base::write_atomic(folder + name, "{", {})));
   ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_removal(p0)));
-  EXPECT_TRUE(salvage().partitions.empty());
+  const Salvaged salvaged = salvage();
+  EXPECT_TRUE(salvaged.partitions.empty());
+  ASSERT_EQ(salvaged.notes.size(), 1U);
+  EXPECT_THAT(salvaged.notes[0], testing::HasSubstr("/.p1@pod64."));
 }
 
 TEST_F(PartitionFilesTest, AreBelievedOnlyUnderTheirOwnName) {
