@@ -194,6 +194,8 @@ Result<std::string> World::bystander_now() const {
 Status World::begin(const Settings& settings) {
   (void)::unlink(kCalled);
   if (bystander_) {
+    std::error_code err;  // an absent folder is none
+    std::filesystem::remove_all(str(hook::config::state_dir(), "/partitions"), err);
     TRY(copy_files(kBaseline, hook::config::state_dir()));
   } else {
     TRY(clean_host());

@@ -58,9 +58,9 @@ jq -r '.partitions[].id' /var/lib/vipu-simulator.json >file
 compare partitions ledger controller
 compare partitions controller file
 
-# Machine m, from 1, has the address 10.5.1.m and the IPUs from 4(m-1) on; a domain has 64.
+# Machine m, from 1, has the address 10.5.1.m and the IPUs from 4(m-1) on, which it numbers 3, 2, 1, 0; a domain has 64.
 of_ledger '.[] | .partition as $partition | .devices[] |
-  ((.address | split(".")[3] | tonumber) - 1) * 4 + .device | "\(. / 64 | floor) \(. % 64) \($partition)"' >ledger
+  ((.address | split(".")[3] | tonumber) - 1) * 4 + 3 - .device | "\(. / 64 | floor) \(. % 64) \($partition)"' >ledger
 jq -r '.[] | .partition as $partition | .ipus[] | "\(.domain) \(.ipu) \($partition)"' partitions.json >controller
 jq -r '.partitions[] | .id as $partition | .ipus[] | "\(.domain) \(.ipu) \($partition)"' /var/lib/vipu-simulator.json >file
 compare IPUs ledger controller
