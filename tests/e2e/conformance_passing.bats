@@ -162,7 +162,7 @@ trace_call() { # ARGUMENT...
   for word in create run restore; do
     trace_call "$word" --bundle "$BUNDLE" job
     assert_equal "$(sed -n 's/^open[a-z0-9]*([^"]*"\([^"]*\)".*/\1/p' "$BATS_TEST_TMPDIR/trace")" \
-      "$CONFIG"$'\n'"$BUNDLE"$'\n.\nconfig.json'
+      "${CONFIG%/*}"$'\n'"$CONFIG"$'\n'"$BUNDLE"$'\n.\nconfig.json'
     run ! grep -vE '^(execve|readlink|newfstatat|openat)\(' "$BATS_TEST_TMPDIR/trace"
   done
 }

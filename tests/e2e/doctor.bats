@@ -61,7 +61,7 @@ links() { in_host ip -brief link | awk '{ print $1, $3 }'; }
   assert_equal "$(finding_of 'rail rnic0: macvlan')" 'ok: a macvlan can be created'
   assert_equal "$(finding_of 'packet filter')" 'ok: the kernel accepts the filter of a container'
   assert_contains "$(finding_of 'controller of pod64')" "ok: $CONTROLLER answers, version "
-  assert_equal "$(finding_of programs)" 'ok: the runtime, the hook and the V-IPU client are installed'
+  assert_equal "$(finding_of programs)" 'ok: the runtime, the hook, the V-IPU client and endpoint are installed'
   assert_equal "$(finding_of 'engine docker')" 'ok: it has the runtime and knows it'
   local left='^ok: 1[0-9][0-9] addresses are left, 0 held, [0-9]+ in quarantine$'
   [[ $(finding_of 'rail rnic0: addresses') =~ $left ]]

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
+#include "hook/lifecycle/partitions/ownership.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
@@ -138,45 +139,6 @@ Status check_idle(const ledger::PartitionRecord& record) {
                    " by process ", record.owner.pid));
 }
 
-// A creation that was cut short is undone on its own evidence for this long: its record does not
-// say whether the controller was asked, and later a partition of that name may be another host's.
-constexpr int64_t kSoonMs = 600'000;
-
-bool is_like(const vipu::Partition& partition, const ledger::PartitionRecord& record) {
-  const bool has_size = partition.ipus.empty() || partition.ipus.size() == record.ipus;
-  return has_size && std::max(1U, partition.gcds) == record.gcds &&
-         partition.reconfigurable == record.reconfigurable;
-}
-
-bool has_controller(const ledger::PartitionRecord& record) {
-  return !record.source.starts_with("ipuof:") && !record.source.starts_with("pcie:");
-}
-
-// Returns whether another host may have made the partition of RECORD, whose creation was cut short.
-bool may_be_of_others(const ledger::PartitionRecord& record) {
-  return record.state == ledger::PartitionState::kIntent && has_controller(record) &&
-         !ledger::is_reserved_name(record.name);
-}
-
-// Returns whether the partition that the controller has by the name of RECORD is ours. Nobody else
-// gives a random name. Fails with kBusy if that is unknown.
-Result<bool> is_ours(vipu::Controller& controller, const ledger::PartitionRecord& record,
-                     const Deadline& deadline) {
-  if (ledger::is_reserved_name(record.name)) return true;
-  const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
-  const auto found = std::find_if(listed.begin(), listed.end(), [&](const vipu::Partition& one) {
-    return one.id == record.name;
-  });
-  if (found == listed.end() || !is_like(*found, record)) return false;
-  const bool is_old = base::unix_millis() - record.created_ms > kSoonMs;
-  if (!is_old || !may_be_of_others(record)) return true;
-  return Error(Code::kBusy,
-               str("partition ", quote(record.name), " of pool ", quote(record.pool),
-                   " may be another host's, because its creation here was cut short; if it is this"
-                   " host's, run 'ipuctl partition remove ",
-                   record.name, "'"));
-}
-
 // Removes a partition by force, if it is ours.
 Result<base::Removed> remove_ours(vipu::Controller& controller,
                                   const ledger::PartitionRecord& record, const Deadline& deadline) {
@@ -204,9 +166,8 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
   TRY(taken);
   // Without force, a controller leaves a partition that is in use alone.
   const vipu::Force force = may_be_of_others(record) ? vipu::Force::kNo : vipu::Force::kYes;
-  const Result<base::Removed> gone = is_mine.value()
-                                         ? controller->remove(record.name, force, limit)
-                                         : Result<base::Removed>(base::Removed::kWasAbsent);
+  Result<base::Removed> gone = base::Removed::kWasAbsent;
+  if (is_mine.value()) gone = controller->remove(record.name, force, limit);
   if (!gone.ok()) {
     TRY(env.ledger.partitions().note_failure(record));
     return gone.error();
@@ -269,11 +230,7 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
       !made.ok() && (vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy);
   if (made.ok() && wanted.confirm) made = wanted.confirm();
   if (made.ok()) return finish_creation(env, wanted, record);
-  // A refusal because of no room may have been a lost answer on the way.
-  const base::Removed absent = !made.ok() && made.error().code() == Code::kBusy
-                                   ? base::Removed::kWasAbsent
-                                   : base::Removed::kNow;
-  TRY(is_refused ? env.ledger.partitions().finish_removal(record, absent)
+  TRY(is_refused ? env.ledger.partitions().finish_removal(record)
                  : undo_creation(env, *controller, record));
   return made;
 }

@@ -133,8 +133,9 @@ TEST(Confine, CountsItsTasksApartFromOthersOfItsUser) {
             (Ending{EAGAIN, 0}));
   base::Limits limits;
   limits.tasks = kTasks;
-  EXPECT_EQ(confined([] { return make_threads(kTasks - 1); }, limits), kFine);
-  EXPECT_EQ(confined([] { return make_threads(kTasks); }, limits), (Ending{EAGAIN, 0}));
+  const base::Network service{.own_sockets = false, .service = base::Service::kAccepts};
+  EXPECT_EQ(confined([] { return make_threads(kTasks - 1); }, limits, service), kFine);
+  EXPECT_EQ(confined([] { return make_threads(kTasks); }, limits, service), (Ending{EAGAIN, 0}));
 }
 
 // A child that says that it is ready and then waits for the end of its input, and the other ends.
