@@ -76,7 +76,7 @@ Result<network::Controllers> controllers_for(Env& env, const Start& start, const
       TRY(env.ledger.queue().check_wanted(lease.id));
       return controller->addresses(Deadline::after(start.pool.timeout));
     };
-    addresses = TRY(outlast(env, start.until, ask));
+    addresses = TRY(outlast(env, lease, start.until, ask));
   }
   TRY(network::record_controller(env.run_dir, start.pool, addresses));
   return network::learn_controllers(env, start.config, Deadline::after(start.pool.timeout));
@@ -97,7 +97,7 @@ Result<std::optional<vipu::Answers>> answers_for(Env& env, const Start& start,
   }
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
-  vipu::Answers answers = TRY(outlast(env, start.until, [&] {
+  vipu::Answers answers = TRY(outlast(env, lease, start.until, [&] {
     return endpoint::ask_answers(*controller, lease, grant.gcds,
                                  Deadline::after(start.pool.timeout));
   }));

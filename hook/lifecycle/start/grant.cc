@@ -126,7 +126,7 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
   asked.was_submitted = true;
   TRY(what.turn.finish());
   bool is_again = false;
-  Result<vipu::Grant> grant = outlast(env, until, [&]() -> Result<vipu::Grant> {
+  Result<vipu::Grant> grant = outlast(env, lease, until, [&]() -> Result<vipu::Grant> {
     if (std::exchange(is_again, true)) TRY(env.ledger.queue().check_wanted(lease.id));
     return controller.wait(partition.id, Deadline::after(what.pool.timeout));
   });
@@ -175,6 +175,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
     error = given.error();
   }
   if (!waits_for_controller(what, error, until)) return error;
+  if (asked.times == 1) TRY(tell_wait(env, lease, error));
   if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
   return error;
 }
@@ -209,10 +210,11 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
                                   const Deadline& until) {
   const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   LedgerWatch watch = TRY(LedgerWatch::start(env));
-  for (;;) {
+  for (bool is_told = false;;) {
     TRY(env.ledger.queue().check_wanted(lease.id));
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
     if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
+    if (!std::exchange(is_told, true)) TRY(tell_wait(env, lease, grant.error()));
     TRY(watch.wait(kAwayTime, until));
   }
 }
@@ -261,12 +263,11 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
                    " partition adopt'"));
 }
 
-Result<vipu::Grant> named_grant(Env& env, const GrantRequest& what, const ledger::Lease& lease) {
+Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
+                                const ledger::Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
-  const std::unique_ptr<vipu::Controller> controller =
-      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
-  TRY(reset_if_used(env, *controller, lease, deadline));
-  vipu::Grant grant = TRY(controller->wait(lease.partition, deadline));
+  TRY(reset_if_used(env, controller, lease, deadline));
+  vipu::Grant grant = TRY(controller.wait(lease.partition, deadline));
   if (grant.cards.empty()) {
     grant.gcds = TRY(plan::gcds_of(lease, grant.gcds));
     TRY(check_unchanged(lease, grant));
@@ -282,9 +283,10 @@ uint32_t ipus_of(const request::Request& request) {
 
 Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                                  const Deadline& until) {
-  if (lease.origin != ledger::Origin::kOwn)
-    return outlast(env, until, [&] { return named_grant(env, what, lease); });
-  return new_grant(env, what, lease, until);
+  if (lease.origin == ledger::Origin::kOwn) return new_grant(env, what, lease, until);
+  const std::unique_ptr<vipu::Controller> controller =
+      record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
+  return outlast(env, lease, until, [&] { return named_grant(env, *controller, what, lease); });
 }
 
 }  // namespace hook::lifecycle::start

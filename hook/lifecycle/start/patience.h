@@ -10,9 +10,11 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "hook/ledger/lease.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/queue_turn.h"
 
@@ -68,15 +70,21 @@ class Patience {
 // The longest time between two looks for a controller that is away.
 inline constexpr std::chrono::milliseconds kAwayTime{1000};
 
+// Records at once that LEASE waits for its controller, which failed with ERROR.
+base::Status tell_wait(Env& env, const ledger::Lease& lease, const base::Error& error);
+
 // Returns what ASK returns. While the controller cannot be reached, it asks again until UNTIL,
-// which has passed for a request that does not wait. ASK may be called any number of times.
+// which has passed for a request that does not wait, and the history of LEASE says why it waits.
+// ASK may be called any number of times.
 template <typename Ask>
-auto outlast(Env& env, const base::Deadline& until, const Ask& ask) -> decltype(ask()) {
+auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, const Ask& ask)
+    -> decltype(ask()) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
-  for (;;) {
+  for (bool is_told = false;;) {
     auto answer = ask();
     if (answer.ok() || answer.error().code() != base::Code::kUnavailable || until.passed())
       return answer;
+    if (!std::exchange(is_told, true)) TRY(tell_wait(env, lease, answer.error()));
     TRY(watch.wait(kAwayTime, until));
   }
 }

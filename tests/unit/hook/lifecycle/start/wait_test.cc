@@ -136,6 +136,20 @@ TEST_F(WaitTest, OutlastsAControllerThatIsAway) {
   EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
 }
 
+TEST_F(WaitTest, TellsAtOnceWhyItWaitsForItsController) {
+  std::vector<std::string> told;
+  host_.before_create = [&] {
+    host_.controller.set_unreachable(++creates_ <= 2);
+    if (creates_ != 3) return;
+    ledger::Ledger other = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
+    for (const ledger::Event& event : other.events().of_lease(host_.lease_of("web").id).take()) {
+      if (event.kind == ledger::EventKind::kNote) told.push_back(event.text);
+    }
+  };
+  EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
+  EXPECT_THAT(told, testing::ElementsAre(testing::StartsWith("waits for the controller: ")));
+}
+
 TEST_F(WaitTest, AsksAgainIfTheAnswerOfTheControllerWasLost) {
   host_.before_create = [&] {
     if (++creates_ == 1)
