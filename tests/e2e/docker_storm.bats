@@ -6,19 +6,9 @@ load support
 # shellcheck source=tests/storm/storm.bash
 source "$BATS_TEST_DIRNAME/../storm/storm.bash"
 
-setup() {
-  storm_install
-  restart_sim
-}
+setup() { storm_begin; }
 
-teardown() {
-  storm_stop
-  remove_containers
-  SIM_OPTIONS=()
-  restart_sim
-  in_host rm -rf /run/storm
-  assert_nothing_left
-}
+teardown() { storm_clean; }
 
 @test "16 workers start, hurt and remove containers: nothing is shared, lost or left, and all agree" {
   storm_rage 15 16

@@ -9,19 +9,13 @@ source "$BATS_TEST_DIRNAME/../storm/storm.bash"
 # shellcheck source=tests/storm/starts.bash
 source "$BATS_TEST_DIRNAME/../storm/starts.bash"
 
-setup() {
-  storm_install
-  restart_sim
-}
+setup() { storm_begin; }
 
 teardown() {
   storm_stop
   remove_containers
-  SIM_OPTIONS=()
-  restart_sim
-  in_host rm -rf /run/storm
   ipuctl gc
-  assert_nothing_left
+  storm_clean
 }
 
 @test "whatever is killed: who waits runs in the end, who does not is told why, and nothing is shared or left" {

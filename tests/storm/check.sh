@@ -12,29 +12,18 @@ source tests/storm/storm.bash
 seconds=${1:-}
 [[ $seconds =~ ^[1-9][0-9]{0,4}$ ]] || { echo 'usage: tests/storm/check.sh SECONDS' >&2; exit 2; }
 [ "$(id -u)" -eq 0 ] || { echo 'tests/storm/check.sh needs root: it starts containers' >&2; exit 1; }
-number=0
-failed=0
 trap host_down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-check() { # TEXT COMMAND...
-  local output result=ok
-  number=$((number + 1))
-  output=$("${@:2}" 2>&1) || result='not ok'
-  echo "$result $number - $1"
-  [ -z "$output" ] || echo "# ${output//$'\n'/$'\n'# }"
-  [ "$result" = ok ] || failed=1
-}
-
 echo 1..6
 host_up && host_install && host_config && storm_install && SIM_POD=pod256 sim_start && docker_start || exit 1
-check "16 workers rage for $seconds s" storm_rage "$seconds" 0
+storm_check "16 workers rage for $seconds s" storm_rage "$seconds" 0
 storm_figures | sed 's/^/# /'
 # At least 200 starts in two minutes.
-check 'enough containers were started' storm_started $((seconds * 200 / 120))
-check 'docker had no error but for want of room, and what the storm did to containers' storm_had_no_other_errors
-check 'no two containers ever had the same IPU, address or MAC, and none lost its lease' storm_never_shared
-check 'ledger, docker, controller, kernel, files and address ranges agree exactly' storm_ends_in_agreement
-check 'nothing is left when all containers are gone' storm_leaves_nothing
+storm_check 'enough containers were started' storm_started $((seconds * 200 / 120))
+storm_check 'docker had no error but for want of room, and what the storm did to containers' storm_had_no_other_errors
+storm_check 'no two containers ever had the same IPU, address or MAC, and none lost its lease' storm_never_shared
+storm_check 'ledger, docker, controller, kernel, files and address ranges agree exactly' storm_ends_in_agreement
+storm_check 'nothing is left when all containers are gone' storm_leaves_nothing
 exit "$failed"

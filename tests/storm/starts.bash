@@ -51,7 +51,7 @@ starts_restart_controller() { # SEED SECONDS
 
 starts_outcomes() {
   # shellcheck disable=SC2016
-  host_run sh -c 'cd /run/storm && awk -f starts.awk kills log/*' | sort -t $'\t' -k 1,1 -k 2,2nr -k 3
+  host_run sh -c 'cd /run/storm && awk -f outcomes.awk -f starts.awk kills log/*' | sort -t $'\t' -k 1,1 -k 2,2nr -k 3
 }
 
 starts_were_made() { # STARTS

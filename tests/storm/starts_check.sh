@@ -15,30 +15,19 @@ starts=${1:-}
 seed=${2:-$((RANDOM % 1000))}
 [[ $starts =~ ^[1-9][0-9]{0,4}$ && $seed =~ ^[0-9]{1,5}$ ]] || { echo 'usage: tests/storm/starts_check.sh STARTS [SEED]' >&2; exit 2; }
 [ "$(id -u)" -eq 0 ] || { echo 'tests/storm/starts_check.sh needs root: it starts containers' >&2; exit 1; }
-number=0
-failed=0
 trap host_down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-check() { # TEXT COMMAND...
-  local output result=ok
-  number=$((number + 1))
-  output=$("${@:2}" 2>&1) || result='not ok'
-  echo "$result $number - $1"
-  [ -z "$output" ] || echo "# ${output//$'\n'/$'\n'# }"
-  [ "$result" = ok ] || failed=1
-}
-
 echo 1..6
 echo "# seed $seed"
 host_up && host_install && host_config && storm_install && sim_start && docker_start || exit 1
-check "$STARTS_WORKERS workers make $starts starts, while programs are killed" starts_rage "$starts" "$seed" $((starts * 4 + 180))
+storm_check "$STARTS_WORKERS workers make $starts starts, while programs are killed" starts_rage "$starts" "$seed" $((starts * 4 + 180))
 starts_figures | sed 's/^/# /'
-check 'all starts were made' starts_were_made "$starts"
-check 'no start failed but with its reason, and all with IPU_WAIT run in the end' starts_had_no_other_errors
-check 'no two containers ever had the same IPU, partition, address or MAC, and none lost its lease' starts_never_shared
-check 'ledger, docker, controller, kernel, files and address ranges agree exactly' storm_ends_in_agreement
-check 'nothing is left when all containers are gone' storm_leaves_nothing
+storm_check 'all starts were made' starts_were_made "$starts"
+storm_check 'no start failed but with its reason, and all with IPU_WAIT run in the end' starts_had_no_other_errors
+storm_check 'no two containers ever had the same IPU, partition, address or MAC, and none lost its lease' starts_never_shared
+storm_check 'ledger, docker, controller, kernel, files and address ranges agree exactly' storm_ends_in_agreement
+storm_check 'nothing is left when all containers are gone' storm_leaves_nothing
 [ "$failed" = 0 ] || [ -z "${KEEP:-}" ] || host_run tar -C /run -c storm service >"$KEEP"
 exit "$failed"

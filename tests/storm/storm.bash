@@ -65,7 +65,7 @@ storm_is_calm() {
 # All commands of the storm: see errors.awk.
 storm_outcomes() {
   # shellcheck disable=SC2016
-  host_run sh -c 'cd /run/storm && awk -f errors.awk hurt/* log/*' | sort -t $'\t' -k 1,1 -k 2,2nr -k 3
+  host_run sh -c 'cd /run/storm && awk -f outcomes.awk -f errors.awk hurt/* log/*' | sort -t $'\t' -k 1,1 -k 2,2nr -k 3
 }
 
 storm_count() { # CLASS ACTIONS
@@ -115,4 +115,31 @@ storm_figures() {
     END { printf "at most %d live at the same time; %d looks into up to %d of them", most, NR, seen }' /run/storm/samples)
   echo "$(storm_count worked 'run|run-mortal') containers started, $(storm_count worked restart) restarted; $samples"
   storm_outcomes | awk -F '\t' '{ printf "%6d %s %s%s\n", $2, $3, $1, $4 == "" ? "" : ": " $4 }'
+}
+
+# Prints the result of COMMAND as a line of TAP. Counts in "number", and sets "failed".
+number=0
+failed=0
+storm_check() { # TEXT COMMAND...
+  local output result=ok
+  number=$((number + 1))
+  output=$("${@:2}" 2>&1) || result='not ok'
+  echo "$result $number - $1"
+  [ -z "$output" ] || echo "# ${output//$'\n'/$'\n'# }"
+  # shellcheck disable=SC2034  # the caller reads it
+  [ "$result" = ok ] || failed=1
+}
+
+# setup and teardown of a bats file.
+storm_begin() {
+  storm_install
+  restart_sim
+}
+storm_clean() {
+  storm_stop
+  remove_containers
+  SIM_OPTIONS=()
+  restart_sim
+  in_host rm -rf /run/storm
+  assert_nothing_left
 }

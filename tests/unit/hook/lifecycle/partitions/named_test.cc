@@ -289,15 +289,7 @@ TEST_F(NamedTest, LeavesThePartitionOfItsNameThatOthersMade) {
 }
 
 TEST_F(NamedTest, ThatADeadProcessMadeHalfIsRemoved) {
-  ledger::PartitionRecord half;
-  half.pool = "pod16";
-  half.name = "p0";
-  half.source = config::source_of(host_.config.pools[0]);
-  half.ipus = 4;
-  half.owner = test::dead_process();
-  half.boot_id = base::boot_id().take();
-  half.created_ms = base::unix_millis();
-  ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
+  intend_and_die(base::unix_millis());
   ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
   host_.controller.set_unreachable(true);
   EXPECT_EQ(end::reconcile(host_.env, soon()).take().obstacles.size(), 1U);
