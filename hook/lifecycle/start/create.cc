@@ -54,7 +54,7 @@ struct Start {
 // began before this grant was made, but its process may have been killed in that moment, or may not
 // have had the controller's answer.
 Status allocate(Env& env, const Start& start, const Granted& granted, ledger::Lease& lease) {
-  Patience patience = TRY(Patience::for_releases(env, start.pool.name, start.until));
+  Patience patience = TRY(Patience::for_ipus(env, start.pool.name, granted.ipus, start.until));
   for (;;) {
     Status done = env.ledger.mark_allocated(lease, granted.ipus, granted.prohibited, granted.rails,
                                             start.host.shared);

@@ -12,6 +12,15 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
+bool has_any(const std::vector<ledger::LeasedIpu>& held,
+             const std::vector<ledger::LeasedIpu>& wanted) {
+  return std::any_of(held.begin(), held.end(), [&](const ledger::LeasedIpu& ipu) {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const ledger::LeasedIpu& one) {
+      return one.address == ipu.address && one.device == ipu.device;
+    });
+  });
+}
+
 }  // namespace
 
 Patience::Patience(Env& env, std::string pool, Turn* turn, const Deadline& until,
@@ -29,10 +38,13 @@ Result<Patience> Patience::of_request(Env& env, const std::string& pool, Turn& t
   return Patience(env, pool, &turn, until, grace, std::move(watch));
 }
 
-Result<Patience> Patience::for_releases(Env& env, const std::string& pool, const Deadline& until,
-                                        milliseconds grace) {
+Result<Patience> Patience::for_ipus(Env& env, const std::string& pool,
+                                    std::vector<ledger::LeasedIpu> ipus, const Deadline& until,
+                                    milliseconds grace) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
-  return Patience(env, pool, nullptr, until, std::max(grace, until.left()), std::move(watch));
+  Patience patience(env, pool, nullptr, until, std::max(grace, until.left()), std::move(watch));
+  patience.ipus_ = std::move(ipus);
+  return patience;
 }
 
 Result<Next> Patience::wait() {
@@ -46,11 +58,15 @@ Result<Next> Patience::wait() {
 }
 
 Result<bool> Patience::is_releasing() const {
-  if (TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay) return true;
-  if (turn_ != nullptr) return false;
+  if (turn_ == nullptr) return is_releasing_ipus();
+  return TRY(end::releases_of(env_, pool_)) == end::Releases::kUnderWay;
+}
+
+Result<bool> Patience::is_releasing_ipus() const {
   const std::vector<ledger::Lease> leases = TRY(env_.ledger.live());
   return std::any_of(leases.begin(), leases.end(), [&](const ledger::Lease& lease) {
-    return lease.pool == pool_ && lease.state == ledger::LeaseState::kReleasing;
+    return lease.pool == pool_ && lease.state == ledger::LeaseState::kReleasing &&
+           has_any(lease.devices, ipus_);
   });
 }
 

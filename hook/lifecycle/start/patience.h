@@ -11,6 +11,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -34,11 +35,12 @@ class Patience {
                                            const base::Deadline& until,
                                            std::chrono::milliseconds grace = kReleaseGrace);
   // The patience of a step that must not queue, because it has its partition: until UNTIL, and for
-  // its grace, it waits for what is being released. A release that failed counts too: it is what
-  // stands between the partition and its ledger, and each attempt here tries it again.
-  static base::Result<Patience> for_releases(Env& env, const std::string& pool,
-                                             const base::Deadline& until,
-                                             std::chrono::milliseconds grace = kReleaseGrace);
+  // its grace, it waits while a lease that is being released still holds one of IPUS. A release
+  // that failed counts too, and each attempt here tries it again.
+  static base::Result<Patience> for_ipus(Env& env, const std::string& pool,
+                                         std::vector<ledger::LeasedIpu> ipus,
+                                         const base::Deadline& until,
+                                         std::chrono::milliseconds grace = kReleaseGrace);
 
   // Called after each attempt that found something taken.
   // - Until the request's time is over: waits until the request is first in its queue, then for a
@@ -58,9 +60,11 @@ class Patience {
            std::chrono::milliseconds grace, LedgerWatch watch);
   base::Result<Next> wait_for_releases();
   base::Result<bool> is_releasing() const;
+  base::Result<bool> is_releasing_ipus() const;
   Env& env_;
   std::string pool_;
-  Turn* turn_;  // null: it never queues, and a release that failed counts as one under way
+  Turn* turn_;  // null: it never queues, and waits for ipus_
+  std::vector<ledger::LeasedIpu> ipus_ = {};
   base::Deadline until_;
   base::Deadline grace_;
   LedgerWatch watch_;

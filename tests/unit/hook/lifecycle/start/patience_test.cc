@@ -122,9 +122,9 @@ TEST_F(PatienceTest, GivesUpAtOnceWhereNothingIsUnderWay) {
   EXPECT_TRUE(says(queue_for(kNoTime).wait(), Next::kGiveUp));
 }
 
-TEST_F(PatienceTest, ForReleasesNeverQueues) {
+TEST_F(PatienceTest, ForIpusNeverQueues) {
   Patience patience =
-      Patience::for_releases(host_.env, "pod16", base::Deadline::after(kNoTime)).take();
+      Patience::for_ipus(host_.env, "pod16", {}, base::Deadline::after(kNoTime)).take();
   EXPECT_TRUE(says(patience.wait(), Next::kGiveUp));
   change_ledger();
   EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
@@ -132,12 +132,12 @@ TEST_F(PatienceTest, ForReleasesNeverQueues) {
 }
 
 // Its releaser removed the partition, but never had the answer; nor has the next one.
-TEST_F(PatienceTest, ForReleasesOutlastsAReleaseThatFails) {
+TEST_F(PatienceTest, ForIpusOutlastsAReleaseThatFails) {
   ledger::Lease lease = host_.start("ended", 16);
   ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, test::dead_process(), "")));
-  Patience patience =
-      Patience::for_releases(host_.env, "pod16", base::Deadline::after(std::chrono::seconds(30)))
-          .take();
+  Patience patience = Patience::for_ipus(host_.env, "pod16", {host_.stored(lease).devices.back()},
+                                         base::Deadline::after(std::chrono::seconds(30)))
+                          .take();
   host_.controller.set_unreachable(true);
   EXPECT_TRUE(says(queue_for(kNoTime).wait(), Next::kGiveUp)) << "who has nothing yet";
   EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
@@ -145,6 +145,18 @@ TEST_F(PatienceTest, ForReleasesOutlastsAReleaseThatFails) {
   host_.controller.set_unreachable(false);
   EXPECT_TRUE(says(patience.wait(), Next::kTryAgain));
   EXPECT_FALSE(ledger::is_live(host_.stored(lease).state));
+  EXPECT_TRUE(says(patience.wait(), Next::kGiveUp));
+}
+
+TEST_F(PatienceTest, ForIpusDoesNotWaitForOthers) {
+  ledger::Lease ended = host_.start("ended", 4);
+  const ledger::Lease other = host_.start("other", 4);
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(ended, test::dead_process(), "")));
+  host_.controller.set_unreachable(true);
+  const auto soon = base::Deadline::after(std::chrono::seconds(30));
+  Patience patience =
+      Patience::for_ipus(host_.env, "pod16", host_.stored(other).devices, soon).take();
+  (void)patience.wait();  // the attempt to release may be news
   EXPECT_TRUE(says(patience.wait(), Next::kGiveUp));
 }
 
