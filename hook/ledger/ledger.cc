@@ -63,7 +63,6 @@ Status check_not_lost(const std::string& path, const std::string& leases) {
 
 }  // namespace
 
-// An open must also work on a full disk, so it may give up the reserve.
 Ledger::Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 Ledger::Ledger(Ledger&&) noexcept = default;
 Ledger& Ledger::operator=(Ledger&&) noexcept = default;
@@ -84,7 +83,7 @@ Result<Ledger> Ledger::open_unless_lost(const std::string& path, base::WallClock
   TRY(check_not_lost(path, leases));
   Result<Ledger> ledger = open_inside(path, now);
   if (ledger.ok() || !sqlite::is_full(ledger.error())) return ledger;
-  if (give_up_reserve(path) == GivenUp::kWasNot) return ledger;
+  if (give_up_reserve(path) == GivenUp::kWasNot) return ledger;  // a full disk stops no open
   return open_inside(path, std::move(now));
 }
 
@@ -102,7 +101,7 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
                              &persist);
   (void)sqlite3_db_config(ledger.store_->database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
                           nullptr);
-  TRY(ledger.migrate(path));
+  TRY(ledger.migrate(path, has_had_reserve(path)));
   // Without a reserve there are no new leases, but existing ones can be used and ended. The next
   // new lease restores a reserve that was given up.
   if (!has_had_reserve(path)) (void)ensure_reserve(path);
@@ -111,13 +110,14 @@ Result<Ledger> Ledger::open_inside(const std::string& path, base::WallClock now)
 
 Result<Ledger> Ledger::open_copy(const std::string& path) {
   TRY(check_not_lost(path, ""));
+  const bool had_reserve = has_had_reserve(path);  // the first start may be making it now
   sqlite::Database copy = TRY(sqlite::Database::copy_of(path, kWriteMs));
   Ledger ledger(std::make_unique<Store>(Store{std::move(copy)}));
-  TRY(ledger.migrate(path));
+  TRY(ledger.migrate(path, had_reserve));
   return ledger;
 }
 
-Status Ledger::migrate(const std::string& path) {
+Status Ledger::migrate(const std::string& path, bool had_reserve) {
   constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
   const auto version = [&]() -> Result<int64_t> {
     Statement statement = TRY(store_->database.prepare("PRAGMA user_version"));
@@ -134,7 +134,7 @@ Status Ledger::migrate(const std::string& path) {
   if (seen >= kNewest) return {};
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
-  if (now == 0 && has_had_reserve(path)) return sqlite::damaged(path, "it has become empty");
+  if (now == 0 && had_reserve) return sqlite::damaged(path, "it has become empty");
   for (int64_t step = now; step < kNewest; ++step) TRY(store_->database.execute(kMigrations[step]));
   TRY(store_->database.execute(str("PRAGMA user_version = ", kNewest).c_str()));
   TRY(store_->database.execute(str("INSERT OR REPLACE INTO meta(name, value)"

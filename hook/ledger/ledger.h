@@ -149,7 +149,7 @@ class Ledger {
   static base::Result<Ledger> open_unless_lost(const std::string& path, base::WallClock now,
                                                const std::string& leases);
   static base::Result<Ledger> open_inside(const std::string& path, base::WallClock now);
-  base::Status migrate(const std::string& path);
+  base::Status migrate(const std::string& path, bool had_reserve);
   base::Result<int64_t> compatible_from();
   base::Result<std::optional<Lease>> find_joinable(const Intent& intent, const std::string& boot);
   base::Result<uint32_t> gcds_of(const Intent& intent);

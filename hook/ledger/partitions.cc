@@ -265,13 +265,13 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
 }
 
 Status Partitions::mark_ready(const PartitionRecord& record) {
-  TRY(write_partition_file(store_.database.path(), record));
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET state = 'READY', until_ms = ?"
                                   " WHERE pool = ? AND name = ? AND state = 'INTENT'"));
   TRY(update.bind(record.until_ms).bind(record.pool).bind(record.name).run());
   if (store_.database.changes() != 1) return changed(record);
+  TRY(write_partition_file(store_.database.path(), record));
   TRY(record_partition(store_, record.pool, record.name, ready_text(record)));
   return commit(store_, transaction);
 }
@@ -279,13 +279,14 @@ Status Partitions::mark_ready(const PartitionRecord& record) {
 Status Partitions::set_end(const PartitionRecord& record, int64_t until_ms) {
   PartitionRecord after = record;
   after.until_ms = until_ms;
-  TRY(write_partition_file(store_.database.path(), after));
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement update =
       TRY(store_.database.prepare("UPDATE partition SET until_ms = ? WHERE pool = ? AND name = ?"
                                   " AND state = 'READY' AND reservation <> ''"));
   TRY(update.bind(until_ms).bind(record.pool).bind(record.name).run());
   if (store_.database.changes() != 1) return changed(record);
+  // Whoever removes the record waits for the transaction, and removes this file too.
+  TRY(write_partition_file(store_.database.path(), after));
   TRY(record_partition(
       store_, record.pool, record.name,
       until_ms == 0 ? std::string("RESERVED") : str("RESERVED until ", base::rfc3339(until_ms))));

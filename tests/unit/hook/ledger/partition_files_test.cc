@@ -41,6 +41,19 @@ class PartitionFilesTest : public LedgerFixture {
   }
 };
 
+// The end of a reservation is set beside its removal.
+TEST_F(PartitionFilesTest, AreNotWrittenAgainForWhatWasRemoved) {
+  make("r-0123456789ab", "night");
+  const PartitionRecord night = ledger_.partitions().find("pod64", "r-0123456789ab").take().value();
+  PartitionRecord removed = night;
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().begin_removal(
+      removed, base::current_process().take(), vipu::Force::kNo)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_removal(removed, base::Removed::kNow)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().set_end(night, int64_t{1} << 42), Code::kBusy));
+  EXPECT_TRUE(test::fails(ledger_.partitions().mark_ready(night), Code::kBusy));
+  EXPECT_TRUE(salvage().partitions.empty());
+}
+
 TEST_F(PartitionFilesTest, RememberAReservationWhenTheLedgerIsLost) {
   const PartitionRecord night = make("r-0123456789ab", "night");
   ASSERT_TRUE(test::succeeds(ledger_.partitions().set_end(night, int64_t{1} << 42)));
