@@ -104,8 +104,8 @@ std::string filter_text() {
   const auto host = netns::Namespace::current();
   const auto has_guard = host.ok() ? netns::has_guard(host.value()) : Result<bool>(false);
   if (!has_guard.ok() || !has_guard.value()) return "";
-  return "the host has the table inet ipu-guard: stop ipu-border.service and ipu-agent.service, and"
-         " run 'ipuctl border remove'\n";
+  return "the host has the table inet ipu-guard: stop ipu-border.service, ipu-agent.socket and"
+         " ipu-agent.service, and run 'ipuctl border remove'\n";
 }
 
 Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
@@ -119,6 +119,9 @@ Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
 Status cancel_waits(hook::lifecycle::Env& env) {
   const std::vector<hook::ledger::Waiter> waiters = TRY(hook::lifecycle::waiting(env));
   for (const hook::ledger::Waiter& waiter : waiters) TRY(env.ledger.queue().leave(waiter.ticket));
+  // Those that have left the queue, because they ask the controller.
+  const std::vector<Lease> starts = TRY(env.ledger.queue().starts());
+  for (const Lease& lease : starts) TRY(env.ledger.queue().cancel(lease));
   return {};
 }
 

@@ -5,6 +5,8 @@
 load support
 
 teardown() {
+  sim_stop
+  sim_start
   ipuctl drain --end >/dev/null || true
   remove_containers
   remove_partitions
@@ -45,6 +47,19 @@ check_unused() { in_host sh -s "$BINDIR/ipuctl" <"$BATS_TEST_DIRNAME/../../packa
   run -3 ipuctl drain --timeout 0s
   wait "$waiter" && fail 'it got IPUs'
   assert_equal "$(ipuctl queue -o json)" '[]'
+}
+
+has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'waits for the controller'* ]]; }
+
+@test "who waits for its controller when a drain begins gives up, too" {
+  ipuctl partition create p0 --size 4
+  sim_stop
+  start waiter -e IPU_PARTITION=p0 -e IPU_WAIT=60s 3>&- >"$BATS_TEST_TMPDIR/waiter" 2>&1 &
+  local waiter=$!
+  wait_until 20 has_asked_in_vain
+  run -0 ipuctl drain --timeout 20s
+  wait "$waiter" && fail 'it got IPUs'
+  sim_start
 }
 
 @test "uninstall refuses while anything uses the toolkit, and says what to do about each" {

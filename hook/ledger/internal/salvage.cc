@@ -90,6 +90,7 @@ void copy_history(Database& into, const std::string& from) {
         " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
         " audited FROM damaged.event",
         "INSERT OR IGNORE INTO late_partition SELECT * FROM damaged.late_partition",
+        "INSERT OR IGNORE INTO ipu_health SELECT * FROM damaged.ipu_health",
         "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
         "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name IN ('audit', "
         "'drained')"}) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hook/ledger/rebuilder.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -74,6 +75,23 @@ TEST_F(HealthTest, AnEventOfALeaseDoesNotChangeIt) {
   const std::vector<Event> events = ledger_.events().of_lease(lease.id).take();
   EXPECT_EQ(events.back().text, "its IPU is tainted");
   EXPECT_EQ(events.back().container, "web");
+}
+
+TEST_F(HealthTest, ARebuildKeepsTaints) {
+  ASSERT_TRUE(test::succeeds(ledger_.health().taint("slices", "10.5.1.1:3", "parity errors")));
+  const std::vector<PoolIpu> before = all();
+  { const Ledger closed = std::move(ledger_); }
+  {
+    Rebuilder rebuilder = Rebuilder::enter(path_).take();
+    ASSERT_TRUE(test::succeeds(rebuilder.salvage()));
+    ASSERT_TRUE(test::succeeds(rebuilder.open_new()));
+    ASSERT_TRUE(test::succeeds(rebuilder.begin_history("rebuilt")));
+    ASSERT_TRUE(test::succeeds(rebuilder.put_in_place()));
+  }
+  ledger_ = Ledger::open(path_).take();
+  ASSERT_EQ(all().size(), 1U);
+  EXPECT_EQ(all()[0].pool, before[0].pool);
+  EXPECT_EQ(all()[0].health, before[0].health);
 }
 
 }  // namespace
