@@ -12,6 +12,7 @@
 #include "cmd/ipu-vipu-client/rpc.h"
 #include "cmd/ipu-vipu-client/status.h"
 #include "cmd/ipu-vipu-client/transport/channel.h"
+#include "cmd/ipu-vipu-client/transport/fields.h"
 #include "vipu/access.h"
 
 namespace client {
@@ -55,8 +56,11 @@ class Connection {
                    const base::Deadline& deadline) {
     const RpcStatus status = call(rpc.path, request.SerializeAsString(), deadline);
     const std::string_view message = status.ok() ? channel_->reply() : "";
+    if (transport::has_too_many_fields(message)) {
+      return {StatusCode::INTERNAL, "its answer has too many parts", false};
+    }
     if (reply.ParseFromArray(message.data(), static_cast<int>(message.size()))) return status;
-    return {StatusCode::INTERNAL, "its answer cannot be parsed"};
+    return {StatusCode::INTERNAL, "its answer cannot be parsed", false};
   }
   RpcStatus call(const char* path, std::string message, const base::Deadline& deadline);
   // Has a channel, or returns why there is none.

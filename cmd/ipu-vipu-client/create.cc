@@ -2,6 +2,8 @@
 // Creates a partition, even if answers are lost. The name shows whether the partition exists,
 // because the controller creates a name only once.
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/names.h"
@@ -21,12 +23,19 @@ using vipu::PartitionRequest;
 // The most attempts at a controller that has room and may be busy: 3 s.
 constexpr int kMostWhileBusy = 10;
 
-// Reaches the controller by a call that creates nothing, because kUnavailable promises that nothing
-// was created. As nobody has the name now, a later partition of that name is ours.
-Status check_name_is_free(Connection& connection, const std::string& id) {
-  const std::optional<Partition> there = TRY(find(connection, id));
-  if (!there) return {};
-  return Error(Code::kExists, str("it already exists, and is ", vipu::name_of(there->ready)));
+using Names = std::set<std::string>;
+
+// Returns the names of all partitions. Reaches the controller by a call that creates nothing,
+// because kUnavailable promises that nothing was created. As nobody has the name ID now, a later
+// partition of that name is ours.
+Result<Names> check_name_is_free(Connection& connection, const std::string& id) {
+  Names names;
+  for (const Partition& there : TRY(list(connection))) {
+    if (there.id == id)
+      return Error(Code::kExists, str("it already exists, and is ", vipu::name_of(there.ready)));
+    names.insert(there.id);
+  }
+  return names;
 }
 
 // Returns whether PARTITION is what REQUEST asks for. What REQUEST leaves open may have any value.
@@ -37,18 +46,35 @@ bool fits(const Partition& partition, const PartitionRequest& request) {
          (request.allocation.empty() || partition.allocation == request.allocation);
 }
 
+// Returns whether PARTITION may be that of REQUEST, listed before it had all of its parts.
+bool may_grow(const Partition& partition, const PartitionRequest& request) {
+  return partition.ready == vipu::ReadyState::kPending &&
+         (partition.ipus.size() < request.size || partition.gcds < request.gcds);
+}
+
 // Looks for the partition of a request whose answer was lost.
 Result<std::optional<Partition>> look_up(Connection& connection, const PartitionRequest& request) {
-  const std::optional<Partition> found =
-      TRY_CTX("look for it after its answer was lost", find(connection, request.id));
-  if (!found || fits(*found, request)) return found;
+  std::optional<Partition> found;
+  for (Backoff backoff = polling();; backoff.sleep(connection.deadline())) {
+    found = TRY_CTX("look for it after its answer was lost", find(connection, request.id));
+    if (!found || fits(*found, request)) return found;
+    if (!may_grow(*found, request)) break;
+    if (connection.deadline().passed()) {
+      return Error(Code::kTimeout, str("it is still being made, with ", found->ipus.size(), " of ",
+                                       request.size, " IPUs"));
+    }
+  }
   return Error(Code::kExists, str("it already exists, with ", found->ipus.size(), " IPUs in ",
                                   found->gcds, " GCDs, and was created by others"));
 }
 
-// Removes a partition that nobody asked for, and returns the error to report.
-Error give_back(Connection& connection, const std::string& id) {
-  const Result<base::Removed> removed = remove(connection, id, vipu::Force::kYes);
+// Removes a partition that nobody asked for, and returns the error to report. One of BEFORE was
+// there before the request: it is somebody else's, whatever the controller answers.
+Error give_back(Connection& connection, const std::string& id, const Names& before) {
+  if (before.count(id) != 0 || !vipu::is_partition_name(id)) {
+    return {Code::kInternal, str("the controller answered for ", base::quote(id), " instead")};
+  }
+  const Result<base::Removed> removed = remove(connection, id, vipu::Force::kNo);
   return {Code::kInternal, str("the controller created ", base::quote(id), " instead",
                                removed.ok() ? ", which was removed" : ", which cannot be removed: ",
                                removed.ok() ? "" : removed.error().message())};
@@ -61,18 +87,19 @@ Error in_doubt_about(const Error& error, const base::Deadline& deadline) {
   return {deadline.passed() ? Code::kTimeout : Code::kInternal, error.message()};
 }
 
-// Returns whether STATUS says that no answer came.
+// Returns whether STATUS does not say what became of the request.
 bool is_lost(const RpcStatus& status) {
-  return status.code == StatusCode::UNAVAILABLE || status.code == StatusCode::DEADLINE_EXCEEDED ||
-         status.code == StatusCode::CANCELLED;
+  return !status.is_whole || status.code == StatusCode::UNAVAILABLE ||
+         status.code == StatusCode::DEADLINE_EXCEEDED || status.code == StatusCode::CANCELLED;
 }
 
 // The attempts at one partition.
 class Attempts {
  public:
-  Attempts(Connection& connection, const PartitionRequest& request)
+  Attempts(Connection& connection, const PartitionRequest& request, Names before)
       : connection_(connection),
         request_(request),
+        before_(std::move(before)),
         message_(to_message(request)),
         retry_(connection.deadline()) {}
 
@@ -88,6 +115,7 @@ class Attempts {
 
   Connection& connection_;
   const PartitionRequest& request_;
+  const Names before_;
   const virmgrpc::CreatePartitionRequest message_;
   Retry retry_;
   bool in_doubt_ = false;  // an earlier attempt may have succeeded, or may yet succeed
@@ -103,7 +131,7 @@ std::optional<Status> Attempts::make() {
   const RpcStatus status = connection_.attempt(rpc::kCreatePartition, message_, reply);
   if (status.ok()) {
     const bool is_ours = reply.partition_id().empty() || reply.partition_id() == request_.id;
-    return is_ours ? Status() : Status(give_back(connection_, reply.partition_id()));
+    return is_ours ? Status() : Status(give_back(connection_, reply.partition_id(), before_));
   }
   const bool exists = status.code == StatusCode::ALREADY_EXISTS;
   // A request that was refused before may have been carried out nevertheless.
@@ -159,8 +187,8 @@ std::optional<Status> Attempts::judge_refusal(const RpcStatus& status) {
   return error_of(status);
 }
 
-Status request_partition(Connection& connection, const PartitionRequest& request) {
-  for (Attempts attempts(connection, request);;) {
+Status request_partition(Connection& connection, const PartitionRequest& request, Names before) {
+  for (Attempts attempts(connection, request, std::move(before));;) {
     std::optional<Status> done = attempts.make();
     if (done) return *std::move(done);
   }
@@ -169,8 +197,8 @@ Status request_partition(Connection& connection, const PartitionRequest& request
 }  // namespace
 
 Status submit(Connection& connection, const PartitionRequest& request) {
-  TRY(check_name_is_free(connection, request.id));
-  return request_partition(connection, request);
+  Names before = TRY(check_name_is_free(connection, request.id));
+  return request_partition(connection, request, std::move(before));
 }
 
 Result<vipu::Grant> create(Connection& connection, const PartitionRequest& request) {

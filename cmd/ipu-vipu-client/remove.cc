@@ -22,7 +22,10 @@ bool may_be_forced(const RpcStatus& status) {
 // Returns whether there is no such partition, or no longer. No code is published for a partition
 // that is unknown, so the list decides. A controller that was never reached removed nothing.
 bool is_gone(Connection& connection, const std::string& id, const RpcStatus& status) {
-  if (status.code == StatusCode::NOT_FOUND) return true;
+  if (status.code == StatusCode::NOT_FOUND) {
+    const Result<std::optional<vipu::Partition>> listed = find(connection, id);
+    return !listed.ok() || !listed.value();
+  }
   const bool is_away = status.code == StatusCode::UNAVAILABLE;
   if (is_away && connection.reached() == Reached::kNo) return false;
   // status() finds out whether the controller only hides it.

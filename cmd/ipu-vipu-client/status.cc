@@ -68,8 +68,8 @@ base::Error to_error(const RpcStatus& status, const Circumstances& circumstances
   const bool was_lost =
       meaning.code == Code::kUnavailable && circumstances.reached == Reached::kYes;
   const char* const words = was_lost ? "was lost" : meaning.words;
-  return {meaning.code, str(words, ": ", base::one_line(text, kMaxText), " (", meaning.name,
-                            " after ", waited, " ms)")};
+  const std::string reason = text.empty() ? "no reason given" : base::one_line(text, kMaxText);
+  return {meaning.code, str(words, ": ", reason, " (", meaning.name, " after ", waited, " ms)")};
 }
 
 }  // namespace client

@@ -17,8 +17,10 @@ namespace {
 
 // More waits in the session, which ends the connection to a controller that only makes us answer.
 constexpr size_t kMostUnsent = 64 << 10;
-// Between two looks at the clock.
-constexpr int kMostReads = 64;
+// Between two looks at the clock. A read may be full of frames that take long.
+constexpr int kMostReads = 4;
+// More waits for a controller that makes us answer, but does not read.
+constexpr size_t kMostUnread = 1 << 20;
 
 }  // namespace
 
@@ -99,15 +101,17 @@ Status Channel::take(std::string_view arrived) {
     // An alert for the other side may be among them.
     tls_->take_wire(unsent_);
     TRY(std::move(understood));
+    if (unsent_.size() > kMostUnread) return Error(Code::kInvalid, "it does not read our answers");
     arrived = plain;
   }
   const Status understood = http2_->receive(arrived);
   if (!understood.ok()) return not_http2(understood.error().message());
+  if (tls_ && tls_->has_ended()) return closed();
   return {};
 }
 
 Error Channel::not_http2(std::string_view reason) const {
-  const char* const hint = tls_ ? "" : ", and may want TLS";
+  const char* const hint = tls_ || http2_->has_answered() ? "" : ", and may want TLS";
   return {Code::kInvalid, str("it does not speak HTTP/2 well", hint, ": ", reason)};
 }
 

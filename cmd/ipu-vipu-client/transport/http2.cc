@@ -63,13 +63,36 @@ StatusCode code_of_http(std::string_view status) {
   return away ? StatusCode::UNAVAILABLE : StatusCode::UNKNOWN;
 }
 
+RpcStatus too_long() { return {StatusCode::INTERNAL, "its answer is too long", false}; }
+
+RpcStatus without_status(const std::string& http_status) {
+  const StatusCode code = code_of_http(http_status);
+  // Others may come from a proxy that had no answer.
+  const bool is_refusal = code == StatusCode::UNAUTHENTICATED ||
+                          code == StatusCode::PERMISSION_DENIED ||
+                          code == StatusCode::UNIMPLEMENTED;
+  return {code,
+          str("it answered without a status of gRPC, with HTTP status ",
+              http_status.empty() ? "none" : http_status),
+          is_refusal};
+}
+
 }  // namespace
 
 struct Callbacks {
   static Http2& self(void* user) { return *static_cast<Http2*>(user); }
 
-  static int on_frame(nghttp2_session*, const nghttp2_frame*, void* user) {
-    self(user).has_answered_ = true;
+  static int on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    Http2& http2 = self(user);
+    http2.has_answered_ = true;
+    const bool has_headers = frame->hd.type == NGHTTP2_HEADERS;
+    const bool is_last = (has_headers || frame->hd.type == NGHTTP2_DATA) &&
+                         (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    if (is_last && frame->hd.stream_id == http2.stream_) http2.end_by_frame(has_headers);
+    return 0;
+  }
+  static int on_begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    if (frame->hd.stream_id == self(user).stream_) self(user).begin_headers();
     return 0;
   }
   static int on_header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
@@ -103,6 +126,7 @@ Http2::Http2(size_t most) : most_(most) {
   nghttp2_session_callbacks* callbacks = nullptr;
   if (::nghttp2_session_callbacks_new(&callbacks) != 0) std::abort();  // no memory
   ::nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, Callbacks::on_frame);
+  ::nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, Callbacks::on_begin_headers);
   ::nghttp2_session_callbacks_set_on_header_callback(callbacks, Callbacks::on_header);
   ::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, Callbacks::on_data);
   ::nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Callbacks::on_close);
@@ -129,6 +153,7 @@ Status Http2::begin(const UnaryCall& call) {
   for (const auto& [name, value] : fields) headers.push_back(header(name, value));
   body_ = with_prefix(call.message);
   sent_ = 0;
+  http_status_.clear();
   headers_.clear();
   header_bytes_ = 0;
   data_.clear();
@@ -180,6 +205,7 @@ void Http2::keep_header(std::string_view name, std::string_view value) {
   header_bytes_ += name.size() + value.size();
   is_too_long_ = header_bytes_ > kMostHeaders;
   if (is_too_long_) return cancel();
+  if (name == ":status") http_status_ = value;
   headers_.insert_or_assign(std::string(name), std::string(value));
 }
 
@@ -190,33 +216,50 @@ void Http2::keep_data(std::string_view data) {
   if (is_too_long_) cancel();
 }
 
-void Http2::end(uint32_t error) { outcome_ = status_of(error); }
+// The status of a call is in its last block of headers, and counts for none before.
+void Http2::begin_headers() { headers_.clear(); }
 
-RpcStatus Http2::status_of(uint32_t error) const {
-  if (is_too_long_) return {StatusCode::INTERNAL, "its answer is too long"};
-  const auto code = headers_.find("grpc-status");
-  if (code == headers_.end()) {
-    if (error != NGHTTP2_NO_ERROR) {
-      // A proxy may have ended it, while the controller works on the call.
-      return {StatusCode::UNAVAILABLE,
-              str("the call was ended: ", ::nghttp2_http2_strerror(error))};
-    }
-    const auto http = headers_.find(":status");
-    const std::string status = http == headers_.end() ? "" : http->second;
-    return {code_of_http(status), str("it answered without a status of gRPC, with HTTP status ",
-                                      status.empty() ? "none" : status)};
+void Http2::end_by_frame(bool has_headers) {
+  if (!has_headers) headers_.clear();
+  outcome_ = status();
+  // It may have answered before it had the whole call.
+  if (sent_ < body_.size()) cancel();
+}
+
+void Http2::end(uint32_t error) {
+  if (outcome_) return;
+  if (is_too_long_) {
+    outcome_ = too_long();
+  } else if (error == NGHTTP2_NO_ERROR) {
+    headers_.clear();
+    outcome_ = status();
+  } else {
+    // A proxy may have ended it, while the controller works on the call.
+    outcome_ = {StatusCode::UNAVAILABLE,
+                str("the call was ended: ", ::nghttp2_http2_strerror(error))};
   }
+}
+
+RpcStatus Http2::status() const {
+  if (is_too_long_) return too_long();
+  const auto code = headers_.find("grpc-status");
+  if (code == headers_.end()) return without_status(http_status_);
   const auto number =
       base::parse_int<int>(code->second, 0, static_cast<int>(StatusCode::UNAUTHENTICATED));
   const auto message = headers_.find("grpc-message");
   const std::string text = message == headers_.end() ? "" : unescaped(message->second);
-  if (!number.ok()) return {StatusCode::UNKNOWN, text};
+  if (!number.ok()) {
+    return {StatusCode::UNKNOWN,
+            str("it answered with the unknown gRPC status ", quote(code->second),
+                text.empty() ? "" : ": ", text),
+            false};
+  }
   if (number.value() != 0) return {static_cast<StatusCode>(number.value()), text};
   // Exactly one message, not compressed.
   const bool is_whole =
       data_.size() >= kPrefix && data_[0] == 0 &&
       data_.compare(0, kPrefix, with_prefix(data_.substr(kPrefix)), 0, kPrefix) == 0;
-  if (!is_whole) return {StatusCode::INTERNAL, "its answer cannot be parsed"};
+  if (!is_whole) return {StatusCode::INTERNAL, "its answer cannot be parsed", false};
   return {};
 }
 

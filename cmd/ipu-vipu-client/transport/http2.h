@@ -62,8 +62,12 @@ class Http2 {
   };
   void keep_header(std::string_view name, std::string_view value);
   void keep_data(std::string_view data);
+  void begin_headers();
+  // The controller ended the stream with a frame of headers, or of data.
+  void end_by_frame(bool has_headers);
+  // The stream is closed; ERROR is a code of HTTP/2.
   void end(uint32_t error);
-  [[nodiscard]] RpcStatus status_of(uint32_t error) const;
+  [[nodiscard]] RpcStatus status() const;
 
   size_t most_;
   std::unique_ptr<nghttp2_session, Free> session_;
@@ -72,9 +76,10 @@ class Http2 {
   int32_t stream_ = -1;
   std::string body_;  // what is sent
   size_t sent_ = 0;
-  std::map<std::string, std::string, std::less<>> headers_;
-  size_t header_bytes_ = 0;
-  std::string data_;  // what arrived
+  std::string http_status_;
+  std::map<std::string, std::string, std::less<>> headers_;  // of its last block of headers
+  size_t header_bytes_ = 0;                                  // of all blocks
+  std::string data_;                                         // what arrived
   bool is_too_long_ = false;
   std::optional<RpcStatus> outcome_;
 };

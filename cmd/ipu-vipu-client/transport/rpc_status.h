@@ -31,6 +31,8 @@ enum class StatusCode {
 struct RpcStatus {
   StatusCode code = StatusCode::OK;
   std::string message = {};
+  // False: an answer came, but it does not say what became of the call, because it is not whole.
+  bool is_whole = true;
   [[nodiscard]] bool ok() const { return code == StatusCode::OK; }
 };
 

@@ -97,6 +97,7 @@ Result<TlsFilter> TlsFilter::create(const vipu::Tls& tls, const std::string& hos
   }
   ::ERR_clear_error();  // the end of a PEM file is one
   (void)::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  (void)::SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   TlsFilter filter(::SSL_new(context.get()));
   SSL* const ssl = filter.ssl_.get();
@@ -118,6 +119,10 @@ Status TlsFilter::shake_hands() {
       return Error(Code::kDenied,
                    "TLS handshake failed, its certificate is for another server name");
     }
+    if (verified == X509_V_ERR_CERT_HAS_EXPIRED || verified == X509_V_ERR_CERT_NOT_YET_VALID) {
+      return Error(Code::kDenied, str("TLS handshake failed, of the time: ",
+                                      ::X509_verify_cert_error_string(verified)));
+    }
     if (verified != X509_V_OK) {
       return Error(Code::kDenied,
                    str("TLS handshake failed, its certificate is not signed by the configured CA: ",
@@ -137,7 +142,10 @@ Status TlsFilter::shake_hands() {
 
 Status TlsFilter::receive(std::string_view arrived, std::string& plain) {
   BIO* const wire = ::SSL_get_rbio(ssl_.get());
-  (void)::BIO_write(wire, arrived.data(), static_cast<int>(arrived.size()));
+  const auto size_of_it = static_cast<int>(arrived.size());
+  if (::BIO_write(wire, arrived.data(), size_of_it) != size_of_it) {
+    return Error(Code::kInternal, "there is no memory for what it sends");
+  }
   if (!is_ready_) TRY(shake_hands());
   if (!is_ready_) return {};
   char part[16384];
@@ -149,7 +157,8 @@ Status TlsFilter::receive(std::string_view arrived, std::string& plain) {
       continue;
     }
     const int error = ::SSL_get_error(ssl_.get(), size);
-    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_ZERO_RETURN) return {};
+    has_ended_ = error == SSL_ERROR_ZERO_RETURN;
+    if (error == SSL_ERROR_WANT_READ || has_ended_) return {};
     return Error(Code::kDenied,
                  str("it ended TLS, and may not accept our certificate: ", reason()));
   }

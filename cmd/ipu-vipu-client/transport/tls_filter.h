@@ -19,8 +19,11 @@ class TlsFilter {
   // HOST is the name or address of the controller; a server name in TLS takes its place.
   static base::Result<TlsFilter> create(const vipu::Tls& tls, const std::string& host);
 
-  // Takes what arrived from the network, and appends what it means to PLAIN.
+  // Takes what arrived from the network, and appends what it means to PLAIN. What follows the end
+  // of TLS means nothing.
   base::Status receive(std::string_view arrived, std::string& plain);
+  // Returns whether the other side has ended TLS.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
   // Takes what is to be sent; waits with it for the end of the handshake.
   base::Status send(std::string_view plain);
   // Appends to WIRE what is to be sent now.
@@ -37,6 +40,7 @@ class TlsFilter {
 
   std::unique_ptr<SSL, Free> ssl_;
   bool is_ready_ = false;
+  bool has_ended_ = false;
   std::string waiting_;
 };
 

@@ -117,6 +117,17 @@ TEST_F(ClientCreateTest, WhatIsFoundButWasNotAskedForIsSomebodyElses) {
                           "it already exists, with 5 IPUs in 1 GCDs, and was created by others"));
 }
 
+// The controller lists a partition before it knows which IPUs it will have.
+TEST_F(ClientCreateTest, WhatIsFoundHalfMadeIsLookedAtAgain) {
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  server().list_in_part(3);
+  EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  server().list_in_part(1000);
+  const auto late = controller().create(four("p1"), Deadline::after(milliseconds(1500)));
+  EXPECT_TRUE(test::fails(late, Code::kTimeout)) << "it may be ours";
+}
+
 TEST_F(ClientCreateTest, ARequestThatIsCarriedOutLateIsOurs) {
   // The first attempt is lost; the look-up finds nothing; the second finds what the first made.
   server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter),
@@ -131,6 +142,14 @@ TEST_F(ClientCreateTest, ANameThatTheControllerChoseItselfIsGivenBack) {
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
                           "the controller created 'other' instead, which was removed"));
   EXPECT_THAT(server().partitions(), IsEmpty());
+}
+
+TEST_F(ClientCreateTest, WhatWasThereBeforeIsNotGivenBack) {
+  server().add(partition("of-others", 4));
+  server().set_created_name("of-others");
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
+                          "the controller answered for 'of-others' instead"));
+  EXPECT_EQ(server().calls("RemovePartition"), 0);
 }
 
 TEST_F(ClientCreateTest, APartitionOfAnotherSizeIsAnError) {

@@ -110,6 +110,11 @@ void ScriptedServer::set_create(std::function<void(virmgrpc::Partition&)> change
   change_ = std::move(change);
 }
 
+void ScriptedServer::set_created_name(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  created_name_ = name;
+}
+
 void ScriptedServer::set_status_name(const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
   status_name_ = name;
@@ -123,6 +128,11 @@ void ScriptedServer::hide_from_lists(int count) {
 void ScriptedServer::keep_listed(int count) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stale_lists_ = count;
+}
+
+void ScriptedServer::list_in_part(int count) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  partial_lists_ = count;
 }
 
 bool ScriptedServer::wait_for_calls(const std::string& rpc, int count) {
@@ -178,7 +188,14 @@ Status ScriptedServer::ListPartitions(Context* context, const virmgrpc::ListPart
       "ListPartitions", context,
       [&] {
         if (hidden_lists_ > 0 && hidden_lists_-- > 0) return Status::OK;
-        for (const auto& [name, partition] : partitions_) *reply->add_partitions() = partition;
+        const bool in_part = !partitions_.empty() && partial_lists_ > 0 && partial_lists_-- > 0;
+        for (const auto& [name, partition] : partitions_) {
+          virmgrpc::Partition* const listed = reply->add_partitions();
+          *listed = partition;
+          if (!in_part) continue;
+          listed->set_ready_state(virmgrpc::PS_PENDING);
+          listed->clear_spec();
+        }
         if (stale_lists_ == 0) return Status::OK;
         --stale_lists_;
         for (const auto& partition : removed_) *reply->add_partitions() = partition;
@@ -222,7 +239,7 @@ Status ScriptedServer::CreatePartition(Context* context,
         if (!partitions_.emplace(partition.id(), partition).second) {
           return Status(StatusCode::ALREADY_EXISTS, str("'", partition.id(), "' exists"));
         }
-        reply->set_partition_id(partition.id());
+        reply->set_partition_id(created_name_.empty() ? partition.id() : created_name_);
         return Status::OK;
       },
       [&] { reply->set_partition_id(kGarbage); });

@@ -56,11 +56,15 @@ class ScriptedServer final : private virmgrpc::UserService::Service,
   void add(const virmgrpc::Partition& partition);
   // Every new partition is listed, and read back, as CHANGE makes it.
   void set_create(std::function<void(virmgrpc::Partition&)> change);
+  // CreatePartition tells that it made a partition of this name.
+  void set_created_name(const std::string& name);
   // GetPartitionStatus tells the status of a partition of this name.
   void set_status_name(const std::string& name);
   // The next COUNT lists are empty; have every partition that was removed as well.
   void hide_from_lists(int count);
   void keep_listed(int count);
+  // The next COUNT lists show each partition PENDING, and without its IPUs.
+  void list_in_part(int count);
 
   // How often RPC was called.
   [[nodiscard]] int calls(const std::string& rpc);
@@ -104,9 +108,11 @@ class ScriptedServer final : private virmgrpc::UserService::Service,
   std::deque<virmgrpc::PartitionStatus> statuses_;
   std::map<std::string, virmgrpc::Partition> partitions_;
   std::function<void(virmgrpc::Partition&)> change_;
+  std::string created_name_;
   std::string status_name_;
   int hidden_lists_ = 0;
   int stale_lists_ = 0;
+  int partial_lists_ = 0;
   std::vector<virmgrpc::Partition> removed_;
   bool forced_ = false;
   std::map<std::string, std::map<std::string, std::string>> metadata_;  // by call

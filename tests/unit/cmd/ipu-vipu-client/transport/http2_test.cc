@@ -132,6 +132,48 @@ TEST_F(Http2Test, KnowsOnlyTheCodesOfGrpc) {
   }
 }
 
+TEST_F(Http2Test, TakesNoStatusFromAnAnswerThatWasCutShort) {
+  const Fields begin{{":status", "200"}, {"grpc-status", "7"}};
+  const std::string reset = frame(kReset, 0, 1, number(2, 4));
+  EXPECT_EQ(status_after(headers(1, 0, begin) + reset).code, StatusCode::UNAVAILABLE);
+  const Fields early{{":status", "103"}, {"grpc-status", "7"}};
+  const Fields plain{{":status", "200"}};
+  EXPECT_EQ(status_after(headers(1, 0, early) + headers(1, 0, plain) + reset).code,
+            StatusCode::UNAVAILABLE);
+  const RpcStatus by_data =
+      status_after(headers(1, 0, begin) + frame(kData, kEndStream, 1, message("told")));
+  EXPECT_EQ(by_data.code, StatusCode::UNKNOWN);
+  EXPECT_FALSE(by_data.is_whole);
+  const Fields good{{":status", "200"}, {"grpc-status", "0"}};
+  EXPECT_EQ(status_after(headers(1, 0, good) + frame(kData, 0, 1, message("told")) + reset).code,
+            StatusCode::UNAVAILABLE);
+}
+
+TEST_F(Http2Test, SaysWhetherTheControllerSpokeItself) {
+  EXPECT_TRUE(status_after(answer("", "7")).is_whole);
+  EXPECT_FALSE(status_after(answer("", "17")).is_whole);
+  EXPECT_FALSE(status_after(answer("garbage")).is_whole);
+  EXPECT_FALSE(status_after(headers(1, kEndStream, {{":status", "500"}})).is_whole);
+  EXPECT_TRUE(status_after(headers(1, kEndStream, {{":status", "403"}})).is_whole);
+}
+
+// It has not taken all of the call.
+TEST_F(Http2Test, TakesAnEarlyAnswer) {
+  Http2 http2(kMost);
+  UnaryCall call = kCall;
+  call.message = std::string(100'000, 'x');
+  ASSERT_TRUE(test::succeeds(http2.begin(call)));
+  ASSERT_TRUE(test::succeeds(http2.to_send()));
+  ASSERT_TRUE(test::succeeds(
+      http2.receive(frame(kSettings, 0, 0, "") +
+                    headers(1, kEndStream, {{":status", "200"}, {"grpc-status", "16"}}))));
+  ASSERT_TRUE(http2.outcome());
+  EXPECT_EQ(http2.outcome()->code, StatusCode::UNAUTHENTICATED);
+  begin(http2);
+  ASSERT_TRUE(test::succeeds(http2.receive(answer(message("told"), "0", 3))));
+  EXPECT_TRUE(http2.outcome()->ok());
+}
+
 // As a proxy answers.
 TEST_F(Http2Test, TakesTheStatusOfHttpWhereThereIsNoOther) {
   const std::pair<const char*, StatusCode> all[] = {{"200", StatusCode::UNKNOWN},
