@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -137,7 +139,15 @@ class ProcessController final : public Controller {
   // Checks that the grant matches the request.
   static Status check(const Grant& grant, const PartitionRequest& request) {
     size_t devices = 0;
-    for (const IpuofConfig& gcd : grant.gcds) devices += gcd.devices.size();
+    std::set<std::pair<std::string, uint32_t>> distinct;
+    for (const IpuofConfig& gcd : grant.gcds) {
+      devices += gcd.devices.size();
+      for (const IpuofDevice& device : gcd.devices) {
+        if (distinct.emplace(device.ip, device.device_id).second) continue;
+        return Error(Code::kInternal, str("it was given IPU ", device.device_id, " of ",
+                                          base::quote(device.ip), " twice"));
+      }
+    }
     if (devices != request.size) {
       return Error(Code::kInternal,
                    str("it was given ", devices, " devices for ", request.size, " IPUs"));

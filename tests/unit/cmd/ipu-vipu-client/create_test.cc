@@ -158,6 +158,14 @@ TEST_F(ClientCreateTest, APartitionOfAnotherSizeIsAnError) {
                           "it was given 5 devices for 4 IPUs"));
 }
 
+TEST_F(ClientCreateTest, AnIpuThatIsGrantedTwiceIsAnError) {
+  server().set_config([](virmgrpc::PartitionConfig& config) {
+    config.mutable_gcd_configs(0)->mutable_devices(3)->set_device_id(1);
+  });
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
+                          "it was given IPU 1 of '10.5.1.1' twice"));
+}
+
 TEST_F(ClientCreateTest, AnUnreachableControllerMadeNothing) {
   const auto dead = controller_at({"127.0.0.1:1"});
   EXPECT_TRUE(test::fails(dead->create(four(), soon()), Code::kUnavailable, "create 'p0'"));

@@ -110,6 +110,11 @@ void ScriptedServer::set_create(std::function<void(virmgrpc::Partition&)> change
   change_ = std::move(change);
 }
 
+void ScriptedServer::set_config(std::function<void(virmgrpc::PartitionConfig&)> change) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  change_config_ = std::move(change);
+}
+
 void ScriptedServer::set_created_name(const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
   created_name_ = name;
@@ -278,6 +283,7 @@ Status ScriptedServer::GetPartitionIpuofConfig(
         if (at == partitions_.end()) return not_found(request->partition_id());
         virmgrpc::PartitionConfig all;
         fill_config(at->second, &all);
+        if (change_config_) change_config_(all);
         if (!request->has_gcd_id()) {
           *reply->mutable_ipuof_config() = all;
           return Status::OK;

@@ -56,6 +56,8 @@ class ScriptedServer final : private virmgrpc::UserService::Service,
   void add(const virmgrpc::Partition& partition);
   // Every new partition is listed, and read back, as CHANGE makes it.
   void set_create(std::function<void(virmgrpc::Partition&)> change);
+  // Every configuration is told as CHANGE makes it.
+  void set_config(std::function<void(virmgrpc::PartitionConfig&)> change);
   // CreatePartition tells that it made a partition of this name.
   void set_created_name(const std::string& name);
   // GetPartitionStatus tells the status of a partition of this name.
@@ -108,6 +110,7 @@ class ScriptedServer final : private virmgrpc::UserService::Service,
   std::deque<virmgrpc::PartitionStatus> statuses_;
   std::map<std::string, virmgrpc::Partition> partitions_;
   std::function<void(virmgrpc::Partition&)> change_;
+  std::function<void(virmgrpc::PartitionConfig&)> change_config_;
   std::string created_name_;
   std::string status_name_;
   int hidden_lists_ = 0;
