@@ -147,7 +147,7 @@ Status check_not_gone() {
   return Error(Code::kInternal,
                str("the ledger ", file, " is gone, but ", leases.value().size(),
                    leases.value().size() == 1 ? " lease has" : " leases have", " files in ",
-                   hook::config::run_dir(), "; run 'ipuctl ledger rebuild'"));
+                   hook::config::run_dir(), "; run 'ipuctl ledger rebuild', then 'ipuctl gc'"));
 }
 
 }  // namespace

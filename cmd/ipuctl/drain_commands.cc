@@ -56,7 +56,7 @@ std::string line_of(const PartitionRecord& record) {
   const std::string of_pool = str(" of pool ", record.pool, " has ", record.ipus, " IPUs: ");
   if (!record.reservation.empty())
     return str("reservation ", record.reservation, of_pool, "end it with 'ipuctl reservation end ",
-               record.reservation, "'\n");
+               record.reservation, " --pool ", record.pool, "'\n");
   if (record.kind == hook::ledger::PartitionKind::kWarm)
     return str("warm partition ", record.name, of_pool, "'ipuctl drain' removes it\n");
   return str("partition ", record.name, of_pool, "remove it with 'ipuctl partition remove ",

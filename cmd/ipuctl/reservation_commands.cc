@@ -242,8 +242,11 @@ Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& optio
   hook::ledger::Ledger ledger = TRY(open_ledger());
   const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
   if (record.state != hook::ledger::PartitionState::kReady) {
-    return Error(Code::kBusy, str("reservation ", quote(options.name), " is ",
-                                  name_of(record.state), ", and cannot be extended now"));
+    const bool is_made = record.state == hook::ledger::PartitionState::kIntent;
+    return Error(Code::kBusy,
+                 str("reservation ", quote(options.name), " is ", name_of(record.state),
+                     ", and cannot be extended now; ",
+                     is_made ? "try again when it is RESERVED" : "reserve again when it is gone"));
   }
   const int64_t until_ms = base::unix_millis() + time.count();
   TRY(check_total(viewer, record, until_ms));

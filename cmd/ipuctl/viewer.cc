@@ -61,7 +61,8 @@ Result<int64_t> user_who_started(Ledger& ledger, const Lease& lease) {
 
 Error none_of_yours(const std::string& text) {
   return {Code::kNotFound,
-          str("no lease or container of yours is called ", quote(text), "; see 'ipuctl ps'")};
+          str("no lease or container of yours is called ", quote(text),
+              "; containers of docker are yours only with a reservation of yours")};
 }
 
 }  // namespace

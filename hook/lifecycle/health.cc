@@ -146,7 +146,8 @@ Result<std::vector<Told>> check_partitions(Env& env, const config::PoolConfig& p
 Result<std::vector<IpuHealth>> check_health(Env& env, const config::PoolConfig& pool,
                                             const Deadline& deadline) {
   if (pool.health_command.empty()) {
-    return Error(Code::kInvalid, str("pool ", quote(pool.name), " has no health_command"));
+    return Error(Code::kInvalid,
+                 str("pool ", quote(pool.name), " has no health_command; set one in config.toml"));
   }
   const Ipus ipus = TRY(ipus_of(env, pool, deadline));
   std::vector<std::string> names;

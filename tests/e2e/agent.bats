@@ -44,7 +44,7 @@ agent_pids() { in_host sh -c 'grep -lxF ipu-agent /proc/[0-9]*/comm' | cut -d / 
   assert_equal "$(ask alice pool list -o json)" "$(ipuctl pool list -o json)"
   assert_equal "$(ask alice queue)" "$(ipuctl queue)"
   run -1 ask alice explain job
-  assert_equal "$output" "ipuctl: no lease or container of yours is called 'job'; see 'ipuctl ps'"
+  assert_equal "$output" "ipuctl: no lease or container of yours is called 'job'; containers of docker are yours only with a reservation of yours"
   run -1 ask alice explain "$id"
   run -2 ask alice ps --pool nosuch
   assert_contains "$output" "there is no pool 'nosuch'"

@@ -136,7 +136,7 @@ Status check_idle(const ledger::PartitionRecord& record) {
   return Error(Code::kBusy,
                str("partition ", base::quote(record.name), " is being ",
                    record.state == ledger::PartitionState::kIntent ? "created" : "removed",
-                   " by process ", record.owner.pid));
+                   " by process ", record.owner.pid, "; try again when it is done"));
 }
 
 // Removes a partition by force, if it is ours.

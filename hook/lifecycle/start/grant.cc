@@ -244,7 +244,8 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
     }
     if (deadline.passed()) {
       return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
-                                       " is still being reset for another container"));
+                                       " is still being reset for another container; start the"
+                                       " container again"));
     }
     TRY(watch.wait(kResetTime, deadline));
     (void)end::make_room(env, lease.pool);  // the lease that resets it may have died

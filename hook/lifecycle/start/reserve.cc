@@ -49,7 +49,8 @@ bool may_pass(const Error& error) {
 Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
   if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
     return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
-                                     " did not answer, and an earlier request is not undone yet"));
+                                     " did not answer, and an earlier request is not undone yet;"
+                                     " try again when it answers"));
   }
   partition.confirm = [&turn]() -> Status {
     TRY(turn.confirm());
