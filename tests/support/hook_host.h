@@ -130,6 +130,7 @@ class HookHost {
   FakeController controller;
   std::function<void()> before_create;         // called before each create()
   std::function<void()> before_wait;           // called before each wait()
+  std::function<void()> before_version;        // called before each version()
   std::vector<std::string> asked_controllers;  // one address per call
   hook::ledger::Ledger ledger = hook::ledger::Ledger::open(dir / "state/ledger.db").take();
   hook::config::Config config;
@@ -147,7 +148,8 @@ class HookHost {
       ledger,
       [this](const hook::config::PoolConfig& pool) {
         asked_controllers.push_back(hook::config::source_of(pool));
-        return std::make_unique<LentController>(controller, before_create, before_wait);
+        return std::make_unique<LentController>(controller, before_create, before_wait,
+                                                before_version);
       },
       [](const std::string&) { return hook::config::ControllerSecurity(); },
       [this](const std::string& pool) { refills.push_back(pool); },

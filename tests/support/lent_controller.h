@@ -17,10 +17,11 @@ namespace test {
 class LentController final : public vipu::Controller {
  public:
   LentController(FakeController& fake, std::function<void()> before_create,
-                 std::function<void()> before_wait = {})
+                 std::function<void()> before_wait = {}, std::function<void()> before_version = {})
       : fake_(fake),
         before_create_(std::move(before_create)),
-        before_wait_(std::move(before_wait)) {}
+        before_wait_(std::move(before_wait)),
+        before_version_(std::move(before_version)) {}
   base::Result<vipu::Grant> create(const vipu::PartitionRequest& request,
                                    const base::Deadline& deadline) override {
     if (before_create_) before_create_();
@@ -65,6 +66,7 @@ class LentController final : public vipu::Controller {
     return fake_.addresses(deadline);
   }
   base::Result<std::string> version(const base::Deadline& deadline) override {
+    if (before_version_) before_version_();
     return fake_.version(deadline);
   }
 
@@ -72,6 +74,7 @@ class LentController final : public vipu::Controller {
   FakeController& fake_;
   std::function<void()> before_create_;
   std::function<void()> before_wait_;
+  std::function<void()> before_version_;
 };
 
 }  // namespace test

@@ -72,29 +72,30 @@ Result<network::Controllers> controllers_for(Env& env, const Start& start, const
   const bool is_former = lease.controller != config::source_of(start.pool);
   if (is_former && config::has_named_controller(start.pool)) {
     const std::unique_ptr<vipu::Controller> controller = env.controller(start.pool);
-    const auto ask = [&]() -> Result<std::vector<std::string>> {
-      TRY(env.ledger.queue().check_wanted(lease.id));
+    addresses = TRY(outlast(env, lease, start.until, [&] {
       return controller->addresses(Deadline::after(start.pool.timeout));
-    };
-    addresses = TRY(outlast(env, lease, start.until, ask));
+    }));
   }
   TRY(network::record_controller(env.run_dir, start.pool, addresses));
   return network::learn_controllers(env, start.config, Deadline::after(start.pool.timeout));
 }
 
-// Returns what the V-IPU endpoint of the container answers; absent if it joins a pod whose sandbox
-// has one.
+// Checks that a container that joins a pod and asks for a V-IPU endpoint finds that of the sandbox.
+Status check_endpoint_of_sandbox(Env& env, const ledger::Lease& lease) {
+  for (const ledger::Lease& sharer : TRY(env.ledger.sharers(lease))) {
+    if (TRY(env.ledger.endpoints().find(sharer.id))) return {};
+  }
+  return Error(Code::kInvalid,
+               "the container asks for a V-IPU endpoint, but the sandbox of its pod has none; set"
+               " graphcore.ai/ipu.vipu-endpoint in the annotations of the pod");
+}
+
+// Returns what the V-IPU endpoint of the container answers; absent if it has none of its own.
 Result<std::optional<vipu::Answers>> answers_for(Env& env, const Start& start,
                                                  const vipu::Grant& grant,
                                                  const ledger::Lease& lease) {
-  if (lease.origin == ledger::Origin::kJoined) {
-    for (const ledger::Lease& sharer : TRY(env.ledger.sharers(lease))) {
-      if (TRY(env.ledger.endpoints().find(sharer.id))) return std::optional<vipu::Answers>();
-    }
-    return Error(Code::kInvalid,
-                 "the container asks for a V-IPU endpoint, but the sandbox of its pod has none; set"
-                 " graphcore.ai/ipu.vipu-endpoint in the annotations of the pod");
-  }
+  const bool has_own = start.request.vipu_endpoint && lease.origin != ledger::Origin::kJoined;
+  if (!has_own) return std::optional<vipu::Answers>();
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
   vipu::Answers answers = TRY(outlast(env, lease, start.until, [&] {
@@ -109,14 +110,18 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   const network::Controllers known = TRY(controllers_for(env, start, grant, lease));
   const Granted granted =
       TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
+  // Asked while the lease is INTENT, in which it can be cancelled, and holds no address.
+  std::optional<vipu::Answers> answers = TRY(answers_for(env, start, grant, lease));
   TRY(allocate(env, start, granted, lease));
+  const bool joins = lease.origin == ledger::Origin::kJoined;
+  if (start.request.vipu_endpoint && joins) TRY(check_endpoint_of_sandbox(env, lease));
   if (config::uses_network(start.pool.provider)) {
     TRY(network::check_bridges(env, start.config.network, lease));
     TRY(network::guard_forwarding(env, start.config, Deadline::after(kGuardTime)));
     if (TRY(network::lags_behind(env, known))) env.start_reconcile();
   }
   plan::PlanInput input = TRY(plan_input(env, start.config, start.host, grant, lease));
-  if (start.request.vipu_endpoint) input.answers = TRY(answers_for(env, start, grant, lease));
+  input.answers = std::move(answers);
   const plan::Plan plan = plan::make_plan(input);
   TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(inject::write_lease_record(env.run_dir, lease));

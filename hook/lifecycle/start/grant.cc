@@ -125,9 +125,7 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
   TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
   TRY(what.turn.finish());
-  bool is_again = false;
-  Result<vipu::Grant> grant = outlast(env, lease, until, [&]() -> Result<vipu::Grant> {
-    if (std::exchange(is_again, true)) TRY(env.ledger.queue().check_wanted(lease.id));
+  Result<vipu::Grant> grant = outlast(env, lease, until, [&] {
     return controller.wait(partition.id, Deadline::after(what.pool.timeout));
   });
   if (grant.ok()) return grant;

@@ -79,7 +79,7 @@ base::Status tell_wait(Env& env, const ledger::Lease& lease, const base::Error& 
 
 // Returns what ASK returns. While the controller cannot be reached, it asks again until UNTIL,
 // which has passed for a request that does not wait, and the history of LEASE says why it waits.
-// ASK may be called any number of times.
+// ASK may be called any number of times. Fails if the wait is cancelled.
 template <typename Ask>
 auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, const Ask& ask)
     -> decltype(ask()) {
@@ -90,6 +90,7 @@ auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, 
       return answer;
     if (!std::exchange(is_told, true)) TRY(tell_wait(env, lease, answer.error()));
     TRY(watch.wait(kAwayTime, until));
+    TRY(env.ledger.queue().check_wanted(lease.id));
   }
 }
 

@@ -100,6 +100,25 @@ TEST_F(WaitTest, EndsWhenItIsCancelledWhileTheControllerIsAway) {
   EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kBusy, "was cancelled"));
 }
 
+TEST_F(WaitTest, EndsWhenItIsCancelledWhileTheEndpointsAnswersAreAskedFor) {
+  int asked = 0;
+  host_.before_version = [&] {
+    host_.controller.set_unreachable(++asked == 1);
+    for (const ledger::Lease& lease : host_.ledger.queue().starts().take())
+      EXPECT_EQ(host_.ledger.queue().cancel(lease).take(), base::Removed::kNow);
+  };
+  request::Request request{8, false, std::chrono::seconds(30), ""};
+  request.vipu_endpoint = true;
+  inject::Bundle bundle = host_.make_bundle("web");
+  const Status started = prepare_container(host_.env, host_.config, request, "web",
+                                           oci::parse_spec(bundle.config()).take(), bundle);
+  EXPECT_TRUE(test::fails(started, Code::kBusy, "was cancelled"));
+  EXPECT_EQ(asked, 1);
+  host_.controller.set_unreachable(false);
+  ASSERT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
+  EXPECT_TRUE(host_.is_empty());
+}
+
 // Its place is taken away in the moment in which it is served.
 TEST_F(WaitTest, GivesItsIpusBackIfItsPlaceWasTakenAway) {
   ASSERT_TRUE(host_.controller.create({"of-others", 16, false, ""}, test::HookHost::soon()).ok());
