@@ -59,14 +59,17 @@ confines() { # COMMAND...
   in_host grep -q 'PR_SET_SECCOMP, SECCOMP_MODE_FILTER, {' /run/trace
 }
 
-@test "the commands that read what others wrote, or only print, confine themselves; those that run programs do not" {
+@test "all commands confine themselves but those that run programs" {
   local words
   for words in ps 'lease show x' queue 'reservation list' 'audit verify' 'ledger dump' gc 'explain x' \
-    'lease refresh' 'ledger check' 'ledger rebuild --dry-run' 'reserve r --ipus 1 --for 1m --pool nowhere' 'border mend' 'border remove'; do
+    'lease refresh' 'ledger check' 'ledger rebuild --dry-run' 'drain --dry-run' 'queue cancel x' 'partition create p0 --size 64000' \
+    'partition list' 'partition show p0' 'partition config p0' 'partition wait p0' 'partition ipu-attrs' 'partition adopt p0' \
+    'partition reset p0' 'partition remove p0' 'pool list' 'pool refill' 'reservation extend r --for 1m' 'reservation end r' \
+    'health list' 'health taint x --reason y' 'health clear x' 'reserve r --ipus 1 --for 1m --pool nowhere' 'border mend' 'border remove'; do
     # shellcheck disable=SC2086
     confines ipuctl $words || fail "ipuctl $words"
   done
-  for words in version 'runtime status' 'partition list'; do
+  for words in version 'runtime status' 'health check'; do
     # shellcheck disable=SC2086
     ! confines ipuctl $words || fail "ipuctl $words"
   done
