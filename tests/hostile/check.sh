@@ -14,6 +14,7 @@ seed=${HOSTILE_SEED:-1}
 hosts=${HOSTILE_HOSTS:-$(nproc)}
 seconds=${HOSTILE_SECONDS:-25}
 [[ $starts =~ ^[0-9]*$ ]] || { echo 'usage: tests/hostile/check.sh [STARTS]' >&2; exit 2; }
+export HOST_CHANGES=1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046
@@ -81,12 +82,14 @@ state() {
     find /run/oci /run/oci-crun /run/ipu-container-toolkit/leases -mindepth 1 2>/dev/null | sed 's/^/left /'"
 }
 
-# Prints the files that changed after MARK, but those that the program looks at after each start, those of the product, of the low-level runtimes, of this test and of its
-# shell. The root file system's other folders are the machine's, where other programs write.
+# Prints the files that changed after MARK, but those that the program looks at after each start, those of the product, of
+# the low-level runtimes, of this test and of its shell.
 changed_files() { # MARK
   # shellcheck disable=SC2016
-  host_run sh -c 'find /etc /dev /run /opt /srv /usr/local /var/lib /var/log /var/tmp -cnewer "$1"' sh "$1" |
-    grep -vE '^/(run|run/(hostile|service|ipu|ipu-container-toolkit|oci|oci-crun|runc|crun|lock)(/.*)?|var/(lib|log)(/ipu-container-toolkit(/.*)?)?|etc/ipuof.conf.d(/.*)?)$'
+  host_run sh -c '
+    find /dev /run /usr/local /var/tmp /etc/ipuof.conf.d -path /run/changes -prune -o -cnewer "$1" -print
+    cd /run/changes && find . -cnewer "$1" | sed "s,^[.],,"' sh "$1" |
+    grep -vE '^/(|run|run/(hostile|service|ipu|ipu-container-toolkit|oci|oci-crun|runc|crun|lock)(/.*)?|var/(lib|log)(/ipu-container-toolkit(/.*)?)?|etc/ipuof.conf.d(/.*)?)$'
 }
 
 gave_all_back() {

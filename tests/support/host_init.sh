@@ -49,6 +49,13 @@ if [ -n "${HOST_TREE:-}" ]; then
   mount --bind "$HOST_TREE" srv/tree
   mount -o remount,bind,ro srv/tree
 fi
+# HOST_CHANGES: shows at /run/changes what the host wrote into its root file system, without what others write into the
+# machine's meanwhile.
+if [ -n "${HOST_CHANGES:-}" ]; then
+  mkdir run/changes
+  mount --bind "$scratch/upper" run/changes
+  mount -o remount,bind,ro run/changes
+fi
 sed -i -E '/^(ipu-vipu-client|ipu-vipu-endpoint|ipu-agent|ipu):/d' etc/passwd etc/group etc/shadow etc/gshadow
 # The tests name runc as Debian's package does; that of containerd.io is in /usr/bin alone.
 [ -e usr/sbin/runc ] || ln -s ../bin/runc usr/sbin/runc
