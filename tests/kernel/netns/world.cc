@@ -83,12 +83,14 @@ void World::SetUp() {
   host_ = make_namespace();
   fabric_ = make_namespace();
   run_ip(host(), str("link add host0 type veth peer name fab0 netns ", path_of(fabric())));
+  // The other end is up first: the link then has its carrier at once, and the kernel marks no route
+  // linkdown.
+  run_ip(fabric(), "link set fab0 mtu 4200 up");
   run_ip(host(), "link set host0 mtu 4200 up");
   run_ip(host(), str("address add ", to_string(host_address_), "/16 dev host0"));
   for (const Address& endpoint : {own_, other_}) {
     run_ip(fabric(), str("address add ", to_string(endpoint), "/16 dev fab0"));
   }
-  run_ip(fabric(), "link set fab0 mtu 4200 up");
   peer_ = serve_tcp(fabric(), own_);
   stranger_ = serve_tcp(fabric(), other_);
 }
@@ -125,9 +127,9 @@ void World::add_ipv6() {
 void World::add_second_fabric() {
   second_fabric_ = make_namespace();
   run_ip(host(), str("link add host1 type veth peer name fab1 netns ", path_of(second_fabric())));
+  run_ip(second_fabric(), "link set fab1 up");
   run_ip(host(), "link set host1 up");
   run_ip(second_fabric(), str("address add ", to_string(second_), "/16 dev fab1"));
-  run_ip(second_fabric(), "link set fab1 up");
   second_peer_ = serve_tcp(second_fabric(), second_);
 }
 
