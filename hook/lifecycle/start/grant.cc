@@ -173,7 +173,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
     error = given.error();
   }
   if (!waits_for_controller(what, error, until)) return error;
-  if (asked.times == 1) TRY(tell_wait(env, lease, error));
+  if (asked.times == 1) tell_wait(env, lease, error);
   if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
   return error;
 }
@@ -212,7 +212,7 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
     TRY(env.ledger.queue().check_wanted(lease.id));
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
     if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
-    if (!std::exchange(is_told, true)) TRY(tell_wait(env, lease, grant.error()));
+    if (!std::exchange(is_told, true)) tell_wait(env, lease, grant.error());
     TRY(watch.wait(kAwayTime, until));
   }
 }

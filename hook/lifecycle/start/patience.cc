@@ -82,8 +82,8 @@ Result<Next> Patience::wait_for_releases() {
   return Next::kTryAgain;
 }
 
-Status tell_wait(Env& env, const ledger::Lease& lease, const Error& error) {
-  return env.ledger.events().record(lease, str("waits for the controller: ", error.message()));
+void tell_wait(Env& env, const ledger::Lease& lease, const Error& error) {
+  (void)env.ledger.events().record(lease, str("waits for the controller: ", error.message()));
 }
 
 }  // namespace hook::lifecycle::start

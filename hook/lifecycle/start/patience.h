@@ -74,8 +74,9 @@ class Patience {
 // The longest time between two looks for a controller that is away.
 inline constexpr std::chrono::milliseconds kAwayTime{1000};
 
-// Records at once that LEASE waits for its controller, which failed with ERROR.
-base::Status tell_wait(Env& env, const ledger::Lease& lease, const base::Error& error);
+// Records at once that LEASE waits for its controller, which failed with ERROR. A ledger that
+// cannot record it ends no wait.
+void tell_wait(Env& env, const ledger::Lease& lease, const base::Error& error);
 
 // Returns what ASK returns. While the controller cannot be reached, it asks again until UNTIL,
 // which has passed for a request that does not wait, and the history of LEASE says why it waits.
@@ -88,7 +89,7 @@ auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, 
     auto answer = ask();
     if (answer.ok() || answer.error().code() != base::Code::kUnavailable || until.passed())
       return answer;
-    if (!std::exchange(is_told, true)) TRY(tell_wait(env, lease, answer.error()));
+    if (!std::exchange(is_told, true)) tell_wait(env, lease, answer.error());
     TRY(watch.wait(kAwayTime, until));
     TRY(env.ledger.queue().check_wanted(lease.id));
   }
