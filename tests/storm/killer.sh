@@ -45,7 +45,7 @@ stop() { # PID
 container_of() { # PID
   local pid=$1 depth
   for ((depth = 0; depth < 6 && pid > 1; ++depth)); do
-    slurp "/proc/$pid/cmdline" || break
+    slurp "/proc/$pid/cmdline" || REPLY= # it has its name a moment before its arguments
     if [[ " $REPLY " =~ \ ([0-9a-f]{64})\  ]]; then REPLY=${BASH_REMATCH[1]}; return; fi
     parent_of "$pid" || break
     pid=$REPLY
