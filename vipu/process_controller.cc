@@ -136,18 +136,23 @@ class ProcessController final : public Controller {
     return asked;
   }
 
-  // Checks that the grant matches the request.
-  static Status check(const Grant& grant, const PartitionRequest& request) {
-    size_t devices = 0;
-    std::set<std::pair<std::string, uint32_t>> distinct;
+  // Checks that no IPU is granted twice.
+  static Status check_distinct(const Grant& grant) {
+    std::set<std::pair<std::string, uint32_t>> seen;
     for (const IpuofConfig& gcd : grant.gcds) {
-      devices += gcd.devices.size();
       for (const IpuofDevice& device : gcd.devices) {
-        if (distinct.emplace(device.ip, device.device_id).second) continue;
+        if (seen.emplace(device.ip, device.device_id).second) continue;
         return Error(Code::kInternal, str("it was given IPU ", device.device_id, " of ",
                                           base::quote(device.ip), " twice"));
       }
     }
+    return {};
+  }
+
+  // Checks that the grant matches the request.
+  static Status check(const Grant& grant, const PartitionRequest& request) {
+    size_t devices = 0;
+    for (const IpuofConfig& gcd : grant.gcds) devices += gcd.devices.size();
     if (devices != request.size) {
       return Error(Code::kInternal,
                    str("it was given ", devices, " devices for ", request.size, " IPUs"));
@@ -209,6 +214,7 @@ class ProcessController final : public Controller {
                    str(what, ": ", without_secrets(parsed.error().message(), request.access)));
     }
     if constexpr (std::is_same_v<T, Grant>) {
+      TRY_CTX(what, check_distinct(parsed.value()));
       parsed.value().controller_address = dialer.ipv4();
       parsed.value().controller_addresses = dialer.addresses();
     }

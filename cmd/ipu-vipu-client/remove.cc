@@ -13,6 +13,9 @@ using namespace base::names;
 using base::Removed;
 using vipu::Force;
 
+// The list may show what is gone, or not yet show what is there, for so long.
+constexpr std::chrono::milliseconds kSettleTime(2000);
+
 // Returns whether an attempt by force may succeed after this failure.
 bool may_be_forced(const RpcStatus& status) {
   return status.code != StatusCode::UNAVAILABLE && status.code != StatusCode::DEADLINE_EXCEEDED &&
@@ -22,10 +25,6 @@ bool may_be_forced(const RpcStatus& status) {
 // Returns whether there is no such partition, or no longer. No code is published for a partition
 // that is unknown, so the list decides. A controller that was never reached removed nothing.
 bool is_gone(Connection& connection, const std::string& id, const RpcStatus& status) {
-  if (status.code == StatusCode::NOT_FOUND) {
-    const Result<std::optional<vipu::Partition>> listed = find(connection, id);
-    return !listed.ok() || !listed.value();
-  }
   const bool is_away = status.code == StatusCode::UNAVAILABLE;
   if (is_away && connection.reached() == Reached::kNo) return false;
   // status() finds out whether the controller only hides it.
@@ -41,6 +40,8 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
   virmgrpc::RemovePartitionRequest message;
   message.set_partition_id(id);
   bool in_doubt = false;  // an earlier attempt may have succeeded
+  const Deadline settles_by = Deadline::after(kSettleTime);
+  Backoff backoff = polling();
   for (Retry retry(connection.deadline());;) {
     virmgrpc::RemovePartitionReply reply;
     const RpcStatus status = connection.attempt(rpc::kRemovePartition, message, reply);
@@ -49,6 +50,13 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
     const bool is_lost = fate_of(status) == Fate::kUnknown;
     if (is_gone(connection, id, status)) {
       return in_doubt || is_lost ? Removed::kNow : Removed::kWasAbsent;
+    }
+    if (status.code == StatusCode::NOT_FOUND) {
+      if (in_doubt) return Removed::kNow;  // what is listed still goes
+      if (!settles_by.passed() && !connection.deadline().passed()) {
+        backoff.sleep(connection.deadline());
+        continue;
+      }
     }
     in_doubt = in_doubt || is_lost;
     if (retry.again(status, connection.reached())) continue;

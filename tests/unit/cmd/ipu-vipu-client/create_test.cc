@@ -164,6 +164,7 @@ TEST_F(ClientCreateTest, AnIpuThatIsGrantedTwiceIsAnError) {
   });
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
                           "it was given IPU 1 of '10.5.1.1' twice"));
+  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kInternal, "twice"));
 }
 
 TEST_F(ClientCreateTest, AnUnreachableControllerMadeNothing) {

@@ -99,6 +99,23 @@ TEST_F(ClientRemoveTest, ADeadControllerIsUnavailable) {
 
 class ClientResetTest : public ClientRemoveTest {};
 
+// The list is behind, or the answer is wrong.
+TEST_F(ClientRemoveTest, WhatIsNotFoundButListedIsLookedForAgain) {
+  server().add(partition("p0", 4));
+  server().script("RemovePartition", {failing(StatusCode::NOT_FOUND)});
+  EXPECT_EQ(controller().remove("p0", Force::kNo, soon()).value(), base::Removed::kNow);
+  EXPECT_THAT(server().partitions(), IsEmpty());
+  EXPECT_FALSE(server().forced());
+}
+
+TEST_F(ClientRemoveTest, WhatWasRemovedWithoutAnAnswerIsWaitedForWhileItIsListed) {
+  server().add(partition("p0", 4));
+  server().script("RemovePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
+  server().keep_listed(4);
+  EXPECT_EQ(controller().remove("p0", Force::kYes, soon()).value(), base::Removed::kNow);
+  EXPECT_FALSE(server().forced());
+}
+
 TEST_F(ClientResetTest, WaitsUntilThePartitionIsActiveAgain) {
   server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_RESETTING),
                           state(virmgrpc::PS_ACTIVE, virmgrpc::POS_RESETTING),
