@@ -113,8 +113,9 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   // Asked while the lease is INTENT, in which it can be cancelled, and holds no address.
   std::optional<vipu::Answers> answers = TRY(answers_for(env, start, grant, lease));
   TRY(allocate(env, start, granted, lease));
-  const bool joins = lease.origin == ledger::Origin::kJoined;
-  if (start.request.vipu_endpoint && joins) TRY(check_endpoint_of_sandbox(env, lease));
+  // A lease that joined may have inherited the partition meanwhile.
+  if (!answers) answers = TRY(answers_for(env, start, grant, lease));
+  if (start.request.vipu_endpoint && !answers) TRY(check_endpoint_of_sandbox(env, lease));
   if (config::uses_network(start.pool.provider)) {
     TRY(network::check_bridges(env, start.config.network, lease));
     TRY(network::guard_forwarding(env, start.config, Deadline::after(kGuardTime)));

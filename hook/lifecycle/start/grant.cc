@@ -77,6 +77,7 @@ struct Asked {
   bool may_exist = false;      // the answer to the last attempt was lost
   bool was_ever_lost = false;  // an attempt whose answer was lost may still be carried out
   bool was_submitted = false;
+  bool is_told = false;    // the history says that it waits for its controller
   bool came_late = false;  // the last attempt gave its IPUs back: see Turn::confirm
 };
 
@@ -173,7 +174,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
     error = given.error();
   }
   if (!waits_for_controller(what, error, until)) return error;
-  if (asked.times == 1) tell_wait(env, lease, error);
+  if (!std::exchange(asked.is_told, true)) tell_wait(env, lease, error);
   if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
   return error;
 }

@@ -12,13 +12,17 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-bool has_any(const std::vector<ledger::LeasedIpu>& held,
-             const std::vector<ledger::LeasedIpu>& wanted) {
-  return std::any_of(held.begin(), held.end(), [&](const ledger::LeasedIpu& ipu) {
-    return std::any_of(wanted.begin(), wanted.end(), [&](const ledger::LeasedIpu& one) {
-      return one.address == ipu.address && one.device == ipu.device;
-    });
-  });
+bool has_port(const ledger::LeasedIpu& ipu, uint16_t port) {
+  return port != 0 && (ipu.server_port == port || ipu.rdma_port == port);
+}
+
+// Returns whether the ledger refuses to lease both: the IPU, or a port of it, would have two
+// holders.
+bool exclude_each_other(const ledger::LeasedIpu& one, const ledger::LeasedIpu& other,
+                        bool same_pool) {
+  if (one.address != other.address) return false;
+  return (same_pool && one.device == other.device) || has_port(one, other.server_port) ||
+         has_port(one, other.rdma_port);
 }
 
 }  // namespace
@@ -65,8 +69,12 @@ Result<bool> Patience::is_releasing() const {
 Result<bool> Patience::is_releasing_ipus() const {
   const std::vector<ledger::Lease> leases = TRY(env_.ledger.live());
   return std::any_of(leases.begin(), leases.end(), [&](const ledger::Lease& lease) {
-    return lease.pool == pool_ && lease.state == ledger::LeaseState::kReleasing &&
-           has_any(lease.devices, ipus_);
+    if (lease.state != ledger::LeaseState::kReleasing) return false;
+    return std::any_of(lease.devices.begin(), lease.devices.end(), [&](const auto& held) {
+      return std::any_of(ipus_.begin(), ipus_.end(), [&](const auto& wanted) {
+        return exclude_each_other(held, wanted, lease.pool == pool_);
+      });
+    });
   });
 }
 
