@@ -33,6 +33,9 @@ class Backoff {
       std::chrono::steady_clock::now().time_since_epoch().count())};
 };
 
+// How long the controller may show a partition otherwise than its last reply says.
+inline constexpr std::chrono::milliseconds kSettleTime{2000};
+
 // Returns the pauses between two looks at a partition: a simulated or an idle controller finishes
 // within milliseconds, a real one takes seconds.
 inline Backoff polling() { return {std::chrono::milliseconds(5), std::chrono::milliseconds(200)}; }

@@ -13,9 +13,6 @@ using namespace base::names;
 using base::Removed;
 using vipu::Force;
 
-// The list may show what is gone, or not yet show what is there, for so long.
-constexpr std::chrono::milliseconds kSettleTime(2000);
-
 // Returns whether an attempt by force may succeed after this failure.
 bool may_be_forced(const RpcStatus& status) {
   return status.code != StatusCode::UNAVAILABLE && status.code != StatusCode::DEADLINE_EXCEEDED &&

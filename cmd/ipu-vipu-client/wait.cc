@@ -13,9 +13,6 @@ using vipu::OperationState;
 using vipu::PartitionStatus;
 using vipu::ReadyState;
 
-// A change may show this long after the reply to the call that made it.
-constexpr std::chrono::milliseconds kSettleTime(2000);
-
 bool has_addresses(const vipu::Grant& grant) {
   for (const vipu::IpuofConfig& gcd : grant.gcds) {
     for (const vipu::IpuofDevice& device : gcd.devices) {

@@ -14,11 +14,16 @@ using hook::confinement::Phase;
 
 namespace {
 
+// They run programs that are not ours and would inherit the filter, or do nothing.
+constexpr std::string_view kUnconfined[] = {"ipuctl doctor", "ipuctl runtime", "ipuctl version",
+                                            "ipuctl support-bundle", "ipuctl health check"};
+
 struct Confined {
   std::string_view command;
   Phase phase;
 };
 
+// All others may ask controllers, and read what engines and containers wrote: phase lease.
 constexpr Confined kConfined[] = {
     // They print what the ledger says.
     {"ipuctl ps", Phase::kLook},
@@ -28,30 +33,6 @@ constexpr Confined kConfined[] = {
     {"ipuctl events", Phase::kLook},
     {"ipuctl audit verify", Phase::kLook},
     {"ipuctl ledger dump", Phase::kLook},
-    // They read what engines, containers or controllers wrote, or change the ledger.
-    {"ipuctl gc", Phase::kLease},
-    {"ipuctl explain", Phase::kLease},
-    {"ipuctl lease refresh", Phase::kLease},
-    {"ipuctl ledger check", Phase::kLease},
-    {"ipuctl ledger rebuild", Phase::kLease},
-    {"ipuctl drain", Phase::kLease},
-    {"ipuctl queue cancel", Phase::kLease},
-    {"ipuctl partition create", Phase::kLease},
-    {"ipuctl partition list", Phase::kLease},
-    {"ipuctl partition show", Phase::kLease},
-    {"ipuctl partition config", Phase::kLease},
-    {"ipuctl partition wait", Phase::kLease},
-    {"ipuctl partition ipu-attrs", Phase::kLease},
-    {"ipuctl partition adopt", Phase::kLease},
-    {"ipuctl partition reset", Phase::kLease},
-    {"ipuctl partition remove", Phase::kLease},
-    {"ipuctl pool list", Phase::kLease},
-    {"ipuctl pool refill", Phase::kLease},
-    {"ipuctl reservation extend", Phase::kLease},
-    {"ipuctl reservation end", Phase::kLease},
-    {"ipuctl health list", Phase::kLease},
-    {"ipuctl health taint", Phase::kLease},
-    {"ipuctl health clear", Phase::kLease},
     // It starts `ipuctl pool refill`.
     {"ipuctl reserve", Phase::kAgent},
     // They change the packet filter of the host.
@@ -60,14 +41,22 @@ constexpr Confined kConfined[] = {
     {"ipuctl border remove", Phase::kWatch},
 };
 
+// Returns whether COMMAND is WORDS, or one of its subcommands.
+bool is_of(std::string_view command, std::string_view words) {
+  return command.starts_with(words) &&
+         (command.size() == words.size() || command[words.size()] == ' ');
+}
+
 }  // namespace
 
 std::optional<Phase> phase_of(std::string_view command) {
+  const bool is_free = std::any_of(std::begin(kUnconfined), std::end(kUnconfined),
+                                   [&](std::string_view words) { return is_of(command, words); });
+  if (is_free) return std::nullopt;
   const auto* const found =
       std::find_if(std::begin(kConfined), std::end(kConfined),
                    [&](const Confined& each) { return each.command == command; });
-  if (found == std::end(kConfined)) return std::nullopt;
-  return found->phase;
+  return found == std::end(kConfined) ? Phase::kLease : found->phase;
 }
 
 Status confine(const std::string& command) {

@@ -10,7 +10,7 @@ namespace {
 // No message of the API is deeper.
 constexpr int kDeepest = 16;
 
-// The kinds of protobuf's encoding that have a length.
+// The kinds of a field in protobuf's encoding. Groups, which are old, have no length of their own.
 enum Kind : unsigned { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 // Takes a number off the front of BYTES; absent if there is none.

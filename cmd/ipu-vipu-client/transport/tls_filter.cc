@@ -120,7 +120,7 @@ Status TlsFilter::shake_hands() {
                    "TLS handshake failed, its certificate is for another server name");
     }
     if (verified == X509_V_ERR_CERT_HAS_EXPIRED || verified == X509_V_ERR_CERT_NOT_YET_VALID) {
-      return Error(Code::kDenied, str("TLS handshake failed, of the time: ",
+      return Error(Code::kDenied, str("TLS handshake failed, its certificate is not valid now: ",
                                       ::X509_verify_cert_error_string(verified)));
     }
     if (verified != X509_V_OK) {
