@@ -254,6 +254,30 @@ is_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
   wait_until 10 has_endpoints 0
 }
 
+has_moved() { # FROM
+  [[ $(ipuctl partition show moving --output json | jq -c '[.state, .ipus]') == '["ACTIVE",'* ]] &&
+    [ "$(ipuctl partition show moving --output json | jq -c .ipus)" != "$1" ]
+}
+
+# As an endpoint that is being started again with its old answers.
+@test "a refresh waits for the port that another endpoint is about to give back" {
+  local before address
+  SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 100ms)
+  restart_sim
+  ipuctl partition create moving --size 4 --relocatable
+  serve job -e IPU_PARTITION=moving
+  before=$(ipuctl partition show moving --output json | jq -c .ipus)
+  in_host vipu-simulator control /run/simulator.sock agent-down ag1
+  wait_until 30 has_moved "$before"
+  kill_endpoint
+  docker exec --detach job nc -ll -p 8090 -e true
+  wait_until 5 inside job nc -w 1 127.0.0.1 8090
+  docker exec --detach job sh -c 'sleep 1; killall nc'
+  ipuctl lease refresh
+  address=$(first_endpoint job)
+  assert_contains "$(ask job config moving)" "\"${address% *}\""
+}
+
 # A pod as containerd's CRI plugin makes it: see network.bats.
 make_pod_bundle() { # TYPE FILTER
   make_bundle '.annotations = {"graphcore.ai/ipu.count": "4", "io.kubernetes.cri.container-type": "'"$1"'",

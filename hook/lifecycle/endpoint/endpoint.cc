@@ -28,6 +28,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStartTime{5000};
 constexpr milliseconds kEndTime{2000};
+constexpr milliseconds kRecordPause{20};
 
 std::string answers_path(const Env& env, const ledger::Lease& lease) {
   return str(inject::lease_dir(env.run_dir, lease.id), "/", plan::kAnswersFile);
@@ -115,8 +116,12 @@ Status replace_answers(Env& env, vipu::Controller& controller, const ledger::Lea
   if (::access(answers_path(env, lease).c_str(), F_OK) != 0) return {};  // it asked for none
   const vipu::Answers answers = TRY(ask_answers(controller, lease, gcds, deadline));
   TRY(inject::put_lease_file(env.run_dir, lease.id, plan::kAnswersFile, vipu::to_text(answers)));
-  TRY(end_endpoint(env, lease, deadline));
-  return start_endpoint(env, lease, lease.owner, deadline);
+  // An endpoint that is being revived with the old answers has the port before it is recorded.
+  for (const Deadline limit = deadline.capped(kEndTime);; base::sleep_for(kRecordPause, limit)) {
+    TRY(end_endpoint(env, lease, deadline));
+    Status started = start_endpoint(env, lease, lease.owner, deadline);
+    if (started.ok() || started.error().code() != Code::kExists || limit.passed()) return started;
+  }
 }
 
 Result<netns::Presence> find_endpoint(Env& env, const ledger::Lease& lease, const Deadline&) {
