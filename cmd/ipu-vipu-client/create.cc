@@ -74,7 +74,13 @@ Error give_back(Connection& connection, const std::string& id, const Names& befo
   if (before.count(id) != 0 || !vipu::is_partition_name(id)) {
     return {Code::kInternal, str("the controller answered for ", base::quote(id), " instead")};
   }
-  const Result<base::Removed> removed = remove(connection, id, vipu::Force::kNo);
+  Result<base::Removed> removed = remove(connection, id, vipu::Force::kNo);
+  // A partition that is still being made may not be removed yet.
+  for (Backoff backoff = polling();
+       !removed.ok() && removed.error().code() == Code::kBusy && !connection.deadline().passed();) {
+    backoff.sleep(connection.deadline());
+    removed = remove(connection, id, vipu::Force::kNo);
+  }
   return {Code::kInternal, str("the controller created ", base::quote(id), " instead",
                                removed.ok() ? ", which was removed" : ", which cannot be removed: ",
                                removed.ok() ? "" : removed.error().message())};

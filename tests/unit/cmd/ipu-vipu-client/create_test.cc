@@ -144,6 +144,15 @@ TEST_F(ClientCreateTest, ANameThatTheControllerChoseItselfIsGivenBack) {
   EXPECT_THAT(server().partitions(), IsEmpty());
 }
 
+TEST_F(ClientCreateTest, ANameThatTheControllerChoseItselfIsGivenBackWhenItIsMade) {
+  server().set_create([](virmgrpc::Partition& made) { made.set_id("other"); });
+  server().script("RemovePartition", {failing(StatusCode::FAILED_PRECONDITION),
+                                      failing(StatusCode::FAILED_PRECONDITION)});
+  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
+                          "the controller created 'other' instead, which was removed"));
+  EXPECT_THAT(server().partitions(), IsEmpty());
+}
+
 TEST_F(ClientCreateTest, WhatWasThereBeforeIsNotGivenBack) {
   server().add(partition("of-others", 4));
   server().set_created_name("of-others");
