@@ -5,61 +5,14 @@
 
 #include "base/fs.h"
 #include "base/names.h"
-#include "base/process.h"
-#include "base/text.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/cmd/ipu-vipu-client/authority.h"
 #include "tests/unit/cmd/ipu-vipu-client/rig.h"
 
 namespace vipu {
 namespace {
 
 using namespace base::names;
-
-// A certificate authority in a directory of its own, and what it has signed.
-class Authority {
- public:
-  Authority() { openssl("ca", {"-subj", "/CN=authority"}); }
-
-  // Signs a certificate for NAME, and for a server on 127.0.0.1 of that name.
-  void sign(const std::string& name) {
-    openssl(name, {"-subj", str("/CN=", name), "-addext",
-                   str("subjectAltName=DNS:", name, ",IP:127.0.0.1"), "-CA", certificate("ca"),
-                   "-CAkey", key("ca")});
-  }
-  [[nodiscard]] std::string certificate(const std::string& name) const {
-    return directory_ / (name + ".pem");
-  }
-  [[nodiscard]] std::string key(const std::string& name) const {
-    return directory_ / (name + ".key");
-  }
-
- private:
-  void openssl(const std::string& name, const std::vector<std::string>& options) {
-    base::Command command;
-    command.path = "/usr/bin/openssl";
-    command.args = {"openssl",
-                    "req",
-                    "-x509",
-                    "-newkey",
-                    "ec",
-                    "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1",
-                    "-nodes",
-                    "-days",
-                    "1",
-                    "-keyout",
-                    key(name),
-                    "-out",
-                    certificate(name)};
-    command.args.insert(command.args.end(), options.begin(), options.end());
-    command.max_output = 65536;
-    const auto output = base::run(command, Deadline::after(std::chrono::milliseconds(10'000)));
-    ASSERT_TRUE(test::succeeds(output));
-    ASSERT_EQ(output.value().exit_status, 0) << name;
-  }
-
-  test::TempDir directory_;
-};
 
 std::string text_of(const std::string& path) { return base::read_file(path, 65536).take(); }
 
@@ -81,7 +34,7 @@ class ClientTlsTest : public ClientTest {
   }
   base::Result<std::string> version() { return controller_at(endpoint_)->version(soon()); }
 
-  Authority authority_;
+  test::Authority authority_;
   std::unique_ptr<test::ScriptedServer> secure_;
   Endpoint endpoint_;
 };
@@ -94,7 +47,7 @@ TEST_F(ClientTlsTest, BothSidesAreKnownToEachOther) {
 }
 
 TEST_F(ClientTlsTest, ACertificateOfAnotherAuthorityIsNotTrusted) {
-  const Authority another;
+  const test::Authority another;
   endpoint_.tls->ca = another.certificate("ca");
   EXPECT_TRUE(test::fails(version(), Code::kUnavailable,
                           "its certificate is not signed by the configured CA"));
