@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/bpf.h"
 #include "base/names.h"
@@ -282,6 +283,7 @@ Result<bool> Tc::stands(const std::vector<Parent>& parents) {
     };
     if (std::none_of(ours.begin(), ours.end(), is_there)) return false;
   }
+  standing_ = ours.front();
   return true;
 }
 
@@ -309,7 +311,12 @@ Status Tc::build(const std::vector<Parent>& parents, const Elements& elements) {
 
 Status Tc::add(const Elements& elements) {
   nl::Socket& netlink = *TRY(socket());
-  const std::vector<Filter> ours = TRY(find_ours(netlink));
+  std::vector<Filter> ours;
+  if (standing_) {
+    ours.push_back(*std::exchange(standing_, std::nullopt));
+  } else {
+    ours = TRY(find_ours(netlink));
+  }
   if (ours.empty()) return Error(Code::kNotFound, "there is no border by tc");
   return put_elements(TRY(open_maps(ours)), elements);
 }

@@ -12,6 +12,7 @@
 #include <linux/netlink.h>
 
 #include "netns/internal/border/carrier.h"
+#include "netns/internal/border/tc_filter.h"
 #include "netns/namespace.h"
 
 namespace netns::border {
@@ -26,6 +27,10 @@ class Tc final : public Carrier {
   base::Result<std::vector<Element>> list(SetId set) override;
   base::Result<base::Removed> remove(const Elements& elements) override;
   base::Result<base::Removed> remove_all() override;
+
+ private:
+  // A filter of the border that stood at the last look. All of them use the same maps.
+  std::optional<tc::Filter> standing_;
 };
 
 // Returns why no border by tc on PARENT would decide first, and what to do; absent if nothing is in

@@ -23,8 +23,8 @@ class Authority {
   // Signs a certificate for NAME, and for a server on 127.0.0.1 of that name.
   void sign(const std::string& name) {
     openssl(name, {"-subj", base::str("/CN=", name), "-addext",
-                   base::str("subjectAltName=DNS:", name, ",IP:127.0.0.1"), "-CA", certificate("ca"),
-                   "-CAkey", key("ca")});
+                   base::str("subjectAltName=DNS:", name, ",IP:127.0.0.1"), "-CA",
+                   certificate("ca"), "-CAkey", key("ca")});
   }
   [[nodiscard]] std::string certificate(const std::string& name) const {
     return directory_ / (name + ".pem");
@@ -53,7 +53,8 @@ class Authority {
                     certificate(name)};
     command.args.insert(command.args.end(), options.begin(), options.end());
     command.max_output = 65536;
-    const auto output = base::run(command, base::Deadline::after(std::chrono::milliseconds(10'000)));
+    const auto output =
+        base::run(command, base::Deadline::after(std::chrono::milliseconds(10'000)));
     ASSERT_TRUE(succeeds(output));
     ASSERT_EQ(output.value().exit_status, 0) << name;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a controller may send by TLS that no library sends: the client takes little of it.
 #include <arpa/inet.h>
-#include <csignal>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <csignal>
 
 #include <algorithm>
 #include <functional>
@@ -34,8 +34,8 @@ class HostileServer {
   HostileServer(const test::Authority& authority, Act act) : act_(std::move(act)) {
     const std::string certificate = authority.certificate("server");
     const std::string key = authority.key("server");
-    EXPECT_EQ(
-        ::SSL_CTX_use_certificate_file(context_.get(), certificate.c_str(), SSL_FILETYPE_PEM), 1);
+    EXPECT_EQ(::SSL_CTX_use_certificate_file(context_.get(), certificate.c_str(), SSL_FILETYPE_PEM),
+              1);
     EXPECT_EQ(::SSL_CTX_use_PrivateKey_file(context_.get(), key.c_str(), SSL_FILETYPE_PEM), 1);
     ::SSL_CTX_set_alpn_select_cb(context_.get(), choose_http2, nullptr);
     sockaddr_in address{};
@@ -88,8 +88,8 @@ class HostileServer {
   }
 
   Act act_;
-  std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context_{
-      ::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free};
+  std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context_{::SSL_CTX_new(::TLS_server_method()),
+                                                               ::SSL_CTX_free};
   Fd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::string address_;
   size_t most_ = 0;
