@@ -90,10 +90,12 @@ Status release(const Call& call, const State& state, const base::Deadline& deadl
                const std::function<void()>& taken) {
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  if (!call.lease_id.empty())
-    return hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
-  if (!state.ok()) return state.error();
-  return hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken);
+  if (call.lease_id.empty() && !state.ok()) return state.error();
+  Status done = call.lease_id.empty()
+                    ? hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken)
+                    : hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
+  ledger.settle();
+  return done;
 }
 
 // After confinement: the log is below a directory of root, like all that the phases write.
@@ -163,6 +165,7 @@ Status reconcile() {
   due.due_only = true;
   const hook::lifecycle::end::Reconciled done =
       TRY(hook::lifecycle::end::reconcile(env, base::Deadline::after(kReconcileTime), due));
+  ledger.settle();
   // A broken configuration tells no controllers.
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());

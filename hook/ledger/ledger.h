@@ -107,6 +107,10 @@ class Ledger {
   base::Status note_duplicate(const Lease& lease, const std::string& interface,
                               const netns::MacAddress& mac);
 
+  // Shortens what the next process that opens the ledger alone has to read, if nobody else is at
+  // work. For a process for which nobody waits: it syncs the database.
+  void settle();
+
   // Returns other live leases with LEASE's interfaces that are not being released, oldest first.
   base::Result<std::vector<Lease>> sharers(const Lease& lease);
   // Returns how many addresses are held on the rail with this parent.

@@ -93,4 +93,8 @@ Result<int64_t> Ledger::data_version() {
   return statement.integer(0);
 }
 
+void Ledger::settle() {
+  store_->database.restart_log("UPDATE meta SET value = value WHERE name = 'compatible_from'");
+}
+
 }  // namespace hook::ledger

@@ -280,6 +280,22 @@ Status Database::execute(const char* sql) {
   return sqlite_error(database_.get(), str("execute '", std::string_view(sql).substr(0, 40), "'"));
 }
 
+void Database::restart_log(const char* change) {
+  constexpr int kLong = 16;  // pages
+  sqlite3* const database = database_.get();
+  const auto checkpoint = [&](int mode) {
+    int pages = 0;
+    int copied = 0;
+    const int code = sqlite3_wal_checkpoint_v2(database, nullptr, mode, &pages, &copied);
+    return code == SQLITE_OK && copied == pages && pages >= kLong;
+  };
+  (void)sqlite3_busy_handler(database, nullptr, nullptr);
+  // The first one does the work, and keeps no writer waiting.
+  if (checkpoint(SQLITE_CHECKPOINT_PASSIVE) && checkpoint(SQLITE_CHECKPOINT_RESTART))
+    (void)execute(change);
+  (void)sqlite3_busy_handler(database, wait_for_writer, patience_.get());
+}
+
 Result<Transaction> Transaction::begin(Database& database) {
   Statement begin = TRY(database.prepare("BEGIN IMMEDIATE"));
   {

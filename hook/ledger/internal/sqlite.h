@@ -97,6 +97,9 @@ class Database {
   Database& operator=(Database&&) = delete;  // or the old connection would outlive its patience
   base::Result<Statement> prepare(std::string_view sql);
   base::Status execute(const char* sql);  // one or more statements without parameters
+  // Copies the log into the database and starts it anew with CHANGE, a statement that changes
+  // nothing, if the log is long and nobody else is at work. Waits for no one; does nothing else.
+  void restart_log(const char* change);
   [[nodiscard]] int64_t changes() const { return sqlite3_changes64(database_.get()); }
   [[nodiscard]] sqlite3* handle() const { return database_.get(); }
   [[nodiscard]] std::string path() const { return sqlite3_db_filename(handle(), "main"); }

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "hook/ledger/internal/sqlite.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -41,6 +42,25 @@ TEST_F(LedgerTest, KeepsItsLogWhenTheLastProcessClosesIt) {
   ASSERT_EQ(::stat((dir_ / "state/ledger.db-wal").c_str(), &log), 0);
   EXPECT_GT(log.st_size, 0);
   EXPECT_EQ(open().live().take().size(), 1U);
+}
+
+TEST_F(LedgerTest, CopiesItsLogIntoTheDatabaseWhenItSettles) {
+  for (const char* name : {"a", "b", "c"}) release(allocate(name));
+  const auto leases_without_log = [&] {
+    const std::string copy = dir_ / "copy.db";
+    std::filesystem::copy_file(path_, copy, std::filesystem::copy_options::overwrite_existing);
+    return Ledger::open_copy(copy).take().leases_of("c").take().size();
+  };
+  sqlite::Database other = sqlite::Database::open(path_, 0).take();
+  ASSERT_TRUE(test::succeeds(other.execute("BEGIN IMMEDIATE")));
+  ledger_.settle();  // does not wait
+  ASSERT_TRUE(test::succeeds(other.execute("COMMIT")));
+  ledger_.settle();
+  EXPECT_EQ(leases_without_log(), 1U);
+  now_ += 10'000;  // the addresses are free again
+  const Lease next = acquire("d");
+  EXPECT_EQ(stored(next).container, "d");
+  EXPECT_EQ(open().leases_of("d").take().size(), 1U) << "the log is begun anew";
 }
 
 TEST_F(LedgerTest, RefusesAFileThatIsNone) {
