@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "base/trace.h"
 
 namespace base {
 namespace {
@@ -109,6 +110,7 @@ void start_log(const char* program, LogLevel level, const std::string& file) {
 void log_for(std::string_view id) { process_log.id = one_line(id, kLongestId); }
 
 void log_step(LogLevel level, std::string_view what, std::string_view id) {
+  keep_step(what);
   if (!process_log.level || level > *process_log.level) return;
   const std::string about = id.empty() ? process_log.id : one_line(id, kLongestId);
   const Clock::time_point now = Clock::now();

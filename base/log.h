@@ -30,8 +30,9 @@ void start_log(const char* program, LogLevel level, const std::string& file);
 // The ID of steps that name none. For a child that works for another container.
 void log_for(std::string_view id);
 
-// Appends a line. Without a log of this level it does nothing, and a failure is not reported: no
-// work fails for its log. Removes what is unsafe in lines from WHAT, and cuts it.
+// Keeps the step for the trace (trace.h), and appends a line. Without a log of this level it does
+// nothing, and a failure is not reported: no work fails for its log. Removes what is unsafe in
+// lines from WHAT, and cuts it.
 void log_step(LogLevel level, std::string_view what, std::string_view id = "");
 
 // Returns why nothing can be written to the log FILE: its directory, or the file itself, can be

@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "base/version.h"
 #include "hook/config/config.h"
 #include "hook/config/log.h"
@@ -224,6 +225,7 @@ int main(int argc, char** argv) {
   (void)base::record_crashes(kProgram, hook::config::crashes_file());
   const Status done = run(args);
   log_end(done);
+  base::write_trace();
   if (done.ok()) return 0;
   (void)std::fprintf(stderr, "ipu: %s\n",
                      base::one_line(done.error().message(), kLongestLine).c_str());

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "cmd/ipu-container-runtime/report.h"
 #include "hook/config/config.h"
 #include "hook/config/log.h"
@@ -216,6 +217,7 @@ int main(int argc, char** argv) {
   // argv[0] is the path of the runtime, as if it had been called: it may find itself by this name.
   std::string name = runtime.value();
   base::log_step(base::LogLevel::kDebug, base::str("exec ", name));
+  base::write_trace();
   char* no_args[] = {name.data(), nullptr};
   char** new_argv = argc > 0 ? argv : no_args;
   new_argv[0] = name.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain, events, audit verify.
+// explain, trace, events, audit verify.
 #include <algorithm>
 #include <memory>
 
@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/explain_bundle.h"
 #include "cmd/ipuctl/print_history.h"
@@ -14,6 +15,7 @@
 #include "cmd/ipuctl/stream.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
+#include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/liveness.h"
@@ -35,6 +37,11 @@ struct ExplainOptions {
   Output output = Output::kTable;
   std::string lease;
   std::string bundle;
+};
+
+struct TraceOptions {
+  Output output = Output::kTable;
+  std::string lease;
 };
 
 struct EventsOptions {
@@ -139,6 +146,18 @@ Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options)
 
 // ---- events
 
+Result<Outcome> run_trace(const Viewer& viewer, const TraceOptions& options) {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  const hook::ledger::Lease lease = TRY(find_lease_of(viewer, ledger, options.lease));
+  const Result<std::vector<base::TraceStep>> steps =
+      base::read_trace(hook::inject::trace_file(hook::config::run_dir(), lease.id));
+  if (steps.ok()) return Outcome{trace_text(steps.value(), options.output)};
+  if (steps.error().code() != Code::kNotFound) return steps.error();
+  return Error(Code::kNotFound, str("lease ", lease.id,
+                                    " has no trace: it has ended, or its start has not got its"
+                                    " files yet"));
+}
+
 // Returns the number after which the events begin.
 Result<int64_t> first_number(hook::ledger::Ledger& ledger, const EventsOptions& options) {
   if (options.since.empty()) {
@@ -228,6 +247,18 @@ void add_explain(CLI::App& app, const Viewer& viewer, Command& chosen) {
                 options->bundle);
 }
 
+void add_trace(CLI::App& app, const Viewer& viewer, Command& chosen) {
+  const auto options = std::make_shared<TraceOptions>();
+  Options declared =
+      add_command(app,
+                  {"trace", "Show what the start of a container took its time for",
+                   "ipuctl trace $(docker ps -lq)"},
+                  chosen, [&viewer, options] { return run_trace(viewer, *options); });
+  declared.output(options->output);
+  declared.argument("LEASE", options->lease,
+                    "Id of a lease or container, or its beginning, or a container's name");
+}
+
 void add_events(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<EventsOptions>();
   Options declared = add_command(
@@ -263,6 +294,7 @@ void add_audit(CLI::App& app, Command& chosen) {
 
 void add_history_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
   add_explain(app, viewer, chosen);
+  add_trace(app, viewer, chosen);
   add_events(app, chosen);
   add_audit(app, chosen);
 }

@@ -42,6 +42,13 @@ std::string since_start(int64_t at_ms, int64_t start_ms) {
   return text.data();
 }
 
+// Returns MILLIS with three digits behind the point.
+std::string decimal(double millis) {
+  std::array<char, 40> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.3f", millis);
+  return text.data();
+}
+
 std::string facts(const hook::ledger::Lease& lease) {
   Rows rows = {{"lease", lease.id},
                {"container", lease.container},
@@ -129,6 +136,24 @@ std::string explanation_text(const Explanation& explanation, Output output) {
 std::string fault_text(const hook::ledger::AuditFault& fault) {
   if (fault.line == 0) return str("the audit log is not complete: ", fault.reason);
   return str(fault.file, " line ", fault.line, " does not fit: ", fault.reason);
+}
+
+std::string trace_text(const std::vector<base::TraceStep>& steps, Output output) {
+  Rows rows = {{"MS", "STEP MS", "PROGRAM", "STEP"}};
+  Json list = Json::array();
+  const auto millis = [](int64_t nanos) { return static_cast<double>(nanos / 1000) / 1000; };
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const base::TraceStep& step = steps[i];
+    const double since_first = millis(step.nanos - steps[0].nanos);
+    const double since_last = millis(step.nanos - steps[i == 0 ? 0 : i - 1].nanos);
+    rows.push_back({decimal(since_first), decimal(since_last), step.program, step.what});
+    list.push_back({{"ms", since_first},
+                    {"step_ms", since_last},
+                    {"program", step.program},
+                    {"pid", step.pid},
+                    {"step", step.what}});
+  }
+  return output == Output::kJson ? base::to_pretty_text(list) : table(rows);
 }
 
 std::string audit_text(const hook::ledger::AuditReport& report, Output output) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/trace.h"
 #include "cmd/ipuctl/print.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/ledger/events.h"
@@ -31,6 +32,9 @@ struct Explanation {
   std::vector<hook::ledger::Lease> earlier;  // of the same container, newest first
 };
 [[nodiscard]] std::string explanation_text(const Explanation& explanation, Output output);
+
+// Each step with the time since the first one, and since the one before.
+[[nodiscard]] std::string trace_text(const std::vector<base::TraceStep>& steps, Output output);
 
 [[nodiscard]] std::string audit_text(const hook::ledger::AuditReport& report, Output output);
 // Returns the fault as one line.

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/trace.h"
 #include "hook/config/section.h"
 
 namespace hook::config {
@@ -45,6 +46,7 @@ bool asks_to_debug() {
 }
 
 void start_log(const char* program, const LogConfig& log, bool is_debugged) {
+  base::trace_as(program);
   if (is_debugged) base::start_log(program, LogLevel::kDebug, log.file);
   if (!is_debugged && log.level) base::start_log(program, *log.level, log.file);
 }

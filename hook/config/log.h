@@ -28,7 +28,8 @@ base::Result<LogConfig> read_log(const Section& section);
 // container's environment is in it.
 [[nodiscard]] bool asks_to_debug();
 
-// Starts the log of this process as LOG says; one that IS_DEBUGGED logs everything.
+// Starts the log and the trace of this process. LOG says what it logs; one that IS_DEBUGGED logs
+// everything.
 void start_log(const char* program, const LogConfig& log, bool is_debugged = asks_to_debug());
 
 }  // namespace hook::config

@@ -80,6 +80,22 @@ full_id() { docker inspect -f '{{.Id}}' "$1"; }
 
 has_obstacle() { [ -n "$(explained "$1" .lease.obstacle)" ]; }
 
+@test "trace: the steps of a start by both programs, in order, as long as the container runs" {
+  start job -e IPU_COUNT=4
+  local steps
+  steps=$(ipuctl trace job -o json)
+  assert_equal "$(jq -r '[.[].program] | unique | join(" ")' <<<"$steps")" 'ipu-container-hook ipu-container-runtime'
+  jq -e '[.[].ms] | . == sort and .[0] == 0 and .[-1] > 0' <<<"$steps"
+  jq -e '[.[].step] | index("it asks for IPUs") < index("RUNNING, as process '"$(docker inspect -f '{{.State.Pid}}' job)"'")' <<<"$steps"
+  assert_contains "$(ipuctl trace job)" 'config.json is replaced'
+  local id
+  id=$(full_id job)
+  docker rm --force job
+  wait_until 10 has_leases 0
+  run -1 ipuctl trace "$id"
+  assert_contains "$output" 'has no trace: it has ended'
+}
+
 @test "explain: nothing of that name" {
   run -1 ipuctl explain nothing
   assert_contains "$output" "see 'ipuctl ps'"

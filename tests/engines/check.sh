@@ -46,7 +46,7 @@ failed=0
 [ $# -gt 0 ] || set -- trixie sid
 for suite in "$@"; do
   echo "== engines of $suite"
-  last=$(unshare --mount --propagation private "$0" --inside "$suite" | tee /dev/stderr | tail -n 1)
+  last=$(unshare --mount --propagation private "$0" --inside "$suite" | tee >(cat >&2) | tail -n 1)
   if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     passed=$((passed + BASH_REMATCH[1]))
     failed=$((failed + BASH_REMATCH[2]))

@@ -107,6 +107,10 @@ Result<std::vector<std::string>> list_lease_dirs(const std::string& run_dir) {
   return base::Error::from_errno(err.value(), str("list ", base::quote(str(run_dir, "/leases"))));
 }
 
+std::string trace_file(const std::string& run_dir, const std::string& lease_id) {
+  return file_path(run_dir, lease_id, "trace");
+}
+
 Result<base::Removed> remove_lease_files(const std::string& run_dir, const std::string& lease_id) {
   const std::string directory = lease_dir(run_dir, lease_id);
   std::error_code err;

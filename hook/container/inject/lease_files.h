@@ -44,6 +44,9 @@ base::Result<ledger::Lease> read_lease_record(const std::string& run_dir,
 // Returns the names of all lease directories.
 base::Result<std::vector<std::string>> list_lease_dirs(const std::string& run_dir);
 
+// Returns where the programs of the start write their trace (base/trace.h), beside the record.
+[[nodiscard]] std::string trace_file(const std::string& run_dir, const std::string& lease_id);
+
 base::Result<base::Removed> remove_lease_files(const std::string& run_dir,
                                                const std::string& lease_id);
 

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "hook/container/device/cgroup.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/release.h"
@@ -84,6 +85,7 @@ Status attach_container(Env& env, const std::string& lease_id,
     return Error(Code::kNotFound, str("the ledger has no lease ", base::quote(lease_id),
                                       "; start the container again"));
   }
+  base::trace_to(inject::trace_file(env.run_dir, lease_id));
   Status attached = attach_from_state(env, *lease, state, deadline);
   if (attached.ok() || lease->state != ledger::LeaseState::kAllocated) return attached;
   const std::string reason = attached.error().message();

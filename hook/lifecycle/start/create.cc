@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/container/oci/pod.h"
 #include "hook/container/oci/spec.h"
@@ -126,6 +127,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   const plan::Plan plan = plan::make_plan(input);
   TRY(inject::write_lease_files(env.run_dir, lease.id, plan.files));
   TRY(inject::write_lease_record(env.run_dir, lease));
+  base::trace_to(inject::trace_file(env.run_dir, lease.id));
   base::log_step(LogLevel::kDebug, "the files of the lease are written", lease.id);
   if (input.orders.probe.count() > 0) env.start_probe(lease.id);
   return apply(plan);
