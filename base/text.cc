@@ -69,6 +69,10 @@ std::string safe(std::string_view text, size_t max, char replacement, std::strin
   return out;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
@@ -109,15 +113,17 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view text,
                                                  std::chrono::milliseconds longest) {
+  const auto hours = std::chrono::floor<std::chrono::hours>(longest).count();
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
     const std::string_view digits = text.substr(0, text.size() - unit.suffix.size());
     const Result<int64_t> count = parse_int<int64_t>(digits, 0, longest / unit.length);
     if (count.ok()) return count.value() * unit.length;
+    if (!is_number(digits)) continue;
+    return Error(Code::kInvalid, str(quote(text), " is too long; give at most ", hours, "h"));
   }
-  return Error(Code::kInvalid,
-               str(quote(text), " is not a duration such as 250ms, 90s, 5m or 1h (at most ",
-                   std::chrono::floor<std::chrono::hours>(longest).count(), "h)"));
+  return Error(Code::kInvalid, str(quote(text), " is not a duration such as 250ms, 90s, 5m, 1h or",
+                                   " 1d (at most ", hours, "h)"));
 }
 
 std::string format_duration(std::chrono::milliseconds time) {

@@ -67,7 +67,8 @@ Result<T> parse_int(std::string_view text, T min, T max) {
   return value;
 }
 
-// Parses "250ms", "90s", "5m", "1h" or "7d", at most LONGEST (whole hours), or returns kInvalid.
+// Parses "250ms", "90s", "5m", "1h" or "7d", at most LONGEST (whole hours), or returns kInvalid,
+// which says whether TEXT is no duration or too long a one.
 Result<std::chrono::milliseconds> parse_duration(
     std::string_view text, std::chrono::milliseconds longest = std::chrono::hours(24));
 
