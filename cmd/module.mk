@@ -6,6 +6,8 @@ BIN_ipu-container-runtime_DIR = $(BINDIR)
 BIN_ipu-container-hook_STATIC := yes
 BIN_ipu-container-hook_DIR = $(BINDIR)
 
+LIB_cmd-common-usage_PKGS := CLI11
+
 BIN_ipu-agent_PKGS := CLI11
 BIN_ipu-agent_STATIC := yes
 BIN_ipu-agent_DIR = $(BINDIR)

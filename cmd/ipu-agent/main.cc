@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/users.h"
 #include "base/version.h"
+#include "cmd/common/usage/usage.h"
 #include "cmd/ipu-agent/door/door.h"
 #include "cmd/ipu-agent/door/user_of.h"
 #include "cmd/ipu-agent/keeper.h"
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help, which CLI11 reports as an error too
-    complain(str(e.what(), "; see 'ipu-agent --help'"));
+    complain(usage::error_of(app, e).message());
     return kUsage;
   }
   (void)std::signal(SIGPIPE, SIG_IGN);

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/crash_record.h"
 #include "base/fs.h"
@@ -18,6 +17,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cmd/common/usage/usage.h"
 #include "cmd/ipu-agent/protocol/reply.h"
 #include "cmd/ipuctl/agent_client.h"
 #include "cmd/ipuctl/command.h"
@@ -40,25 +40,6 @@ void complain(const std::string& message) {
   constexpr size_t kLongest = 2000;
   base::log_step(base::LogLevel::kError, message);
   (void)std::fprintf(stderr, "ipuctl: %s\n", base::one_line(message, kLongest).c_str());
-}
-
-// Returns the command as far as it was understood, such as "ipuctl partition create".
-std::string command_of(const CLI::App& app) {
-  std::string text = app.get_name();
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    text += base::str(" ", at->get_name());
-  }
-  return text;
-}
-
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining(true);
-  const bool no_command = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
-  if (no_command && !unknown.empty()) {
-    return base::str("unknown command ", base::quote(unknown.front()));
-  }
-  return error.what();
 }
 
 // Writes the answer to a user of ipu-agent, who may not read it.
@@ -156,13 +137,12 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help, which CLI11 reports as an error too
-    const Error error(Code::kInvalid,
-                      base::str(usage_error(app, e), "; see '", command_of(app), " --help'"));
+    const Error error = usage::error_of(app, e);
     if (is_by_agent) return answer_error(error);
     complain(error.message());
     return kUsage;
   }
-  const std::string name = command_of(app);
+  const std::string name = usage::command_of(app);
   // What asks ipu-agent instead runs with the rights of its user.
   if (!is_by_agent && ::geteuid() != 0) command = ipuctl::command_by_agent(app).value_or(command);
   const Command confined = [&]() -> Result<Outcome> {

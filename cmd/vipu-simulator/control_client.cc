@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/common/usage/usage.h"
 #include "cmd/vipu-simulator/control.h"
 #include "cmd/vipu-simulator/listen.h"
 
@@ -73,7 +74,7 @@ int run_control(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    (void)fail(base::str(e.what(), "; see 'vipu-simulator control --help'"));
+    (void)fail(usage::error_of(app, e).message());
     return 2;
   }
   const Result<std::string> reply = ask(arguments);

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cmd/common/usage/usage.h"
 
 namespace simulator {
 namespace {
@@ -221,9 +222,8 @@ Result<std::optional<Options>> parse_options(int argc, char** argv) {
       "Simulate a V-IPU controller over a model of an IPU-POD, for work without the hardware",
       "vipu-simulator");
   app.footer(
-      "Times are numbers with a unit, such as 50ms, 2s or 1m. For fault plans, quirks, users and "
-      "the log,"
-      " see vipu-simulator(1).\n\n"
+      "Times are numbers with the unit ms, s, m, h or d, such as 50ms or 2s, and at most 24h.\n"
+      "For fault plans, quirks, users and the log, see vipu-simulator(1).\n\n"
       "Example:\n"
       "  vipu-simulator --pod pod16 --listen 127.0.0.1:0 --control /tmp/pod16.sock");
   app.set_version_flag("--version", str("vipu-simulator ", base::product_version()),
@@ -241,7 +241,7 @@ Result<std::optional<Options>> parse_options(int argc, char** argv) {
       (void)app.exit(e);
       return std::optional<Options>();
     }
-    return Error(Code::kInvalid, str(e.what(), "; see 'vipu-simulator --help'"));
+    return usage::error_of(app, e);
   }
   return std::optional<Options>(TRY(checked(arguments)));
 }

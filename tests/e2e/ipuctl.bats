@@ -246,6 +246,10 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   done
   run -2 ipuctl partition create p0
   assert_contains "$output" '--size'
+  run -2 ipuctl partition show a b
+  assert_equal "$output" "ipuctl: unexpected argument 'b'; see 'ipuctl partition show --help'"
+  run -2 ipuctl ps --pool
+  assert_equal "$output" "ipuctl: '--pool' needs a value: NAME; see 'ipuctl ps --help'"
   for arguments in 'partition list' ps queue; do
     # shellcheck disable=SC2086
     run -2 ipuctl $arguments --pool other
