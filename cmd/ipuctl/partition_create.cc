@@ -86,6 +86,7 @@ hook::lifecycle::partitions::NewPartition wanted_of(const CreateOptions& options
 }
 
 Result<Outcome> run_create(const CreateOptions& options) {
+  TRY(hook::lifecycle::partitions::check_partition(wanted_of(options, {})));
   const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
   const hook::lifecycle::partitions::NewPartition wanted = wanted_of(options, pool);
   if (options.dry_run) return dry_run(wanted, options.output);

@@ -179,13 +179,12 @@ void set_owner(const Viewer& viewer, hook::lifecycle::start::ReservationRequest&
 }
 
 Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options) {
-  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
-  const hook::config::PoolConfig pool = TRY(hook::config::find_pool(config, options.pool));
-  if (options.request.ipus == 0)
-    return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
   hook::lifecycle::start::ReservationRequest request = options.request;
+  TRY(hook::lifecycle::start::check_reservation(request));
   request.wait = TRY(wait_for(viewer, options.wait));
   request.time = TRY(time_for(viewer, options.time));
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  const hook::config::PoolConfig pool = TRY(hook::config::find_pool(config, options.pool));
   set_owner(viewer, request);
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -269,8 +268,11 @@ Result<Outcome> run_end(const Viewer& viewer, const ReservationOptions& options)
   const auto force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
   TRY(hook::lifecycle::partitions::remove_partition(env, pool, record.name, force,
                                                     Deadline::after(pool.timeout)));
+  if (options.output == Output::kJson)
+    return Outcome{base::to_pretty_text(
+        {{"ended", options.name}, {"pool", record.pool}, {"ipus", record.ipus}})};
   return Outcome{
-      str("reservation ", record.name, " has ended; its ", record.ipus, " IPUs are free\n")};
+      str("reservation ", options.name, " has ended; its ", record.ipus, " IPUs are free\n")};
 }
 
 void add_reserve(CLI::App& app, const Viewer& viewer, Command& chosen) {

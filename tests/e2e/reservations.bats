@@ -125,6 +125,8 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   assert_contains "$output" '--ipus'
   run -2 ipuctl reserve 'a b' --ipus 4
   run -2 ipuctl reserve night --ipus 4 --wait soon
+  run -2 ipuctl reserve night --ipus 4 --gcds 3
+  assert_contains "$output" 'change --gcds or --ipus'
   run ! ipuctl reserve night --ipus 128
   ipuctl reserve night --ipus 4
   run -1 ipuctl reserve night --ipus 4
@@ -135,5 +137,5 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   run -2 ipuctl reservation extend night
   run -2 ipuctl reservation extend night --for 0s
   run -2 ipuctl reserve other --ipus 4 --for 0s
-  ipuctl reservation end night
+  assert_equal "$(ipuctl reservation end night -o json | jq -c '[.ended, .ipus]')" '["night",4]'
 }

@@ -204,15 +204,17 @@ bool is_silence(const Error& error) {
   return error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
 }
 
+Status check_gcds(uint32_t gcds, uint32_t ipus, std::string_view option) {
+  if (gcds == 0 || ipus % gcds == 0) return {};
+  return Error(Code::kInvalid,
+               str(gcds, " GCDs cannot share ", ipus, " IPUs evenly; change --gcds or ", option));
+}
+
 Status check_partition(const NewPartition& wanted) {
   const vipu::PartitionRequest& request = wanted.request;
   if (!wanted.reserved) TRY(check_name(request.id));
   if (request.size == 0) return Error(Code::kInvalid, "give the number of IPUs with --size");
-  if (request.gcds > 0 && request.size % request.gcds != 0) {
-    return Error(Code::kInvalid, str(request.gcds, " GCDs cannot share ", request.size,
-                                     " IPUs evenly; change --gcds or --size"));
-  }
-  return {};
+  return check_gcds(request.gcds, request.size, "--size");
 }
 
 Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {

@@ -39,8 +39,12 @@ struct NewPartition {
   std::function<base::Status()> confirm = {};
 };
 
-// Checks that POOL can be asked for REQUEST at all: operators may use its name, and no option is
-// missing. Fails with kInvalid, naming the option.
+// Checks that GCDS can share IPUS, the number that OPTION gives; 0 GCDs are one. Fails with
+// kInvalid, naming the options.
+base::Status check_gcds(uint32_t gcds, uint32_t ipus, std::string_view option);
+
+// Checks what `ipuctl partition create` asks for, whatever the pool: operators may use its name,
+// and no option is missing. Fails with kInvalid, naming the option.
 base::Status check_partition(const NewPartition& wanted);
 
 // Makes the partition and records it, so that IPU_PARTITION can name it. After an error, nothing is

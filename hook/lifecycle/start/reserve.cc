@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/start/reserve.h"
 
+#include <bit>
+
 #include "base/fs.h"
 #include "base/names.h"
 #include "hook/lifecycle/backfill.h"
@@ -134,11 +136,22 @@ std::string waiter_of(const std::string& reservation) {
   return str(kReservationWaiter, reservation);
 }
 
+Status check_reservation(const ReservationRequest& wanted) {
+  TRY(check_name(wanted.name));
+  if (wanted.ipus == 0)
+    return Error(Code::kInvalid, "give the number of IPUs with --ipus, such as --ipus 16");
+  if (!std::has_single_bit(wanted.ipus)) {
+    const uint32_t below = std::bit_floor(wanted.ipus);
+    return Error(Code::kInvalid, str("--ipus ", wanted.ipus, " is not a power of two; give ", below,
+                                     " or ", 2 * below));
+  }
+  return partitions::check_gcds(wanted.gcds, wanted.ipus, "--ipus");
+}
+
 Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                const ReservationRequest& wanted) {
-  TRY(check_name(wanted.name));
+  TRY(check_reservation(wanted));
   partitions::NewPartition partition = TRY(partition_of(pool, wanted));
-  TRY(partitions::check_partition(partition));
   TRY(check_free(env, pool.name, wanted.name));
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));

@@ -24,6 +24,10 @@ struct ReservationRequest {
   uint32_t most = UINT32_MAX;  // IPUs that all reservations of this user may have
 };
 
+// Checks what can be asked of no pool at all. Fails with kInvalid, naming the option of `ipuctl
+// reserve`.
+base::Status check_reservation(const ReservationRequest& wanted);
+
 // The name by which a reservation stands in the queue: "reservation NAME".
 [[nodiscard]] std::string waiter_of(const std::string& reservation);
 

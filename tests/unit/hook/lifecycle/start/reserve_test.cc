@@ -159,6 +159,26 @@ TEST_F(ReserveTest, IsNotRemovedIfItWasExtendedInTheLastMoment) {
   EXPECT_TRUE(record().has_value());
 }
 
+TEST_F(ReserveTest, RefusesWhatNoPoolCanServeByTheNamesOfItsOptions) {
+  const auto check = [](const std::string& name, uint32_t ipus, uint32_t gcds = 1) {
+    ReservationRequest request;
+    request.name = name;
+    request.ipus = ipus;
+    request.gcds = gcds;
+    return check_reservation(request);
+  };
+  EXPECT_TRUE(test::succeeds(check("night", 1)));
+  EXPECT_TRUE(test::succeeds(check("night", 4, 2)));
+  EXPECT_TRUE(test::fails(check("a b", 4), Code::kInvalid, "'a b' is not a valid name"));
+  EXPECT_TRUE(test::fails(check("night", 0), Code::kInvalid, "with --ipus"));
+  EXPECT_TRUE(test::fails(check("night", 12), Code::kInvalid,
+                          "--ipus 12 is not a power of two; give 8 or 16"));
+  EXPECT_TRUE(test::fails(check("night", 4, 3), Code::kInvalid,
+                          "3 GCDs cannot share 4 IPUs evenly; change --gcds or --ipus"));
+  EXPECT_TRUE(test::fails(reserve_ipus(12), Code::kInvalid, "--ipus 12"));
+  EXPECT_EQ(partitions(), 0U);
+}
+
 TEST_F(ReserveTest, GivesUpAtOnceIfAnotherHasTakenItsNameMeanwhile) {
   fill();
   host_.env.still_wanted = [&] {
