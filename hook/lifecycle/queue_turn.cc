@@ -28,9 +28,11 @@ std::string queue_text(const Env& env, const std::vector<ledger::Waiter>& ahead)
              ipus, by);
 }
 
-// Returns why a request does not pass FIRST.
-std::string kept_text(const ledger::Waiter& first) {
+// Returns why the request WHAT does not pass FIRST.
+std::string kept_text(const WaitFor& what, const ledger::Waiter& first) {
   if (!first.pinned) return "";
+  if (what.backfill == nullptr)
+    return "; a request for named cards, or without backfill, passes no other";
   return str("; IPUs ", block_text(*first.pinned), " and what may be free as soon are kept for it");
 }
 
@@ -120,7 +122,7 @@ Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
   if (ahead.empty() || turn.may_pass(ahead.front())) return turn;
   if (turn.what_.time.count() == 0) {
     return Error(Code::kBusy, str("others wait for '", turn.what_.resource, "' already (",
-                                  queue_text(env, ahead), ")", kept_text(ahead.front()),
+                                  queue_text(env, ahead), ")", kept_text(turn.what_, ahead.front()),
                                   "; queue behind them with ", turn.what_.example));
   }
   TRY(turn.join(patience));
@@ -189,7 +191,7 @@ Status Turn::join(const Deadline& patience) {
     if (patience.passed()) {
       return Error(Code::kBusy,
                    str("waited ", what_.time.count() / 1000, " s for ", wanted_text(what_),
-                       ", but ", queue_text(env_, ahead_now), kept_text(ahead_now.front()),
+                       ", but ", queue_text(env_, ahead_now), kept_text(what_, ahead_now.front()),
                        "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
     }
     TRY(watch.wait(kDeadTime, patience));

@@ -51,6 +51,7 @@ start_waiter() { # NAME CARDS N
   start small -e IPU_COUNT=1
   assert_equal "$(cards_of small)" '[7]'
   assert_refused -e IPU_COUNT=1 -- 'the first for 4 IPUs' 'IPUs 0-3 and what may be free as soon are kept for it'
+  assert_refused -e IPU_VISIBLE_DEVICES=4-7 -- 'the first for 4 IPUs' 'a request for named cards, or without backfill, passes no other'
 
   start_waiter behind 1 2
   behind=$WAITING

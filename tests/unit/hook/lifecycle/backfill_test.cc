@@ -78,6 +78,15 @@ class BackfillTurnTest : public testing::Test {
   test::HookHost host_;
 };
 
+TEST_F(BackfillTurnTest, ARequestForNamedCardsPassesNoOtherAndIsToldSo) {
+  enter(kLow);
+  for (const milliseconds wait : {milliseconds(0), milliseconds(30)}) {
+    const auto turn = Turn::await(host_.env, {"pod16", "cards", 1, wait}, Deadline::after(wait));
+    EXPECT_TRUE(test::fails(turn, Code::kBusy,
+                            "; a request for named cards, or without backfill, passes no other; "));
+  }
+}
+
 TEST_F(BackfillTurnTest, ASmallerRequestPassesBesideThePinnedBlockWithAWaitOrWithout) {
   enter(kLow);
   ASSERT_TRUE(test::succeeds(prepare("four", 4)));
