@@ -62,6 +62,23 @@ Result<std::vector<PoolIpu>> Health::all() {
   return ipus;
 }
 
+Result<std::vector<PoolIpu>> Health::tainted_by_history() {
+  std::vector<PoolIpu> ipus;
+  // Of a group, SQLite takes the columns of the row with the maximum.
+  Statement row = TRY(store_.database.prepare(
+      "SELECT pool, partition, event, MAX(rowid) FROM event WHERE kind = 'NOTE'"
+      " AND event LIKE 'IPU % tainted%' GROUP BY pool, partition ORDER BY pool, partition"));
+  while (TRY(row.step()) == Step::kRow) {
+    PoolIpu one;
+    one.pool = row.text(0);
+    one.health.ipu = row.text(1);
+    one.health.reason = row.text(2);
+    const bool is_tainted = one.health.reason != text_of(IpuHealth{one.health.ipu});
+    if (is_tainted) ipus.push_back(std::move(one));
+  }
+  return ipus;
+}
+
 Result<IpuHealth> Health::find(const std::string& pool, const std::string& ipu) {
   Statement row = TRY(store_.database.prepare(
       "SELECT pool, ipu, taint, reason, seen, bad_ms, since_ms FROM ipu_health"

@@ -25,6 +25,9 @@ class Health {
 
   // Returns the IPUs of which something bad is recorded, by pool and name.
   base::Result<std::vector<PoolIpu>> all();
+  // Returns the IPUs whose last event says that they are tainted, by pool and name; for when the
+  // taints themselves were lost. The reason is that event.
+  base::Result<std::vector<PoolIpu>> tainted_by_history();
   // Adds what was seen of the pool's IPUs. Returns those whose taint changed, as they are now.
   base::Result<std::vector<vipu::IpuHealth>> observe(
       const std::string& pool, const std::vector<vipu::Observation>& observations,

@@ -175,15 +175,16 @@ Result<Salvaged> Rebuilder::salvage() {
 
 Result<Ledger> Rebuilder::open_new() { return Ledger::open(state_->fresh()); }
 
-Status Rebuilder::begin_history(std::string_view event) {
+Result<Taints> Rebuilder::begin_history(std::string_view event) {
   Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
   Store store{std::move(database)};
-  copy_history(store.database, state_->old());
+  const Taints taints = copy_history(store.database, state_->old());
   Event begin;
   begin.kind = EventKind::kNote;
   begin.text = event;
   TRY(record_event(store, std::move(begin)));
-  return follow_audit_log(store.database, audit_log_of(state_->ledger));
+  TRY(follow_audit_log(store.database, audit_log_of(state_->ledger)));
+  return taints;
 }
 
 Status Rebuilder::add(const std::vector<Lease>& leases, std::vector<std::string>& notes) {

@@ -20,6 +20,9 @@ struct Salvaged {
   std::vector<std::string> notes;  // one line each, for people
 };
 
+// Whether the taints of IPUs were copied.
+enum class Taints { kKept, kLost };
+
 // A rebuild causes no double grant. A Gate keeps other processes from opening the ledger. A
 // WritersFence blocks processes that have it open until the file is moved; from then on
 // sqlite::Transaction refuses them. The old ledger stays in place until put_in_place(). The
@@ -42,9 +45,9 @@ class Rebuilder {
   base::Result<Salvaged> salvage();
   // Creates a new, empty ledger beside the old one.
   base::Result<Ledger> open_new();
-  // Copies the history of the old ledger and appends EVENT. Later events follow in the same audit
-  // log.
-  base::Status begin_history(std::string_view event);
+  // Copies the history of the old ledger, and its taints, and appends EVENT. Later events follow in
+  // the same audit log.
+  base::Result<Taints> begin_history(std::string_view event);
   // Writes LEASES into the new ledger. Omits what an earlier one of them holds, and reports each
   // omission in NOTES.
   base::Status add(const std::vector<Lease>& leases, std::vector<std::string>& notes);

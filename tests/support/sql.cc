@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/sql.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/fs.h"
+#include "base/text.h"
 #include "hook/ledger/internal/sqlite.h"
 
 namespace test {
@@ -25,6 +32,21 @@ std::vector<std::string> query_sql(const std::string& path, std::string_view sql
   const base::Status done = read();
   EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message());
   return values;
+}
+
+base::Status zero_root(const std::string& path, const std::string& table) {
+  TRY(run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)"));  // so that all is in this one file
+  const auto number = [&](const std::string& sql) {
+    const std::vector<std::string> values = query_sql(path, sql);
+    return base::parse_int<off_t>(values.empty() ? "" : values.front(), 1, 1 << 20);
+  };
+  const off_t size = TRY(number("PRAGMA page_size"));
+  const off_t page =
+      TRY(number(base::str("SELECT rootpage FROM sqlite_schema WHERE name = '", table, "'")));
+  const base::Fd file = TRY(base::open_at(AT_FDCWD, path, O_WRONLY));
+  const std::string zeros(static_cast<size_t>(size), '\0');
+  if (::pwrite(file.get(), zeros.data(), zeros.size(), (page - 1) * size) == size) return {};
+  return base::Error::from_errno(errno, base::str("write ", path));
 }
 
 }  // namespace test

@@ -78,9 +78,9 @@ Salvaged read_damaged(const std::string& path) {
   return salvaged;
 }
 
-void copy_history(Database& into, const std::string& from) {
+Taints copy_history(Database& into, const std::string& from) {
   Result<Statement> attach = into.prepare("ATTACH ? AS damaged");
-  if (!attach.ok() || !attach.value().bind(from).run().ok()) return;
+  if (!attach.ok() || !attach.value().bind(from).run().ok()) return Taints::kLost;
   // Each statement by itself: one that fails leaves nothing.
   for (const char* sql :
        {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
@@ -90,13 +90,15 @@ void copy_history(Database& into, const std::string& from) {
         " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
         " audited FROM damaged.event",
         "INSERT OR IGNORE INTO late_partition SELECT * FROM damaged.late_partition",
-        "INSERT OR IGNORE INTO ipu_health SELECT * FROM damaged.ipu_health",
         "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
         "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name IN ('audit', "
         "'drained')"}) {
     (void)into.execute(sql);
   }
+  const Status taints =
+      into.execute("INSERT OR IGNORE INTO ipu_health SELECT * FROM damaged.ipu_health");
   (void)into.execute("DETACH damaged");
+  return taints.ok() ? Taints::kKept : Taints::kLost;
 }
 
 }  // namespace hook::ledger

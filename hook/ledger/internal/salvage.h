@@ -11,14 +11,15 @@ class Database;
 }
 
 struct Salvaged;
+enum class Taints;
 
 // Reads the ledger at PATH, a copy that no other process has, row by row; omits what is unreadable.
 // Migrates an older schema first.
 [[nodiscard]] Salvaged read_damaged(const std::string& path);
 
 // Copies the following from the ledger at FROM into INTO, which has none of it: ended leases,
-// events with their numbers, the mark of the audit log, and addresses in quarantine. Each of them
-// is copied as a whole or not at all.
-void copy_history(sqlite::Database& into, const std::string& from);
+// events with their numbers, the mark of the audit log, addresses in quarantine, and taints. Each
+// of them is copied as a whole or not at all.
+Taints copy_history(sqlite::Database& into, const std::string& from);
 
 }  // namespace hook::ledger

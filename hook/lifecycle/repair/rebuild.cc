@@ -54,6 +54,22 @@ Status check_unknown(const Rebuild& rebuild, const Claims& claims) {
           " accept that with --force"));
 }
 
+// Says which taints are lost, if any can be: no pool with a V-IPU controller has some.
+Status note_lost_taints(const Rebuild& rebuild, ledger::Ledger& ledger,
+                        std::vector<std::string>& notes) {
+  std::string known;
+  for (const ledger::PoolIpu& one : TRY(ledger.health().tainted_by_history()))
+    known += str(known.empty() ? "" : ", ", one.health.ipu, " of pool ", one.pool);
+  const bool has_none =
+      std::all_of(rebuild.pools.begin(), rebuild.pools.end(),
+                  [](const auto& pool) { return pool.provider == config::Provider::kVipu; });
+  if (known.empty() && has_none && !rebuild.pools.empty()) return {};
+  notes.push_back(str("the taints of IPUs cannot be read and are lost",
+                      known.empty() ? "" : str("; by the history, these were tainted: ", known),
+                      "; set each again with 'ipuctl health taint IPU --pool NAME'"));
+  return {};
+}
+
 Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
                       const Deadline& deadline) {
   ledger::Salvaged salvaged = TRY(rebuilder.salvage());
@@ -68,8 +84,10 @@ Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
     done = {std::move(claims.running), std::move(claims.ended), std::move(claims.partitions),
             std::move(notes), ""};
     done.notes.insert(done.notes.end(), claims.notes.begin(), claims.notes.end());
-    TRY(rebuilder.begin_history(str("the ledger was rebuilt: ", done.running.size(), " running, ",
-                                    done.ended.size(), " to be released")));
+    const ledger::Taints taints =
+        TRY(rebuilder.begin_history(str("the ledger was rebuilt: ", done.running.size(),
+                                        " running, ", done.ended.size(), " to be released")));
+    if (taints == ledger::Taints::kLost) TRY(note_lost_taints(rebuild, ledger, done.notes));
     const Survey survey = survey_pools(env, rebuild.pools, deadline);
     judge_partitions(survey, rebuild.unclaimed, claims.unknown, done);
     for (const ledger::PartitionRecord& record : done.partitions) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hook/ledger/rebuilder.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -22,6 +23,19 @@ class HealthTest : public LedgerFixture {
     return ledger_.health().observe("slices", {{ipu, is_good, is_good ? "" : "hot"}}, {}).take();
   }
   std::vector<PoolIpu> all() { return ledger_.health().all().take(); }
+  // Rebuilds the ledger, which is closed, and opens it again.
+  Taints rebuild() {
+    Taints taints = Taints::kKept;
+    {
+      Rebuilder rebuilder = Rebuilder::enter(path_).take();
+      EXPECT_TRUE(test::succeeds(rebuilder.salvage()));
+      EXPECT_TRUE(test::succeeds(rebuilder.open_new()));
+      taints = rebuilder.begin_history("rebuilt").take();
+      EXPECT_TRUE(test::succeeds(rebuilder.put_in_place()));
+    }
+    ledger_ = Ledger::open(path_).take();
+    return taints;
+  }
   std::string last_event() {
     const int64_t last = ledger_.events().last().take();
     const std::vector<Event> events = ledger_.events().after(last - 1, 1).take();
@@ -81,17 +95,25 @@ TEST_F(HealthTest, ARebuildKeepsTaints) {
   ASSERT_TRUE(test::succeeds(ledger_.health().taint("slices", "10.5.1.1:3", "parity errors")));
   const std::vector<PoolIpu> before = all();
   { const Ledger closed = std::move(ledger_); }
-  {
-    Rebuilder rebuilder = Rebuilder::enter(path_).take();
-    ASSERT_TRUE(test::succeeds(rebuilder.salvage()));
-    ASSERT_TRUE(test::succeeds(rebuilder.open_new()));
-    ASSERT_TRUE(test::succeeds(rebuilder.begin_history("rebuilt")));
-    ASSERT_TRUE(test::succeeds(rebuilder.put_in_place()));
-  }
-  ledger_ = Ledger::open(path_).take();
+  EXPECT_EQ(rebuild(), Taints::kKept);
   ASSERT_EQ(all().size(), 1U);
   EXPECT_EQ(all()[0].pool, before[0].pool);
   EXPECT_EQ(all()[0].health, before[0].health);
+}
+
+TEST_F(HealthTest, TheHistoryKnowsTheTaintsThatARebuildLost) {
+  for (const char* ipu : {"10.5.1.1:3", "10.5.1.1:2", "10.5.1.2:0"})
+    ASSERT_TRUE(test::succeeds(ledger_.health().taint("slices", ipu, "parity errors")));
+  ASSERT_TRUE(test::succeeds(ledger_.health().clear("slices", "10.5.1.1:2")));
+  { const Ledger closed = std::move(ledger_); }
+  ASSERT_TRUE(test::succeeds(test::zero_root(path_, "ipu_health")));
+  EXPECT_EQ(rebuild(), Taints::kLost);
+  EXPECT_THAT(all(), IsEmpty());
+  const std::vector<PoolIpu> known = ledger_.health().tainted_by_history().take();
+  ASSERT_EQ(known.size(), 2U);
+  EXPECT_EQ(known[0].health.ipu, "10.5.1.1:3");
+  EXPECT_EQ(known[1].health.ipu, "10.5.1.2:0");
+  EXPECT_EQ(known[1].pool, "slices");
 }
 
 }  // namespace
