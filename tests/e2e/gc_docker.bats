@@ -107,6 +107,11 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   done
 }
 
+@test "gc-docker: another runtime gives no IPUs, and is told" {
+  run -0 --separate-stderr gc_docker --count 4 -- --rm --runtime=runc busybox sh -c '! ls /run/ipu'
+  assert_contains "$stderr" 'gc-docker: --runtime=runc replaces the runtime'
+}
+
 @test "gc-docker --host-network: what Graphcore's tool gives, and no lease" {
   local memlock
   memlock=$(highest_memlock)
@@ -134,7 +139,8 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
     assert_contains "$output" "gc-docker: "
     assert_contains "$output" "$text"
   }
-  assert_bad 'give a power of two' --count 3 -- busybox true
+  assert_bad '--count 3 is not a power of two; give --count 2 or --count 4' --count 3 -- busybox true
+  assert_bad "'--cuont' is not one of the options that may stand before '--'" --cuont 4 -- busybox true
   assert_bad 'cannot be combined' --count 4 --device-id 0 -- busybox true
   assert_bad 'cannot be combined' --count 4 --host-network -- busybox true
   assert_bad 'no image is given' --count 4 --

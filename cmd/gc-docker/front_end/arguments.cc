@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/gc-docker/front_end/docker_arguments.h"
 
 namespace front {
 namespace {
@@ -73,8 +74,13 @@ Result<uint32_t> parse_device_id(const std::string& text) {
 Result<uint32_t> parse_count(const std::string& text) {
   const Result<uint32_t> number = base::parse_int<uint32_t>(text, 1, kMaxNumber);
   if (number.ok() && std::has_single_bit(number.value())) return number;
-  return Error(Code::kInvalid,
-               str("--count ", base::quote(text), " is not a number of IPUs: give a power of two"));
+  if (!number.ok()) {
+    return Error(Code::kInvalid, str("--count ", base::quote(text), " is not a number of IPUs:",
+                                     " give a power of two, such as --count 4"));
+  }
+  const uint32_t below = std::bit_floor(number.value());
+  return Error(Code::kInvalid, str("--count ", text, " is not a power of two; give --count ", below,
+                                   " or --count ", 2 * below));
 }
 
 // These return whether they took a word.
@@ -122,6 +128,25 @@ Status check_together(const FrontEndArguments& parsed) {
   return {};
 }
 
+// Returns whether only options stand before "--".
+bool has_only_options(const std::vector<std::string>& words) {
+  size_t end = 0;
+  for (const DockerOption& option : read_docker_arguments(words).options) {
+    end = option.at + option.words;
+    if (words[end - 1] == "--") return true;  // taken for the value of an option that nobody has
+  }
+  return end > 0 && end < words.size() && words[end] == "--";
+}
+
+// Refuses options of docker that stand before "--", and those that nobody has.
+Status check_options_before(const std::vector<std::string>& words) {
+  if (!has_only_options(words)) return {};
+  return Error(Code::kInvalid,
+               str(base::quote(words.front()), " is not one of the options that may stand before",
+                   " '--', --count, --device-id, --host-network and --echo; give the options of",
+                   " 'run' after '--'"));
+}
+
 }  // namespace
 
 Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) {
@@ -136,9 +161,11 @@ Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args) 
     if (run || !words.take("run")) break;
     run = true;
   }
-  if (words.take("--") && !run) words.take("run");
+  const bool is_at_end = words.take("--");
+  if (is_at_end && !run) words.take("run");
   parsed.docker = words.rest();
   if (parsed.help || parsed.version) return parsed;
+  if (!is_at_end && !run) TRY(check_options_before(parsed.docker));
   TRY(check_together(parsed));
   if (parsed.docker.empty()) {
     return Error(Code::kInvalid, "no image is given; append '-- [DOCKER-RUN-OPTION]... IMAGE'");

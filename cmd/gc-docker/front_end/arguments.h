@@ -23,7 +23,8 @@ struct FrontEndArguments {
 
 // Parses ARGS (without argv[0]): "[--device-id N]... [--count N] [--host-network] [--echo] --
 // ARGS". "run" may precede ARGS or "--". Without "--", docker's part begins with the first unknown
-// word. Returns kInvalid, with the option and what is accepted.
+// word; if that is an option, no "--" may stand where the image is expected. Returns kInvalid, with
+// the option and what is accepted.
 base::Result<FrontEndArguments> parse_front_end(const std::vector<std::string>& args);
 
 }  // namespace front

@@ -27,6 +27,8 @@ bool is_ipu_device(const DockerOption& option) {
          (option.value.starts_with("/dev/infiniband") || option.value.starts_with("/dev/ipu"));
 }
 
+bool is_runtime(const DockerOption& option) { return option.name == "runtime"; }
+
 bool is_privileged(const DockerOption& option) {
   return option.name == "privileged" && option.value != "false";
 }
@@ -75,6 +77,17 @@ void note_weakening(const DockerArguments& docker, std::vector<std::string>& not
     notes.emplace_back(
         "--privileged gives the container all devices of the host; remove it: IPUs do not need it");
   }
+}
+
+// Warns if another runtime is named, which knows nothing of the request. The product may have been
+// registered by this name.
+void note_runtime(const Caller& caller, const DockerArguments& docker,
+                  std::vector<std::string>& notes) {
+  const DockerOption* named = find_option(docker, is_runtime);
+  if (named == nullptr || named->value == caller.runtime) return;
+  notes.push_back(str("--runtime=", named->value, " replaces the runtime ", quote(caller.runtime),
+                      ", so the container gets no IPUs, unless ", quote(named->value),
+                      " runs ipu-container-runtime too; leave out --runtime"));
 }
 
 // With the network of the host, as Graphcore's tool gives it, a service needs no published port.
@@ -134,6 +147,7 @@ Result<Translation> isolated(const Caller& caller, const FrontEndArguments& argu
   // Another runtime would not replace what is dropped here.
   std::vector<DockerOption> dropped;
   if (!names_runtime) dropped = dropped_options(docker, is_of_cards(asked.variables), to.notes);
+  note_runtime(caller, docker, to.notes);
   note_weakening(docker, to.notes);
   if (!is_of_cards(asked.variables)) note_ports(docker, to.notes);
   append(without(docker, dropped), to.command);

@@ -71,6 +71,20 @@ TEST(FrontEndArgumentsTest, WithoutTheTwoDashesTheFirstForeignWordIsDockers) {
   EXPECT_THAT(parsed({"image", "--", "x"}).docker, ElementsAre("image", "--", "x"));
 }
 
+TEST(FrontEndArgumentsTest, AnOptionOfNobodyBeforeTheTwoDashesIsRefused) {
+  EXPECT_EQ(refusal({"--cuont", "4", "--", "image"}),
+            "'--cuont' is not one of the options that may stand before '--', --count, --device-id,"
+            " --host-network and --echo; give the options of 'run' after '--'");
+  EXPECT_THAT(refusal({"--count", "4", "--rm", "--", "image"}), HasSubstr("'--rm' is not one of"));
+  EXPECT_THAT(refusal({"--cuont=4", "--echo", "--", "image"}), HasSubstr("'--cuont=4' is not"));
+  EXPECT_THAT(refusal({"--cuont", "--", "image"}), HasSubstr("'--cuont' is not"));
+  // There, docker finds its image.
+  EXPECT_THAT(parsed({"--rm", "image", "--", "x"}).docker, ElementsAre("--rm", "image", "--", "x"));
+  EXPECT_THAT(parsed({"run", "--rm", "--", "image"}).docker, ElementsAre("--rm", "--", "image"));
+  EXPECT_THAT(parsed({"--", "--rm", "--", "image"}).docker, ElementsAre("--rm", "--", "image"));
+  EXPECT_THAT(parsed({"--rm", "--name"}).docker, ElementsAre("--rm", "--name"));
+}
+
 TEST(FrontEndArgumentsTest, HelpNeedsNoImage) {
   EXPECT_TRUE(parsed({"--help"}).help);
   EXPECT_TRUE(parsed({"run", "--help"}).help);
@@ -82,9 +96,14 @@ TEST(FrontEndArgumentsTest, BadInputIsRefusedWithWhatIsAccepted) {
   EXPECT_THAT(refusal({}), HasSubstr("no image is given; append '--"));
   EXPECT_THAT(refusal({"--echo", "--"}), HasSubstr("no image is given"));
   EXPECT_THAT(refusal({"run"}), HasSubstr("no image is given"));
-  for (const char* count : {"3", "0", "-4", "four", "", "4 ", "99999999999"}) {
-    EXPECT_THAT(refusal({"--count", count, "--", "image"}), HasSubstr("give a power of two"));
+  for (const char* count : {"0", "-4", "four", "", "4 ", "99999999999"}) {
+    EXPECT_THAT(refusal({"--count", count, "--", "image"}),
+                HasSubstr("is not a number of IPUs: give a power of two, such as --count 4"));
   }
+  EXPECT_EQ(refusal({"--count", "3", "--", "image"}),
+            "--count 3 is not a power of two; give --count 2 or --count 4");
+  EXPECT_EQ(refusal({"--count=65535", "--", "image"}),
+            "--count 65535 is not a power of two; give --count 32768 or --count 65536");
   for (const char* id : {"-1", "0,1", "", "a", "99999999999"}) {
     EXPECT_THAT(refusal({"--device-id", id, "--", "image"}), HasSubstr("give one number, from 0"));
   }

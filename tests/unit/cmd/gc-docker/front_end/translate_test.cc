@@ -204,7 +204,13 @@ TEST(TranslateTest, ARuntimeAmongTheOptionsWins) {
   // It isolates nothing, so that the host's network is all there is.
   const Words args = {"--count", "4", "--", "--runtime=runc", "--net=host", "image"};
   EXPECT_EQ(line(pod_host(), args), "docker run -e IPU_COUNT=4 --runtime=runc --net=host image");
-  EXPECT_EQ(notes(pod_host(), args), "");
+}
+
+TEST(TranslateTest, ARuntimeThatMayGiveNoIpusIsTold) {
+  EXPECT_THAT(notes(pod_host(), {"--count", "4", "--", "--runtime=runc", "image"}),
+              HasSubstr("--runtime=runc replaces the runtime 'ipu', so the container gets no IPUs,"
+                        " unless 'runc' runs ipu-container-runtime too; leave out --runtime"));
+  EXPECT_EQ(notes(pod_host(), {"--count", "4", "--", "--runtime", "ipu", "image"}), "");
 }
 
 TEST(TranslateTest, CardsMayHaveTheHostsNetwork) {
