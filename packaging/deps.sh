@@ -15,7 +15,7 @@ declare -A packages=(
     libnghttp2-dev libssl-dev libc-ares-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc
     openssl'
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
-    util-linux procps busybox-static:busybox jq'
+    util-linux mount procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace logrotate python3-jsonschema git
     systemd:systemctl'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
