@@ -26,6 +26,24 @@ Result<Output> parse_output(const std::string& text) {
 
 constexpr uint32_t kMaxNumber = 65'535;
 
+// Returns the first long one of NAMES, such as "--output" of "-o,--output".
+std::string long_name(std::string_view names) {
+  for (const std::string_view name : base::split(names, ',')) {
+    if (name.starts_with("--")) return std::string(name);
+  }
+  return std::string(names);
+}
+
+// Options of a group that stand before one of its commands would be lost.
+void refuse_lost_options(const CLI::App& group) {
+  const std::string command = group.get_subcommands().front()->get_name();
+  for (const CLI::Option* option : group.get_options()) {
+    if (option->count() == 0) continue;
+    throw CLI::ValidationError(option->get_name(),
+                               str("has no effect before '", command, "'; give it after the word"));
+  }
+}
+
 Result<hook::ledger::Ledger> or_who_may(Result<hook::ledger::Ledger> ledger) {
   if (ledger.ok() || ::geteuid() == 0) return ledger;
   return Error(ledger.error().code(), str(ledger.error().message(), "; run ipuctl as root"));
@@ -83,7 +101,8 @@ void Options::number(const Option& option, std::optional<uint32_t>& target) {
 }
 
 void Options::duration(const Option& option, std::optional<std::chrono::milliseconds>& target) {
-  parsed(option, [&target](const std::string& text) -> Status {
+  const std::string help = str(option.help, "; unit ms, s, m, h or d, at most 24h");
+  parsed({option.names, option.value, help.c_str()}, [&target](const std::string& text) -> Status {
     target = TRY(base::parse_duration(text));
     return {};
   });
@@ -91,9 +110,9 @@ void Options::duration(const Option& option, std::optional<std::chrono::millisec
 
 void Options::parsed(const Option& option, std::function<Status(const std::string&)> parse) {
   const auto convert = [parse = std::move(parse),
-                        names = std::string(option.names)](const std::string& text) {
+                        name = long_name(option.names)](const std::string& text) {
     const Status parsed = parse(text);
-    if (!parsed.ok()) throw CLI::ValidationError(names, parsed.error().message());
+    if (!parsed.ok()) throw CLI::ValidationError(name, parsed.error().message());
   };
   app_.add_option_function<std::string>(option.names, convert, option.help)
       ->type_name(option.value);
@@ -117,7 +136,8 @@ CLI::App& add_listing_group(CLI::App& parent, const About& about, Command& chose
   group->footer(examples_text(about.examples));
   group->require_subcommand(0, 1);
   group->callback([&chosen, group, run = std::move(run)] {
-    if (group->get_subcommands().empty()) chosen = run;
+    if (!group->get_subcommands().empty()) return refuse_lost_options(*group);
+    chosen = run;
   });
   return *group;
 }
@@ -127,6 +147,17 @@ Options add_command(CLI::App& parent, const About& about, Command& chosen, Comma
   command->footer(examples_text(about.examples));
   command->callback([&chosen, run = std::move(run)] { chosen = run; });
   return Options(*command);
+}
+
+Status check_one_of(bool first, bool second, std::string_view ways) {
+  if (first != second) return {};
+  return Error(Code::kInvalid, str("give ", ways, first ? ", but not both" : ""));
+}
+
+Status check_no_effect(bool is_given, std::string_view option, std::string_view with) {
+  if (!is_given) return {};
+  return Error(Code::kInvalid,
+               str(option, " has no effect with ", with, "; give only one of them"));
 }
 
 Result<hook::config::PoolConfig> load_pool(const std::string& name) {

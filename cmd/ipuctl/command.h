@@ -56,6 +56,7 @@ class Options {
   void texts(const Option& option, std::vector<std::string>& target);
   void number(const Option& option, uint32_t& target);
   void number(const Option& option, std::optional<uint32_t>& target);
+  // Adds to the help which units and times are accepted.
   void duration(const Option& option, std::optional<std::chrono::milliseconds>& target);
   void parsed(const Option& option, std::function<base::Status(const std::string&)> parse);
 
@@ -75,10 +76,17 @@ struct About {
 [[nodiscard]] std::string examples_text(std::string_view examples);
 // Adds a command that only groups others, one of which is required.
 CLI::App& add_group(CLI::App& parent, const About& about);
-// Adds a group that is a command itself: if none of its commands is called, CHOSEN becomes RUN.
+// Adds a group that is a command itself: if none of its commands is called, CHOSEN becomes RUN. Its
+// own options before one of its commands are a usage error.
 CLI::App& add_listing_group(CLI::App& parent, const About& about, Command& chosen, Command run);
 // Adds a command. If it is called, CHOSEN becomes RUN.
 Options add_command(CLI::App& parent, const About& about, Command& chosen, Command run);
+
+// Checks that one of two ways to say what is meant was given, and not both. WAYS names both, such
+// as "LEASE or --bundle DIR".
+base::Status check_one_of(bool first, bool second, std::string_view ways);
+// Refuses OPTION, if it is given, because the option WITH leaves it without effect.
+base::Status check_no_effect(bool is_given, std::string_view option, std::string_view with);
 
 class Viewer;
 

@@ -170,9 +170,16 @@ Result<Outcome> run_end(hook::ledger::Ledger& ledger) {
   return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
 }
 
+Status check_together(const DrainOptions& options) {
+  const char* const other = options.end ? "--end" : "--dry-run";
+  if (!options.end && !options.dry_run) return {};
+  if (options.end) TRY(check_no_effect(options.dry_run, "--dry-run", other));
+  TRY(check_no_effect(!options.reason.empty(), "--reason", other));
+  return check_no_effect(options.timeout.has_value(), "--timeout", other);
+}
+
 Result<Outcome> run_drain(const DrainOptions& options) {
-  if (options.dry_run && options.end)
-    return Error(Code::kInvalid, "give --dry-run or --end, but not both");
+  TRY(check_together(options));
   if (options.dry_run) {
     hook::ledger::Ledger ledger = TRY(read_ledger());
     return run_dry(ledger);

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/queue_commands.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/health.h"
@@ -58,6 +59,7 @@ Result<Outcome> run_list(const HealthOptions& options) {
   std::vector<PoolIpu> ipus = TRY(ledger.health().all());
   std::erase_if(
       ipus, [&](const PoolIpu& one) { return !options.pool.empty() && one.pool != options.pool; });
+  if (ipus.empty()) TRY(check_pool(options.pool));
   return Outcome{list_text(ipus, options.output)};
 }
 

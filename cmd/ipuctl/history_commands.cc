@@ -119,10 +119,8 @@ Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOpt
 }
 
 Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options) {
-  if (options.lease.empty() == options.bundle.empty()) {
-    return Error(Code::kInvalid,
-                 "give the id of a lease or container, or --bundle DIR, but not both");
-  }
+  TRY(check_one_of(!options.lease.empty(), !options.bundle.empty(),
+                   "the id of a lease or container, or --bundle DIR"));
   if (!options.bundle.empty()) return explain_bundle(options.bundle, options.output);
   hook::ledger::Ledger ledger = TRY(existing_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -270,10 +268,10 @@ void add_events(CLI::App& app, Command& chosen) {
       chosen, [options] { return run_events(*options); });
   declared.output(options->output);
   declared.flag("-f,--follow", options->follow, "Print new events as they happen");
-  declared.text(
-      {"--since", "NUMBER|TIME", "List all events after this number, or of the last 10m, 24h, 7d"},
-      options->since);
-  declared.text({"--lease", "LEASE", "List only events of this lease or container"},
+  declared.text({"--since", "NUMBER|TIME",
+                 "List all events after this number, or of the last 10m, 24h, 7d; at most 365d"},
+                options->since);
+  declared.text({"--lease", "LEASE", "List only events of this lease or container, by id or name"},
                 options->lease);
 }
 

@@ -117,8 +117,8 @@ Result<Outcome> run_lease_refresh(const Output& output) {
 Result<Outcome> run_dry_gc(const GcOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const hook::lifecycle::end::Remains remains =
-      TRY(hook::lifecycle::end::find_remains(env, Deadline::after(kGcTime)));
+  const hook::lifecycle::end::Remains remains = TRY(
+      hook::lifecycle::end::find_remains(env, Deadline::after(options.timeout.value_or(kGcTime))));
   return Outcome{remains_text(remains, options.output)};
 }
 

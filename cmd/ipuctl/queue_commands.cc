@@ -92,9 +92,7 @@ Result<bool> cancel(hook::ledger::Ledger& ledger, const hook::ledger::Waiter& wa
 
 // A start that waits notices at its next step, and fails.
 Result<Outcome> run_cancel(const Viewer& viewer, const CancelOptions& options) {
-  if (options.container.empty() != options.all) {
-    return Error(Code::kInvalid, "give a container that waits, or --all, but not both");
-  }
+  TRY(check_one_of(!options.container.empty(), options.all, "a container that waits or --all"));
   hook::ledger::Ledger ledger = TRY(open_ledger());
   std::vector<hook::ledger::Waiter> cancelled;
   Outcome outcome;

@@ -250,11 +250,44 @@ gc_would_remove_it() { [[ $(ipuctl gc --dry-run) == *'would remove partition p0 
   assert_equal "$output" "ipuctl: unexpected argument 'b'; see 'ipuctl partition show --help'"
   run -2 ipuctl ps --pool
   assert_equal "$output" "ipuctl: '--pool' needs a value: NAME; see 'ipuctl ps --help'"
-  for arguments in 'partition list' ps queue; do
+  run -2 ipuctl ps -o yaml
+  assert_contains "$output" "ipuctl: --output: 'yaml' is not an output format"
+  for arguments in 'partition list' ps queue 'health list' 'reservation list'; do
     # shellcheck disable=SC2086
     run -2 ipuctl $arguments --pool other
     assert_contains "$output" "there is no pool 'other'; the pools are pod64"
   done
+}
+
+@test "two options that do not go together are refused, and both are named" {
+  assert_refuses() { # TEXT ARGUMENT...
+    run -2 ipuctl "${@:2}"
+    assert_contains "$output" "$1"
+    assert_equal "${#lines[@]}" 1
+  }
+  assert_refuses '--reason has no effect with --end' drain --end --reason x
+  assert_refuses '--timeout has no effect with --dry-run' drain --dry-run --timeout 5s
+  assert_refuses '--dry-run has no effect with --end' drain --dry-run --end
+  assert_refuses "--pool: has no effect before 'cancel'" queue --pool pod64 cancel --all
+  assert_refuses 'give a container that waits or --all, but not both' queue cancel --all x
+  run -2 ipuctl queue cancel
+  assert_equal "$output" 'ipuctl: give a container that waits or --all'
+  assert_refuses '--bundle DIR, but not both' explain --bundle /run x
+  run -2 ipuctl explain
+  assert_equal "$output" 'ipuctl: give the id of a lease or container, or --bundle DIR'
+}
+
+@test "arguments are checked before the configuration is read" {
+  in_host sh -c 'echo "this is no TOML" >/etc/ipu-container-toolkit/config.toml'
+  run -2 ipuctl reserve night --ipus 3
+  assert_equal "$output" 'ipuctl: --ipus 3 is not a power of two; give 2 or 4'
+  run -2 ipuctl reserve night --ipus 4 --for 0s
+  assert_contains "$output" '--for must be longer than 0'
+  run -2 ipuctl partition create p0
+  assert_contains "$output" '--size'
+  run -2 ipuctl reserve night --ipus 4 --wait 25h
+  assert_contains "$output" "--wait: '25h' is too long; give at most 24h"
+  host_config
 }
 
 # The names of the commands below this one.
