@@ -111,8 +111,8 @@ std::string filter_text() {
 Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
   const Rest rest = TRY(find_rest(ledger));
   Outcome outcome{rest.containers_text + rest.partitions_text + engines_text() + filter_text()};
-  if (!outcome.text.empty())
-    outcome.obstacles.emplace_back(Code::kBusy, "the toolkit is still in use on this host");
+  if (outcome.text.empty()) return Outcome{"nothing uses the toolkit on this host\n"};
+  outcome.obstacles.emplace_back(Code::kBusy, "the toolkit is still in use on this host");
   return outcome;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/ipuctl/explain_bundle.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "base/json.h"
 #include "base/line_diff.h"
 #include "base/names.h"
@@ -37,6 +40,18 @@ std::string what_is_asked(const Preview& shown) {
                          : str(shown.ipus, shown.ipus == 1 ? " IPU" : " IPUs");
 }
 
+// What there is may be unreadable all the same; opening it then says why.
+Status check_there(const std::string& directory) {
+  for (const std::string& path : {directory, directory + "/config.json"}) {
+    std::error_code err;
+    if (std::filesystem::exists(path, err) || err) continue;
+    return Error(Code::kNotFound, str(quote(path),
+                                      " does not exist; give --bundle the folder of an"
+                                      " OCI bundle, which has a config.json"));
+  }
+  return {};
+}
+
 Outcome unasked(const std::string& path, Output output) {
   if (output == Output::kJson) return {base::to_pretty_text({{"asks", false}})};
   return {str(path, ": asks for no IPUs; the low-level runtime gets it unchanged\n")};
@@ -45,6 +60,7 @@ Outcome unasked(const std::string& path, Output output) {
 }  // namespace
 
 Result<Outcome> explain_bundle(const std::string& directory, Output output) {
+  TRY(check_there(directory));
   const hook::inject::Bundle bundle = TRY(hook::inject::Bundle::open(directory, "config.json"));
   hook::ledger::Ledger ledger = TRY(read_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);

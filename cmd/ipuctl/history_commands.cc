@@ -10,6 +10,7 @@
 #include "base/trace.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/explain_bundle.h"
+#include "cmd/ipuctl/names.h"
 #include "cmd/ipuctl/print_history.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/stream.h"
@@ -48,7 +49,7 @@ struct EventsOptions {
   Output output = Output::kTable;
   bool follow = false;
   std::string since;  // empty: the newest kShown, or all of the lease; with follow, from now on
-  std::string lease;  // start of the id of a lease or a container; empty: all
+  std::string lease;  // as for `lease show`; empty: all
 };
 
 struct AuditOptions {
@@ -192,8 +193,40 @@ Result<Stream::Goes> write_events(hook::ledger::Ledger& ledger, Stream& stream, 
   }
 }
 
-Result<Outcome> run_events(const EventsOptions& options) {
+// Returns whether any event is of what OPTIONS name. Requests that were refused before they had a
+// lease have one, too.
+Result<bool> has_event(hook::ledger::Ledger& ledger, const EventsOptions& options) {
+  for (int64_t number = 0;;) {
+    const std::vector<hook::ledger::Event> events = TRY(ledger.events().after(number, kBatch));
+    for (const hook::ledger::Event& event : events) {
+      if (is_wanted(event, options)) return true;
+    }
+    if (events.size() < kBatch) return false;
+    number = events.back().number;
+  }
+}
+
+// Returns the beginning of the ids whose events are wanted. Fails as `lease show` does if there is
+// nothing of this name, and was not as far as the history goes.
+Result<std::string> wanted_id(hook::ledger::Ledger& ledger, const EventsOptions& options) {
+  const std::string& text = options.lease;
+  if (text.empty()) return text;
+  const Result<hook::ledger::Lease> found = find_lease(ledger, text);
+  if (found.ok()) {
+    const hook::ledger::Lease& lease = found.value();
+    const bool has_id = lease.id.starts_with(text) || lease.container.starts_with(text);
+    return has_id ? text : lease.container;
+  }
+  if (found.error().code() != Code::kNotFound) return found.error();
+  const auto waiters = find_waiters(TRY(ledger.queue().list()), text);
+  if (waiters.ok()) return waiters.value().front().container;
+  if (TRY(has_event(ledger, options))) return text;
+  return found.error();
+}
+
+Result<Outcome> run_events(EventsOptions options) {
   hook::ledger::Ledger ledger = TRY(existing_ledger());
+  options.lease = TRY(wanted_id(ledger, options));
   Stream stream = TRY(Stream::open());
   int64_t number = TRY(first_number(ledger, options));
   int64_t seen = -1;  // no version of the ledger

@@ -87,6 +87,11 @@ Result<Outcome> run_check(const CheckOptions& options) {
   std::vector<Flaw> flaws = TRY(hook::ledger::check_ledger(file));
   // A ledger with flaws says nothing about the world outside; and opening it would migrate it.
   if (!options.offline && flaws.empty()) TRY(add_outside(flaws));
+  if (flaws.empty() && options.output == Output::kTable) {
+    return Outcome{str("the ledger ", base::quote(file), " is intact",
+                       options.offline ? "" : ", and agrees with the kernel and the controllers",
+                       "\n")};
+  }
   Outcome outcome{flaws_text(flaws, options.output)};
   if (has_error(flaws)) {
     outcome.obstacles.emplace_back(Code::kInternal, str("the ledger ", base::quote(file),

@@ -65,6 +65,7 @@ has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'waits for the control
 @test "uninstall refuses while anything uses the toolkit, and says what to do about each" {
   run -0 ipuctl border remove
   run -0 check_unused
+  assert_equal "$output" 'nothing uses the toolkit on this host'
   ipuctl partition create p0 --size 4
   start job -e IPU_COUNT=4
   in_host install -D -m 0644 /dev/stdin /etc/docker/daemon.json <<<"{\"runtimes\":{\"ipu\":{\"path\":\"$BINDIR/ipu-container-runtime\"}}}"

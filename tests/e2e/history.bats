@@ -96,9 +96,20 @@ has_obstacle() { [ -n "$(explained "$1" .lease.obstacle)" ]; }
   assert_contains "$output" 'has no trace: it has ended'
 }
 
-@test "explain: nothing of that name" {
+@test "explain, events: nothing of that name" {
   run -1 ipuctl explain nothing
   assert_contains "$output" "see 'ipuctl ps'"
+  run -1 ipuctl events --lease nothing
+  assert_equal "$output" "ipuctl: no lease or container is called 'nothing'; see 'ipuctl ps'"
+  run -1 ipuctl events --lease nothing --follow
+}
+
+@test "events --lease: a container by its name, and one that was refused by its id" {
+  start job -e IPU_COUNT=4
+  assert_equal "$(ipuctl events --lease job)" "$(ipuctl events --lease "$(full_id job)")"
+  assert_contains "$(ipuctl events --lease job)" RUNNING
+  run -125 docker run --runtime=ipu --name three -e IPU_COUNT=3 busybox true
+  assert_contains "$(ipuctl events --lease "$(full_id three)")" "IPU_COUNT='3' is not accepted"
 }
 
 @test "events --follow: a start and a stop as they happen" {

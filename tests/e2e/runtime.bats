@@ -59,6 +59,7 @@ teardown() {
   run -2 ipuctl explain --bundle "$BUNDLE"
   assert_contains "$output" "IPU_COUNT='3' is not accepted"
   run -1 ipuctl explain --bundle /run/nowhere
+  assert_equal "$output" "ipuctl: '/run/nowhere' does not exist; give --bundle the folder of an OCI bundle, which has a config.json"
   run -2 ipuctl explain
 }
 
