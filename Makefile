@@ -345,7 +345,7 @@ check-engines: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## the end-to-end tests on the e
 	@packaging/deps.sh e2e engines
 	@tests/engines/check.sh
 .PHONY: check-rdma
-check-rdma: all ## real RDMA: docker and software RoCE in a virtual machine (root)
+check-rdma: all ## real RDMA and systemd: software RoCE, docker and the units in a virtual machine (root)
 	@packaging/deps.sh rdma
 	@tests/rdma/check.sh
 .PHONY: fuzz fuzz-programs

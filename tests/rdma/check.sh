@@ -41,7 +41,7 @@ pack() { # FOLDER
   make --no-print-directory -s O="$O" DESTDIR="$root" install >/dev/null || return 1
   read -ra compiler <<<"${CXX:-g++}"
   "${compiler[@]}" -std=c++20 -O1 -o "$root/usr/local/libexec/resolve" tests/rdma/resolve.cc -lrdmacm || return 1
-  cp -r --parents tests/rdma tests/support tests/e2e/support.bash "$root$CHECKOUT" || return 1
+  cp -r --parents README.md tests/rdma tests/support tests/e2e/support.bash "$root$CHECKOUT" || return 1
   tar -C "$root" -c --owner root --group root -f "$1/payload.tar" .
 }
 

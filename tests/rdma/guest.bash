@@ -36,6 +36,26 @@ guest_network() {
   rdma link add rxe0 type rxe netdev rnic0
 }
 
+# The units of the product run as README.md says, for the users alice, of the group ipu, and carol. make install has made
+# no users, because of its DESTDIR.
+guest_units() {
+  systemd-sysusers
+  local user
+  for user in alice carol; do
+    getent passwd "$user" >/dev/null || useradd "$user"
+  done
+  readme 'systemctl enable'
+  readme usermod
+}
+
+# Runs the commands of README.md that begin with these words, as root.
+readme() { # WORDS
+  local commands
+  commands=$(sed -n ":a; /\\\\\$/ { N; s/\\\\\n *//; ba }; s/^ *sudo \($1\b\)/\1/p" README.md)
+  [ -n "$commands" ] || { echo "README.md has no '$1'" >&2; return 1; }
+  bash -exc "$commands"
+}
+
 guest_docker() {
   mkdir -p /etc/docker
   jq -n --arg path "$BINDIR/ipu-container-runtime" '{runtimes: {ipu: {path: $path}}}' >/etc/docker/daemon.json
