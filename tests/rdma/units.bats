@@ -81,6 +81,15 @@ go_on() { systemctl kill --kill-who=main --signal=CONT containerd.service; }
   is_active ipu-border.service ipu-agent.service
 }
 
+@test "the units that clean up and filter stand before all that starts containers" {
+  local unit engine
+  for unit in "$GC.service" ipu-border.service; do
+    for engine in docker containerd crio podman podman-restart; do
+      assert_contains " $(property "$unit" Before) " " $engine.service "
+    done
+  done
+}
+
 @test "a user of the group starts ipu-agent by its socket, and others cannot" {
   assert_equal "$(stat -c '%U:%G %a' "$SOCKET")" 'root:ipu 660'
   systemctl stop ipu-agent.service
