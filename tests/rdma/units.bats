@@ -179,6 +179,16 @@ has_guard() { table inet ipu-guard >/dev/null; }
 
 has_border_by_tc() { tc filter show dev rnic0 egress | grep -q ipu-border; }
 
+@test "when ipu-border.service has started, the guard stands" {
+  sed -i 's/^\[network\]$/&\nguard_forwarding = true/' "$PRODUCT_CONFIG"
+  stop_agent
+  systemctl stop ipu-border.service
+  ! has_guard || nft delete table inet ipu-guard
+  systemctl start ipu-border.service
+  has_guard
+  start_agent
+}
+
 @test "the timer of gc fires, and what a crash left is released" {
   local drop_in=/run/systemd/system/$GC.timer.d
   stop_agent
