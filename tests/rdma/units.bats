@@ -189,6 +189,24 @@ has_border_by_tc() { tc filter show dev rnic0 egress | grep -q ipu-border; }
   start_agent
 }
 
+@test "ipu-border.service and ipu-agent.service start again, however often they end" {
+  local unit pid
+  for unit in ipu-border.service ipu-agent.service; do
+    for _ in {1..6}; do
+      systemctl kill --kill-who=main --signal=KILL "$unit"
+      # Instead of after RestartSec.
+      systemctl restart "$unit" || fail "$(systemctl status --no-pager "$unit")"
+    done
+    pid=$(property "$unit" MainPID)
+    kill -KILL "$pid"
+    wait_until 10 has_other_process "$unit" "$pid"
+  done
+}
+
+has_other_process() { # UNIT PID
+  is_active "$1" && [ "$(property "$1" MainPID)" != "$2" ]
+}
+
 @test "the timer of gc fires, and what a crash left is released" {
   local drop_in=/run/systemd/system/$GC.timer.d
   stop_agent
