@@ -189,6 +189,30 @@ has_border_by_tc() { tc filter show dev rnic0 egress | grep -q ipu-border; }
   start_agent
 }
 
+@test "ipu-border.service watches on while the ledger is damaged, and says so once" {
+  local address pid state=/var/lib/ipu-container-toolkit
+  stop_agent
+  start job -e IPU_COUNT=4
+  address=$(address_in job)
+  systemctl stop ipu-border.service
+  mkdir "$state/whole"
+  mv "$state"/ledger.db* "$state/whole"
+  head -c 65536 /dev/zero >"$state/ledger.db"
+  nft delete table netdev ipu-border
+  systemctl start ipu-border.service
+  pid=$(property ipu-border.service MainPID)
+  wait_until 20 has_said "$pid" ledger.db
+  rm "$state"/ledger.db*
+  mv "$state"/whole/* "$state"
+  rmdir "$state/whole"
+  wait_until 20 has_border "$address" || fail "$(journalctl --no-pager -u ipu-border)"
+  assert_equal "$(property ipu-border.service MainPID)" "$pid"
+  assert_equal "$(journalctl --no-pager --output cat _PID="$pid" | grep -c ledger.db)" 1
+  start_agent
+}
+
+has_said() { journalctl --no-pager --output cat _PID="$1" | grep -q "$2"; } # PID TEXT
+
 @test "ipu-border.service and ipu-agent.service start again, however often they end" {
   local unit pid
   for unit in ipu-border.service ipu-agent.service; do
