@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that need a real RDMA device, in a virtual machine with software RoCE. Makes the machine's image if
-# it is missing, boots it, installs the built product in it and runs the tests there by ssh. Boots again for the tests
-# of exclusive mode, which is a parameter of the kernel. TEST=PATTERN selects tests by name. The last line is "N
-# passed, N failed". Only the image, build/rdma, stays.
+# it is missing, boots it, installs the built product in it and runs the tests there by ssh. Cuts the power and boots it
+# again for the tests of what a host does then, and once more for those of exclusive mode, which is a parameter of the
+# kernel. TEST=PATTERN selects tests by name. The last line is "N passed, N failed". Only the image, build/rdma, stays.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -12,6 +12,7 @@ export O=${O:-build/$FLAVOR}
 TEST=${TEST:-}
 IMAGES=$PWD/build/rdma
 EXCLUSIVE=tests/rdma/exclusive.bats
+REBOOT=tests/rdma/reboot.bats
 # The place of the project's tests in the machine.
 CHECKOUT=/srv/check
 passed=0
@@ -66,7 +67,17 @@ boot_and_test() { # TITLE KERNEL-PARAMETERS FILE...
   else
     failed=$((failed + 1))
   fi
-  vm_stop
+}
+
+reboot_and_test() { # TITLE FILE...
+  echo "== rdma: $1"
+  if vm_run "cd $CHECKOUT && BINDIR=/usr/local/bin bash -ec '. tests/support/host.sh; . tests/rdma/guest.bash; guest_before_reboot'" \
+    >"$run/before_reboot" 2>&1 && vm_lose_power "$IMAGES/$image"; then
+    run_tests "${@:2}"
+  else
+    cat "$run/before_reboot"
+    failed=$((failed + 1))
+  fi
 }
 
 run=$(mktemp -d) || exit 1
@@ -79,9 +90,12 @@ image=$(tail -n 1 "$run/image")
 pack "$run" || exit 1
 vm_init "$run" || exit 1
 
-mapfile -t shared < <(find tests/rdma -name '*.bats' ! -path "$EXCLUSIVE" | sort)
+mapfile -t shared < <(find tests/rdma -name '*.bats' ! -path "$EXCLUSIVE" ! -path "$REBOOT" | sort)
 boot_and_test 'shared mode' '' "${shared[@]}"
+reboot_and_test 'after a power cut' "$REBOOT"
+vm_stop
 boot_and_test 'exclusive mode' ib_core.netns_mode=0 "$EXCLUSIVE"
+vm_stop
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -56,6 +56,36 @@ readme() { # WORDS
   bash -exc "$commands"
 }
 
+# Makes the machine such that it is the same host after a reboot, with docker as it is on most hosts. Two containers have
+# IPUs.
+guest_before_reboot() {
+  cat >/etc/systemd/system/guest.service <<END
+[Unit]
+Description=Network and simulator of the tests
+Before=network-online.target ipu-border.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+WorkingDirectory=$PWD
+Environment=BINDIR=$BINDIR
+ExecStart=bash -c '. tests/support/host.sh; . tests/rdma/guest.bash; guest_network && sim_start'
+
+[Install]
+WantedBy=multi-user.target
+END
+  # TEST may have left out all tests so far.
+  [ -e /sys/class/net/rnic0 ] || guest_network
+  guest_docker
+  configure_rail 'parent = "rnic0"'
+  sed -i 's/^\[network\]$/&\nguard_forwarding = true/' "$PRODUCT_CONFIG"
+  guest_units
+  systemctl enable guest.service docker.service
+  sim_start
+  docker run --detach --runtime=ipu --name once -e IPU_COUNT=4 busybox sleep 3600
+  docker run --detach --runtime=ipu --name again --restart always -e IPU_COUNT=4 busybox sleep 3600
+}
+
 guest_docker() {
   mkdir -p /etc/docker
   jq -n --arg path "$BINDIR/ipu-container-runtime" '{runtimes: {ipu: {path: $path}}}' >/etc/docker/daemon.json

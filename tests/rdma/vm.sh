@@ -61,7 +61,7 @@ vm_launch() { # ACCELERATOR IMAGE [KERNEL-PARAMETER...]
   read -ra accelerator <<<"$1"
   shift 2
   cat "$image/initrd.img" <(cd "$VM" && find keys | busybox cpio -o -H newc 2>/dev/null) >"$VM/initrd.img"
-  qemu-img create -q -f qcow2 -F raw -b "$image/disk.img" "$VM/disk.qcow2"
+  [ -e "$VM/disk.qcow2" ] || qemu-img create -q -f qcow2 -F raw -b "$image/disk.img" "$VM/disk.qcow2"
   : >"$VM/console.log"
   # setpriv: the end of this shell is the end of the machine. setsid: Ctrl-C is for this shell alone.
   # shellcheck disable=SC2016
@@ -90,6 +90,20 @@ vm_run() { # COMMAND...
     -o StrictHostKeyChecking=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o LogLevel=ERROR \
     root@127.0.0.1 "$@"
 }
+
+# Takes the machine's power away when all that it has written is on its disk, and boots it again from there.
+vm_lose_power() { # IMAGE [KERNEL-PARAMETER...]
+  # By sysrq: sync, remount read-only, reset, which ends QEMU.
+  # shellcheck disable=SC2016
+  vm_run 'sleep 1; for key in s u b; do echo $key >/proc/sysrq-trigger; sleep 1; done' 2>/dev/null &
+  local cut=$!
+  wait_until "$VM_BOOT_LIMIT" vm_has_ended || return 1
+  kill "$cut" 2>/dev/null
+  rm -f "$VM/pid"
+  vm_start "$@"
+}
+
+vm_has_ended() { ! vm_is_alive; }
 
 # Ends the machine, if there is one. Returns when it is gone.
 vm_stop() {
