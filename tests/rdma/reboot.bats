@@ -23,9 +23,10 @@ assert_before() { # UNIT STATE UNIT STATE
     fail "$2 of $1: $(instant "$1" "$2"); $4 of $3: $(instant "$3" "$4")"
 }
 
-@test "after a power cut, gc ends before the engines start" {
+@test "after a power cut, gc releases all leases of before, and then the engines start" {
   assert_before ipu-container-toolkit-gc ExecMainExit containerd ExecMainStart
   assert_before ipu-container-toolkit-gc ExecMainExit docker ExecMainStart
+  assert_contains "$(ipuctl events)" 'gc released 2 leases'
 }
 
 @test "the host's packet filter stands before an engine starts" {
