@@ -39,14 +39,14 @@ std::string map_name(size_t map) {
   return str("ipu_", map == kCountMap ? "counts" : kSets[map].name);
 }
 
-// Names what a program does, and the maps that it uses.
-std::string filter_name(const Instructions& program, uint32_t generation) {
-  return str(kFilterName, fingerprint(program), ' ', generation);
+// Names what a program does, and the numbers of the maps that it uses, in their order.
+std::string filter_name(const Instructions& program, std::string_view maps) {
+  return str(kFilterName, fingerprint(program), ' ', maps);
 }
 
-// Returns the rest of a filter's name after what it does.
-std::string generation_of(const Filter& filter) {
-  return filter.name.substr(filter.name.find_last_of(' ') + 1);
+// Returns the numbers of the maps in a filter's name.
+std::string_view maps_of(const Filter& filter) {
+  return std::string_view(filter.name).substr(filter.name.find_last_of(' ') + 1);
 }
 
 bool is_ours(const Filter& filter) {
@@ -160,6 +160,20 @@ Result<std::vector<Map>> make_maps(const std::vector<FrameRule>& rules, const El
   return maps;
 }
 
+// Opens those maps of FILTER, by the numbers in its name, that have ELEMENTS.
+Result<std::vector<Map>> open_maps_for(const Filter& filter, const Elements& elements) {
+  std::vector<Map> maps;
+  const std::vector<std::string_view> ids = base::split(maps_of(filter), ',');
+  for (const auto& [set, keys] : elements) {
+    const auto number = static_cast<size_t>(set);
+    if (number >= ids.size()) return Error(Code::kInternal, "the border's filter has no such map");
+    const auto id = TRY(base::parse_int<uint32_t>(ids[number], 0, UINT32_MAX));
+    Fd fd = TRY(bpf::open_map(id));
+    maps.push_back({number, std::move(fd)});
+  }
+  return maps;
+}
+
 // Opens the maps that FILTERS use. They have one of each number, unless a build has failed.
 Result<std::vector<Map>> open_maps(const std::vector<Filter>& filters) {
   std::vector<Map> maps;
@@ -184,10 +198,14 @@ Status put_programs(nl::Socket& socket, std::vector<Wanted>& programs,
                     const std::vector<Map>& maps) {
   std::array<int, kMaps> descriptors{};
   for (const Map& map : maps) descriptors[map.number] = map.fd.get();
-  const Fd& macs = maps[static_cast<size_t>(SetId::kMacs)].fd;
-  const uint32_t generation = TRY(bpf::map_info(macs)).id;
+  std::vector<std::string> ids;
+  for (const Map& map : maps) {
+    const bpf::MapInfo info = TRY(bpf::map_info(map.fd));
+    ids.push_back(str(info.id));
+  }
+  const std::string numbers = base::join(ids, ",");
   for (Wanted& each : programs) {
-    const std::string name = filter_name(each.program, generation);
+    const std::string name = filter_name(each.program, numbers);
     set_maps(each.program, descriptors);
     const Fd loaded = TRY(bpf::load_program(BPF_PROG_TYPE_SCHED_CLS, kProgramName, each.program));
     TRY(tc::put_filter(socket, each.interface, each.direction, loaded, name));
@@ -275,8 +293,7 @@ Result<bool> Tc::stands(const std::vector<Parent>& parents) {
   const std::vector<Wanted> wanted = programs_of(parents);
   if (ours.empty() || ours.size() != wanted.size()) return false;
   for (const Wanted& each : wanted) {
-    const std::string name =
-        str(kFilterName, fingerprint(each.program), ' ', generation_of(ours.front()));
+    const std::string name = filter_name(each.program, maps_of(ours.front()));
     const auto is_there = [&](const Filter& filter) {
       return filter.interface == each.interface && filter.direction == each.direction &&
              filter.priority == tc::kPriority && filter.name == name;
@@ -311,12 +328,9 @@ Status Tc::build(const std::vector<Parent>& parents, const Elements& elements) {
 
 Status Tc::add(const Elements& elements) {
   nl::Socket& netlink = *TRY(socket());
-  std::vector<Filter> ours;
-  if (standing_) {
-    ours.push_back(*std::exchange(standing_, std::nullopt));
-  } else {
-    ours = TRY(find_ours(netlink));
-  }
+  if (const std::optional<Filter> standing = std::exchange(standing_, std::nullopt))
+    return put_elements(TRY(open_maps_for(*standing, elements)), elements);
+  const std::vector<Filter> ours = TRY(find_ours(netlink));
   if (ours.empty()) return Error(Code::kNotFound, "there is no border by tc");
   return put_elements(TRY(open_maps(ours)), elements);
 }

@@ -3,10 +3,10 @@
 // filter what leaves an interface. Needs Linux 4.18, and CAP_NET_ADMIN and CAP_SYS_ADMIN; stands()
 // needs neither.
 //
-// All programs share their maps, the sets of keys. A program carries what it does, and the number
-// of the map of the MACs, in its name, so that a look at the filters tells whether the border
-// stands. A change of the keys is not one transaction: in between, a MAC may do less than before
-// and after, never more.
+// All programs share their maps, the sets of keys. A program carries what it does, and the numbers
+// of its maps, in its name, so that a look at the filters tells whether the border stands, and
+// which maps take the keys. A change of the keys is not one transaction: in between, a MAC may do
+// less than before and after, never more.
 #pragma once
 
 #include <linux/netlink.h>
