@@ -363,7 +363,7 @@ list-tests:
 	@printf '%s\n' $(chosen_unit_tests) $(KERNEL_TESTS)
 test-programs: all $(TESTS:%=$(O)/bin/%) $(BENCHES:%=$(O)/bin/%)
 
-.PHONY: lint format tidy bench demo deps
+.PHONY: lint format tidy bench bench-compare demo deps
 lint: ## layering, headers, one TRY a line, format, shell scripts, man pages
 	@packaging/deps.sh lint
 	@tests/lint/lint.sh
@@ -376,6 +376,8 @@ tidy: ## clang-tidy over all C++
 bench: all $(BENCHES:%=$(O)/bin/%) ## placement policies side by side, and the start path as ratios (root)
 	@packaging/deps.sh e2e
 	@tests/bench/bench.sh
+bench-compare: ## flag what two runs of bench, BEFORE=FILE and AFTER=FILE, show as slower or faster
+	@tests/bench/compare.sh $(BEFORE) $(AFTER)
 demo: ## install what is missing, build, run the main job on the embedded simulator (root)
 	@echo 'The first time this takes about six minutes on two processors: packages, a build, and 15 s of demo.'
 	@packaging/deps.sh build demo

@@ -44,13 +44,16 @@ $(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulat
 $(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement: | $(O)/bin/ipu-vipu-client
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation quick_look attach
+BENCHES += fragmentation quick_look attach paired
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook-lifecycle-end
 BIN_attach_SRCS := tests/bench/attach.cc tests/bench/recording.cc
 BIN_attach_DEPS := netns
+BIN_paired_SRCS := tests/bench/paired.cc tests/bench/statistics.cc
+BIN_paired_DEPS := base
+BIN_paired_PKGS := nlohmann_json
 
 # The crash enumeration runs on a throw-away host; not installed.
 TESTS += fault

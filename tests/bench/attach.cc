@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an attachment costs: the link alone, with the filter of the container, and with the border
 // as well. Beside each stand two floors: the bytes of its changes, and those of all its requests,
-// sent by the least that can send them. The border has the interfaces of other leases. If there are
-// others, one other container is attached: the first filter of a host has the kernel patch its code
-// at each hook. Medians, in a namespace of its own.
+// sent by the least that can send them; with tc, as many new keys in a map of eBPF too. The border
+// has the interfaces of other leases. If there are others, one other container is attached: the
+// first filter of a host has the kernel patch its code at each hook. Medians, in a namespace of its
+// own.
 #include <fcntl.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/bpf.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/process.h"
@@ -150,16 +155,45 @@ Status measure_once(Variant& variant, const Namespace& host, const base::Fd& hom
   return {};
 }
 
-// Returns a variant that only repeats what VARIANT sends.
+// A map of eBPF that takes as many new keys as the border by tc puts into its maps.
+class KeysOfBorder {
+ public:
+  static Result<KeysOfBorder> make() {
+    return KeysOfBorder(TRY(base::bpf::create_map(
+        {"ipu_floor", BPF_MAP_TYPE_HASH, kKeyBytes, kValueBytes, 65536, BPF_F_NO_PREALLOC})));
+  }
+  Status put() {
+    for (int i = 0; i < kKeys; ++i) {
+      std::array<uint8_t, kKeyBytes> key{};
+      std::memcpy(key.data(), &next_, sizeof next_);
+      ++next_;
+      TRY(base::bpf::put(map_, key, std::array<uint8_t, kValueBytes>{}));
+    }
+    return {};
+  }
+
+ private:
+  // Of member_of(): the MAC, the address, the own one, and 4 peers and 4 ports beside itself.
+  static constexpr int kKeys = 12;
+  static constexpr uint32_t kKeyBytes = 24;
+  static constexpr uint32_t kValueBytes = 64;
+  explicit KeysOfBorder(base::Fd map) : map_(std::move(map)) {}
+  base::Fd map_;
+  uint32_t next_ = 0;
+};
+
+// Returns a variant that only repeats what VARIANT sends, and puts KEYS, if any.
 Result<Variant> floor_of(Variant& variant, Recorded which, const Namespace& host,
-                         const base::Fd& home) {
+                         const base::Fd& home, const std::shared_ptr<KeysOfBorder>& keys) {
   const Namespace target = TRY(make_namespace(home));
   Recording recording = TRY(Recording::of(
       which, [&] { return variant.make(variant.rail, host, target); }, host, target));
   TRY(close_again(variant, host, target));
   variant.closed.clear();
   return Variant{"", variant.rail,
-                 [recording](const auto&, const Namespace& here, const Namespace& there) mutable {
+                 [recording, keys](const auto&, const Namespace& here,
+                                   const Namespace& there) mutable -> Status {
+                   if (keys) TRY(keys->put());
                    return recording.replay(here, there);
                  }};
 }
@@ -194,9 +228,13 @@ Status measure(netns::FilterPlace way, uint32_t leases, const Namespace& host,
       {"with the border as well", rail_of(kOwn + 2), std::bind_front(attach_behind_border, way)}};
   std::vector<Variant> changes;
   std::vector<Variant> requests;
+  const bool is_tc = way == netns::FilterPlace::kTc;
   for (Variant& variant : variants) {
-    changes.push_back(TRY(floor_of(variant, Recorded::kChanges, host, home)));
-    requests.push_back(TRY(floor_of(variant, Recorded::kAll, host, home)));
+    std::shared_ptr<KeysOfBorder> keys;
+    if (is_tc && &variant == &variants.back())
+      keys = std::make_shared<KeysOfBorder>(TRY(KeysOfBorder::make()));
+    changes.push_back(TRY(floor_of(variant, Recorded::kChanges, host, home, keys)));
+    requests.push_back(TRY(floor_of(variant, Recorded::kAll, host, home, keys)));
   }
   for (uint32_t round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < variants.size(); ++i) {
@@ -205,9 +243,8 @@ Status measure(netns::FilterPlace way, uint32_t leases, const Namespace& host,
       TRY(measure_once(requests[i], host, home));
     }
   }
-  const bool is_tc = way == netns::FilterPlace::kTc;
   (void)std::printf("an attachment beside %u leases, border by %s\n", leases,
-                    is_tc ? "tc (its floor is without the keys in its maps)" : "nftables");
+                    is_tc ? "tc" : "nftables");
   print(variants, changes, requests);
   (void)std::fflush(stdout);
   return {};

@@ -1,68 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Runs inside the throw-away host: measure.sh WRAPPER CGROUP ROUNDS. Every round runs each variant once, so that a
-# busy moment of the machine hits all of them. Each round has another order, because the kernel still removes the
-# namespace of one variant while the next one starts.
+# Runs inside the throw-away host: measure.sh PAIRED STAND-IN WRAPPER CGROUP ROUNDS. Compares commands side by side,
+# and appends the figures to /run/bench/figures.json.
 set -euo pipefail
-wrapper=$1 cgroup=$2 rounds=$3
+paired=$1 stand_in=$2 wrapper=$3 cgroup=$4 rounds=$5
 cd /run/bench
 runc=$(command -v runc)
+# The kernel removes the namespaces of a container for some time after its end, and so do we.
+REST=120
 
-declare -A times
-measure() { # VARIANT COMMAND...: appends the microseconds that COMMAND took
-  local variant=$1 from to
-  shift
-  from=${EPOCHREALTIME/./}
-  "$@" >/dev/null
-  to=${EPOCHREALTIME/./}
-  times[$variant]+="$((to - from)) "
-}
-
-median() { # VARIANT
-  tr ' ' '\n' <<<"${times[$1]}" | sed '/^$/d' | sort -n | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'
-}
-
-row() { # TEXT VARIANT BASE
-  awk -v text="$1" -v value="$(median "$2")" -v base="$(median "$3")" \
-    'BEGIN {printf "%-44s %9.2f ms   x %.2f   %+8.2f ms\n", text, value/1000, value/base, (value-base)/1000}'
-}
-
-bundle() { # DIRECTORY [ENVIRONMENT]: a bundle that runs `true` in a network namespace of its own
+bundle() { # DIRECTORY [VARIABLE...]: a bundle that runs `true` in a network namespace of its own
+  local variables
+  variables=$(printf '%s\n' "${@:2}" | jq -R . | jq -sc 'map(select(. != ""))')
   mkdir -p "$1/rootfs/bin"
   cp "$(command -v busybox)" "$1/rootfs/bin/busybox"
   # busybox's libraries, if it is not linked statically.
   ldd "$(command -v busybox)" 2>/dev/null | grep -o '/[^ ]*' | xargs -r cp --parents -t "$1/rootfs" || true
-  (cd "$1" && runc spec && jq --arg cgroup "$cgroup/bench" --arg env "${2:-}" '
+  (cd "$1" && runc spec && jq --arg cgroup "$cgroup/bench" --argjson env "$variables" '
     .process.terminal = false | .process.args = ["/bin/busybox", "true"]
-    | .linux.cgroupsPath = $cgroup | .root.readonly = false
-    | if $env == "" then . else .process.env += [$env] end' config.json >new && mv new config.json)
+    | .linux.cgroupsPath = $cgroup | .root.readonly = false | .process.env += $env' config.json >new && mv new config.json)
   cp "$1/config.json" "$1.json"
+  # The wrapper edits a config.json with a request.
+  restore+=(--restore "$1/config.json=$1.json")
 }
 
-run() { # RUNTIME BUNDLE
-  cp "$2.json" "$2/config.json"
-  "$1" run --bundle "$2" "bench-$RANDOM$RANDOM"
+compare() { # TITLE ROUNDS REST VARIANT=COMMAND...
+  "$paired" --title "$1" --json figures.json --rounds "$2" --rest "$3" "${restore[@]}" "${@:4}"
 }
+
+restore=()
+compare 'what the wrapper passes through' "$((rounds * 5))" 0 \
+  "runc=$runc --version" "stand-in=$stand_in --version" "wrapper=$wrapper --version"
 
 bundle plain
-bundle ipus IPU_COUNT=4
-for ((round = 0; round < rounds; ++round)); do
-  for _ in 1 2 3 4 5; do
-    measure version-direct "$runc" --version
-    measure version-wrapped "$wrapper" --version
-  done
-  for variant in $(shuf -e run-direct run-wrapped run-ipus); do
-    case $variant in
-      run-direct) measure "$variant" run "$runc" plain ;;
-      run-wrapped) measure "$variant" run "$wrapper" plain ;;
-      run-ipus) measure "$variant" run "$wrapper" ipus ;;
-    esac
-  done
-done
+bundle slices IPU_POOL=slices IPU_COUNT=4
+bundle instant IPU_COUNT=4
+bundle warm IPU_POOL=warm IPU_COUNT=4
+compare 'a container from start to end by runc run' "$rounds" "$REST" \
+  "runc=$runc run --bundle plain b{}" "stand-in=$stand_in run --bundle plain b{}" \
+  "no-request=$wrapper run --bundle plain b{}" "local-provider=$wrapper run --bundle slices b{}" \
+  "vipu-instant=$wrapper run --bundle instant b{}" "vipu-warm=$wrapper run --bundle warm b{}"
 
-echo "medians of $rounds rounds; ratio and difference to runc alone"
-row 'runc --version' version-direct version-direct
-row 'passed through' version-wrapped version-direct
-row 'runc run' run-direct run-direct
-row 'without a request' run-wrapped run-direct
-row 'with IPUs (start, release, controller)' run-ipus run-direct
+restore=()
+echo 'the phases of one start, by ipuctl trace'
+docker run --detach --network none --runtime=ipu --name traced -e IPU_COUNT=4 busybox sleep 1000 >/dev/null
+ipuctl trace traced | sed 's/^/  /'
+docker rm --force traced >/dev/null
+
+docker=(docker run --rm --network none)
+compare 'docker run --rm busybox true' "$(((rounds + 2) / 3))" "$REST" \
+  "runc=${docker[*]} --runtime=runc busybox true" "no-request=${docker[*]} --runtime=ipu busybox true" \
+  "with-ipus=${docker[*]} --runtime=ipu -e IPU_COUNT=4 busybox true"
