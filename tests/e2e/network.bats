@@ -313,6 +313,30 @@ has_been_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
   docker network rm other
 }
 
+address_by_docker() { docker inspect -f '{{.NetworkSettings.Networks.bridge.IPAddress}}' "$1"; }
+
+@test "docker's own network is forbidden: a container starts, has its address there, and contacts nobody there" {
+  local address plain
+  docker run --detach --runtime=runc --name plain busybox nc -ll -p 7777 -e echo plain
+  plain=$(address_by_docker plain)
+  start before -e IPU_COUNT=4
+  assert_equal "$(inside before nc -w 2 "$plain" 7777)" plain
+  docker rm --force before
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[network]\nforbidden = ["172.16.0.0/12"]'
+  start job -e IPU_COUNT=4
+  address=$(address_by_docker job)
+  [[ $address == 172.17.* ]] || fail "docker's network is not in the forbidden one: $address"
+  assert_contains "$(inside job ip -4 -o address show dev eth0)" " $address/"
+  assert_reaches job "$(first_endpoint job)"
+  assert_unreachable job "$plain" 7777
+  assert_unreachable job 172.17.0.1 9999
+  # Nor does it answer.
+  docker exec --detach job nc -ll -p 7777 -e echo job
+  wait_until 5 inside job nc -w 1 "$address" 7777
+  run ! in_host busybox nc -w 1 "$address" 7777
+  docker rm --force job plain
+}
+
 # A pod as containerd's CRI plugin makes it, without containerd: the runtime is called with its
 # annotations.
 @test "a pod: the sandbox has the IPUs, its containers share them, and who is last gives them back" {

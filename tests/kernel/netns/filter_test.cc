@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/filter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -23,6 +24,8 @@ namespace {
 
 using base::Removed;
 using base::str;
+using testing::HasSubstr;
+using testing::Not;
 
 class FilterTest : public World {
  protected:
@@ -158,6 +161,28 @@ TEST_F(FilterTest, HoldsForAnInterfaceThatComesLater) {
   run_ip(container, "route delete prohibit 10.5.0.0/16 table 4791 metric 4791");
   EXPECT_EQ(connect_tcp({container}, other_, stranger_.port), 0);
   EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
+}
+
+// Docker refuses an address that overlaps a route of the table main. Who is prohibited is not
+// answered either.
+TEST_F(FilterTest, HoldsForALaterInterfaceWhoseSubnetIsProhibited) {
+  const Namespace container = make_namespace();
+  const Address gateway = ip("172.30.1.1");
+  NetworkPlan wide = plan();
+  wide.guarded = {host_prefix(gateway)};
+  wide.prohibited.push_back(must(parse_prefix("172.16.0.0/12")));
+  must(attach(wide, host(), container));
+  EXPECT_THAT(run_ip(container, "route show table main"), Not(HasSubstr("172.")));
+  add_docker_network(container);
+  const Service on_host = serve_tcp(host(), gateway);
+  const Service published = serve_tcp(container, ip("172.30.1.2"));
+  EXPECT_EQ(connect_tcp({container}, own_, peer_.port), 0);
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp({container, "eth0"}, gateway, on_host.port, kAtOnce), ECONNREFUSED);
+  EXPECT_EQ(connect_tcp({host()}, ip("172.30.1.2"), published.port, kAtOnce), ETIMEDOUT);
+  ASSERT_EQ(must(remove_filter(container)), Removed::kNow);
+  EXPECT_EQ(connect_tcp({container}, gateway, on_host.port), 0);
+  EXPECT_EQ(connect_tcp({host()}, ip("172.30.1.2"), published.port), 0);
 }
 
 TEST_F(FilterTest, KeepsTheContainerFromTheGuardedWhichMayCallIt) {
