@@ -3,7 +3,8 @@
 // would answer about the container's own partition. It is started by base::start_resident() with
 //   0  the answers (vipu/answers.h)     1  a socket on which it says that it is ready
 //   3  a TCP socket that listens        4  a pidfd of the container's first process
-// It ends with that process. It runs without privileges, opens no file and makes no socket.
+// It ends with that process. It runs without privileges, opens no file and makes no socket. With
+// --version it only says its name and version.
 #include <fcntl.h>
 #include <grpc/support/log.h>
 #include <poll.h>
@@ -12,6 +13,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include "base/confine.h"
@@ -19,6 +22,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/resident.h"
+#include "base/version.h"
 #include "cmd/ipu-vipu-endpoint/service.h"
 
 namespace endpoint {
@@ -95,7 +99,10 @@ void serve(Server& server) {
   }
 }
 
-int run() {
+int run(int argc, const char* const* argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    return std::printf("ipu-vipu-endpoint %s\n", base::product_version().c_str()) < 0;
+  }
   gpr_set_log_function([](gpr_log_func_args*) {});
   Result<Server> server = prepare();
   report(server.ok() ? base::kReady : server.error().message());
@@ -108,4 +115,4 @@ int run() {
 }  // namespace
 }  // namespace endpoint
 
-int main() { return endpoint::run(); }
+int main(int argc, char** argv) { return endpoint::run(argc, argv); }

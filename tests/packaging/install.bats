@@ -61,6 +61,20 @@ setup() {
     [ -e /mnt/destination/usr/local/lib/sysusers.d/ipu-container-toolkit.conf ]'
 }
 
+@test "each program says its name and the version, but for the wrapper, which passes --version on to runc" {
+  # shellcheck disable=SC2016
+  alone '
+    run_make install DESTDIR=/mnt/destination
+    version=$(cat VERSION)
+    mapfile -t programs < <(find /mnt/destination/usr/local/bin /mnt/destination/usr/local/libexec ! -type d)
+    [ "${#programs[@]}" -ge 9 ]
+    for program in "${programs[@]}"; do
+      [ "${program##*/}" != ipu-container-runtime ] || continue
+      said=$("$program" --version </dev/null)
+      [ "$said" = "${program##*/} $version" ] || { echo "$program says: $said" >&2; exit 1; }
+    done'
+}
+
 @test "nobody but root may read the client, and only the client is so" {
   # shellcheck disable=SC2016
   alone '
