@@ -15,7 +15,8 @@ ALONE="$COUNT | .process.capabilities |= map_values([\"CAP_KILL\"]) |
 
 teardown() {
   remove_bundle
-  in_host rm -rf "$ROOT"
+  host_stop swap
+  in_host rm -rf "$ROOT" "$OUTSIDE"
   wait_until 10 gc_leaves_nothing || assert_nothing_left
 }
 
@@ -58,6 +59,43 @@ each_link() {
   row 'CVE-2025-31133, CVE-2025-52565, CVE-2025-52881' 'links in the image'
   undefended written written runc 'del(.linux.readonlyPaths, .linux.maskedPaths)'
   defended 'not written' each_link
+}
+
+# ---- links that change while the toolkit mounts --------------------------------------------------------
+
+OUTSIDE=/run/outside
+PLACES='run/ipu etc/ipuof.conf.d'
+# What the toolkits of these CVEs did: look at a path, and use it by its name a moment later.
+NAIVE="for i in \$(seq 1000); do for place in $PLACES; do
+  [ -L $ROOT/\$place ] || echo theirs >$ROOT/\$place/lease.json; done; done 2>/dev/null; true"
+
+of_outside() { in_host find "$OUTSIDE" -printf '%p %i %m %s %C@\n'; }
+
+# Starts containers, each while somebody exchanges one of the places for a link to a directory of the host.
+swapped_during() { # STARTS FILTER
+  local i place before result='host intact'
+  make_theirs ".process.args = [\"true\"] | $2"
+  # shellcheck disable=SC2016
+  in_host sh -c '
+    set -e
+    rm -rf "$1"
+    mkdir "$1"
+    for file in lease.json ipuof.conf; do echo "the host" >"$1/$file"; done
+    for place in $3; do mkdir -p "$2/$place"; ln -s "$1" "$2/$place.other"; done' sh "$OUTSIDE" "$ROOT" "$PLACES"
+  before=$(of_outside)
+  for place in $PLACES; do
+    host_spawn swap /run/attack/intruder swap "$LIMIT" "$ROOT/$place" "$ROOT/$place.other"
+    for ((i = 0; i < $1; ++i)); do run_by runc >/dev/null; done
+    host_stop swap
+  done
+  [ "$(of_outside)" = "$before" ] || result='host changed'
+  echo "$result"
+}
+
+@test "attack: links that are swapped while the toolkit mounts its files" {
+  row 'CVE-2024-0132, CVE-2025-23359' 'a process that shares the file system'
+  undefended 'host changed' swapped_during 1 ".hooks.createRuntime = [{path: \"/bin/sh\", args: [\"sh\", \"-c\", $(jq -n --arg script "$NAIVE" '$script')]}]"
+  defended 'host intact' swapped_during 8 "$ALONE"
 }
 
 kept_of_config() { in_host jq -S '[.linux.maskedPaths, .linux.readonlyPaths, .linux.seccomp, .process.noNewPrivileges, .root]' "$BUNDLE/config.json"; }

@@ -7,13 +7,30 @@ load attack
 
 NOBODY='a container without IPUs'
 
+# A router of IPv6 has the anycast address of its subnets.
+IPV6_ROUTER=/proc/sys/net/ipv6/conf/all/forwarding
+
+# Docker gives a container IPv4 alone.
+add_ipv6() { # NAME ADDRESS
+  # shellcheck disable=SC2016
+  in_host nsenter --net="/proc/$(docker inspect -f '{{.State.Pid}}' "$1")/ns/net" sh -c '
+    echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6
+    ip -6 address add "$1/64" dev eth0 nodad' sh "$2"
+}
+
 setup_file() {
+  in_host sh -c "cat $IPV6_ROUTER >/run/router.before; echo 1 >$IPV6_ROUTER"
+  in_host ip -6 address add fd00:30::1/64 dev docker0 nodad
   host_spawn answering /run/attack/intruder serve 9998
   start victim -e IPU_COUNT=4 -v /run/attack:/run/attack:ro
   docker run --detach --runtime=runc --name plain -v /run/attack:/run/attack:ro busybox sleep 3600
+  add_ipv6 victim fd00:30::2
+  add_ipv6 plain fd00:30::3
 }
 
 teardown_file() {
+  in_host ip -6 address del fd00:30::1/64 dev docker0
+  in_host sh -c "cat /run/router.before >$IPV6_ROUTER; rm /run/router.before"
   host_stop answering
   remove_containers
   assert_nothing_left
@@ -66,10 +83,15 @@ heard_by_host() { # NAME ADDRESS...: the first result that differs from the othe
 }
 
 # The answer of a service of the host would open the host's address to the container.
-@test "attack: UDP packets to the host by broadcast and multicast" {
+@test "attack: UDP packets to the host by broadcast, multicast and anycast" {
+  # Of docker's network, of the controller's and of the fabric.
+  local ways='172.17.255.255 255.255.255.255 10.1.3.255 10.5.255.255 224.0.0.1 ff02::1 fd00:30::'
   row - 'a container with IPUs'
-  undefended answered heard_by_host plain 172.17.255.255 255.255.255.255 224.0.0.1
-  defended 'not permitted' heard_by_host victim 172.17.255.255 255.255.255.255 224.0.0.1
+  # shellcheck disable=SC2086
+  {
+    undefended answered heard_by_host plain $ways
+    defended 'not permitted' heard_by_host victim $ways
+  }
 }
 
 # ---- somebody removes the guard --------------------------------------------------------------------

@@ -10,7 +10,7 @@
 //   intruder hide GO COMMAND...     hides CAP_NET_ADMIN in a thread, and uses it once the file GO
 //                                   exists
 //   intruder ping ADDRESS           asks by ICMP, without a capability
-//   intruder udp ADDRESS PORT       asks by UDP, also by broadcast
+//   intruder udp ADDRESS PORT       asks by UDP, also by broadcast; by IPv6 through eth0
 //   intruder serve PORT             is a service of the host that answers by UDP
 //   intruder open DEVICE MAJOR MINOR  makes a device node and opens it
 //   intruder crowd N                 is N tasks until it is killed
@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <net/if.h>
 #include <netinet/ip_icmp.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -196,12 +197,14 @@ int hide(const char* go, char** command) {
 }
 
 // Sends, and waits for an answer.
-int ask(int fd, const void* question, size_t size, const sockaddr_in& to) {
+template <typename Address>
+int ask(int fd, const void* question, size_t size, const Address& to) {
   const timeval limit{1, 0};
   (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const auto* const address = reinterpret_cast<const sockaddr*>(&to);
   if (sendto(fd, question, size, 0, address, sizeof to) < 0) {
-    return say(errno == EPERM ? "not permitted" : "silent");
+    // By the filter, or by a prohibit route.
+    return say(errno == EPERM || errno == EACCES ? "not permitted" : "silent");
   }
   char reply[64];
   return say(recv(fd, reply, sizeof reply, 0) > 0 ? "answered" : "silent");
@@ -219,7 +222,19 @@ int ping(const char* text) {
   return ask(fd, &request, sizeof request, to);
 }
 
+int udp_by_ipv6(const in6_addr& address, const char* port) {
+  sockaddr_in6 to{};
+  to.sin6_family = AF_INET6;
+  to.sin6_addr = address;
+  to.sin6_port = htons(static_cast<uint16_t>(std::atoi(port)));
+  to.sin6_scope_id = if_nametoindex("eth0");
+  const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+  return fd < 0 ? fail("udp") : ask(fd, "?", 1, to);
+}
+
 int udp(const char* text, const char* port) {
+  in6_addr ipv6{};
+  if (inet_pton(AF_INET6, text, &ipv6) == 1) return udp_by_ipv6(ipv6, port);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<uint16_t>(std::atoi(port)));
@@ -230,12 +245,13 @@ int udp(const char* text, const char* port) {
   return ask(fd, "?", 1, to);
 }
 
-int serve(const char* port) {
-  sockaddr_in from{};
-  from.sin_family = AF_INET;
-  from.sin_port = htons(static_cast<uint16_t>(std::atoi(port)));
-  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+template <typename Address>
+int serve_at(Address from) {
   auto* const address = reinterpret_cast<sockaddr*>(&from);
+  const int fd = socket(address->sa_family, SOCK_DGRAM, 0);
+  const int on = 1;
+  // Otherwise the address is taken for IPv4, too.
+  if (address->sa_family == AF_INET6) (void)setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (fd < 0 || bind(fd, address, sizeof from) != 0) return fail("serve");
   for (;;) {
     char question[64];
@@ -243,6 +259,17 @@ int serve(const char* port) {
     if (recvfrom(fd, question, sizeof question, 0, address, &size) <= 0) continue;
     (void)sendto(fd, "the host", 8, 0, address, size);
   }
+}
+
+int serve(const char* port) {
+  sockaddr_in6 ipv6{};
+  ipv6.sin6_family = AF_INET6;
+  ipv6.sin6_port = htons(static_cast<uint16_t>(std::atoi(port)));
+  std::thread([=] { (void)serve_at(ipv6); }).detach();
+  sockaddr_in ipv4{};
+  ipv4.sin_family = AF_INET;
+  ipv4.sin_port = ipv6.sin6_port;
+  return serve_at(ipv4);
 }
 
 // No driver is behind the device of a test: that the kernel says so means that it is permitted.
