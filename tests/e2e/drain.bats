@@ -4,7 +4,12 @@
 
 load support
 
+# Where the host has the project for `make uninstall`.
+PROJECT=/run/project
+
 teardown() {
+  in_host test -e "$BINDIR/vipu-simulator" || host_install
+  in_host rm -rf "$PROJECT"
   sim_stop
   sim_start
   ipuctl drain --end >/dev/null || true
@@ -87,6 +92,42 @@ has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'waits for the control
   in_host rm /etc/docker/daemon.json
   run -0 ipuctl border remove
   run -0 check_unused
+}
+
+# The real target, in the host. It goes by what the host uses, so it runs without DESTDIR.
+uninstall() { # [VARIABLE=VALUE]
+  host_run make --no-print-directory -C "$PROJECT" BINDIR="$BINDIR" PREFIX="${PREFIX:-/usr/local}" uninstall "$@" 2>&1
+}
+
+installed() {
+  # shellcheck disable=SC2016
+  in_host sh -c 'find "$@" -name "*ipu*" ! -path "*/doc/*" -type f | sort' sh "$BINDIR" "${PREFIX:-/usr/local}/libexec"
+}
+
+@test "make uninstall refuses while a container has IPUs and removes nothing; FORCE=1 removes all" {
+  local before
+  in_host mkdir "$PROJECT"
+  tar -C "$BATS_TEST_DIRNAME/../.." --exclude=./build --exclude=./.git -c . | in_host tar -C "$PROJECT" -x
+  before=$(installed)
+  assert_contains "$before" "$BINDIR/ipu-container-runtime"
+  start job -e IPU_COUNT=4
+  run -2 uninstall
+  assert_contains "$output" 'container job holds 4 IPUs of pool pod64: end it with its engine'
+  assert_contains "$output" "make uninstall FORCE=1"
+  assert_equal "$(installed)" "$before"
+  run -0 uninstall FORCE=1
+  assert_equal "$(installed)" ''
+  # The container goes on, and what gives its IPUs back is there again with the programs.
+  assert_equal "$(docker inspect -f '{{.State.Running}}' job)" true
+  host_install
+  assert_equal "$(installed)" "$before"
+  docker rm --force job
+  wait_until 10 has_leases 0
+  ipuctl border remove
+  run -0 uninstall
+  assert_contains "$output" 'nothing uses the toolkit on this host'
+  assert_equal "$(installed)" ''
+  host_install
 }
 
 @test "a request that is refused before it has a lease leaves an event" {
