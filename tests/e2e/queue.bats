@@ -3,6 +3,7 @@
 # Who waits for IPUs with IPU_WAIT, and who does not. The POD is full at the start of each test.
 
 load support
+load bundle
 
 setup() {
   start half1 -e IPU_COUNT=32
@@ -20,9 +21,10 @@ teardown() {
   assert_nothing_left
 }
 
-# Starts, in the background, a container that waits, and returns when it does so as one of N. Sets WAITING.
+# Starts, in the background, a container that waits, and returns when it does so as one of N. Sets WAITING. What docker
+# says is in the file NAME.
 start_waiter() { # NAME IPUS N
-  start "$1" -e "IPU_COUNT=$2" -e IPU_WAIT=60s 3>&- &
+  start "$1" -e "IPU_COUNT=$2" -e IPU_WAIT=60s >"$BATS_TEST_TMPDIR/$1" 2>&1 3>&- &
   WAITING=$!
   wait_until 10 has_waiters "$3"
 }
@@ -81,6 +83,8 @@ was_tried_in_vain() {
   assert_contains "$output" "from the queue for pod64"
   wait "$large" || status=$?
   assert_equal "$status" 125
+  assert_equal "$(grep -c 'ipu: ' "$BATS_TEST_TMPDIR/large")" 1
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/large")" "was cancelled with 'ipuctl queue cancel'"
   assert_equal "$(queue .name)" '["small"]'
   docker rm --force large
   ipuctl queue cancel --all
@@ -90,6 +94,23 @@ was_tried_in_vain() {
   assert_contains "$(ipuctl events)" 'queue cancel removed container'
   run -2 ipuctl queue cancel
   run -2 ipuctl queue cancel large --all
+}
+
+@test "queue cancel: the create that waits ends with one line on standard error, and the same in its log" {
+  local waiting status=0
+  make_bundle '.process.env += ["IPU_COUNT=4", "IPU_WAIT=60s"]'
+  create waiter >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  waiting=$!
+  wait_until 10 has_waiters 1
+  ipuctl queue cancel waiter
+  wait "$waiting" || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/out")" ''
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/err")" 1
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/err")" "was cancelled with 'ipuctl queue cancel'"
+  assert_equal "$(in_host cat "$LOG" | wc -l)" 1
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/err")" "$(in_host jq -r .msg "$LOG")"
+  remove_bundle
 }
 
 is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
