@@ -100,6 +100,10 @@ $ETC/credentials"
   assert_equal "$(inside job sh -c 'env; cat /proc/1/environ /run/ipu/* /etc/ipuof.conf.d/*' | secrets_in_input)" ''
   assert_equal "$(docker inspect job | secrets_in_input)" ''
   assert_equal "$(output_of_ipuctl job | secrets_in_input)" ''
+  ipuctl support-bundle --file /run/support.txt
+  assert_contains "$(in_host cat /run/support.txt)" "$ETC/client.key"
+  assert_equal "$(secrets_in /run/support.txt)" ''
+  in_host rm /run/support.txt
 }
 
 output_of_ipuctl() { # NAME

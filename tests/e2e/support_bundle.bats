@@ -8,6 +8,7 @@ FILE=/run/support.txt
 LOG=/var/lib/ipu-container-toolkit/debug.log
 
 teardown() {
+  in_host sed -i '/^tls = /d' /etc/ipu-container-toolkit/config.toml
   remove_containers
   wait_until 10 has_leases 0
   host_config
@@ -32,10 +33,21 @@ teardown() {
   assert_contains "$output" 'it is there already'
 }
 
+# A certificate and its key, which the toolkit reads: OpenSSL takes what is before the first line of PEM for a comment.
+make_key() {
+  in_host sh -c '
+    set -e
+    cd /root/secrets
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=client -keyout plain.pem -out certificate.pem 2>/dev/null
+    { echo S3CRET-key; cat plain.pem; } >key.pem
+    grep -v ^----- plain.pem >secrets
+    rm plain.pem'
+}
+
 @test "a support bundle has no secrets" {
-  in_host mkdir -m 0700 /root/secrets /etc/containerd
+  in_host mkdir -p -m 0700 /root/secrets /etc/containerd
   in_host tee /root/secrets/credentials >/dev/null <<<'authorization: S3CRET-credentials'
-  in_host tee /root/secrets/key.pem >/dev/null <<<'S3CRET-key'
+  make_key
   in_host chmod 0600 /root/secrets/credentials /root/secrets/key.pem
   in_host useradd --system --shell /usr/sbin/nologin ipu-vipu-client
   in_host sed -i 's|^timeout.*|&\ncredentials = "/root/secrets/credentials"\ninsecure_credentials = true|' \
@@ -43,10 +55,17 @@ teardown() {
   in_host tee /etc/containerd/config.toml >/dev/null <<<$'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry.configs.x.auth]\npassword = "S3CRET-registry"'
   log_all
   start job -e IPU_COUNT=4 -e TOKEN=S3CRET-variable --label token=S3CRET-label
+  # The simulator speaks no TLS: the client has read the key when its handshake fails.
+  in_host sed -i 's|^credentials.*|&\ntls = { ca = "/root/secrets/certificate.pem", certificate = "/root/secrets/certificate.pem", key = "/root/secrets/key.pem" }|' \
+    /etc/ipu-container-toolkit/config.toml
   run -0 ipuctl support-bundle --file "$FILE"
   run -0 in_host cat "$FILE"
   [[ $output != *S3CRET* ]] || fail "$(grep S3CRET <<<"$output")"
+  run -1 in_host grep --text --fixed-strings --file /root/secrets/secrets "$FILE"
+  run -0 in_host cat "$FILE"
   assert_contains "$output" '/root/secrets/credentials'
+  assert_contains "$output" 'key = "/root/secrets/key.pem"'
+  assert_contains "$output" 'TLS handshake failed'
   assert_contains "$output" "==== $LOG"
 }
 
