@@ -142,6 +142,26 @@ has_happened() { # STATE CONTAINER
   in_host timeout 10 bash -c 'set -o pipefail; ipuctl events --follow --since 0 | head -n 1'
 }
 
+@test "events: the last 1000, unless you choose others" {
+  on_other_host ipuctl partition create p0 --size 4
+  on_other_host python3 -c '
+import sqlite3
+ledger = sqlite3.connect("/var/lib/ipu-container-toolkit/ledger.db")
+with ledger:
+    for i in range(1500):
+        ledger.execute("INSERT INTO event (lease, at_ms, event) SELECT lease, at_ms, ? FROM event ORDER BY rowid LIMIT 1", ("number %d" % i,))'
+  run -0 on_other_host ipuctl events
+  # shellcheck disable=SC2154
+  assert_equal "${#lines[@]}" 1000
+  assert_contains "${lines[0]}" 'number 500'
+  assert_contains "${lines[999]}" 'number 1499'
+  run -0 on_other_host ipuctl events --since 1h
+  [ "${#lines[@]}" -gt 1500 ]
+  run -0 on_other_host ipuctl events --since 0 -o json
+  [ "${#lines[@]}" -gt 1500 ]
+  remove_other_host
+}
+
 @test "events: of one container, and since an event" {
   start job -e IPU_COUNT=4
   start other -e IPU_COUNT=4

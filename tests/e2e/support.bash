@@ -174,7 +174,8 @@ remove_partition() { ipuctl partition remove "$1" --force >/dev/null; }
 on_other_host() { # COMMAND...
   # shellcheck disable=SC2016
   in_host unshare --mount sh -c '
-    mkdir -p /run/other-host
+    set -e
+    mkdir -p /run/other-host /var/lib/ipu-container-toolkit
     mount --bind /run/other-host /var/lib/ipu-container-toolkit
     exec "$@"' sh "$@"
 }
