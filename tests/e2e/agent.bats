@@ -25,6 +25,10 @@ reservations() { ipuctl reservation list -o json | jq -c "[.[] | $1]"; }
 has_reservations() { [ "$(reservations .reservation)" = "$1" ]; }
 has_begun() { [ "$(reservations .state)" != '[]' ]; }
 agent_is_gone() { [ -z "$(agent_pids)" ]; }
+signal_agent() { # SIGNAL
+  local pid
+  for pid in $(agent_pids); do in_host kill "-$1" "$pid"; done
+}
 agent_pids() { in_host sh -c 'grep -lxF ipu-agent /proc/[0-9]*/comm' | cut -d / -f 3; }
 
 @test "a user of the group ipu sees sizes and states, and no names of others" {
@@ -200,6 +204,35 @@ restart_sim_slowly() { # DELAY
 
 partition_is_settled() {
   [[ $(reservations .state) == '[]' || $(reservations .state) == '["RESERVED"]' ]]
+}
+
+# The places that the ledger has: `ipuctl queue` would take those of dead processes away itself.
+places() { ipuctl ledger dump -o json | jq -c "[.waiters[] | $1]"; }
+has_places() { [ "$(places .ipus)" = "$1" ]; }
+
+@test "who waits first and is killed leaves its place to the next, by the agent alone" {
+  local first second pids
+  start half1 -e IPU_COUNT=32
+  start half2 -e IPU_COUNT=32
+  start large -e IPU_COUNT=64 -e IPU_WAIT=60s >/dev/null 2>&1 3>&- &
+  first=$!
+  wait_until 10 has_places '[64]'
+  start small -e IPU_COUNT=4 -e IPU_WAIT=60s >/dev/null 2>&1 3>&- &
+  second=$!
+  wait_until 10 has_places '[64,4]'
+  mapfile -t pids < <(ipuctl queue -o json | jq '.[].pid')
+  # Those that wait look for dead ones too.
+  in_host kill -STOP "${pids[1]}"
+  signal_agent STOP
+  in_host kill -KILL "${pids[0]}"
+  run ! wait "$first"
+  has_places '[64,4]'
+  signal_agent CONT
+  wait_until 10 has_places '[4]'
+  in_host kill -CONT "${pids[1]}"
+  docker rm --force half1
+  wait "$second"
+  assert_equal "$(lease_of small .ipus)" 4
 }
 
 @test "a reservation whose time is over ends within seconds" {
