@@ -336,7 +336,7 @@ check-fault: all $(O)/bin/fault ## every program cut short at every system call 
 check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTILE=N (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built all-hostile
-check-long: test-programs ## what check leaves out: more tests, a storm of containers, the whole model, backfill, sanitizers, all of check-fault (root)
+check-long: test-programs ## what check leaves out: more tests, a storm of containers, the whole model, backfill, sanitizers, all of check-fault, check-engines (root)
 	@packaging/deps.sh e2e engines
 	@tests/run.sh --built more long
 	@tests/engines/check.sh

@@ -8,7 +8,8 @@
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
 #   STORM=SECONDS      sets how long the storm rages; 120 by default
-#   STARTS=N           sets how many starts the storm of starts makes; 200 by default, and 16 in core
+#   STARTS=N           sets how many starts the storm of starts makes: 200 by default in the group storm, and 16 in
+#                      e2e/killed_starts, which is in core
 #   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
