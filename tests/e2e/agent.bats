@@ -211,7 +211,7 @@ places() { ipuctl ledger dump -o json | jq -c "[.waiters[] | $1]"; }
 has_places() { [ "$(places .ipus)" = "$1" ]; }
 
 @test "who waits first and is killed leaves its place to the next, by the agent alone" {
-  local first second pids
+  local first second pids before after
   start half1 -e IPU_COUNT=32
   start half2 -e IPU_COUNT=32
   start large -e IPU_COUNT=64 -e IPU_WAIT=60s >/dev/null 2>&1 3>&- &
@@ -225,11 +225,13 @@ has_places() { [ "$(places .ipus)" = "$1" ]; }
   in_host kill -STOP "${pids[1]}"
   signal_agent STOP
   in_host kill -KILL "${pids[0]}"
-  run ! wait "$first"
-  has_places '[64,4]'
+  wait "$first" && fail 'it got IPUs'
+  before=$(places .ipus)
   signal_agent CONT
-  wait_until 10 has_places '[4]'
+  wait_until 10 has_places '[4]' || true
+  after=$(places .ipus)
   in_host kill -CONT "${pids[1]}"
+  assert_equal "$before $after" '[64,4] [4]'
   docker rm --force half1
   wait "$second"
   assert_equal "$(lease_of small .ipus)" 4
