@@ -55,6 +55,10 @@ teardown() {
   assert_equal "$(lease_of second .ipus)" 4
 }
 
+events_have() { # COUNT TEXT
+  [ "$(ipuctl events --since 30s | grep -c "$2")" = "$1" ]
+}
+
 has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'cannot be reached'* ]]; }
 
 @test "who waits for a named partition gets it once the controller is back" {
@@ -67,6 +71,27 @@ has_asked_in_vain() { [[ $(ipuctl events --since 30s) == *'cannot be reached'* ]
   wait "$waiting"
   assert_equal "$(lease_of named .partition)" p0
   docker rm --force named
+  ipuctl partition remove p0
+}
+
+@test "who waits outlasts a controller that hangs: for a new partition, and for a named one" {
+  local waiting
+  in_host sed -i 's/^timeout = .*/timeout = "2s"/' /etc/ipu-container-toolkit/config.toml
+  ipuctl partition create p0 --size 4
+  host_signal simulator STOP
+  start fresh -e IPU_COUNT=4 -e IPU_WAIT=60s 3>&- &
+  waiting=$!
+  start named -e IPU_PARTITION=p0 -e IPU_WAIT=60s 3>&- &
+  waiting+=" $!"
+  # Each has been refused by the time of the pool, and goes on.
+  wait_until 20 events_have 2 'waits for the controller: '
+  host_signal simulator CONT
+  for start in $waiting; do
+    wait "$start"
+  done
+  assert_equal "$(lease_of named .partition)" p0
+  assert_equal "$(lease_of fresh .ipus)" 4
+  docker rm --force fresh named
   ipuctl partition remove p0
 }
 

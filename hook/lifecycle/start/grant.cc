@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/start/patience.h"
@@ -105,6 +106,9 @@ Status confirm_turn(vipu::Controller& controller, const GrantRequest& what, cons
   return confirmed;
 }
 
+// After a timeout, a new partition may be what did not become ACTIVE.
+bool is_unreachable(const Error& error) { return error.code() == Code::kUnavailable; }
+
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
 // one call.
@@ -126,9 +130,10 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
   TRY(confirm_turn(controller, what, partition.id, asked, deadline));
   asked.was_submitted = true;
   TRY(what.turn.finish());
-  Result<vipu::Grant> grant = outlast(env, lease, until, [&] {
-    return controller.wait(partition.id, Deadline::after(what.pool.timeout));
-  });
+  Result<vipu::Grant> grant = outlast(
+      env, lease, until,
+      [&] { return controller.wait(partition.id, Deadline::after(what.pool.timeout)); },
+      is_unreachable);
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
   return Error(grant.error().code() == Code::kTimeout ? Code::kTimeout : Code::kInternal,
@@ -137,8 +142,7 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
 
 // Returns whether a request still waits for a controller that failed with ERROR.
 bool waits_for_controller(const GrantRequest& what, const Error& error, const Deadline& until) {
-  const bool is_away = error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
-  return is_away && what.request.wait.count() != 0 && !until.passed();
+  return partitions::is_silence(error) && what.request.wait.count() != 0 && !until.passed();
 }
 
 // Returns nothing if the request is to be tried again.

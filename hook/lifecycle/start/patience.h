@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "hook/ledger/lease.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
 
 namespace hook::lifecycle::start {
@@ -78,17 +79,17 @@ inline constexpr std::chrono::milliseconds kAwayTime{1000};
 // cannot record it ends no wait.
 void tell_wait(Env& env, const ledger::Lease& lease, const base::Error& error);
 
-// Returns what ASK returns. While the controller cannot be reached, it asks again until UNTIL,
-// which has passed for a request that does not wait, and the history of LEASE says why it waits.
-// ASK may be called any number of times. Fails if the wait is cancelled.
+// Returns what ASK returns. While the controller is away, it asks again until UNTIL, which has
+// passed for a request that does not wait, and the history of LEASE says why it waits. ASK may be
+// called any number of times. Fails if the wait is cancelled. IS_AWAY says which errors mean that
+// the controller is away: by default, that it refuses connections or does not answer.
 template <typename Ask>
-auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, const Ask& ask)
-    -> decltype(ask()) {
+auto outlast(Env& env, const ledger::Lease& lease, const base::Deadline& until, const Ask& ask,
+             bool (*is_away)(const base::Error&) = partitions::is_silence) -> decltype(ask()) {
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (bool is_told = false;;) {
     auto answer = ask();
-    if (answer.ok() || answer.error().code() != base::Code::kUnavailable || until.passed())
-      return answer;
+    if (answer.ok() || !is_away(answer.error()) || until.passed()) return answer;
     if (!std::exchange(is_told, true)) tell_wait(env, lease, answer.error());
     TRY(watch.wait(kAwayTime, until));
     TRY(env.ledger.queue().check_wanted(lease.id));

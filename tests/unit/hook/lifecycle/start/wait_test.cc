@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/start/create.h"
 #include "tests/support/hook_host.h"
 
@@ -22,8 +23,26 @@ class WaitTest : public testing::Test {
                              oci::parse_spec(bundle.config()).take(), bundle);
   }
 
+  // Makes partition "p0", and starts a container that asks for it.
+  Status start_with_named(std::chrono::milliseconds wait) {
+    partitions::NewPartition made;
+    made.pool = host_.config.pools[0];
+    made.request.id = "p0";
+    made.request.size = 8;
+    EXPECT_TRUE(
+        test::succeeds(partitions::create_partition(host_.env, made, test::HookHost::soon())));
+    host_.before_wait = [&] {
+      if (++waits_ == 1) host_.controller.fail_next(Error(Code::kTimeout, "no answer"));
+    };
+    request::Request request;
+    request.partition = "p0";
+    request.wait = wait;
+    return host_.prepare("web", request);
+  }
+
   test::HookHost host_;
   int creates_ = 0;
+  int waits_ = 0;
 };
 
 TEST_F(WaitTest, GetsThePartitionOnceThereIsRoom) {
@@ -153,6 +172,28 @@ TEST_F(WaitTest, OutlastsAControllerThatIsAway) {
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));
   EXPECT_EQ(creates_, 2);
   EXPECT_EQ(host_.lease_of("web").state, ledger::LeaseState::kAllocated);
+}
+
+TEST_F(WaitTest, OutlastsAControllerThatDoesNotAnswerForANamedPartition) {
+  EXPECT_TRUE(test::succeeds(start_with_named(std::chrono::seconds(30))));
+  EXPECT_EQ(waits_, 2);
+  EXPECT_EQ(host_.lease_of("web").partition, "p0");
+}
+
+TEST_F(WaitTest, DoesNotOutlastASilentControllerWithoutBeingTold) {
+  EXPECT_TRUE(
+      test::fails(start_with_named(std::chrono::milliseconds(0)), Code::kTimeout, "no answer"));
+  EXPECT_EQ(waits_, 1);
+}
+
+// The time of a new partition is that of the pool, however long the request waits for room.
+TEST_F(WaitTest, DoesNotOutlastAPartitionThatDoesNotBecomeActive) {
+  host_.before_wait = [&] {
+    ++waits_;
+    host_.controller.fail_next(Error(Code::kTimeout, "it is still PENDING"));
+  };
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::seconds(30)), Code::kTimeout, "PENDING"));
+  EXPECT_EQ(waits_, 1);
 }
 
 TEST_F(WaitTest, TellsAtOnceWhyItWaitsForItsController) {
