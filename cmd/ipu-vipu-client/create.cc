@@ -20,7 +20,8 @@ using namespace base::names;
 using vipu::Partition;
 using vipu::PartitionRequest;
 
-// The most attempts at a controller that has room and may be busy: 3 s.
+// The most attempts at a controller that has room and may be busy, or whose allocation is unused: 3
+// s.
 constexpr int kMostWhileBusy = 10;
 
 using Names = std::set<std::string>;
@@ -114,6 +115,7 @@ class Attempts {
 
  private:
   std::optional<Status> judge_refusal(const RpcStatus& status);
+  std::optional<Status> outlast(Refusal refusal, const RpcStatus& status);
   [[nodiscard]] Error error_of(const RpcStatus& status) const {
     const Error error = connection_.to_error(status);
     return in_doubt_ ? in_doubt_about(error, connection_.deadline()) : error;
@@ -128,7 +130,8 @@ class Attempts {
   bool is_lost_ = false;   // an attempt had no answer of the controller: it may yet succeed
   bool asked_again_ = false;
   bool was_asked_ = false;
-  int while_busy_ = 0;
+  int while_busy_ = 0;    // attempts that kBusy or kUnused refused
+  int while_unused_ = 0;  // of these, kUnused
   Backoff backoff_{std::chrono::milliseconds(50), std::chrono::milliseconds(400)};
 };
 
@@ -160,6 +163,21 @@ std::optional<Status> Attempts::make() {
   return judge_refusal(status);
 }
 
+// What refused may pass: another operation may end, and a new partition may show late.
+std::optional<Status> Attempts::outlast(Refusal refusal, const RpcStatus& status) {
+  while_unused_ += refusal == Refusal::kUnused ? 1 : 0;
+  if (++while_busy_ < kMostWhileBusy) {
+    backoff_.sleep(connection_.deadline());
+    if (!connection_.deadline().passed()) return std::nullopt;
+  }
+  if (is_lost_) return Error(Code::kTimeout, error_of(status).message());
+  if (while_unused_ < kMostWhileBusy) return Error(Code::kBusy, error_of(status).message());
+  return Error(Code::kInvalid, str("no partition of allocation ", base::quote(request_.allocation),
+                                   " holds IPUs, so none can become free for ", request_.size,
+                                   "; ask for fewer, or correct 'allocation' of the pool: ",
+                                   connection_.to_error(status).message()));
+}
+
 // The controller was there. It may have refused for any reason, with any code.
 std::optional<Status> Attempts::judge_refusal(const RpcStatus& status) {
   const bool is_answer =
@@ -178,13 +196,7 @@ std::optional<Status> Attempts::judge_refusal(const RpcStatus& status) {
     return Error(Code::kInvalid, str("the controller does not have ", request_.size,
                                      " IPUs in all: ", connection_.to_error(status).message()));
   }
-  if (refusal == Refusal::kBusy && ++while_busy_ < kMostWhileBusy) {
-    backoff_.sleep(connection_.deadline());
-    if (!connection_.deadline().passed()) return std::nullopt;
-  }
-  if (refusal == Refusal::kBusy) {
-    return Error(is_lost_ ? Code::kTimeout : Code::kBusy, error_of(status).message());
-  }
+  if (refusal == Refusal::kBusy || refusal == Refusal::kUnused) return outlast(refusal, status);
   // Room may have come since the refusal.
   const bool may_have_been_full = refusal == Refusal::kOther && is_answer && !asked_again_;
   asked_again_ = asked_again_ || may_have_been_full;

@@ -14,21 +14,28 @@ namespace {
 
 using namespace base::names;
 
-bool may_mean_busy(const RpcStatus& status) {
-  switch (status.code) {
-    case StatusCode::RESOURCE_EXHAUSTED:
-    case StatusCode::FAILED_PRECONDITION:
-    case StatusCode::ABORTED:
-      return true;
-    default:
-      break;
-  }
+// Returns whether STATUS or its text names another operation.
+bool names_operation(const RpcStatus& status) {
+  if (status.code == StatusCode::ABORTED) return true;
   std::string text = status.message;
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr const char* kWords[] = {"busy", "in progress", "again", "another", "locked"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+bool may_mean_busy(const RpcStatus& status) {
+  return status.code == StatusCode::RESOURCE_EXHAUSTED ||
+         status.code == StatusCode::FAILED_PRECONDITION || names_operation(status);
+}
+
+// Returns whether no partition of ALLOCATION is among ALL. One whose allocation is not listed may
+// be.
+bool is_unused(const std::string& allocation, const std::vector<vipu::Partition>& all) {
+  return !allocation.empty() && std::none_of(all.begin(), all.end(), [&](const auto& one) {
+    return one.allocation.empty() || one.allocation == allocation;
+  });
 }
 
 }  // namespace
@@ -45,11 +52,16 @@ Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
   const std::vector<uint32_t>& domains = survey.value().domains;
   const uint32_t ipus = std::accumulate(domains.begin(), domains.end(), 0U);
   if (ipus != 0 && request.size > ipus) return Refusal::kNeverFits;
+  // If all IPUs are held, others hold those of the allocation, and may give them back.
   const vipu::Occupancy occupancy = vipu::Occupancy::of(survey.value());
   const vipu::Wanted wanted{request.size, request.segments};
-  const bool can_be_placed = vipu::check_wanted(occupancy.topology(), wanted).ok();
-  if (can_be_placed && !vipu::place(occupancy, wanted)) return Refusal::kFull;
-  return unless_full;
+  const bool is_full =
+      vipu::check_wanted(occupancy.topology(), wanted).ok() && !vipu::place(occupancy, wanted);
+  const bool has_free = ipus == 0 || occupancy.free_ipus() != 0;
+  const bool lacks_room = is_full || unless_full == Refusal::kBusy;
+  if (lacks_room && has_free && !names_operation(status) && is_unused(request.allocation, all))
+    return Refusal::kUnused;
+  return is_full ? Refusal::kFull : unless_full;
 }
 
 }  // namespace client

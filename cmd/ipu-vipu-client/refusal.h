@@ -13,6 +13,7 @@ enum class Refusal {
   kMade,       // there is a partition of that name: the request was carried out
   kFull,       // no block of that size is free
   kNeverFits,  // the controller has fewer IPUs than that
+  kUnused,     // no partition of its allocation is listed: if it stays so, none can become free
   kBusy,       // there is room, but STATUS or its text may mean that another operation is under way
   kOther       // there is room, or nobody knows
 };

@@ -129,8 +129,9 @@ grpc::Status run(const Caller& caller, const virmgrpc::CreatePartitionRequest& r
   if (done.error().code() == Code::kBusy) {
     return to_grpc(done, Code::kBusy, quirks.full.value_or(grpc::StatusCode::RESOURCE_EXHAUSTED));
   }
-  const bool is_larger = caller.store.read(
-      [&](const Model& model) { return wanted.value().size > model.pod().ipus(); });
+  const bool is_larger = caller.store.read([&](const Model& model) {
+    return wanted.value().size > model.pod().ipus_of(wanted.value().allocation);
+  });
   if (is_larger && done.error().code() == Code::kInvalid) {
     return to_grpc(done, Code::kInvalid, quirks.impossible);
   }

@@ -20,6 +20,7 @@ teardown_file() {
 }
 
 teardown() {
+  host_config
   remove_containers
   ipuctl gc >/dev/null
   wait_until 10 gc_leaves_nothing
@@ -60,3 +61,14 @@ check_starts() { # QUIRK
 @test "one operation at a time, else INTERNAL" { check_starts one-by-one=INTERNAL; }
 @test "a configuration comes late" { check_starts late-config=400ms; }
 @test "a removal takes time" { check_starts slow-removal=500ms; }
+
+@test "what never fits its allocation is RESOURCE_EXHAUSTED: refused, and nobody waits behind it" {
+  local before=$SECONDS
+  # shellcheck disable=SC2034
+  local SIM_OPTIONS=(--allocation small=ag1 --allocation other=ag2-ag4 --quirk impossible=RESOURCE_EXHAUSTED)
+  sim_start
+  in_host sed -i '/^controller = /a allocation = "small"' /etc/ipu-container-toolkit/config.toml
+  assert_refused -e IPU_COUNT=8 -e IPU_WAIT=60s -- "allocation 'small' holds IPUs, so none can become free for 8"
+  [ $((SECONDS - before)) -le 20 ]
+  docker run --rm --runtime=ipu -e IPU_COUNT=4 busybox true
+}

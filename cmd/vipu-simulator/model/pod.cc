@@ -86,6 +86,14 @@ Result<std::vector<Allocation>> parse_allocations(const Pod& pod,
 
 }  // namespace
 
+uint32_t Pod::ipus_of(const std::string& allocation) const {
+  const auto at = std::find_if(allocations.begin(), allocations.end(),
+                               [&](const Allocation& each) { return each.name == allocation; });
+  if (at == allocations.end()) return ipus();
+  const auto own = std::count(at->machines.begin(), at->machines.end(), true);
+  return static_cast<uint32_t>(own) * kIpusPerMachine;
+}
+
 Result<Pod> parse_pod(const PodText& text) {
   Pod pod;
   pod.name = text.name;

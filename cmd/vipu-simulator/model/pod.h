@@ -37,6 +37,8 @@ struct Pod {
   std::vector<Allocation> allocations;  // at least one
 
   [[nodiscard]] uint32_t ipus() const { return machines * kIpusPerMachine; }
+  // Returns the number of IPUs in ALLOCATION; if there is none of that name, in all machines.
+  [[nodiscard]] uint32_t ipus_of(const std::string& allocation) const;
   [[nodiscard]] Topology topology() const { return Topology::of_pod(ipus()); }
 };
 

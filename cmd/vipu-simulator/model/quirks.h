@@ -15,7 +15,7 @@ namespace vipu::simulator {
 struct Quirks {
   std::optional<int> unknown = {};      // to a call about no partition; OK: with an empty reply
   std::optional<int> full = {};         // to a create for which there is no room now
-  std::optional<int> impossible = {};   // to a create that is larger than the POD
+  std::optional<int> impossible = {};   // to a create larger than the POD or its allocation
   std::optional<int> one_by_one = {};   // to a create while another operation lasts
   std::optional<int> early_reset = {};  // to a reset of a partition that is CREATING
   Time late_listing{0};                 // until a new partition can be seen

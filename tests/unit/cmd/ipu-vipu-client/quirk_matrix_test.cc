@@ -178,5 +178,22 @@ TEST(Quirks, TheErrorSaysHowManyIpusThereAre) {
                           "the controller does not have 32 IPUs"));
 }
 
+TEST(Quirks, WhatNeverFitsItsAllocationIsToldByEveryCode) {
+  for (const char* status : {"RESOURCE_EXHAUSTED", "INVALID_ARGUMENT"}) {
+    test::SimulatorProcess simulator(
+        PROGRAM_DIR "/vipu-simulator",
+        {"--pod", "pod16", "--listen", "127.0.0.1:0", "--allocation", "small=ag1", "--allocation",
+         "other=ag2-ag4", "--quirk", base::str("impossible=", status)});
+    const auto controller =
+        make_process_controller({PROGRAM_DIR "/ipu-vipu-client", {simulator.wait_until_ready()}});
+    EXPECT_TRUE(
+        test::fails(controller->submit({.id = "a", .size = 8, .allocation = "small"}, in_time()),
+                    Code::kInvalid, "no block of 8 IPUs fits into allocation 'small'"))
+        << status;
+    EXPECT_TRUE(test::succeeds(
+        controller->submit({.id = "b", .size = 4, .allocation = "small"}, in_time())));
+  }
+}
+
 }  // namespace
 }  // namespace vipu
