@@ -14,6 +14,7 @@ setup() {
 
 teardown() {
   remove_containers
+  docker volume rm --force vol >/dev/null
   in_host rm -rf "$PODMAN/storage.conf" /root/.ipuof.conf.d /root/variables
   remove_partitions
   assert_nothing_left
@@ -83,6 +84,23 @@ LEASE='"\(.partition) \(.gcd) \(.ipus)"'
   assert_contains "$stderr" "the mount on '/etc/ipuof.conf.d' is ignored"
   assert_equal "$(jq '.devices | length' <<<"$output")" 4
   assert_equal "$(in_host ls /root/.ipuof.conf.d)" p0_gcd0_ipuof.conf
+}
+
+@test "gc-docker: a file in a volume, as Paddle's CI has it, needs a request" {
+  local line=(-- --rm -v vol:/ipuof -e IPUOF_CONFIG_PATH=/ipuof/ipu.conf busybox cat /run/ipu/lease.json)
+  ipuctl partition create p0 --size 4 >/dev/null
+  run -125 gc_docker "${line[@]}"
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "IPUOF_CONFIG_PATH is in the volume 'vol', in which no IPUoF file can be read; give --count N"
+  docker volume create vol >/dev/null
+  ipuctl partition config p0 --gcd 0 | in_host tee /var/lib/docker/volumes/vol/_data/ipu.conf >/dev/null
+  run -125 gc_docker "${line[@]}"
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "its name is not that of a partition; give --count 4 for a new partition, -e IPU_PARTITION=NAME"
+  run -0 --separate-stderr gc_docker -- -e IPU_PARTITION=p0 "${line[@]:1}"
+  assert_equal "$(jq -r "$LEASE" <<<"$output")" 'p0 0 4'
+  run -0 --separate-stderr gc_docker --count 4 "${line[@]}"
+  assert_equal "$(jq .ipus <<<"$output")" 4
 }
 
 @test "gc-docker --echo: the line does the same when it is pasted" {

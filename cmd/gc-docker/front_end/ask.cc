@@ -19,6 +19,8 @@ constexpr std::string_view kSelectors[] = {"IPU_COUNT", "IPU_PARTITION", "IPU_RE
 constexpr std::string_view kAnnotations[] = {"graphcore.ai/ipu.count", "graphcore.ai/ipu.partition",
                                              "graphcore.ai/ipu.reservation",
                                              "graphcore.ai/ipu.devices"};
+// Names that scripts give to the file of any partition.
+constexpr std::string_view kAnyPartition[] = {"ipu", "ipuof"};
 constexpr std::string_view kDefaultPort = "8090";  // of a V-IPU controller
 
 // Returns the variable or annotation by which the options for docker ask for IPUs; empty if none
@@ -160,8 +162,10 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
     return Error(
         Code::kInvalid,
         str(base::quote(file.path),
-            " belongs to no pool, and its name is not that of a partition; give --count N for a new"
-            " partition, or --host-network to use the file as Graphcore's gc-docker does"));
+            " belongs to no pool, and its name is not that of a partition; give --count ",
+            file.ipus == 0 ? "N" : std::to_string(file.ipus),
+            " for a new partition, -e IPU_PARTITION=NAME for one that exists, or --host-network to"
+            " use the file as Graphcore's gc-docker does"));
   }
   Asked asked;
   asked.variables.emplace_back("IPU_PARTITION", of->partition);
@@ -169,7 +173,9 @@ Result<Asked> ask_file(const Caller& caller, const Variables& explicit_ones,
     asked.variables.emplace_back("IPU_GCD", of->gcd);
   }
   asked.notes.push_back(str("partition ", base::quote(of->partition), " is meant, by the name of ",
-                            base::quote(file.path)));
+                            base::quote(file.path),
+                            "; give -e IPU_PARTITION=NAME if you mean another, or --count N for a"
+                            " new one"));
   return asked;
 }
 
@@ -214,7 +220,10 @@ std::optional<FileOf> partition_of_file(std::string_view name) {
     }
   }
   of.partition = name;
-  if (!vipu::is_partition_name(of.partition)) return std::nullopt;
+  const bool is_any =
+      of.gcd.empty() && std::find(std::begin(kAnyPartition), std::end(kAnyPartition), name) !=
+                            std::end(kAnyPartition);
+  if (is_any || !vipu::is_partition_name(of.partition)) return std::nullopt;
   return of;
 }
 

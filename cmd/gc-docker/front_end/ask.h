@@ -28,7 +28,7 @@ base::Result<Asked> ask(const Caller& caller, const FrontEndArguments& arguments
 
 // The partition and GCD of an IPUoF file, from its name (without directories) in the style of `vipu
 // create partition` and `vipu get partition`: p0.conf, p0_gcd1_ipuof.conf. Absent if the name could
-// not be a partition's.
+// not be a partition's, or is one that scripts give to the file of any partition, such as ipu.conf.
 struct FileOf {
   std::string partition;
   std::string gcd;  // digits; empty: unknown

@@ -106,7 +106,7 @@ Result<std::optional<IpuofSource>> choose_source(const std::vector<IpuofSource>&
           Code::kNotFound,
           str(source.name, " is in the volume ", base::quote(source.volume),
               ", in which no IPUoF file can be read; give --count N for a new partition, or"
-              " mount the file from a folder"));
+              " -e IPU_PARTITION=NAME for one that exists"));
     }
     return Error(Code::kNotFound,
                  str(source.name, " is ", base::quote(source.value),

@@ -50,6 +50,25 @@ TEST(TranslateTest, AFileInAVolume) {
   EXPECT_THAT(line(caller, args), HasSubstr("-e IPU_PARTITION=p1 -e IPU_GCD=0 "));
 }
 
+// The line of Paddle's CI: its file has a name that every partition's file could have.
+TEST(TranslateTest, AFileInAVolumeThatNamesNoPartition) {
+  const Words args = {"--", "-v", "vol:/ipuof", "-e", "IPUOF_CONFIG_PATH=/ipuof/ipu.conf", "image"};
+  Caller caller = pod_host({{"HOME", "/root"}});
+  EXPECT_THAT(refusal(caller, args),
+              HasSubstr("IPUOF_CONFIG_PATH is in the volume 'vol', in which no IPUoF file can be"
+                        " read; give --count N for a new partition, or -e IPU_PARTITION=NAME"));
+  add_file(caller, "/var/lib/docker/volumes/vol/_data/ipu.conf");
+  EXPECT_THAT(refusal(caller, args),
+              HasSubstr("its name is not that of a partition; give --count 16 for a new partition,"
+                        " -e IPU_PARTITION=NAME for one that exists, or --host-network"));
+  Words with_request = args;
+  with_request.insert(with_request.begin() + 1, {"-e", "IPU_PARTITION=p0"});
+  EXPECT_THAT(line(caller, with_request), HasSubstr("-e IPU_PARTITION=p0"));
+  with_request = args;
+  with_request.insert(with_request.begin(), {"--count", "16"});
+  EXPECT_THAT(line(caller, with_request), HasSubstr("-e IPU_COUNT=16"));
+}
+
 TEST(TranslateTest, AServiceWithoutAPublishedPortIsExplained) {
   EXPECT_THAT(notes(pod_host(), {"--count", "4", "--", "-d", "--name", "x", "image"}),
               HasSubstr("publish its port, such as -p 8000:8000"));
@@ -102,7 +121,7 @@ TEST(TranslateTest, AFileOfNoPoolNamesItsPartition) {
             "docker run --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=1 image");
   EXPECT_THAT(notes(caller, kPlain), HasSubstr("by the name of '/root/.ipuof.conf.d/p0_gcd1"));
   add_directory(caller, "/root/.ipuof.conf.d", {"my file.conf"});
-  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("give --count N for a new partition, or"));
+  EXPECT_THAT(refusal(caller, kPlain), HasSubstr("give --count 16 for a new partition, -e IPU_"));
   EXPECT_THAT(refusal(caller, kPlain), HasSubstr("--host-network"));
 }
 
@@ -157,6 +176,9 @@ TEST(TranslateTest, NamesOfFiles) {
   EXPECT_EQ(partition_of_file("a_gcdb.conf")->partition, "a_gcdb");
   EXPECT_FALSE(partition_of_file("with space.conf"));
   EXPECT_FALSE(partition_of_file(".conf"));
+  EXPECT_FALSE(partition_of_file("ipu.conf"));
+  EXPECT_FALSE(partition_of_file("ipuof.conf"));
+  EXPECT_EQ(partition_of_file("ipu_gcd0_ipuof.conf")->partition, "ipu");
 }
 
 TEST(TranslateTest, CardsAreAllOrThoseOfTheLogicalIds) {
