@@ -18,6 +18,7 @@
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/reserve.h"
+#include "hook/lifecycle/start/shortage_text.h"
 
 namespace ipuctl {
 namespace {
@@ -28,6 +29,7 @@ using hook::ledger::PartitionRecord;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kShowTime{1000};  // between two looks at the place in the queue
+constexpr milliseconds kRoomTime{5000};  // between two questions to the controller
 
 struct ReserveOptions {
   hook::lifecycle::start::ReservationRequest request;
@@ -54,11 +56,17 @@ void catch_interrupts() {
   for (const int signal : {SIGINT, SIGTERM}) (void)::sigaction(signal, &action, nullptr);
 }
 
-// Shows on stderr the place of a request each time that it changes.
+// Shows on stderr the place of a request, and what would make room for it, each time that they
+// change.
 class Progress {
  public:
-  Progress(const Viewer& viewer, hook::ledger::Ledger& ledger, std::string waiter)
-      : viewer_(viewer), ledger_(ledger), waiter_(std::move(waiter)) {}
+  Progress(const Viewer& viewer, hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
+           const hook::lifecycle::start::ReservationRequest& request)
+      : viewer_(viewer),
+        env_(env),
+        pool_(pool),
+        waiter_(hook::lifecycle::start::waiter_of(request.name)),
+        ipus_(request.ipus) {}
 
   Status show() {
     if (is_interrupted != 0) {
@@ -66,7 +74,7 @@ class Progress {
     }
     if (!next_.passed()) return {};
     next_ = Deadline::after(kShowTime);
-    const std::vector<Place> queue = TRY(queue_of(ledger_, ""));
+    const std::vector<Place> queue = TRY(queue_of(env_.ledger, ""));
     for (size_t i = 0; i < queue.size(); ++i) {
       if (queue[i].waiter.container == waiter_) say(queue, queue[i]);
     }
@@ -82,15 +90,27 @@ class Progress {
       ahead += str(ahead.empty() ? "; ahead: " : ", ",
                    hook::lifecycle::requester_text(place.waiter.container));
     }
-    const std::string now = str(own.position, " of ", own.length, ahead);
+    const std::string now = str(own.position, " of ", own.length, ahead, missing());
     if (std::exchange(shown_, now) == now) return;
-    viewer_.tell(waiting_text(own) + ahead);
+    viewer_.tell(waiting_text(own) + ahead + missing_);
+  }
+
+  const std::string& missing() {
+    if (!next_question_.passed()) return missing_;
+    missing_ = hook::lifecycle::start::what_is_missing(env_, pool_, ipus_);
+    if (!missing_.empty()) missing_ = "; " + missing_;
+    next_question_ = Deadline::after(kRoomTime);
+    return missing_;
   }
 
   const Viewer& viewer_;
-  hook::ledger::Ledger& ledger_;
+  hook::lifecycle::Env& env_;
+  const hook::config::PoolConfig& pool_;
   std::string waiter_;
+  uint32_t ipus_;
   Deadline next_ = Deadline::after(milliseconds(0));
+  Deadline next_question_ = Deadline::after(milliseconds(0));
+  std::string missing_;  // what would make room, by the last answer
   std::string shown_;
 };
 
@@ -189,7 +209,7 @@ Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options)
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   env.names_others = viewer.sees_all();
-  Progress progress(viewer, ledger, hook::lifecycle::start::waiter_of(request.name));
+  Progress progress(viewer, env, pool, request);
   env.still_wanted = [&progress] { return progress.show(); };
   catch_interrupts();
   TRY(hook::lifecycle::start::reserve(env, config, pool, request));

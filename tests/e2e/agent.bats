@@ -162,6 +162,8 @@ create_by() { # UID ID
   wait "$waiting" || true
   wait_until 5 has_waiters 0
   assert_contains "$(cat "$BATS_TEST_TMPDIR/alice")" "WAITING for 64 IPUs of 'pod64', 1st of 1"
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/alice")" 'largest free: 0, held by 1 container; there would be a block without 1 partition'
+  [[ $(cat "$BATS_TEST_TMPDIR/alice") != *"$(container_id job)"* ]]
   ask alice reserve night --ipus 64 --wait 60s >"$BATS_TEST_TMPDIR/alice" 2>&1 3>&- &
   waiting=$!
   wait_until 10 has_waiters 1

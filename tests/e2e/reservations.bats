@@ -63,6 +63,8 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   ipuctl reserve night --ipus 64 --wait 60s >"$BATS_TEST_TMPDIR/reserve" 2>&1 3>&- &
   reserving=$!
   wait_until 10 has_place 1
+  wait_until 10 grep -q 'largest free: 0, held by 2 containers; there would be a block without container ' "$BATS_TEST_TMPDIR/reserve"
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/reserve")" "without container $(container_id half), container $(container_id other)"
   assert_contains "$(ipuctl queue)" reservation
   assert_refused -e IPU_COUNT=4 -- 'for 64 IPUs by reservation night'
   assert_refused -e IPU_RESERVATION=night -- "reservation 'night' of pool 'pod64' is still being made" 'IPU_WAIT=60s'

@@ -2,6 +2,8 @@
 #include "hook/lifecycle/start/shortage_text.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -27,31 +29,63 @@ vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>&
   return vipu::Occupancy::of(survey);
 }
 
+// A pool as it is now.
+struct PoolNow {
+  vipu::Occupancy occupancy;
+  int64_t holders;  // containers
+};
+
+std::optional<PoolNow> look_at(Env& env, const config::PoolConfig& pool) {
+  Result<vipu::Survey> survey = env.controller(pool)->survey(Deadline::after(kSurveyTime));
+  const Result<std::vector<ledger::Lease>> live = env.ledger.live();
+  if (!survey.ok() || !live.ok()) return std::nullopt;
+  const auto holders =
+      std::count_if(live.value().begin(), live.value().end(), [&](const ledger::Lease& lease) {
+        return lease.pool == pool.name && lease.state != ledger::LeaseState::kIntent;
+      });
+  return PoolNow{held_pool(std::move(survey).take(), live.value(), pool.name), holders};
+}
+
+// Returns "largest free: 4, held by 2 containers".
+std::string held_text(const vipu::Shortage& shortage, int64_t holders) {
+  return str("largest free: ", shortage.largest_free, ", held by ", holders,
+             holders == 1 ? " container" : " containers");
+}
+
+std::string without_text(const Env& env, const vipu::Shortage& shortage) {
+  const size_t count = shortage.blockers.size();
+  if (count == 0) return "";
+  if (!env.names_others) return str(" without ", count, count == 1 ? " partition" : " partitions");
+  return str(" without ", base::one_line(base::join(shortage.blockers, ", "), 200));
+}
+
 }  // namespace
 
 Error no_capacity(Env& env, const Needed& what, const Error& cause) {
-  Result<vipu::Survey> survey = env.controller(what.pool)->survey(Deadline::after(kSurveyTime));
-  const Result<std::vector<ledger::Lease>> live = env.ledger.live();
-  if (!survey.ok() || !live.ok() || what.ipus == 0) return cause;
-  const auto holders =
-      std::count_if(live.value().begin(), live.value().end(), [&](const ledger::Lease& lease) {
-        return lease.pool == what.pool.name && lease.state != ledger::LeaseState::kIntent;
-      });
+  const std::optional<PoolNow> pool = what.ipus == 0 ? std::nullopt : look_at(env, what.pool);
+  if (!pool) return cause;
   const vipu::Wanted wanted{what.ipus, 0};
-  const vipu::Occupancy occupancy =
-      held_pool(std::move(survey).take(), live.value(), what.pool.name);
-  if (vipu::place(occupancy, wanted)) {
+  if (vipu::place(pool->occupancy, wanted)) {
     return {Code::kBusy, str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
                              " IPUs, but its controller does not give it now: ", cause.message(),
                              "; ", what.advice)};
   }
-  const vipu::Shortage shortage = vipu::why_not(occupancy, wanted);
-  std::string would = env.names_others ? base::join(shortage.blockers, ", ") : "";
-  if (!would.empty()) would = str("; there would be one without ", base::one_line(would, 200));
+  const vipu::Shortage shortage = vipu::why_not(pool->occupancy, wanted);
+  const std::string without = without_text(env, shortage);
   return {Code::kBusy,
-          str("pool \"", what.pool.name, "\" has no free block of ", what.ipus,
-              " IPUs (largest free: ", shortage.largest_free, ", held by ", holders,
-              holders == 1 ? " container)" : " containers)", would, "; ", what.advice)};
+          str("pool \"", what.pool.name, "\" has no free block of ", what.ipus, " IPUs (",
+              held_text(shortage, pool->holders), ")",
+              without.empty() ? "" : "; there would be one", without, "; ", what.advice)};
+}
+
+std::string what_is_missing(Env& env, const config::PoolConfig& pool, uint32_t ipus) {
+  const std::optional<PoolNow> now = look_at(env, pool);
+  const vipu::Wanted wanted{ipus, 0};
+  if (!now || vipu::place(now->occupancy, wanted)) return "";
+  const vipu::Shortage shortage = vipu::why_not(now->occupancy, wanted);
+  const std::string without = without_text(env, shortage);
+  return str(held_text(shortage, now->holders), without.empty() ? "" : "; there would be a block",
+             without);
 }
 
 }  // namespace hook::lifecycle::start

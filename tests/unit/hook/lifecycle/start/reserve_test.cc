@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/start/shortage_text.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
@@ -331,6 +332,26 @@ TEST_F(ReserveTest, IsRefusedAtOnceBeyondTheShareOfTheUser) {
   wanted.name = "more";
   EXPECT_TRUE(test::fails(reserve(host_.env, host_.config, host_.config.pools[0], wanted),
                           Code::kDenied, "your reservations have 8 already"));
+}
+
+TEST_F(ReserveTest, SaysWhatWouldMakeRoomWhileItWaits) {
+  const auto missing = [&](uint32_t ipus) {
+    return what_is_missing(host_.env, host_.config.pools[0], ipus);
+  };
+  EXPECT_EQ(missing(16), "");
+  host_.start("a", 4);
+  EXPECT_EQ(missing(8), "");
+  EXPECT_EQ(missing(16),
+            "largest free: 8, held by 1 container; there would be a block without container a");
+  ASSERT_TRUE(host_.controller.create({"of-others", 8, false, ""}, test::HookHost::soon()).ok());
+  EXPECT_EQ(missing(16),
+            "largest free: 4, held by 1 container; there would be a block without container a,"
+            " of-others");
+  host_.env.names_others = false;
+  EXPECT_EQ(missing(16),
+            "largest free: 4, held by 1 container; there would be a block without 2 partitions");
+  host_.controller.set_unreachable(true);
+  EXPECT_EQ(missing(16), "");
 }
 
 TEST_F(ReserveTest, NamesNoOthersToWhoMayNotSeeThem) {
