@@ -65,7 +65,8 @@ Finding examine_space() {
   const std::string says = str(left >> 20, " MiB are left for ", dir);
   if (left >= kLittleSpace) return {check, Verdict::kOk, says, ""};
   return {check, left < kLeastSpace ? Verdict::kFailed : Verdict::kWarning, says,
-          "free space on this disk; below 1 MiB no container with IPUs starts"};
+          str("free space on this disk, which 'df -h ", dir,
+              "' shows; below 1 MiB no container with IPUs starts")};
 }
 
 // Returns nothing for a site without a log.
@@ -93,9 +94,10 @@ std::string controller_advice(const hook::config::PoolConfig& pool, const std::s
   if (says("unreachable") || says("No route to host"))
     return str("make a route to it, which 'ip route get ", host, "' must show, ", correct);
   if (says("refused"))
-    return str("start the controller on its host, where nothing listens on that port, ", correct);
-  return str("find out what drops packets between this host and ", host,
-             ", or whether the controller hangs, ", correct);
+    return str("start the controller on its host, where 'ss -ltnp' must show that port, ", correct,
+               "; 'ipuctl pool list' asks it again");
+  return str("find out with 'ping ", host, "' what drops packets between this host and ", host,
+             ", or whether the controller hangs, ", correct, "; 'ipuctl pool list' asks it again");
 }
 
 Finding examine_controller(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool) {
@@ -112,16 +114,24 @@ std::optional<Finding> examine_fabric(hook::lifecycle::Env& env, const hook::con
                                       const hook::config::PoolConfig& pool) {
   const auto controller = env.controller(pool);
   const std::string check = str("fabric of ", pool.name);
-  const auto partitions = controller->list(Deadline::after(kAnswerTime));
-  if (!partitions.ok()) return std::nullopt;
+  const auto deadline = Deadline::after(kAnswerTime);  // of both calls
+  const auto silent = [&](const Error& error) {
+    return Finding{check, Verdict::kWarning,
+                   str("nothing shows whether the rails reach the IPU-Machines: ",
+                       base::one_line(error.message(), 300)),
+                   "run 'ipuctl partition list', and look at the controller if it fails too"};
+  };
+  const auto partitions = controller->list(deadline);
+  if (!partitions.ok()) return silent(partitions.error());
   if (partitions.value().empty()) {
     return Finding{check, Verdict::kWarning,
                    "no partition exists, so nothing shows whether the rails reach its IPU-Machines",
                    "run 'ipuctl doctor --try IMAGE' with an image of this host"};
   }
   const std::string& partition = partitions.value().front().id;
-  const auto grant = controller->config(partition, 0, Deadline::after(kAnswerTime));
-  if (!grant.ok() || grant.value().gcds.empty()) return std::nullopt;
+  const auto grant = controller->config(partition, 0, deadline);
+  if (!grant.ok()) return silent(grant.error());
+  if (grant.value().gcds.empty()) return std::nullopt;
   for (const vipu::IpuofDevice& device : grant.value().gcds.front().devices) {
     const Result<netns::Address> machine = netns::parse_address(device.ip);
     if (!machine.ok()) continue;
@@ -132,7 +142,8 @@ std::optional<Finding> examine_fabric(hook::lifecycle::Env& env, const hook::con
     return Finding{check, Verdict::kFailed,
                    str("partition ", partition, " has an IPU-Machine at ", device.ip,
                        ", which is in the subnet of no [[network.rail]]"),
-                   str("correct 'subnet' of the rail in ", hook::config::config_file())};
+                   str("correct 'subnet' of the rail in ", hook::config::config_file(),
+                       "; 'ipuctl partition config ", partition, "' shows all addresses")};
   }
   return Finding{check, Verdict::kOk,
                  str("the IPU-Machines of partition ", partition, " are on the rails"), ""};
@@ -162,6 +173,12 @@ std::optional<Finding> examine_endpoints(hook::lifecycle::Env& env,
   return Finding{check, Verdict::kWarning, own.error().message(), ""};
 }
 
+// Returns the systemd unit of a daemon, by the name of its program.
+std::string_view unit_of(std::string_view program) {
+  if (program.ends_with("dockerd")) return "docker";
+  return program.ends_with("crio") ? "crio" : "containerd";
+}
+
 // Judges how much memory a container may lock, if a daemon starts it. The one that starts it is
 // containerd also under docker.
 std::optional<Finding> examine_daemon_memlock(Engine engine,
@@ -174,12 +191,13 @@ std::optional<Finding> examine_daemon_memlock(Engine engine,
     const auto bytes = base::highest_memlock_of("/proc", daemon.process.pid);
     if (!bytes.ok() || bytes.value() >= kLeastMemlock) continue;
     const std::string name = daemon.args.empty() ? "?" : daemon.args.front();
-    return Finding{
-        str("engine ", name_of(engine), ": locked memory"),
-        bytes.value() < kNoMemlock ? Verdict::kFailed : Verdict::kWarning,
-        str(base::one_line(name, 100), " lets containers lock ", bytes.value() >> 10,
-            " KiB, which is too little for RDMA"),
-        "set LimitMEMLOCK=infinity in its unit, or give it CAP_SYS_RESOURCE, and restart it"};
+    return Finding{str("engine ", name_of(engine), ": locked memory"),
+                   bytes.value() < kNoMemlock ? Verdict::kFailed : Verdict::kWarning,
+                   str(base::one_line(name, 100), " lets containers lock ", bytes.value() >> 10,
+                       " KiB, which is too little for RDMA"),
+                   str("run 'systemctl edit ", unit_of(name),
+                       "', set LimitMEMLOCK=infinity below [Service], and run 'systemctl restart ",
+                       unit_of(name), "'; or give it CAP_SYS_RESOURCE")};
   }
   return std::nullopt;
 }

@@ -85,6 +85,8 @@ set_controller() { # ADDRESS
 @test "the controller is stopped" {
   sim_stop
   assert_sick 'controller of pod64' 'Connection refused' 'start the controller on its host'
+  assert_contains "$advice" "'ipuctl pool list' asks it again"
+  assert_contains "$(ipuctl pool list 2>&1)" 'Connection refused'
   sim_start
   assert_well
 }
@@ -120,6 +122,28 @@ set_controller() { # ADDRESS
   assert_well
 }
 
+# The two calls of the row have 2 s together; the second alone would have 1750 ms.
+@test "the controller lists partitions slowly, and does not tell what they have" {
+  local row left
+  ipuctl partition create p0 --size 4 >/dev/null
+  sim_stop
+  in_host tee /run/faults.json >/dev/null <<'END'
+{"faults": [{"call": "ListPartitions", "action": "delay", "delay": "300ms", "times": 0},
+            {"call": "GetPartitionIpuofConfig", "action": "hang", "times": 0}]}
+END
+  # shellcheck disable=SC2034
+  local SIM_OPTIONS=(--faults /run/faults.json)
+  sim_start
+  SIM_OPTIONS=()
+  row=$(ipuctl doctor -o json | jq -r '.[] | select(.check == "fabric of pod64") | "\(.result): \(.finding): \(.advice)"')
+  assert_contains "$row" 'warning: nothing shows whether the rails reach the IPU-Machines: '
+  assert_contains "$row" "run 'ipuctl partition list'"
+  left=$(sed -n 's/.*no answer within \([0-9]*\) ms.*/\1/p' <<<"$row")
+  [ "$left" -le 1500 ] || fail "the second call had $left ms"
+  restart_sim
+  assert_well
+}
+
 @test "no rail is in the subnet of the IPU-Machines" {
   in_host sed -i 's|10\.5\.0\.0/16|10.6.0.0/16|; s|10\.5\.200|10.6.200|g' "$CONFIG"
   # What is not there cannot be compared.
@@ -127,7 +151,8 @@ set_controller() { # ADDRESS
     "warning: run 'ipuctl doctor --try IMAGE' with an image of this host"
   ipuctl partition create p0 --size 4 >/dev/null
   assert_sick 'fabric of pod64' 'partition p0 has an IPU-Machine at 10.5.1.1, which is in the subnet of no [[network.rail]]' \
-    "correct 'subnet' of the rail in $CONFIG"
+    "correct 'subnet' of the rail in $CONFIG; 'ipuctl partition config p0' shows"
+  ipuctl partition config p0 | grep -q '10\.5\.1\.1'
   host_config
   assert_well
 }
@@ -165,7 +190,8 @@ set_controller() { # ADDRESS
   assert_well
   in_host truncate -s 0 "$STATE_DIR/reserve"
   in_host sh -c "dd if=/dev/zero of=$STATE_DIR/filler bs=4k status=none 2>/dev/null || true"
-  assert_sick disk "0 MiB are left for $STATE_DIR" 'free space on this disk'
+  assert_sick disk "0 MiB are left for $STATE_DIR" "'df -h $STATE_DIR'"
+  in_host df -h "$STATE_DIR"
   in_host rm "$STATE_DIR/filler"
   assert_well
 }
@@ -215,7 +241,7 @@ set_controller() { # ADDRESS
   run -1 --separate-stderr ipuctl doctor --output json
   assert_equal "$(jq -r '.[] | select(.result == "failed") | "\(.check): \(.finding)"' <<<"$output")" \
     'engine docker: locked memory: dockerd lets containers lock 64 KiB, which is too little for RDMA'
-  assert_contains "$(jq -r '.[] | select(.result == "failed").advice' <<<"$output")" 'set LimitMEMLOCK=infinity in its unit'
+  assert_contains "$(jq -r '.[] | select(.result == "failed").advice' <<<"$output")" "run 'systemctl edit docker', set LimitMEMLOCK=infinity"
   docker_stop
   docker_start
   assert_well

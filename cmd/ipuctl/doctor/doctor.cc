@@ -158,7 +158,8 @@ Finding examine_memlock(const HostState& state) {
   return {kCheck, Verdict::kWarning,
           str("containers may lock ", state.memlock.value(),
               " bytes at most, which is too little for RDMA"),
-          "give the engine CAP_SYS_RESOURCE, or LimitMEMLOCK=infinity in its unit"};
+          "set LimitMEMLOCK=infinity below [Service] with 'systemctl edit' of the engine's unit, or"
+          " give the engine CAP_SYS_RESOURCE; 'ulimit -l' in a container shows what it may"};
 }
 
 template <typename T>
