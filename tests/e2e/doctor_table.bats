@@ -134,6 +134,7 @@ END
   # shellcheck disable=SC2034
   local SIM_OPTIONS=(--faults /run/faults.json)
   sim_start
+  # shellcheck disable=SC2034
   SIM_OPTIONS=()
   row=$(ipuctl doctor -o json | jq -r '.[] | select(.check == "fabric of pod64") | "\(.result): \(.finding): \(.advice)"')
   assert_contains "$row" 'warning: nothing shows whether the rails reach the IPU-Machines: '
