@@ -94,7 +94,7 @@ TEST_F(ClientAllocationTest, WhatDoesNotFitIntoAnUnusedAllocationNeverFits) {
 
 TEST_F(ClientAllocationTest, WhatIsHeldMayBecomeFree) {
   server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
-  for (const char* of : {"team", ""}) {
+  for (const char* of : {"", "team"}) {
     server().add(of_allocation(of));
     EXPECT_TRUE(test::fails(ask(), Code::kBusy)) << of;
   }
