@@ -292,6 +292,8 @@ Result<bool> Tc::stands(const std::vector<Parent>& parents) {
   std::erase_if(ours, [](const Filter& filter) { return !is_ours(filter); });
   const std::vector<Wanted> wanted = programs_of(parents);
   if (ours.empty() || ours.size() != wanted.size()) return false;
+  // An older build numbers one map alone.
+  if (base::split(maps_of(ours.front()), ',').size() != kMaps) return false;
   for (const Wanted& each : wanted) {
     const std::string name = filter_name(each.program, maps_of(ours.front()));
     const auto is_there = [&](const Filter& filter) {

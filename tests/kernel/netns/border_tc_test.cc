@@ -5,8 +5,10 @@
 
 #include <cerrno>
 
+#include "base/bpf.h"
 #include "base/text.h"
 #include "netns/border.h"
+#include "netns/internal/border/tc_filter.h"
 #include "tests/kernel/netns/world.h"
 #include "tests/support/outcome.h"
 
@@ -43,6 +45,27 @@ TEST_F(BorderTcTest, IsGoneWithoutATrace) {
   EXPECT_EQ(must(remove_border(host())), Removed::kNow);
   EXPECT_EQ(must(remove_border(host())), Removed::kWasAbsent);
   EXPECT_EQ(run_tc("qdisc show"), before);
+}
+
+// Builds before this one named their filters after one map alone.
+TEST_F(BorderTcTest, OfAnOlderBuildIsBuiltAgain) {
+  must(build());
+  nl::Socket socket = must(nl::Socket::open(host(), NETLINK_ROUTE));
+  for (const tc::Qdisc& qdisc : must(tc::find_qdiscs(socket))) {
+    for (const tc::Direction direction : tc::kDirections) {
+      for (const tc::Filter& filter :
+           must(tc::find_filters(socket, qdisc.interface, direction, tc::Which::kFirst))) {
+        const std::string older = filter.name.substr(0, filter.name.find(','));
+        ASSERT_NE(older, filter.name);
+        const base::Fd program = must(base::bpf::open_program(filter.program));
+        ASSERT_TRUE(
+            test::succeeds(tc::put_filter(socket, qdisc.interface, direction, program, older)));
+      }
+    }
+  }
+  EXPECT_FALSE(stands());
+  must(build());
+  EXPECT_TRUE(stands());
 }
 
 TEST_F(BorderTcTest, LeavesTheFiltersOfOthers) {
