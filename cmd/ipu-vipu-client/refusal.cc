@@ -52,15 +52,14 @@ Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
   const std::vector<uint32_t>& domains = survey.value().domains;
   const uint32_t ipus = std::accumulate(domains.begin(), domains.end(), 0U);
   if (ipus != 0 && request.size > ipus) return Refusal::kNeverFits;
-  // If all IPUs are held, others hold those of the allocation, and may give them back.
   const vipu::Occupancy occupancy = vipu::Occupancy::of(survey.value());
   const vipu::Wanted wanted{request.size, request.segments};
   const bool is_full =
       vipu::check_wanted(occupancy.topology(), wanted).ok() && !vipu::place(occupancy, wanted);
-  const bool has_free = ipus == 0 || occupancy.free_ipus() != 0;
-  const bool lacks_room = is_full || unless_full == Refusal::kBusy;
-  if (lacks_room && has_free && !names_operation(status) && is_unused(request.allocation, all))
-    return Refusal::kUnused;
+  // Without so many free IPUs, others may give theirs back, or agents may come back.
+  const bool lacks_room = status.code == StatusCode::RESOURCE_EXHAUSTED &&
+                          occupancy.free_ipus() >= request.size && !names_operation(status);
+  if (lacks_room && is_unused(request.allocation, all)) return Refusal::kUnused;
   return is_full ? Refusal::kFull : unless_full;
 }
 

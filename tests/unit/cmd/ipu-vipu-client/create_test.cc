@@ -92,6 +92,12 @@ TEST_F(ClientAllocationTest, WhatDoesNotFitIntoAnUnusedAllocationNeverFits) {
   EXPECT_EQ(server().calls("CreatePartition"), 10);
 }
 
+// As long as agents are away, too.
+TEST_F(ClientAllocationTest, APreconditionMayPass) {
+  server().always("CreatePartition", failing(StatusCode::FAILED_PRECONDITION));
+  EXPECT_TRUE(test::fails(ask(), Code::kBusy));
+}
+
 TEST_F(ClientAllocationTest, WhatIsHeldMayBecomeFree) {
   server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
   for (const char* of : {"", "team"}) {
