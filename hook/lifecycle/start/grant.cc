@@ -20,6 +20,7 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
+constexpr milliseconds kLookTime{2000};     // for a controller after a timeout
 constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
@@ -279,6 +280,12 @@ Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const Gr
   return grant;
 }
 
+// Returns whether CONTROLLER, after a timeout, is there.
+bool answers(vipu::Controller& controller) {
+  const Result<std::string> version = controller.version(Deadline::after(kLookTime));
+  return version.ok() || !partitions::is_silence(version.error());
+}
+
 }  // namespace
 
 uint32_t ipus_of(const request::Request& request) {
@@ -290,7 +297,15 @@ Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lea
   if (lease.origin == ledger::Origin::kOwn) return new_grant(env, what, lease, until);
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
-  return outlast(env, lease, until, [&] { return named_grant(env, *controller, what, lease); });
+  int late = 0;  // attempts that a controller which is there let time out
+  return outlast(env, lease, until, [&] {
+    Result<vipu::Grant> grant = named_grant(env, *controller, what, lease);
+    const bool is_late = !grant.ok() && grant.error().code() == Code::kTimeout;
+    if (!is_late || !answers(*controller)) return grant;
+    // Once it may have come back just now. After that, each attempt would only reset the partition.
+    if (++late == 1) return grant;
+    return Result<vipu::Grant>(Error(Code::kInternal, grant.error().message()));
+  });
 }
 
 }  // namespace hook::lifecycle::start

@@ -23,8 +23,9 @@ class WaitTest : public testing::Test {
                              oci::parse_spec(bundle.config()).take(), bundle);
   }
 
-  // Makes partition "p0", and starts a container that asks for it.
-  Status start_with_named(std::chrono::milliseconds wait) {
+  // Makes partition "p0", and starts a container that asks for it. The first wait for it to be
+  // ACTIVE has no answer. If WHEN says so, the controller is there, and no wait has one.
+  Status start_with_named(std::chrono::milliseconds wait, When when = When::kAfterAndLeave) {
     partitions::NewPartition made;
     made.pool = host_.config.pools[0];
     made.request.id = "p0";
@@ -32,7 +33,9 @@ class WaitTest : public testing::Test {
     EXPECT_TRUE(
         test::succeeds(partitions::create_partition(host_.env, made, test::HookHost::soon())));
     host_.before_wait = [&] {
-      if (++waits_ == 1) host_.controller.fail_next(Error(Code::kTimeout, "no answer"));
+      host_.controller.set_unreachable(false);
+      if (++waits_ == 1 || when == When::kBefore)
+        host_.controller.fail_next(Error(Code::kTimeout, "no answer"), when);
     };
     request::Request request;
     request.partition = "p0";
@@ -184,6 +187,13 @@ TEST_F(WaitTest, DoesNotOutlastASilentControllerWithoutBeingTold) {
   EXPECT_TRUE(
       test::fails(start_with_named(std::chrono::milliseconds(0)), Code::kTimeout, "no answer"));
   EXPECT_EQ(waits_, 1);
+}
+
+// Otherwise each attempt would reset the partition again.
+TEST_F(WaitTest, DoesNotOutlastANamedPartitionOfAControllerThatAnswers) {
+  EXPECT_TRUE(test::fails(start_with_named(std::chrono::seconds(30), When::kBefore),
+                          Code::kInternal, "no answer"));
+  EXPECT_EQ(waits_, 2) << "it may have come back after the first";
 }
 
 // The time of a new partition is that of the pool, however long the request waits for room.
