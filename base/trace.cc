@@ -14,6 +14,7 @@
 namespace base {
 namespace {
 
+constexpr size_t kFirstSteps = 32;  // what is left out comes after them
 constexpr size_t kMostSteps = 64;
 constexpr size_t kLongestStep = 200;  // bytes
 constexpr size_t kMostText = 1 << 20;
@@ -27,6 +28,7 @@ struct Trace {
   const char* program = "";
   std::string file;
   std::vector<Kept> steps;
+  int left_out = 0;
 };
 Trace process_trace;
 
@@ -55,7 +57,11 @@ Result<TraceStep> parse_step(std::string_view line) {
 }  // namespace
 
 void keep_step(std::string_view what) {
-  if (process_trace.steps.size() >= kMostSteps) return;
+  std::vector<Kept>& steps = process_trace.steps;
+  if (steps.size() >= kMostSteps) {
+    steps.erase(steps.begin() + kFirstSteps);
+    ++process_trace.left_out;
+  }
   process_trace.steps.push_back({now(), std::string(what.substr(0, kLongestStep))});
 }
 
@@ -66,6 +72,11 @@ void trace_to(std::string file) { process_trace.file = std::move(file); }
 void write_trace() {
   if (process_trace.file.empty()) return;
   std::string text;
+  if (process_trace.left_out > 0) {
+    Kept& next = process_trace.steps[kFirstSteps];
+    next.what = str("(after ", process_trace.left_out, " steps that are left out) ", next.what);
+  }
+  process_trace.left_out = 0;
   for (const Kept& step : process_trace.steps) {
     text += str(step.nanos, ' ', ::getpid(), ' ', process_trace.program, ' ',
                 one_line(step.what, kLongestStep), '\n');

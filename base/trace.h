@@ -20,7 +20,8 @@ struct TraceStep {
   std::string what;
 };
 
-// Keeps a step in memory. The first 64 of a process are kept, and 200 bytes of each.
+// Keeps a step in memory, with 200 bytes of it. Of more than 64 steps, the first 32 and the last 32
+// are kept.
 void keep_step(std::string_view what);
 
 // Names this process in its steps. PROGRAM must stay valid.

@@ -57,10 +57,16 @@ TEST_F(TraceTest, HasTheStepsOfAllProgramsInOrder) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST_F(TraceTest, IsBounded) {
-  run("many", std::vector<std::string>(1000, std::string(1000, 'x')));
+TEST_F(TraceTest, KeepsTheBeginningAndTheEnd) {
+  std::vector<std::string> many(1000, std::string(1000, 'x'));
+  many.front() = "begins";
+  many.back() = "ends";
+  run("many", many);
   ASSERT_THAT(steps(), SizeIs(64));
-  EXPECT_THAT(steps()[0].what, SizeIs(200));
+  EXPECT_EQ(steps()[0].what, "begins");
+  EXPECT_THAT(steps()[1].what, SizeIs(200));
+  EXPECT_THAT(steps()[32].what, testing::StartsWith("(after 936 steps that are left out) x"));
+  EXPECT_EQ(steps()[63].what, "ends");
 }
 
 TEST_F(TraceTest, LeavesOutWhatIsNoStep) {
