@@ -87,15 +87,17 @@ State read_state() {
                                                    "container state on standard input")));
 }
 
+enum class Waits { kEngine, kNobody };
+
 Status release(const Call& call, const State& state, const base::Deadline& deadline,
-               const std::function<void()>& taken) {
+               const std::function<void()>& taken, Waits who) {
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   if (call.lease_id.empty() && !state.ok()) return state.error();
   Status done = call.lease_id.empty()
                     ? hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken)
                     : hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
-  ledger.settle();
+  if (who == Waits::kNobody) ledger.settle();
   return done;
 }
 
@@ -116,12 +118,14 @@ void log_end(const Status& done) {
 // be started, this one does it.
 Status poststop(const Call& call, const State& state, const base::Deadline& deadline) {
   const auto work = [&](const std::function<void()>& started) {
-    const Status done = release(call, state, base::Deadline::after(kReleaseTime), started);
+    const Status done =
+        release(call, state, base::Deadline::after(kReleaseTime), started, Waits::kNobody);
     log_end(done);
     return done.ok() ? base::Work::kDone : base::Work::kFailed;
   };
   if (base::go_on_detached(work, deadline).ok()) return {};
-  return release(call, state, deadline, [] {});
+  return release(
+      call, state, deadline, [] {}, Waits::kEngine);
 }
 
 // Reports to syslog, because crun does not show the output of a hook.
