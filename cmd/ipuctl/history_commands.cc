@@ -220,7 +220,8 @@ Result<std::string> wanted_id(hook::ledger::Ledger& ledger, const EventsOptions&
   if (found.error().code() != Code::kNotFound) return found.error();
   const auto waiters = find_waiters(TRY(ledger.queue().list()), text);
   if (waiters.ok()) return waiters.value().front().container;
-  if (TRY(has_event(ledger, options))) return text;
+  // Whoever follows may be there before the container.
+  if (options.follow || TRY(has_event(ledger, options))) return text;
   return found.error();
 }
 

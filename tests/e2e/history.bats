@@ -101,7 +101,6 @@ has_obstacle() { [ -n "$(explained "$1" .lease.obstacle)" ]; }
   assert_contains "$output" "see 'ipuctl ps'"
   run -1 ipuctl events --lease nothing
   assert_equal "$output" "ipuctl: no lease or container is called 'nothing'; see 'ipuctl ps'"
-  run -1 ipuctl events --lease nothing --follow
 }
 
 @test "events --lease: a container by its name, and one that was refused by its id" {
