@@ -50,7 +50,9 @@ GivenUp give_up_reserve(const std::string& ledger) {
   const std::string path = reserve_file(ledger);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || status.st_blocks == 0) return GivenUp::kWasNot;
-  return ::truncate(path.c_str(), 0) == 0 ? GivenUp::kYes : GivenUp::kWasNot;
+  // Not truncate(2), which confined programs may not call.
+  const Result<Fd> emptied = base::open_at(AT_FDCWD, path, O_WRONLY | O_TRUNC | O_NOFOLLOW);
+  return emptied.ok() ? GivenUp::kYes : GivenUp::kWasNot;
 }
 
 bool has_had_reserve(const std::string& ledger) {
