@@ -234,14 +234,19 @@ of_endpoint() { in_host awk -v field="$1:" '$1 == field { print $2 }' "/proc/$(e
   wait_until 20 ask own list x
 }
 
-is_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
-
-@test "it knows where the controller has moved the partition" {
-  local before after
+# Starts a container with a partition that the controller moves when an agent is down.
+serve_moving() {
   SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 100ms)
   restart_sim
   ipuctl partition create moving --size 4 --relocatable
   serve job -e IPU_PARTITION=moving
+}
+
+is_followed() { [[ $(ipuctl lease refresh 2>/dev/null) == *moving* ]]; }
+
+@test "it knows where the controller has moved the partition" {
+  local before after
+  serve_moving
   before=$(first_endpoint job)
   assert_contains "$(ask job config moving)" "\"${before% *}\""
   in_host vipu-simulator control /run/simulator.sock agent-down ag1
@@ -262,10 +267,7 @@ has_moved() { # FROM
 # As an endpoint that is being started again with its old answers.
 @test "a refresh waits for the port that another endpoint is about to give back" {
   local before address
-  SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 100ms)
-  restart_sim
-  ipuctl partition create moving --size 4 --relocatable
-  serve job -e IPU_PARTITION=moving
+  serve_moving
   before=$(ipuctl partition show moving --output json | jq -c .ipus)
   in_host vipu-simulator control /run/simulator.sock agent-down ag1
   wait_until 30 has_moved "$before"
