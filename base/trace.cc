@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <mutex>
 
 #include "base/fs.h"
 #include "base/names.h"
@@ -25,6 +26,7 @@ struct Kept {
 };
 
 struct Trace {
+  std::mutex mutex;  // no program of ours has threads that log, but tests have
   const char* program = "";
   std::string file;
   std::vector<Kept> steps;
@@ -57,6 +59,7 @@ Result<TraceStep> parse_step(std::string_view line) {
 }  // namespace
 
 void keep_step(std::string_view what) {
+  const std::lock_guard<std::mutex> lock(process_trace.mutex);
   std::vector<Kept>& steps = process_trace.steps;
   if (steps.size() >= kMostSteps) {
     steps.erase(steps.begin() + kFirstSteps);
@@ -65,11 +68,18 @@ void keep_step(std::string_view what) {
   process_trace.steps.push_back({now(), std::string(what.substr(0, kLongestStep))});
 }
 
-void trace_as(const char* program) { process_trace.program = program; }
+void trace_as(const char* program) {
+  const std::lock_guard<std::mutex> lock(process_trace.mutex);
+  process_trace.program = program;
+}
 
-void trace_to(std::string file) { process_trace.file = std::move(file); }
+void trace_to(std::string file) {
+  const std::lock_guard<std::mutex> lock(process_trace.mutex);
+  process_trace.file = std::move(file);
+}
 
 void write_trace() {
+  const std::lock_guard<std::mutex> lock(process_trace.mutex);
   if (process_trace.file.empty()) return;
   std::string text;
   if (process_trace.left_out > 0) {

@@ -20,6 +20,8 @@ struct TraceStep {
   std::string what;
 };
 
+// These may be called by several threads at once.
+//
 // Keeps a step in memory, with 200 bytes of it. Of more than 64 steps, the first 32 and the last 32
 // are kept.
 void keep_step(std::string_view what);

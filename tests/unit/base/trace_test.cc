@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -67,6 +68,19 @@ TEST_F(TraceTest, KeepsTheBeginningAndTheEnd) {
   EXPECT_THAT(steps()[1].what, SizeIs(200));
   EXPECT_THAT(steps()[32].what, testing::StartsWith("(after 936 steps that are left out) x"));
   EXPECT_EQ(steps()[63].what, "ends");
+}
+
+TEST_F(TraceTest, TakesTheStepsOfSeveralThreads) {
+  const auto many = [] {
+    for (int i = 0; i < 20'000; ++i) keep_step("of a thread");
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(many);
+  for (std::thread& thread : threads) thread.join();
+  trace_to(file_);
+  write_trace();
+  trace_to("/dev/null");
+  EXPECT_THAT(steps(), SizeIs(64));
 }
 
 TEST_F(TraceTest, LeavesOutWhatIsNoStep) {
