@@ -216,6 +216,8 @@ Result<Database> Database::open(const std::string& path, int busy_ms) {
   if (raw == nullptr) return Error(Code::kInternal, "ledger: out of memory");
   if (rc != SQLITE_OK) return sqlite_error(raw, str("open ", base::quote(path)), path);
   database.wait_for_others(busy_ms);
+  // Long changes would keep what a rollback of theirs needs in files below /var/tmp.
+  TRY(database.execute("PRAGMA temp_store=MEMORY"));
   return database;
 }
 
