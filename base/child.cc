@@ -30,12 +30,41 @@ Result<int> hear(int heard, const Deadline& deadline) {
   return Error(Code::kInternal, "the child process ended without a report");
 }
 
-// Where the caller ignores SIGCHLD the kernel has reaped the child, or will: ECHILD.
+}  // namespace
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 void reap_child(pid_t child) {
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-}  // namespace
+void take_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+pid_t fork_to_exec(const std::function<void()>& become) {
+  // No handler of this process may run in the child: it would change the memory of both.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  (void)::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    become();
+    ::_exit(127);
+  }
+  const int err = errno;
+  (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = err;
+  return child;
+}
 
 void Report::send(int err) const { (void)::send(fd_, &err, sizeof err, MSG_NOSIGNAL); }
 

@@ -14,43 +14,44 @@
 namespace base {
 namespace {
 
-constexpr std::chrono::seconds kSetUp{10};  // for two forks
-
-// Cuts the child of a fork off from where it came from. Raw system calls only. KEPT, above 2, stays
-// open.
-void detach(int kept) {
-  sigset_t none;
-  sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+// Cuts a child off from where it came from. Raw system calls only. KEPT, above 2, stays open; -1:
+// none. Returns false with errno on failure.
+[[nodiscard]] bool detach(int kept) {
   constexpr unsigned kAll = ~0U;
-  const unsigned number = static_cast<unsigned>(kept);
-  const bool cut = ::setsid() >= 0 && ::chdir("/") == 0 &&
-                   ::syscall(SYS_close_range, 0U, number - 1, 0U) == 0 &&
-                   ::syscall(SYS_close_range, number + 1, kAll, 0U) == 0;
+  bool is_cut = ::setsid() >= 0 && ::chdir("/") == 0;
+  if (kept < 0) {
+    is_cut = is_cut && ::syscall(SYS_close_range, 0U, kAll, 0U) == 0;
+  } else {
+    const unsigned number = static_cast<unsigned>(kept);
+    is_cut = is_cut && ::syscall(SYS_close_range, 0U, number - 1, 0U) == 0 &&
+             ::syscall(SYS_close_range, number + 1, kAll, 0U) == 0;
+  }
   // The three lowest numbers, in this order.
-  if (!cut || ::open("/dev/null", O_RDWR) != 0 || ::dup(0) != 1 || ::dup(0) != 2) ::_exit(127);
+  return is_cut && ::open("/dev/null", O_RDWR) == 0 && ::dup(0) == 1 && ::dup(0) == 2;
 }
 
 }  // namespace
 
-Status start_detached(const std::string& path, const std::vector<std::string>& args) {
+Status start_detached(const std::string& path, const std::vector<std::string>& args,
+                      const std::vector<std::string>& environment) {
   if (::access(path.c_str(), X_OK) != 0)
     return Error::from_errno(errno, str("start ", quote(path)));
-  std::vector<char*> argv;
-  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
-  argv.push_back(nullptr);
-  return in_child(
-      str("start ", quote(path)), Child::kEnds,
-      [&](const Report& report) {
-        detach(report.fd());
-        const pid_t program = ::fork();
-        // Its parent is this child, which ends now, so that nobody here has to reap it.
-        if (program != 0) return program < 0 ? errno : 0;
-        char* const no_environment[] = {nullptr};
-        (void)::execve(path.c_str(), argv.data(), no_environment);
-        ::_exit(127);
-      },
-      Deadline::after(kSetUp));
+  const std::vector<char*> argv = pointers(args);
+  const std::vector<char*> envp = pointers(environment);
+  int err = 0;  // of the child, which shares this memory
+  const auto become = [&] {
+    take_signals();
+    (void)::execve(path.c_str(), argv.data(), envp.data());
+    err = errno;
+  };
+  const pid_t child = fork_to_exec([&] {
+    // The program's parent is this child, which ends now, so that nobody here has to reap it.
+    if (!detach(-1) || fork_to_exec(become) < 0) err = errno;
+    ::_exit(0);
+  });
+  if (child < 0) return Error::from_errno(errno, str("start ", quote(path)));
+  reap_child(child);
+  return err == 0 ? Status() : Error::from_errno(err, str("start ", quote(path)));
 }
 
 Status go_on_detached(const std::function<Work(const std::function<void()>& started)>& work,
@@ -58,7 +59,8 @@ Status go_on_detached(const std::function<Work(const std::function<void()>& star
   return in_child(
       "continue in a separate process", Child::kGoesOn,
       [&](const Report& report) {
-        detach(report.fd());
+        if (!detach(report.fd())) return errno;
+        take_signals();
         return work([&] { report.send(0); }) == Work::kDone ? 0 : kNoReport;
       },
       deadline);

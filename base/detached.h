@@ -14,9 +14,10 @@ namespace base {
 // Starts PATH (absolute) with ARGS (argv[0] included) as a detached process, which the caller
 // neither waits for nor ends. The process is not a child of the caller. It has its own session, "/"
 // as its working directory, /dev/null as its three standard streams, no other descriptor, no
-// blocked signal and an empty environment. Returns kNotFound or kDenied if PATH cannot be executed.
-// The program's result is not reported.
-Status start_detached(const std::string& path, const std::vector<std::string>& args);
+// blocked signal, and ENVIRONMENT ("KEY=value") alone. Returns kNotFound or kDenied if PATH cannot
+// be executed. The program's result is not reported.
+Status start_detached(const std::string& path, const std::vector<std::string>& args,
+                      const std::vector<std::string>& environment = {});
 
 // Runs WORK in a child of this process, detached as above. Returns as soon as WORK calls its
 // argument or returns kDone. Returns an error if neither happens before DEADLINE or the child ends

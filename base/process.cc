@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/capabilities.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/fs.h"
 #include "base/scope.h"
@@ -27,6 +28,8 @@ namespace base {
 namespace {
 
 constexpr int kLastFd = ~0U >> 1;
+// A program that closed its output is about to end.
+constexpr std::chrono::milliseconds kLastWords{200};
 
 struct Stat {
   char state;
@@ -72,23 +75,13 @@ struct Prepared {
   int question_fd;  // -1: none
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-// Starts the program in the child of a fork. Uses raw system calls only.
+// Starts the program in the child of fork_to_exec().
 [[noreturn]] void exec_child(const Prepared& prepared, int socket, int exec_error) {
   const auto fail = [&] {
     const int err = errno;
     (void)!::write(exec_error, &err, sizeof err);
     ::_exit(127);
   };
-  sigset_t none;
-  sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
   // The child must not have a controlling terminal, nor keep a directory of the caller's in use.
   if (::setsid() < 0 || ::chdir("/") != 0) fail();
   const rlimit no_core{0, 0};
@@ -117,6 +110,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   // Set after the change of user, which clears it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   if (::getppid() != prepared.parent) ::_exit(127);
+  take_signals();
   (void)::execve(prepared.path, prepared.argv.data(), prepared.envp.data());
   fail();
   ::_exit(127);
@@ -161,6 +155,19 @@ Result<std::string> exchange(int socket, int questions, const Command& command,
                    str("the program wrote more than ", command.max_output, " bytes"));
     }
   }
+}
+
+// Waits for the end of a child. Returns false if it still runs after this time.
+bool ends(pid_t pid, std::chrono::milliseconds time) {
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));
+  if (!process.valid()) return errno == ESRCH;  // the kernel reaped it
+  const auto give_up = Deadline::after(time);
+  pollfd waiter{process.get(), POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&waiter, 1, static_cast<int>(give_up.left().count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
 int reap(pid_t pid) {
@@ -230,9 +237,9 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
                           ::getpid(),
                           command.error_fd,
                           questions_there.get()};
-  const pid_t pid = ::fork();
+  const pid_t pid =
+      fork_to_exec([&] { exec_child(prepared, theirs.get(), exec_error_write.get()); });
   if (pid < 0) return Error::from_errno(errno, what);
-  if (pid == 0) exec_child(prepared, theirs.get(), exec_error_write.get());
   theirs.reset();
   questions_there.reset();
   exec_error_write.reset();
@@ -256,15 +263,7 @@ Result<Output> run(const Command& command, const Deadline& deadline) {
   }
   std::string out = TRY_CTX(what, exchange(ours.get(), questions_here.get(), command, deadline));
   end_child.dismiss();
-  // A program that closed its output is about to end; if it does not, it is killed.
-  const auto give_up = Deadline::after(std::chrono::milliseconds(200));
-  for (;;) {
-    siginfo_t info{};
-    const int rc = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG);
-    if (rc != 0 || info.si_pid == pid) break;
-    if (give_up.passed()) kill_all();
-    sleep_for(std::chrono::milliseconds(1), Deadline::after(std::chrono::milliseconds(1)));
-  }
+  if (!ends(pid, kLastWords)) kill_all();
   return Output{reap(pid), std::move(out)};
 }
 

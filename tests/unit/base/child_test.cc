@@ -103,5 +103,41 @@ TEST(InChild, MayGoOnAfterItsReport) {
   EXPECT_GT(::waitpid(-1, nullptr, 0), 0) << "it is the caller's to reap";
 }
 
+TEST(ForkToExec, BecomesAnotherProgram) {
+  const pid_t child = fork_to_exec([] { (void)::execl("/bin/true", "true", nullptr); });
+  ASSERT_GT(child, 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(ForkToExec, EndsIfThereIsNoProgram) {
+  const pid_t child = fork_to_exec([] { (void)::execl("/nonexistent", "x", nullptr); });
+  ASSERT_GT(child, 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 127);
+}
+
+// A signal that waits for the child must not run a handler in the memory of both.
+TEST(ForkToExec, HoldsSignalsBackAndLeavesThoseOfTheCallerAsTheyWere) {
+  sigset_t before;
+  sigset_t after;
+  ASSERT_EQ(::sigprocmask(SIG_BLOCK, nullptr, &before), 0);
+  const pid_t child = fork_to_exec([] {
+    sigset_t inside;
+    (void)::sigprocmask(SIG_BLOCK, nullptr, &inside);
+    const bool is_blocked = sigismember(&inside, SIGTERM) == 1;
+    take_signals();
+    (void)::sigprocmask(SIG_BLOCK, nullptr, &inside);
+    ::_exit(is_blocked && sigismember(&inside, SIGTERM) == 0 ? 0 : 1);
+  });
+  reap_child(child);
+  ASSERT_EQ(::sigprocmask(SIG_BLOCK, nullptr, &after), 0);
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) {
+    EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
+  }
+}
+
 }  // namespace
 }  // namespace base

@@ -52,6 +52,14 @@ TEST(StartDetached, RunsAloneWithNothingOfItsCaller) {
   EXPECT_NE(lines[3], std::to_string(::getsid(0))) << "its session";
 }
 
+TEST(StartDetached, GivesItAnEnvironment) {
+  const test::TempDir dir;
+  const std::string script =
+      str("echo $IPU_DEBUG >", dir / "new", "; mv ", dir / "new", " ", dir / "out");
+  ASSERT_TRUE(test::succeeds(start_detached("/bin/sh", {"sh", "-c", script}, {"IPU_DEBUG=1"})));
+  EXPECT_EQ(wait_for_file(dir / "out"), "1\n");
+}
+
 TEST(StartDetached, LeavesNoChildBehind) {
   ASSERT_TRUE(test::succeeds(start_detached("/bin/true", {"true"})));
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
@@ -61,6 +69,8 @@ TEST(StartDetached, LeavesNoChildBehind) {
 TEST(StartDetached, RefusesWhatCannotBeExecuted) {
   const test::TempDir dir;
   EXPECT_TRUE(test::fails(start_detached(dir / "absent", {"absent"}), Code::kNotFound, "absent"));
+  ASSERT_TRUE(test::succeeds(write_atomic(dir / "text", "no program", {0755, {}, {}})));
+  EXPECT_FALSE(start_detached(dir / "text", {"text"}).ok());
 }
 
 // Reaps the child that go_on_detached() leaves to others.
