@@ -14,13 +14,14 @@ namespace {
 
 // Drops all but KEPT from the bounding set.
 bool bound(uint64_t kept) {
-  // The kernel numbers capabilities without gaps, and returns an error after the last.
+  // The kernel numbers capabilities without gaps, and knows none after the last.
   constexpr int kMax = 64;
   for (int capability = 0; capability < kMax; ++capability) {
-    const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-    if (held < 0) return true;
     const bool is_kept = (kept >> capability & 1) != 0;
-    if (held == 1 && !is_kept && ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return false;
+    if (is_kept || ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
+    if (errno == EINVAL) return true;
+    // Without CAP_SETPCAP the kernel refuses also to drop what is dropped.
+    if (::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1) return false;
   }
   return true;
 }
