@@ -165,8 +165,9 @@ pkg_libs = $(foreach p,$(2),$(call ask_pkg,libs$(1),$(1) --libs,$(p)))
 JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' base netns vipu hook cmd)
 # Sources are compiled in groups of GROUP files, because headers and templates take most of the time, and the files of a
 # group share them. A group is a generated file that includes its sources. Therefore the names in the unnamed namespaces of
-# one folder must differ. The files of ALONE are in no group.
-ALONE := base/version.cc hook/config/paths.cc
+# one folder must differ. The files of ALONE are in no group: rlimit.cc would take libcap, which makes system calls before
+# main(), into programs that need none of it.
+ALONE := base/version.cc base/rlimit.cc hook/config/paths.cc
 GROUP_AFTER := $(shell echo $$(($(GROUP) + 1)))
 # The words of a list as "a,b,c d,e": one word for each group.
 joined = $(if $(1),$(subst $(space),$(,),$(wordlist 1,$(GROUP),$(1))) $(call joined,$(wordlist $(GROUP_AFTER),$(words $(1)),$(1))))

@@ -3,6 +3,9 @@
 BIN_ipu-container-runtime_STATIC := yes
 BIN_ipu-container-runtime_DIR = $(BINDIR)
 
+BIN_ipu-container-start_STATIC := yes
+BIN_ipu-container-start_DIR = $(LIBEXECDIR)
+
 BIN_ipu-container-hook_STATIC := yes
 BIN_ipu-container-hook_DIR = $(BINDIR)
 

@@ -15,6 +15,7 @@ std::string crashes_file() { return IPU_RUNDIR "/crashes"; }
 std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
 std::string runtime_program() { return IPU_BINDIR "/ipu-container-runtime"; }
 std::string control_program() { return IPU_BINDIR "/ipuctl"; }
+std::string start_program() { return IPU_LIBEXECDIR "/ipu-container-start"; }
 std::string endpoint_program() { return IPU_LIBEXECDIR "/ipu-vipu-endpoint"; }
 std::string client_program() { return IPU_LIBEXECDIR "/ipu-vipu-client"; }
 

@@ -9,9 +9,8 @@
 
 namespace hook::lifecycle {
 
-// Returns the first of CANDIDATES that exists. Fails with kDenied unless it is a regular file that
-// root owns (in a user namespace: a user who is not mapped there) and nobody else can write, and it
-// is not this program itself.
+// Returns the first of CANDIDATES that exists. Fails with kDenied if it is a program of ours, or if
+// plain::check_runtime() does not accept it.
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
 // Returns the candidates for a command that must work without the configuration (kill, delete,
@@ -19,13 +18,6 @@ base::Result<std::string> choose_runtime(const std::vector<std::string>& candida
 // record its runtime does it look into CONFIG_FILE, and does without what cannot be read there.
 [[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir,
                                                            const std::string& config_file);
-
-// Records RUNTIME as the first of remembered_runtimes(). Does nothing if it is already, by whatever
-// path.
-base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
-
-// Removes what processes that ended inside remember_runtime() left.
-base::Status remove_half_made_links(const std::string& run_dir);
 
 // Returns where RUNTIME, called with this --root (empty: without), keeps what it knows of
 // CONTAINER; empty if that is unknown.

@@ -29,10 +29,12 @@ compare() { # TITLE ROUNDS REST VARIANT=COMMAND...
 }
 
 restore=()
+bundle plain
+# From the first container on, the wrapper knows the low-level runtime.
+"$wrapper" run --bundle plain first
 compare 'what the wrapper passes through' "$((rounds * 5))" 0 \
   "runc=$runc --version" "stand-in=$stand_in --version" "wrapper=$wrapper --version"
 
-bundle plain
 bundle slices IPU_POOL=slices IPU_COUNT=4
 bundle instant IPU_COUNT=4
 bundle warm IPU_POOL=warm IPU_COUNT=4

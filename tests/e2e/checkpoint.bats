@@ -71,8 +71,8 @@ assert_left_to_runc() { # ARGUMENT...
   start_job
   run -1 in_host strace -f -o /run/strace -e trace=execve,open,openat,openat2 \
     ipu-container-runtime --root "$STATE" checkpoint job
-  # strace's, of ipu-container-runtime.
-  assert_equal "$(in_host grep -c 'execve(' /run/strace)" 1
+  # strace's, of ipu-container-runtime, and that of ipu-container-start.
+  assert_equal "$(in_host grep -c 'execve(' /run/strace)" 2
   run ! in_host grep -E '/etc/ipu-container-toolkit|ledger\.db' /run/strace
 }
 

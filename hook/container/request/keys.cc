@@ -98,4 +98,9 @@ bool mentions_variable(std::string_view text) {
   return false;
 }
 
+bool mentions_ipus(std::string_view config) {
+  return config.find(str('"', kAnnotationPrefix)) != std::string_view::npos ||
+         mentions_variable(config);
+}
+
 }  // namespace hook::request

@@ -63,4 +63,9 @@ inline constexpr std::array<KeyName, 11> kKeys = {{
 // slip of one. The work is linear in TEXT, whatever it is.
 [[nodiscard]] bool mentions_variable(std::string_view text);
 
+// Returns whether the text of a config.json contains one of the product's keys, or a slip of a
+// variable's name. If not, it cannot hold a request, and the container is not the product's
+// concern, whatever else the text is.
+[[nodiscard]] bool mentions_ipus(std::string_view config);
+
 }  // namespace hook::request

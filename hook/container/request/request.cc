@@ -303,11 +303,6 @@ bool may_ignore(const std::vector<std::string>& environment) {
   });
 }
 
-bool mentions_ipus(std::string_view config) {
-  return config.find(str('"', kAnnotationPrefix)) != std::string_view::npos ||
-         mentions_variable(config);
-}
-
 bool asks_for_ipus(const std::vector<std::string>& environment,
                    const std::map<std::string, std::string>& annotations) {
   Givens givens;

@@ -47,11 +47,6 @@ struct FromImage {
 // Returns the annotation with the meaning of the product's VARIABLE; empty if there is none.
 [[nodiscard]] std::string_view annotation_of(std::string_view variable);
 
-// Returns whether the text of a config.json contains one of the product's keys, or a slip of a
-// variable's name. If not, it cannot hold a request, and the container is not the product's
-// concern, whatever else the text is.
-[[nodiscard]] bool mentions_ipus(std::string_view config);
-
 // Returns whether any of the product's keys asks for IPUs, well-formed or not, or seems to be meant
 // to (keys.h). Needs no policy.
 [[nodiscard]] bool asks_for_ipus(const std::vector<std::string>& environment,

@@ -10,11 +10,11 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/endpoint/revive.h"
-#include "hook/lifecycle/low_level.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
+#include "hook/plain/links.h"
 
 namespace hook::lifecycle::end {
 namespace {
@@ -211,7 +211,7 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   if (!mended.ok()) done.obstacles.push_back(mended.error());
   Status unmarked = network::sweep_marks(env);
   if (!unmarked.ok()) done.obstacles.push_back(std::move(unmarked).error());
-  Status swept = remove_half_made_links(env.run_dir);
+  Status swept = plain::remove_half_made_links(env.run_dir);
   if (!swept.ok()) done.obstacles.push_back(std::move(swept).error());
   return done;
 }

@@ -15,16 +15,17 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/plain/plain.h"
 
 namespace hook::lifecycle::network {
 namespace {
 
 using namespace base::names;
+using plain::marks_dir;
 
 constexpr int kMostAttempts = 10;
 constexpr size_t kCookieBytes = 32;
 
-std::string marks_dir(const std::string& run_dir) { return run_dir + "/namespaces"; }
 std::string dir_of(const std::string& run_dir, uint64_t device, uint64_t inode) {
   return str(marks_dir(run_dir), "/", device, "-", inode);
 }
@@ -96,11 +97,6 @@ Status sweep_marks(Env& env) {
     if (!live.contains(lease)) TRY(remove_mark(env.run_dir, directory, lease));
   }
   return {};
-}
-
-bool has_marks(const std::string& run_dir) {
-  struct stat status {};
-  return ::stat(marks_dir(run_dir).c_str(), &status) == 0;
 }
 
 bool is_marked(const std::string& run_dir, const std::string& path) {

@@ -21,9 +21,6 @@ base::Status unmark_namespace(const std::string& run_dir, const ledger::Lease& l
 // Removes the marks of leases that have ended.
 base::Status sweep_marks(Env& env);
 
-// Returns whether any namespace has a mark. Costs one system call.
-[[nodiscard]] bool has_marks(const std::string& run_dir);
-
 // Returns whether the network namespace at PATH, such as /proc/PID/ns/net, has a mark. Returns
 // false in every doubt.
 [[nodiscard]] bool is_marked(const std::string& run_dir, const std::string& path);

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
+#include "hook/container/request/keys.h"
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/start/asked.h"
 #include "hook/lifecycle/start/create.h"

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/process.h"
-#include "base/text.h"
 #include "hook/config/config.h"
+#include "hook/plain/low_level.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
@@ -20,6 +19,7 @@ namespace hook::lifecycle {
 namespace {
 
 using base::Code;
+using plain::remember_runtime;
 using testing::ElementsAre;
 
 class LowLevelTest : public testing::Test {
@@ -115,38 +115,6 @@ TEST_F(LowLevelTest, IsTheConfiguredOneBeforeTheFirstCreate) {
   ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
   write_config("[runtime]\npaths = [\"/opt/crun\"]\n");
   EXPECT_EQ(remembered().front(), "/opt/runc");
-}
-
-TEST_F(LowLevelTest, LeavesOnlyItsLinkBehind) {
-  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
-  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/crun")));
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(run_dir_)) {
-    names.push_back(entry.path().filename().string());
-  }
-  EXPECT_THAT(names, ElementsAre("runtime"));
-}
-
-TEST_F(LowLevelTest, WhatADeadProcessLeftIsRemovedAndNothingElse) {
-  ASSERT_TRUE(test::succeeds(remove_half_made_links(run_dir_)));
-  ASSERT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
-  base::ProcessId dead = base::current_process().take();
-  const auto link_of = [&](const base::ProcessId& maker) {
-    return base::str(run_dir_, "/runtime.", maker.pid, ".", maker.start_time, ".",
-                     maker.pid_namespace);
-  };
-  const std::string of_this_process = link_of(dead);
-  ++dead.start_time;
-  for (const std::string& path : {of_this_process, link_of(dead), run_dir_ + "/runtime.new"}) {
-    ASSERT_EQ(::symlink("/opt/crun", path.c_str()), 0);
-  }
-  ASSERT_TRUE(test::succeeds(remove_half_made_links(run_dir_)));
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(run_dir_)) {
-    names.push_back(entry.path().string());
-  }
-  EXPECT_THAT(names, testing::UnorderedElementsAre(run_dir_ + "/runtime", of_this_process,
-                                                   run_dir_ + "/runtime.new"));
 }
 
 TEST_F(LowLevelTest, IsNotARelativeLink) {

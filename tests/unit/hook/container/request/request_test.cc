@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/container/request/request.h"
+#include "hook/container/request/keys.h"
 
 #include <gtest/gtest.h>
 

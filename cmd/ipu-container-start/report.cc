@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-container-runtime/report.h"
+#include "cmd/ipu-container-start/report.h"
 
 #include <fcntl.h>
 #include <unistd.h>

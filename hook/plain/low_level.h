@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The low-level runtime (runc, crun) that the last create chose.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hook::plain {
+
+// Returns the absolute path of the low-level runtime of the last create; empty if none is recorded.
+[[nodiscard]] std::string remembered_runtime(const std::string& run_dir);
+// Records RUNTIME as that. Does nothing if it is already, by whatever path.
+base::Status remember_runtime(const std::string& run_dir, const std::string& runtime);
+
+// Checks that PATH exists and is a regular file that root owns (in a user namespace: a user who is
+// not mapped there) and nobody else can write. kNotFound or kDenied.
+base::Status check_runtime(const std::string& path);
+
+// A record of what chose the low-level runtime: the configuration's file as it was, and the paths
+// before the chosen one, at which nothing was. While both are still so, the choice is the same.
+//
+// Records that CONFIG_FILE chose RUNTIME among CANDIDATES. Removes the record if that depends on
+// more.
+base::Status record_choice(const std::string& run_dir, const std::string& config_file,
+                           const std::vector<std::string>& candidates, const std::string& runtime);
+// Returns the remembered runtime if, by the record, CONFIG_FILE would choose it again. Returns an
+// empty text in every doubt.
+[[nodiscard]] std::string settled_runtime(const std::string& run_dir,
+                                          const std::string& config_file);
+// Removes the record: each create reads the configuration again.
+void forget_choice(const std::string& run_dir);
+
+}  // namespace hook::plain
