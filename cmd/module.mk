@@ -23,13 +23,18 @@ BIN_ipuctl_DIR = $(BINDIR)
 BIN_gc-docker_STATIC := yes
 BIN_gc-docker_DIR = $(BINDIR)
 
-LIB_cmd-ipu-vipu-client-transport_PKGS := libnghttp2 openssl
-BIN_ipu-vipu-client_PKGS := libcares
-BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf libnghttp2 libcares
+LIB_cmd-ipu-vipu-client-transport_PKGS := libnghttp2
+LIB_cmd-ipu-vipu-client-tls_PKGS := openssl
+LIB_cmd-ipu-vipu-client-session_PKGS := libcares
 BIN_ipu-vipu-client_DEPS += confine
+BIN_ipu-vipu-client_STATIC := yes
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
 # Not readable for its user: the kernel then lets no process of that user trace it, from its first instruction on.
 BIN_ipu-vipu-client_MODE := 0711
+BIN_ipu-vipu-client-tls_DEPS += confine
+BIN_ipu-vipu-client-tls_ARCHIVES := grpc++ protobuf libnghttp2 libcares
+BIN_ipu-vipu-client-tls_DIR = $(LIBEXECDIR)
+BIN_ipu-vipu-client-tls_MODE := 0711
 
 # gRPC comes as more than 50 shared libraries; without them, the program takes half the time to start.
 BIN_ipu-vipu-endpoint_ARCHIVES := grpc++ protobuf

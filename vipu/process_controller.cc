@@ -175,12 +175,17 @@ class ProcessController final : public Controller {
                id.empty() ? "" : " ", id.empty() ? "" : base::quote(id));
   }
 
+  // The program with TLS is beside the other one.
+  [[nodiscard]] std::string program_for(const Access& access) const {
+    return access.tls ? options_.program + "-tls" : options_.program;
+  }
+
   // Checks that nobody else comes near the memory of a client that gets secrets.
   Status check_secrets(const Access& access) const {
     if (!has_secrets(access) || !options_.credentials) return {};
     TRY(options_.may_hold_secrets);
     struct stat program {};
-    const std::string& path = options_.program;
+    const std::string path = program_for(access);
     if (::stat(path.c_str(), &program) != 0) return {};  // running it reports why
     if (program.st_uid == 0 && (program.st_mode & kReadableByOthers) == 0) return {};
     return Error(Code::kDenied, str("others may trace ", base::quote(path), ": chown root ",
@@ -241,7 +246,7 @@ class ProcessController final : public Controller {
     const milliseconds time = deadline.left();
     if (time.count() == 0) return Error(Code::kTimeout, "no time left to ask");
     base::Command command;
-    command.path = options_.program;
+    command.path = program_for(request.access);
     const bool asks_dns = request.call == wire::Call::kResolve;
     command.args = {"ipu-vipu-client",
                     std::string(asks_dns ? wire::kAskDns : wire::kAskForConnections)};

@@ -61,24 +61,26 @@ setup() {
     [ -e /mnt/destination/usr/local/lib/sysusers.d/ipu-container-toolkit.conf ]'
 }
 
-@test "each program says its name and the version, but for the wrapper, which passes --version on to runc" {
+@test "each program says its name and the version, but for the wrapper's two, which pass --version on to runc" {
   # shellcheck disable=SC2016
   alone '
     run_make install DESTDIR=/mnt/destination
     version=$(cat VERSION)
     mapfile -t programs < <(find /mnt/destination/usr/local/bin /mnt/destination/usr/local/libexec ! -type d)
-    [ "${#programs[@]}" -ge 9 ]
+    [ "${#programs[@]}" -ge 11 ]
     for program in "${programs[@]}"; do
-      [ "${program##*/}" != ipu-container-runtime ] || continue
+      [[ ${program##*/} != ipu-container-@(runtime|start) ]] || continue
       said=$("$program" --version </dev/null)
       [ "$said" = "${program##*/} $version" ] || { echo "$program says: $said" >&2; exit 1; }
     done'
 }
 
-@test "nobody but root may read the client, and only the client is so" {
+@test "nobody but root may read the clients, and only they are so" {
   # shellcheck disable=SC2016
   alone '
     run_make install DESTDIR=/mnt/destination
-    [ "$(stat -c "%a %u" "/mnt/destination'"$CLIENT"'")" = "711 0" ]
+    for client in "/mnt/destination'"$CLIENT"'" "/mnt/destination'"$CLIENT"'-tls"; do
+      [ "$(stat -c "%a %u" "$client")" = "711 0" ]
+    done
     [ "$(find /mnt/destination/usr/local/bin -type f ! -perm 0755)" = "" ]'
 }

@@ -24,7 +24,7 @@ constexpr size_t kMostUnread = 1 << 20;
 
 }  // namespace
 
-Channel::Channel(base::Fd socket, std::optional<TlsFilter> tls, size_t most)
+Channel::Channel(base::Fd socket, std::unique_ptr<Filter> tls, size_t most)
     : socket_(std::move(socket)), tls_(std::move(tls)), http2_(std::make_unique<Http2>(most)) {}
 
 RpcStatus Channel::call(const UnaryCall& call, const Deadline& deadline) {

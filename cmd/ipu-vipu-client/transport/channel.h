@@ -9,16 +9,17 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "cmd/ipu-vipu-client/transport/filter.h"
 #include "cmd/ipu-vipu-client/transport/http2.h"
 #include "cmd/ipu-vipu-client/transport/rpc_status.h"
-#include "cmd/ipu-vipu-client/transport/tls_filter.h"
 
 namespace client::transport {
 
 class Channel {
  public:
-  // SOCKET is connected and does not block. MOST is the size of the longest answer, in bytes.
-  Channel(base::Fd socket, std::optional<TlsFilter> tls, size_t most);
+  // SOCKET is connected and does not block. TLS may be null. MOST is the size of the longest
+  // answer, in bytes.
+  Channel(base::Fd socket, std::unique_ptr<Filter> tls, size_t most);
 
   // Makes a call and waits for its end, at most until DEADLINE. Returns UNAVAILABLE, and is of no
   // use any more, if the connection is lost.
@@ -40,7 +41,7 @@ class Channel {
   [[nodiscard]] base::Error not_http2(std::string_view reason) const;
 
   base::Fd socket_;
-  std::optional<TlsFilter> tls_;
+  std::unique_ptr<Filter> tls_;
   std::unique_ptr<Http2> http2_;
   std::string unsent_;
   bool is_lost_ = false;

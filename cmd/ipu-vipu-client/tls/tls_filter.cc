@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/transport/tls_filter.h"
+#include "cmd/ipu-vipu-client/tls/tls_filter.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include "base/names.h"
 #include "base/text.h"
 
-namespace client::transport {
+namespace client::tls {
 namespace {
 
 using namespace base::names;
@@ -86,28 +87,24 @@ Error impossible() {
           str("TLS is not possible with the configured CA, certificate and key: ", reason())};
 }
 
-}  // namespace
+class TlsFilter final : public transport::Filter {
+ public:
+  explicit TlsFilter(SSL* ssl) : ssl_(ssl) {}
+  Status receive(std::string_view arrived, std::string& plain) override;
+  [[nodiscard]] bool has_ended() const override { return has_ended_; }
+  Status send(std::string_view plain) override;
+  void take_wire(std::string& wire) override;
 
-Result<TlsFilter> TlsFilter::create(const vipu::Tls& tls, const std::string& host) {
-  const Context context(::SSL_CTX_new(::TLS_client_method()));
-  if (!context) return impossible();
-  ::ERR_clear_error();
-  if (!trust(context.get(), tls.ca) || !present(context.get(), tls.certificate, tls.key)) {
-    return impossible();
-  }
-  ::ERR_clear_error();  // the end of a PEM file is one
-  (void)::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  (void)::SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
-  ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  TlsFilter filter(::SSL_new(context.get()));
-  SSL* const ssl = filter.ssl_.get();
-  const bool made = ssl != nullptr && ::SSL_set_alpn_protos(ssl, kHttp2, sizeof kHttp2) == 0 &&
-                    expect(ssl, tls.server_name.empty() ? host : tls.server_name);
-  if (!made) return impossible();
-  ::SSL_set_bio(ssl, ::BIO_new(::BIO_s_mem()), ::BIO_new(::BIO_s_mem()));
-  ::SSL_set_connect_state(ssl);
-  return filter;
-}
+ private:
+  Status shake_hands();
+  // Sends what waited for the end of the handshake.
+  Status flush();
+
+  std::unique_ptr<SSL, Call<::SSL_free>> ssl_;
+  bool is_ready_ = false;
+  bool has_ended_ = false;
+  std::string waiting_;
+};
 
 Status TlsFilter::shake_hands() {
   ::ERR_clear_error();
@@ -186,4 +183,28 @@ void TlsFilter::take_wire(std::string& wire) {
   (void)::BIO_read(out, wire.data() + before, static_cast<int>(size));
 }
 
-}  // namespace client::transport
+}  // namespace
+
+Result<std::unique_ptr<transport::Filter>> make_filter(const vipu::Tls& tls,
+                                                       const std::string& host) {
+  const Context context(::SSL_CTX_new(::TLS_client_method()));
+  if (!context) return impossible();
+  ::ERR_clear_error();
+  if (!trust(context.get(), tls.ca) || !present(context.get(), tls.certificate, tls.key)) {
+    return impossible();
+  }
+  ::ERR_clear_error();  // the end of a PEM file is one
+  (void)::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  (void)::SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
+  ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL* const ssl = ::SSL_new(context.get());
+  std::unique_ptr<transport::Filter> filter = std::make_unique<TlsFilter>(ssl);
+  const bool made = ssl != nullptr && ::SSL_set_alpn_protos(ssl, kHttp2, sizeof kHttp2) == 0 &&
+                    expect(ssl, tls.server_name.empty() ? host : tls.server_name);
+  if (!made) return impossible();
+  ::SSL_set_bio(ssl, ::BIO_new(::BIO_s_mem()), ::BIO_new(::BIO_s_mem()));
+  ::SSL_set_connect_state(ssl);
+  return filter;
+}
+
+}  // namespace client::tls

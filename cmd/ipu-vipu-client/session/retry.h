@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "cmd/ipu-vipu-client/backoff.h"
-#include "cmd/ipu-vipu-client/status.h"
+#include "cmd/ipu-vipu-client/session/backoff.h"
+#include "cmd/ipu-vipu-client/session/status.h"
 
 namespace client {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/refusal.h"
+#include "cmd/ipu-vipu-client/session/refusal.h"
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 
 #include "base/names.h"
-#include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
 #include "vipu/placement.h"
 
 namespace client {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/connection.h"
+#include "cmd/ipu-vipu-client/session/connection.h"
 
 #include <algorithm>
 
@@ -25,16 +25,21 @@ bool is_answer(const RpcStatus& status) {
 
 }  // namespace
 
-Connection::Connection(const vipu::Access& access, milliseconds timeout)
-    : access_(access), timeout_(timeout), deadline_(Deadline::after(timeout)) {}
+Connection::Connection(const vipu::Access& access, milliseconds timeout,
+                       transport::MakeFilter make_filter)
+    : access_(access),
+      timeout_(timeout),
+      deadline_(Deadline::after(timeout)),
+      make_filter_(make_filter) {}
 
 RpcStatus Connection::open(const Deadline& deadline) {
   if (channel_ && channel_->is_usable()) return {};
   channel_.reset();
-  std::optional<transport::TlsFilter> tls;
+  std::unique_ptr<transport::Filter> tls;
   if (access_.tls) {
+    if (make_filter_ == nullptr) return {StatusCode::INTERNAL, "this program does not speak TLS"};
     const std::string host = vipu::split_host_and_port(access_.address).host;
-    Result<transport::TlsFilter> made = transport::TlsFilter::create(*access_.tls, host);
+    Result<std::unique_ptr<transport::Filter>> made = make_filter_(*access_.tls, host);
     if (!made.ok()) return {StatusCode::UNAVAILABLE, made.error().message()};
     tls = std::move(made).take();
   }

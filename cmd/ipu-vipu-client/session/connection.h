@@ -8,11 +8,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/retry.h"
-#include "cmd/ipu-vipu-client/rpc.h"
-#include "cmd/ipu-vipu-client/status.h"
+#include "cmd/ipu-vipu-client/session/retry.h"
+#include "cmd/ipu-vipu-client/session/rpc.h"
+#include "cmd/ipu-vipu-client/session/status.h"
 #include "cmd/ipu-vipu-client/transport/channel.h"
 #include "cmd/ipu-vipu-client/transport/fields.h"
+#include "cmd/ipu-vipu-client/transport/filter.h"
 #include "vipu/access.h"
 
 namespace client {
@@ -20,8 +21,9 @@ namespace client {
 class Connection {
  public:
   // Connects at the first RPC: asks the caller on base::kQuestionFd for a connected socket, and
-  // again for each connection that was lost.
-  Connection(const vipu::Access& access, std::chrono::milliseconds timeout);
+  // again for each connection that was lost. MAKE_FILTER is null if the program has no TLS.
+  Connection(const vipu::Access& access, std::chrono::milliseconds timeout,
+             transport::MakeFilter make_filter);
 
   // Attempts once an RPC that changes something, e.g. attempt(rpc::kCreatePartition, request,
   // reply). If no answer comes, time is left to find out the result.
@@ -71,6 +73,7 @@ class Connection {
   vipu::Access access_;
   std::chrono::milliseconds timeout_;
   base::Deadline deadline_;
+  transport::MakeFilter make_filter_;
   Reached reached_ = Reached::kNo;
   std::optional<transport::Channel> channel_;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/connection.h"
+#include "cmd/ipu-vipu-client/session/connection.h"
 #include "vipu/controller.h"
 #include "vipu/types.h"
 

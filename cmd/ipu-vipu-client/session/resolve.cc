@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/resolve.h"
+#include "cmd/ipu-vipu-client/session/resolve.h"
 
 #include <ares.h>
 #include <arpa/inet.h>

@@ -4,8 +4,8 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "cmd/ipu-vipu-client/calls.h"
-#include "cmd/ipu-vipu-client/values.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
+#include "cmd/ipu-vipu-client/session/values.h"
 #include "vipu/placement.h"
 
 namespace client {

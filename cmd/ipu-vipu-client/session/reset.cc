@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
 
 #include "base/names.h"
-#include "cmd/ipu-vipu-client/backoff.h"
+#include "cmd/ipu-vipu-client/session/backoff.h"
 
 namespace client {
 namespace {

@@ -2,8 +2,8 @@
 // Waits for a partition to become ACTIVE.
 #include "base/names.h"
 #include "base/text.h"
-#include "cmd/ipu-vipu-client/backoff.h"
-#include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/session/backoff.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
 
 namespace client {
 namespace {

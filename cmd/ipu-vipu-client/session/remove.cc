@@ -3,8 +3,8 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "cmd/ipu-vipu-client/backoff.h"
-#include "cmd/ipu-vipu-client/calls.h"
+#include "cmd/ipu-vipu-client/session/backoff.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
 
 namespace client {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/retry.h"
+#include "cmd/ipu-vipu-client/session/retry.h"
 
 namespace client {
 namespace {

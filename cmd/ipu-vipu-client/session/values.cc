@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/values.h"
+#include "cmd/ipu-vipu-client/session/values.h"
 
 #include <algorithm>
 

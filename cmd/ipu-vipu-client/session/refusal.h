@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/connection.h"
+#include "cmd/ipu-vipu-client/session/connection.h"
 #include "vipu/types.h"
 
 namespace client {

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/rpc.h"
+#include "cmd/ipu-vipu-client/session/rpc.h"
 
 namespace client {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/status.h"
+#include "cmd/ipu-vipu-client/session/status.h"
 
 #include <string>
 

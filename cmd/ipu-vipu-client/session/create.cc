@@ -8,10 +8,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "cmd/ipu-vipu-client/backoff.h"
-#include "cmd/ipu-vipu-client/calls.h"
-#include "cmd/ipu-vipu-client/refusal.h"
-#include "cmd/ipu-vipu-client/values.h"
+#include "cmd/ipu-vipu-client/session/backoff.h"
+#include "cmd/ipu-vipu-client/session/calls.h"
+#include "cmd/ipu-vipu-client/session/refusal.h"
+#include "cmd/ipu-vipu-client/session/values.h"
 
 namespace client {
 namespace {
