@@ -6,6 +6,7 @@
 //   ipu-container-hook createRuntime|prestart|poststop
 // The product itself calls:
 //   ipu-container-hook probe --lease ID
+//   ipu-container-hook release --lease ID
 //   ipu-container-hook reconcile
 // For people:
 //   ipu-container-hook --version
@@ -26,6 +27,7 @@
 #include "base/detached.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "base/trace.h"
@@ -57,6 +59,8 @@ constexpr std::chrono::minutes kReconcileTime{5};
 
 constexpr size_t kLongestLine = 1000;
 constexpr const char* kProgram = "ipu-container-hook";
+// What a phase needs, in bytes.
+constexpr size_t kHeap = 640 << 10;
 
 struct Call {
   std::string stage;     // "createRuntime", ...
@@ -64,18 +68,20 @@ struct Call {
 };
 
 Result<Call> parse_call(const std::vector<std::string_view>& args) {
-  constexpr std::array<std::string_view, 4> kStages = {"createRuntime", "prestart", "poststop",
-                                                       "probe"};
+  constexpr std::array<std::string_view, 5> kStages = {"createRuntime", "prestart", "poststop",
+                                                       "probe", "release"};
   const bool has_stage =
       !args.empty() && std::find(kStages.begin(), kStages.end(), args[0]) != kStages.end();
   const bool has_lease =
       args.size() == 3 && args[1] == "--lease" && hook::ledger::is_lease_id(args[2]);
   if (has_stage && has_lease) return Call{std::string(args[0]), std::string(args[2])};
-  if (has_stage && args.size() == 1 && args[0] != "probe") return Call{std::string(args[0]), ""};
-  return Error(Code::kInvalid,
-               "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
-               " ipu-container-hook probe --lease ID; pass the container's state on standard input,"
-               " and an ID of 32 hexadecimal digits. 'ipu-container-hook reconcile' takes neither");
+  const bool is_hook = has_stage && args[0] != "probe" && args[0] != "release";
+  if (is_hook && args.size() == 1) return Call{std::string(args[0]), ""};
+  return Error(
+      Code::kInvalid,
+      "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
+      " ipu-container-hook probe|release --lease ID; pass the container's state on standard input,"
+      " and an ID of 32 hexadecimal digits. 'ipu-container-hook reconcile' takes neither");
 }
 
 using State = Result<hook::oci::ContainerState>;
@@ -89,14 +95,21 @@ State read_state() {
 
 enum class Waits { kEngine, kNobody };
 
-Status release(const Call& call, const State& state, const base::Deadline& deadline,
-               const std::function<void()>& taken, Waits who) {
+Status release(const std::string& lease_id, const base::Deadline& deadline, Waits who) {
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  if (call.lease_id.empty() && !state.ok()) return state.error();
-  Status done = call.lease_id.empty()
-                    ? hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken)
-                    : hook::lifecycle::end::release_by_id(env, call.lease_id, deadline, taken);
+  Status done = hook::lifecycle::end::release_by_id(env, lease_id, deadline);
+  if (who == Waits::kNobody) ledger.settle();
+  return done;
+}
+
+// Releases what the container has, which only its STATE names.
+Status stop_alone(const State& state, const base::Deadline& deadline,
+                  const std::function<void()>& taken, Waits who) {
+  if (!state.ok()) return state.error();
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  Status done = hook::lifecycle::start::stop_by_hook(env, state.value(), deadline, taken);
   if (who == Waits::kNobody) ledger.settle();
   return done;
 }
@@ -116,16 +129,29 @@ void log_end(const Status& done) {
 // Lets the engine wait only until the ledger has the lease as being released. A detached process
 // does the rest, which takes the kernel 20 ms and the controller any time. If no such process can
 // be started, this one does it.
-Status poststop(const Call& call, const State& state, const base::Deadline& deadline) {
+Status poststop_alone(const State& state, const base::Deadline& deadline) {
   const auto work = [&](const std::function<void()>& started) {
     const Status done =
-        release(call, state, base::Deadline::after(kReleaseTime), started, Waits::kNobody);
+        stop_alone(state, base::Deadline::after(kReleaseTime), started, Waits::kNobody);
     log_end(done);
     return done.ok() ? base::Work::kDone : base::Work::kFailed;
   };
   if (base::go_on_detached(work, deadline).ok()) return {};
-  return release(
-      call, state, deadline, [] {}, Waits::kEngine);
+  return stop_alone(
+      state, deadline, [] {}, Waits::kEngine);
+}
+
+// Lets the engine wait only until another process has been started that releases the lease. If that
+// is killed before it records the release, the next reconcile finds the lease without its owner.
+// Returns false if no such process can be started. Only drains standard input.
+bool hand_over(const Call& call, bool is_debugged) {
+  if (call.stage != "poststop" || call.lease_id.empty()) return false;
+  (void)base::read_all(STDIN_FILENO, hook::oci::kMaxStateBytes, "standard input");
+  const std::vector<std::string> environment =
+      is_debugged ? std::vector<std::string>{"IPU_DEBUG=1"} : std::vector<std::string>();
+  return base::start_detached(hook::config::hook_program(),
+                              {kProgram, "release", "--lease", call.lease_id}, environment)
+      .ok();
 }
 
 // Reports to syslog, because crun does not show the output of a hook.
@@ -195,24 +221,31 @@ hook::confinement::Phase phase_of(const Call& call) {
   return is_alone ? Phase::kAlone : Phase::kLease;
 }
 
-Status run(const std::vector<std::string_view>& args) {
+Status run(const std::vector<std::string_view>& args, bool is_debugged) {
   if (args.size() == 1 && args[0] == "reconcile") {
+    base::map_memory(kHeap);
     TRY(confine(hook::confinement::Phase::kLease));
     start_log("reconcile", "");
     return reconcile();
   }
   const Call call = TRY(parse_call(args));
+  if (hand_over(call, is_debugged)) return {};
+  base::map_memory(kHeap);
   TRY(confine(phase_of(call)));
   const State state = read_state();
   const bool is_alone = call.lease_id.empty();
   if (!is_alone || call.stage == "poststop")
     start_log(call.stage, is_alone && state.ok() ? state.value().id : call.lease_id);
-  if (call.stage == "poststop") return poststop(call, state, base::Deadline::after(kTime));
-  if (is_alone) return create_alone(state);
   const auto deadline = base::Deadline::after(kTime);
+  if (is_alone)
+    return call.stage == "poststop" ? poststop_alone(state, deadline) : create_alone(state);
+  if (call.stage == "probe")
+    return hook::lifecycle::network::probe_lease(hook::config::run_dir(), call.lease_id);
+  if (call.stage == "release")
+    return release(call.lease_id, base::Deadline::after(kReleaseTime), Waits::kNobody);
+  if (call.stage == "poststop") return release(call.lease_id, deadline, Waits::kEngine);
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  if (call.stage == "probe") return hook::lifecycle::network::probe_lease(env, call.lease_id);
   return hook::lifecycle::start::attach_container(env, call.lease_id, state, deadline);
 }
 
@@ -227,7 +260,7 @@ int main(int argc, char** argv) {
     return std::printf("ipu-container-hook %s\n", base::product_version().c_str()) < 0;
   }
   (void)base::record_crashes(kProgram, hook::config::crashes_file());
-  const Status done = run(args);
+  const Status done = run(args, is_debugged);
   log_end(done);
   base::write_trace();
   if (done.ok()) return 0;

@@ -40,7 +40,7 @@ with_getpgrp_for() { # CALL COMMAND...
 }
 
 @test "a forbidden call ends the hook's probe" {
-  run -159 --separate-stderr with_getpgrp_for flock \
+  run -159 --separate-stderr with_getpgrp_for readlink \
     ipu-container-hook probe --lease 0123456789abcdef0123456789abcdef
   assert_contains "$stderr" 'in phase probe'
   assert_contains "$(in_host cat "$RECORDS")" 'ipu-container-hook'

@@ -6,11 +6,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "hook/lifecycle/env.h"
 
 namespace hook::lifecycle::network {
 
 // Asks on each rail of the lease, then writes the lease's kProbeFile, also when nobody answered.
-base::Status probe_lease(Env& env, const std::string& lease_id);
+// Reads the lease's record, not the ledger, which others need meanwhile. kNotFound if the lease has
+// ended.
+base::Status probe_lease(const std::string& run_dir, const std::string& lease_id);
 
 }  // namespace hook::lifecycle::network
