@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# How many system calls the programs of a start make. A time says little on a busy machine; these figures are the same
+# everywhere. budget.txt has what each program may make: a tenth more than it does. Who needs more says why in the
+# commit that changes the file.
+
+load support
+load bundle
+
+BUDGET=$BATS_TEST_DIRNAME/budget.txt
+
+setup() {
+  make_bundle '.process.args = ["true"]'
+  runtime run --bundle "$BUNDLE" first # from now on the low-level runtime is known
+}
+
+teardown() {
+  remove_bundle
+  in_host rm -f /run/strace
+  assert_nothing_left
+}
+
+# Prints "CALLS PROGRAM" for each program of ours that COMMAND runs, by itself or in the background; of the hook also its
+# argument. A program counts from its own execve to its end, or to the next execve. pread64 is not counted: how long the
+# ledger's log is depends on what was before.
+count_calls() { # COMMAND...
+  in_host timeout "$LIMIT" strace -f -qq -o /run/strace "$@" >/dev/null
+  # shellcheck disable=SC2016
+  in_host awk '
+    / <\.\.\. .* resumed>/ || / pread64\(/ || / (---|\+\+\+) / { next }
+    / execve\("/ {
+      match($0, /\["[^]]*\]/)
+      split(substr($0, RSTART + 1, RLENGTH - 2), words, /[", ]+/)
+      path = $0; sub(/.*execve\("/, "", path); sub(/".*/, "", path); sub(/.*\//, "", path)
+      name[$1] = path ~ /^ipu/ ? path (path ~ /hook/ ? " " words[3] : "") : ""
+    }
+    name[$1] != "" { calls[name[$1]]++ }
+    END { for (i in calls) print calls[i], i }' /run/strace
+}
+
+# Each line of `NAME: CALLS PROGRAM ARGUMENT` in the budget has its measured figure, and none exceeds it.
+assert_within() { # NAME, and the figures on standard input
+  local figures calls program budget over=0
+  figures=$(sort -k 2)
+  while read -r calls program; do
+    budget=$(sed -n "s/^$1: *\([0-9]*\) $program\$/\1/p" "$BUDGET")
+    if [ -z "$budget" ] || [ "$calls" -gt "$budget" ]; then over=1; fi
+    echo "$1: $calls $program (budget: ${budget:-none})" >&2
+  done <<<"$figures"
+  [ "$over" -eq 0 ]
+  assert_equal "$(cut -d' ' -f2- <<<"$figures")" "$(sed -n "s/^$1: *[0-9]* //p" "$BUDGET" | sort)"
+}
+
+@test "a command on a container, and a container without a request, stay within their budget of system calls" {
+  count_calls ipu-container-runtime --version | assert_within version
+  count_calls ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" plain | assert_within plain
+}
+
+@test "a start with IPUs stays within its budget of system calls" {
+  make_bundle '.process.args = ["true"] | .process.env += ["IPU_COUNT=4"]'
+  count_calls ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" third | assert_within ipus
+}
