@@ -392,10 +392,12 @@ UNITS := $(wildcard packaging/systemd/*)
 HOOKS := $(wildcard packaging/hooks.d/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
+# What others run is there before them.
+installed_first = $(foreach b,$(BINS),$(if $(filter $(LIBEXECDIR),$(BIN_$(b)_DIR)),$(b)))
 .PHONY: install uninstall
 install: all ## install below DESTDIR and PREFIX, and make the users and the group ipu (root, without DESTDIR)
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach b,$(BINS),install -m $(BIN_$(b)_MODE) $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
+	$(foreach b,$(installed_first) $(filter-out $(installed_first),$(BINS)),install -m $(BIN_$(b)_MODE) $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	install -d $(foreach s,1 5 7 8,'$(DESTDIR)$(MANDIR)/man$(s)')
 	$(foreach m,$(MAN_PAGES),$(man_paths) $(m) | install -m 0644 /dev/stdin '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
 	ln -sf gc-docker '$(DESTDIR)$(BINDIR)/gc-podman'

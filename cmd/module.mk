@@ -27,14 +27,15 @@ LIB_cmd-ipu-vipu-client-transport_PKGS := libnghttp2
 LIB_cmd-ipu-vipu-client-tls_PKGS := openssl
 LIB_cmd-ipu-vipu-client-session_PKGS := libcares
 BIN_ipu-vipu-client_DEPS += confine
-BIN_ipu-vipu-client_STATIC := yes
+BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf libnghttp2 libcares
 BIN_ipu-vipu-client_DIR = $(LIBEXECDIR)
 # Not readable for its user: the kernel then lets no process of that user trace it, from its first instruction on.
 BIN_ipu-vipu-client_MODE := 0711
-BIN_ipu-vipu-client-tls_DEPS += confine
-BIN_ipu-vipu-client-tls_ARCHIVES := grpc++ protobuf libnghttp2 libcares
-BIN_ipu-vipu-client-tls_DIR = $(LIBEXECDIR)
-BIN_ipu-vipu-client-tls_MODE := 0711
+# A program without TLS needs no OpenSSL, so it can be static.
+BIN_ipu-vipu-client-plain_DEPS += confine
+BIN_ipu-vipu-client-plain_STATIC := yes
+BIN_ipu-vipu-client-plain_DIR = $(LIBEXECDIR)
+BIN_ipu-vipu-client-plain_MODE := 0711
 
 # gRPC comes as more than 50 shared libraries; without them, the program takes half the time to start.
 BIN_ipu-vipu-endpoint_ARCHIVES := grpc++ protobuf

@@ -40,8 +40,9 @@ BIN_kernel-storm_DEPS := hook-lifecycle-start
 BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
 # These test programs run the client and the simulator.
 runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simulator kernel-storm
-$(runs_simulator:%=$(O)/bin/%): | $(O)/bin/ipu-vipu-client $(O)/bin/vipu-simulator
-$(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement: | $(O)/bin/ipu-vipu-client
+clients := $(O)/bin/ipu-vipu-client $(O)/bin/ipu-vipu-client-plain
+$(runs_simulator:%=$(O)/bin/%): | $(clients) $(O)/bin/vipu-simulator
+$(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients)
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation quick_look attach paired

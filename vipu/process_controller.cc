@@ -175,9 +175,9 @@ class ProcessController final : public Controller {
                id.empty() ? "" : " ", id.empty() ? "" : base::quote(id));
   }
 
-  // The program with TLS is beside the other one.
+  // The program without TLS, which is ready sooner, is beside the other one.
   [[nodiscard]] std::string program_for(const Access& access) const {
-    return access.tls ? options_.program + "-tls" : options_.program;
+    return access.tls ? options_.program : options_.program + "-plain";
   }
 
   // Checks that nobody else comes near the memory of a client that gets secrets.
@@ -260,7 +260,8 @@ class ProcessController final : public Controller {
     const int status = output.value().exit_status;
     if (status == 128 + SIGKILL) return killed(request.call);
     if (status != 0 && status != -1) {
-      return Error(Code::kInternal, str("ipu-vipu-client failed with ", exit_text(status)));
+      return Error(Code::kInternal, str(command.path.substr(command.path.rfind('/') + 1),
+                                        " failed with ", exit_text(status)));
     }
     return output.value().out;
   }

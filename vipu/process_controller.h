@@ -13,7 +13,7 @@
 namespace vipu {
 
 struct ClientOptions {
-  std::string program;  // absolute path of ipu-vipu-client; ipu-vipu-client-tls is beside it
+  std::string program;  // absolute path of ipu-vipu-client; ipu-vipu-client-plain is beside it
   Endpoint endpoint;
   std::optional<base::Credentials> credentials = {};  // user that runs it; unset: the caller
   // Whether the client may hold credentials and keys: success, or the error of each call that needs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipu-vipu-client speaks to controllers without TLS. It is static, because each start of a
-// container waits for it.
+// ipu-vipu-client speaks to controllers, with TLS and without. OpenSSL is a shared library, so that
+// the host's updates of it count at once.
 #include "cmd/ipu-vipu-client/session/run.h"
+#include "cmd/ipu-vipu-client/tls/tls_filter.h"
 
-int main(int argc, char** argv) { return client::run(argc, argv, nullptr); }
+int main(int argc, char** argv) { return client::run(argc, argv, client::tls::make_filter); }

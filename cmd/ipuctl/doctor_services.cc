@@ -44,7 +44,7 @@ Finding examine_programs() {
   for (const std::string& program :
        {hook::config::runtime_program(), hook::config::start_program(),
         hook::config::hook_program(), hook::config::client_program(),
-        hook::config::client_program() + "-tls", hook::config::endpoint_program()}) {
+        hook::config::client_program() + "-plain", hook::config::endpoint_program()}) {
     if (::access(program.c_str(), X_OK) == 0) continue;
     return {check, Verdict::kFailed, Error::from_errno(errno, str("start ", program)).message(),
             "install the toolkit again: 'make install' with the same PREFIX, or the package"};

@@ -79,7 +79,7 @@ setup() {
   # shellcheck disable=SC2016
   alone '
     run_make install DESTDIR=/mnt/destination
-    for client in "/mnt/destination'"$CLIENT"'" "/mnt/destination'"$CLIENT"'-tls"; do
+    for client in "/mnt/destination'"$CLIENT"'" "/mnt/destination'"$CLIENT"'-plain"; do
       [ "$(stat -c "%a %u" "$client")" = "711 0" ]
     done
     [ "$(find /mnt/destination/usr/local/bin -type f ! -perm 0755)" = "" ]'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole of ipu-vipu-client and of ipu-vipu-client-tls.
+// The whole of ipu-vipu-client and of ipu-vipu-client-plain.
 #pragma once
 
 #include "cmd/ipu-vipu-client/transport/filter.h"

@@ -23,7 +23,13 @@ bool has_filter(pid_t pid) {
   return text.ok() && text.value().find("\nSeccomp:\t2\n") != std::string::npos;
 }
 
-TEST(Client, IsConfinedWhileItWaitsForItsRequest) {
+class ClientTest : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Programs, ClientTest,
+                         testing::Values(PROGRAM_DIR "/ipu-vipu-client",
+                                         PROGRAM_DIR "/ipu-vipu-client-plain"));
+
+TEST_P(ClientTest, IsConfinedWhileItWaitsForItsRequest) {
   int input[2];
   ASSERT_EQ(::pipe2(input, O_CLOEXEC), 0);
   base::Fd theirs(input[0]);
@@ -32,7 +38,7 @@ TEST(Client, IsConfinedWhileItWaitsForItsRequest) {
     (void)::alarm(30);
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (::dup2(theirs.get(), 0) < 0 || ::dup2(null, 1) < 0) return 126;
-    (void)::execl(PROGRAM_DIR "/ipu-vipu-client", "ipu-vipu-client", "ask", nullptr);
+    (void)::execl(GetParam(), "ipu-vipu-client", "ask", nullptr);
     return 127;
   });
   theirs.reset();

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// ipu-vipu-client-tls is ipu-vipu-client with TLS. OpenSSL is a shared library, so that the host's
-// updates of it count at once.
-#include "cmd/ipu-vipu-client/session/run.h"
-#include "cmd/ipu-vipu-client/tls/tls_filter.h"
-
-int main(int argc, char** argv) { return client::run(argc, argv, client::tls::make_filter); }
