@@ -38,8 +38,8 @@ inline constexpr int kNoReport = -1;
 // Starts a child that becomes another program: BECOME makes raw system calls only, and execve last.
 // The child ends with status 127 if BECOME returns. The child shares the caller's memory, and the
 // caller goes on once the child has ended or become the program. So nothing is copied: a copy costs
-// more than a small program. BECOME runs with all signals blocked, until take_signals(). Returns -1
-// with errno on failure.
+// more than a small program. BECOME runs with all signals blocked, until take_signals(). If it
+// changes the user, the caller leaves no core any more. Returns -1 with errno on failure.
 pid_t fork_to_exec(const std::function<void()>& become);
 
 // Returns STRINGS as execve(2) takes them, valid as long as they are.

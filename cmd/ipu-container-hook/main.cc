@@ -154,12 +154,18 @@ bool hand_over(const Call& call, bool is_debugged) {
       .ok();
 }
 
-// Reports to syslog, because crun does not show the output of a hook.
-void log_to_system(const std::string& container, const Error& error) {
+// Reports to syslog, because crun does not show the output of a hook, and nobody that of a release.
+void log_to_system(std::string_view whose, const std::string& id, const Error& error) {
   ::openlog("ipu-container-hook", LOG_PID, LOG_DAEMON);
   const std::string line = base::one_line(error.message(), kLongestLine);
-  ::syslog(LOG_ERR, "container %s: %s", container.c_str(), line.c_str());
+  ::syslog(LOG_ERR, "%s: %s", base::str(whose, " ", id).c_str(), line.c_str());
   ::closelog();
+}
+
+Status release_alone(const std::string& lease_id) {
+  Status done = release(lease_id, base::Deadline::after(kReleaseTime), Waits::kNobody);
+  if (!done.ok()) log_to_system("lease", lease_id, done.error());
+  return done;
 }
 
 Status start_alone(const hook::oci::ContainerState& state) {
@@ -173,7 +179,7 @@ Status start_alone(const hook::oci::ContainerState& state) {
 
 // Reports the failed start of a container, which began at this unix time.
 void report(const hook::oci::ContainerState& state, int64_t since_ms, const Error& error) {
-  log_to_system(base::one_line(state.id, kLongestLine), error);
+  log_to_system("container", base::one_line(state.id, kLongestLine), error);
   hook::lifecycle::start::record_refused(hook::config::ledger_file(),
                                          {state.id, state.bundle, since_ms}, error);
 }
@@ -241,8 +247,7 @@ Status run(const std::vector<std::string_view>& args, bool is_debugged) {
     return call.stage == "poststop" ? poststop_alone(state, deadline) : create_alone(state);
   if (call.stage == "probe")
     return hook::lifecycle::network::probe_lease(hook::config::run_dir(), call.lease_id);
-  if (call.stage == "release")
-    return release(call.lease_id, base::Deadline::after(kReleaseTime), Waits::kNobody);
+  if (call.stage == "release") return release_alone(call.lease_id);
   if (call.stage == "poststop") return release(call.lease_id, deadline, Waits::kEngine);
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);

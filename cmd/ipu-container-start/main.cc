@@ -39,6 +39,7 @@
 #include "hook/lifecycle/start/neighbours.h"
 #include "hook/lifecycle/start/refused.h"
 #include "hook/lifecycle/start/rootless.h"
+#include "hook/plain/caller.h"
 #include "hook/plain/low_level.h"
 
 namespace {
@@ -123,10 +124,10 @@ Result<std::string> remembered_runtime() {
       hook::lifecycle::remembered_runtimes(hook::config::run_dir(), hook::config::config_file()));
 }
 
-// Returns the low-level runtime that the configuration chooses. If it cannot be read or the choice
-// not be recorded, returns that of all other commands: a container without IPUs starts
-// nevertheless, and they must know it.
-Result<std::string> configured_runtime(const Result<Config>& config) {
+// Returns the low-level runtime that the configuration chooses, which was read in STATE. If it
+// cannot be read or the choice not be recorded, returns that of all other commands: a container
+// without IPUs starts nevertheless, and they must know it.
+Result<std::string> configured_runtime(const Result<Config>& config, const std::string& state) {
   if (!config.ok()) return remembered_runtime();
   const std::string run_dir = hook::config::run_dir();
   std::string runtime = TRY(hook::lifecycle::choose_runtime(config.value().runtimes));
@@ -134,8 +135,8 @@ Result<std::string> configured_runtime(const Result<Config>& config) {
   if (config.value().log.level) {
     hook::plain::forget_choice(run_dir);  // each create has lines in the log
   } else {
-    (void)hook::plain::record_choice(run_dir, hook::config::config_file(), config.value().runtimes,
-                                     runtime);
+    (void)hook::plain::record_choice(run_dir, hook::config::config_file(), state,
+                                     config.value().runtimes, runtime);
   }
   return runtime;
 }
@@ -151,9 +152,10 @@ void start_log(const Result<Config>& config, const std::string& container) {
 
 // Does everything that comes before the low-level runtime, and returns the runtime's path.
 Result<std::string> before_create(const hook::oci::CommandLine& line) {
+  const std::string state = hook::plain::state_of(hook::config::config_file());
   const Result<Config> config = hook::config::load_config(hook::config::config_file());
   start_log(config, line.container);
-  std::string runtime = TRY(configured_runtime(config));
+  std::string runtime = TRY(configured_runtime(config, state));
   std::optional<hook::inject::Bundle> bundle = TRY(open_bundle(line));
   if (!bundle) return runtime;
   const std::optional<hook::oci::SpecView> asking = TRY(find_request(*bundle));
@@ -216,6 +218,7 @@ void fill_standard_streams() {
 
 int main(int argc, char** argv) {
   base::map_memory(kHeap);
+  hook::plain::take_caller();
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const hook::oci::CommandLine line = hook::oci::parse_command_line(args);
   if (line.creates()) fill_standard_streams();

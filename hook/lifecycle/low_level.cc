@@ -8,36 +8,16 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
-#include "hook/config/paths.h"
 #include "hook/plain/low_level.h"
 
 namespace hook::lifecycle {
 
-namespace {
-
 using namespace base::names;
-
-bool is_same_file(const struct stat& file, const std::string& path) {
-  struct stat other {};
-  return ::stat(path.c_str(), &other) == 0 && other.st_dev == file.st_dev &&
-         other.st_ino == file.st_ino;
-}
-
-// Checks that PATH is no program of ours, which would come back here for ever.
-Status check_other(const std::string& path, const struct stat& file) {
-  if (!is_same_file(file, "/proc/self/exe") && !is_same_file(file, config::runtime_program()))
-    return {};
-  return Error(Code::kDenied, str("low-level runtime '", path,
-                                  "' is this program itself; name runc or crun in runtime.paths"));
-}
-
-}  // namespace
 
 Result<std::string> choose_runtime(const std::vector<std::string>& candidates) {
   for (const std::string& path : candidates) {
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0) continue;
-    TRY(check_other(path, file));
     TRY(plain::check_runtime(path));
     return path;
   }

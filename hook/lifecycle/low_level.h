@@ -9,8 +9,7 @@
 
 namespace hook::lifecycle {
 
-// Returns the first of CANDIDATES that exists. Fails with kDenied if it is a program of ours, or if
-// plain::check_runtime() does not accept it.
+// Returns the first of CANDIDATES that exists. Fails unless plain::check_runtime() accepts it.
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
 // Returns the candidates for a command that must work without the configuration (kill, delete,

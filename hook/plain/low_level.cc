@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
 #include <string_view>
 
 #include "base/clock.h"
@@ -15,6 +14,8 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "base/users.h"
+#include "base/version.h"
+#include "hook/plain/caller.h"
 #include "hook/plain/links.h"
 
 namespace hook::plain {
@@ -23,6 +24,8 @@ namespace {
 using namespace base::names;
 
 constexpr char kSeparator = ':';
+// The runtime, the state of the configuration, and the version, which knows the default candidates.
+constexpr size_t kFixed = 3;
 
 constexpr const char* kRuntime = "runtime";
 constexpr const char* kChoice = "choice";
@@ -31,17 +34,6 @@ constexpr const char* kChoice = "choice";
 constexpr int64_t kTick = 20'000'000;
 
 int64_t nanos(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-// Returns what changes with every change of the file, of its owner and of its mode.
-std::string state_of(const std::string& file) {
-  struct stat link {};
-  struct stat status {};
-  if (::lstat(file.c_str(), &link) != 0) return errno == ENOENT ? "absent" : "";
-  // A link in a folder of others may point elsewhere at any time.
-  if (!S_ISREG(link.st_mode) || ::stat(file.c_str(), &status) != 0) return "";
-  return str(status.st_dev, '.', status.st_ino, '.', status.st_size, '.', nanos(status.st_mtim),
-             '.', nanos(status.st_ctim));
-}
 
 // Returns whether a later change of the file changes its state_of().
 bool is_settled(const std::string& file) {
@@ -58,9 +50,7 @@ std::string remembered_runtime(const std::string& run_dir) {
 }
 
 Status remember_runtime(const std::string& run_dir, const std::string& runtime) {
-  const std::string remembered = remembered_runtime(run_dir);
-  std::error_code unused;
-  if (!remembered.empty() && std::filesystem::equivalent(remembered, runtime, unused)) return {};
+  if (remembered_runtime(run_dir) == runtime) return {};
   forget_choice(run_dir);
   return replace_link(run_dir, kRuntime, runtime);
 }
@@ -68,6 +58,11 @@ Status remember_runtime(const std::string& run_dir, const std::string& runtime) 
 Status check_runtime(const std::string& path) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) return Error::from_errno(errno, path);
+  if (is_caller(file)) {
+    return Error(Code::kDenied,
+                 str("low-level runtime '", path,
+                     "' is this program itself; name runc or crun in runtime.paths"));
+  }
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   if (!S_ISREG(file.st_mode) || !base::is_root(file.st_uid) || (file.st_mode & kOthersWrite) != 0) {
     return Error(Code::kDenied,
@@ -77,10 +72,22 @@ Status check_runtime(const std::string& path) {
   return {};
 }
 
+// It changes with every change of the file, of its owner and of its mode.
+std::string state_of(const std::string& config_file) {
+  struct stat link {};
+  struct stat status {};
+  if (::lstat(config_file.c_str(), &link) != 0) return errno == ENOENT ? "absent" : "";
+  // A link in a folder of others may point elsewhere at any time.
+  if (!S_ISREG(link.st_mode) || ::stat(config_file.c_str(), &status) != 0) return "";
+  return str(status.st_dev, '.', status.st_ino, '.', status.st_size, '.', nanos(status.st_mtim),
+             '.', nanos(status.st_ctim));
+}
+
 Status record_choice(const std::string& run_dir, const std::string& config_file,
-                     const std::vector<std::string>& candidates, const std::string& runtime) {
-  const std::string state = state_of(config_file);
-  std::vector<std::string> parts = {runtime, is_settled(config_file) ? state : ""};
+                     const std::string& state, const std::vector<std::string>& candidates,
+                     const std::string& runtime) {
+  const bool is_same = state_of(config_file) == state && is_settled(config_file);
+  std::vector<std::string> parts = {runtime, is_same ? state : "", base::product_version()};
   for (const std::string& path : candidates) {
     if (path == runtime) break;
     parts.push_back(path);
@@ -100,12 +107,13 @@ Status record_choice(const std::string& run_dir, const std::string& config_file,
 std::string settled_runtime(const std::string& run_dir, const std::string& config_file) {
   const std::string record = read_link(run_dir, kChoice);
   const std::vector<std::string_view> parts = base::split(record, kSeparator);
-  if (parts.size() < 2 || parts[1] != state_of(config_file)) return "";
+  if (parts.size() < kFixed || parts[1] != state_of(config_file)) return "";
+  if (parts[2] != base::product_version()) return "";
   std::string runtime = remembered_runtime(run_dir);
   if (runtime != parts[0]) return "";
-  const bool is_first = std::none_of(parts.begin() + 2, parts.end(), [](std::string_view path) {
-    return ::access(std::string(path).c_str(), F_OK) == 0;
-  });
+  const bool is_first = std::none_of(
+      parts.begin() + kFixed, parts.end(),
+      [](std::string_view path) { return ::access(std::string(path).c_str(), F_OK) == 0; });
   return is_first ? runtime : "";
 }
 

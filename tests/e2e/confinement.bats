@@ -39,6 +39,17 @@ with_getpgrp_for() { # CALL COMMAND...
   assert_contains "$(ipuctl doctor)" "$SAYS"
 }
 
+@test "what a release cannot do is in syslog, because nobody waits for it" {
+  local lease=0123456789abcdef0123456789abcdef directory=/var/lib/ipu-container-toolkit
+  ipuctl gc >/dev/null # makes the ledger
+  # shellcheck disable=SC2016
+  in_host sh -c 'cp -a "$1" /run/kept && rm -f "$1"/ledger.db-* && echo "no database" >"$1/ledger.db"' sh "$directory"
+  in_host ipu-container-hook poststop --lease "$lease" </dev/null
+  wait_until 10 in_host grep "lease $lease: " /run/syslog
+  # shellcheck disable=SC2016
+  in_host sh -c 'rm -rf "$1" && mv /run/kept "$1"' sh "$directory"
+}
+
 @test "a forbidden call ends the hook's probe" {
   run -159 --separate-stderr with_getpgrp_for readlink \
     ipu-container-hook probe --lease 0123456789abcdef0123456789abcdef

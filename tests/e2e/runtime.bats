@@ -36,6 +36,34 @@ teardown() {
   assert_equal "$(in_host jq '[.mounts[] | select(.destination == "/run/ipu")] | length' "$BUNDLE/config.json")" 1
 }
 
+@test "the wrapper, or a copy of it, as its own low-level runtime is one line and no endless loop" {
+  local copy=/run/copy-of-wrapper
+  make_bundle .
+  in_host cp "$BINDIR/ipu-container-runtime" "$copy"
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[runtime]\npaths = ["/run/copy-of-wrapper"]'
+  run -1 create refused
+  assert_contains "$output" "'$copy' is this program itself; name runc or crun in runtime.paths"
+  host_config
+  in_host rm "$copy"
+  create good
+  # shellcheck disable=SC2016
+  run -1 in_host timeout 10 unshare --mount sh -c '
+    mount --bind "$1" "$(readlink /run/ipu-container-toolkit/runtime)"
+    ipu-container-runtime --root "$2" state good' sh "$BINDIR/ipu-container-runtime" "$STATE"
+  assert_contains "$output" 'is this program itself'
+}
+
+@test "without ipu-container-start, what it is needed for says so to the engine, and all else works" {
+  local start=/usr/local/libexec/ipu-container-toolkit/ipu-container-start
+  make_bundle .
+  create good
+  in_host mv "$start" "$start.away"
+  runtime state good | jq -e '.status == "created"'
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  assert_create_refused "execute '$start': No such file or directory; install the IPU container toolkit again"
+  in_host mv "$start.away" "$start"
+}
+
 @test "crun's logs that are no files" {
   make_bundle '.process.env += ["IPU_COUNT=3"]'
   run -1 in_host sh -c "cd /run && ipu-container-runtime --log=syslog:ipu create --bundle $BUNDLE refused"

@@ -16,6 +16,7 @@ constexpr const char* kFirst = "first";
 
 Result<std::string> attached(World& world) { return check_attached(world, kJob); }
 Result<std::string> released(World& world) { return check_released(world, kJob); }
+Result<std::string> released_or_runs(World& world) { return check_released_or_runs(world, kJob); }
 
 Result<Program> attach(World& world, const Ask& ask = {}) {
   const Container* const job = TRY(world.start_container(kJob, ask.network));
@@ -114,7 +115,7 @@ std::vector<Scenario> hook_scenarios() {
       {"hook-function", Bystander::kYes, kFunctions, attach_own, attached},
       {"hook-endpoint", Bystander::kYes, {}, attach_with_endpoint, attached_with_endpoint},
       {"poststop", Bystander::kYes, {}, poststop, released},
-      {"poststop-endpoint", Bystander::kYes, {}, poststop_with_endpoint, released},
+      {"poststop-endpoint", Bystander::kYes, {}, poststop_with_endpoint, released_or_runs},
       {"poststop-created", Bystander::kYes, {}, poststop_created, released},
       {"poststop-shared", Bystander::kYes, {}, poststop_shared, released, first_keeps_its_own},
       {"poststop-function", Bystander::kYes, kFunctions, poststop, released},

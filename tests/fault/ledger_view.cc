@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -55,12 +56,14 @@ Result<Rows> query(sqlite3* database, const std::string& sql) {
 }
 
 Status read_leases(sqlite3* database, LedgerView& view) {
-  const Rows rows = TRY(query(database,
-                              "SELECT id, container, partition, state, attachment, error FROM lease"
-                              " ORDER BY created_ms"));
+  const Rows rows =
+      TRY(query(database,
+                "SELECT id, container, partition, state, attachment, error, owner_pid FROM lease"
+                " ORDER BY created_ms"));
   for (const auto& row : rows) {
     const bool live = row[3] != "FREE" && row[3] != "FAILED";
-    view.leases.push_back({row[0], row[1], row[2], row[3], row[4], row[5], live});
+    view.leases.push_back({row[0], row[1], row[2], row[3], row[4], row[5], live,
+                           base::parse_int<pid_t>(row[6], 0, INT_MAX).value()});
   }
   return {};
 }

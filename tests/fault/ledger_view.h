@@ -2,6 +2,8 @@
 // What a copy of the ledger says, read with SQL of its own and not by the product's code.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@ struct LeaseRow {
   std::string attachment;
   std::string error;
   bool live = false;  // neither FREE nor FAILED
+  pid_t owner = 0;
 };
 
 struct AddressRow {

@@ -22,6 +22,9 @@ base::Result<std::string> check_attached(World& world, const std::string& name);
 
 // The newest lease of container NAME is on its way back, or gone.
 base::Result<std::string> check_released(World& world, const std::string& name);
+// Poststop came while the container's first process lives: if the release is cut short, the lease
+// is still the container's.
+base::Result<std::string> check_released_or_runs(World& world, const std::string& name);
 
 // The newest lease of container NAME has ended, and its partition and files are gone.
 base::Result<std::string> check_gone(World& world, const std::string& name);

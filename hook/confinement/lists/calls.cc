@@ -155,7 +155,7 @@ void allow_door(Rules& rules) {
 constexpr std::string_view kToRun[] = {
     // becoming it
     "capset", "close_range", "dup2", "dup3", "execve", "pipe2", "setgroups", "setresgid",
-    "setresuid", "setsid", "vfork", "wait4", "waitid",
+    "setresuid", "setsid", "vfork", "wait4", "waitid", "pidfd_open",
     // ending a child; the client is another user's, so that needs CAP_KILL too
     "kill",
     // being it
@@ -194,7 +194,7 @@ void allow_connections(Rules& rules) {
 
 // ipu-vipu-endpoint: a socket that listens for it, the container's end that it watches, and being
 // it.
-constexpr std::string_view kToServe[] = {"accept4", "listen", "pidfd_open", "setpriority"};
+constexpr std::string_view kToServe[] = {"accept4", "listen", "setpriority"};
 
 // Handles of network namespaces, and a sysfs that shows one.
 void allow_handles(Rules& rules) {

@@ -32,7 +32,8 @@ class PlainLowLevelTest : public testing::Test {
   void choose(const std::vector<std::string>& candidates, const std::string& runtime) const {
     base::sleep_for(milliseconds(50), base::Deadline::after(milliseconds(50)));
     EXPECT_TRUE(test::succeeds(remember_runtime(run_dir_, runtime)));
-    EXPECT_TRUE(test::succeeds(record_choice(run_dir_, config_, candidates, runtime)));
+    EXPECT_TRUE(
+        test::succeeds(record_choice(run_dir_, config_, state_of(config_), candidates, runtime)));
   }
   [[nodiscard]] std::string settled() const { return settled_runtime(run_dir_, config_); }
 
@@ -112,16 +113,27 @@ TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationBehindALink) {
   const std::string link = dir_ / "link.toml";
   ASSERT_EQ(::symlink(config_.c_str(), link.c_str()), 0);
   choose({"/opt/runc"}, "/opt/runc");
-  EXPECT_TRUE(test::succeeds(record_choice(run_dir_, link, {"/opt/runc"}, "/opt/runc")));
+  EXPECT_TRUE(
+      test::succeeds(record_choice(run_dir_, link, state_of(link), {"/opt/runc"}, "/opt/runc")));
   EXPECT_EQ(settled_runtime(run_dir_, link), "");
   EXPECT_EQ(settled(), "") << "what cannot be recorded is forgotten";
+}
+
+TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationThatChangedSinceItWasRead) {
+  const std::string read = state_of(config_);
+  choose({"/opt/runc"}, "/opt/runc");
+  write_config("[runtime]\npaths = [\"/opt/crun\"]\n");
+  base::sleep_for(milliseconds(50), base::Deadline::after(milliseconds(50)));
+  EXPECT_TRUE(test::succeeds(record_choice(run_dir_, config_, read, {"/opt/runc"}, "/opt/runc")));
+  EXPECT_EQ(settled(), "");
 }
 
 // Another change in the same tick of the kernel's clock would have the same time.
 TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationThatJustChanged) {
   write_config("[log]\n");
   EXPECT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
-  EXPECT_TRUE(test::succeeds(record_choice(run_dir_, config_, {"/opt/runc"}, "/opt/runc")));
+  EXPECT_TRUE(test::succeeds(
+      record_choice(run_dir_, config_, state_of(config_), {"/opt/runc"}, "/opt/runc")));
   EXPECT_EQ(settled(), "");
 }
 

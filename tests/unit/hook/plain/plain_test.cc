@@ -60,8 +60,8 @@ class PassesTo : public testing::Test {
     const auto tick = std::chrono::milliseconds(50);
     base::sleep_for(tick, base::Deadline::after(tick));
     ASSERT_TRUE(test::succeeds(remember_runtime(paths_.run_dir, runtime_)));
-    ASSERT_TRUE(
-        test::succeeds(record_choice(paths_.run_dir, paths_.config_file, {runtime_}, runtime_)));
+    ASSERT_TRUE(test::succeeds(record_choice(paths_.run_dir, paths_.config_file,
+                                             state_of(paths_.config_file), {runtime_}, runtime_)));
     write_spec(kOwnNetwork);
   }
   void write_spec(const std::string& text) const {
@@ -133,6 +133,13 @@ TEST_F(PassesTo, NobodyForACheckpointAndForAnExecBesideIpus) {
   EXPECT_EQ(asked({"exec", "--process", "p.json", "web"}), runtime_);
   mark_a_namespace();
   EXPECT_EQ(asked({"exec", "--process", "p.json", "web"}), "");
+}
+
+TEST_F(PassesTo, NobodyIfTheRuntimeIsThisProgram) {
+  ASSERT_EQ(::unlink(runtime_.c_str()), 0);
+  ASSERT_EQ(::symlink("/proc/self/exe", runtime_.c_str()), 0);
+  EXPECT_EQ(created(), "");
+  EXPECT_EQ(asked({"state", "web"}), "");
 }
 
 TEST_F(PassesTo, NobodyIfOthersMayWriteTheRuntime) {
