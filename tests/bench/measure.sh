@@ -47,7 +47,13 @@ restore=()
 echo 'the phases of one start, by ipuctl trace'
 docker run --detach --network none --runtime=ipu --name traced -e IPU_COUNT=4 busybox sleep 1000 >/dev/null
 ipuctl trace traced | sed 's/^/  /'
+compare 'a container without a request, beside one with IPUs' "$rounds" "$REST" \
+  "runc=$runc run --bundle plain b{}" "stand-in=$stand_in run --bundle plain b{}" \
+  "no-request=$wrapper run --bundle plain b{}"
 docker rm --force traced >/dev/null
+
+echo 'the sizes of the programs, in bytes, without symbols'
+find /usr/local/bin /usr/local/libexec -type f -name '*ipu*' -printf '%s %f\n' | sort -k 2 | sed 's/^/  /'
 
 docker=(docker run --rm --network none)
 compare 'docker run --rm busybox true' "$(((rounds + 2) / 3))" "$REST" \
