@@ -4,7 +4,8 @@
 
 load attack
 
-CLIENT=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client
+# The controllers here have no TLS.
+CLIENT=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client-plain
 
 teardown() {
   host_stop liar
