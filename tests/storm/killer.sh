@@ -57,7 +57,7 @@ container_of() { # PID
 role_of() { # PID
   parent_of "$1" && name_of "$REPLY" || REPLY=
   case "$name of $REPLY" in
-    'ipu-container-'[rs]' of containerd'* | 'ipu-container-h of runc'*) REPLY=own ;;
+    'ipu-container-s of containerd'* | 'ipu-container-h of runc'*) REPLY=own ;;
     *) REPLY=helper ;;
   esac
 }

@@ -20,7 +20,7 @@ starts_rage() { # STARTS SEED SECONDS
     for ((i = 1; i <= $4; ++i)); do
       bash /run/storm/starts.sh "$i" "$2" $((($1 + i - 1) / $4)) "$latest" & workers+=($!)
     done
-    for name in ipu-container-r ipu-container-s ipu-container-h ipu-vipu-client; do
+    for name in ipu-container-s ipu-container-h ipu-vipu-client; do
       nice --adjustment=-10 bash /run/storm/killer.sh "$name" "$2" "$latest" & others+=($!)
     done
     bash /run/storm/watch.sh "$latest" & others+=($!)
