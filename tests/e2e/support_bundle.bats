@@ -95,7 +95,7 @@ steps_of() { # PROGRAM
     assert_contains "$output" "$text"
   done
   run -0 steps_of ipu-container-hook
-  for text in 'createRuntime begins' 'there after' 'RUNNING' 'poststop begins' 'RELEASING' 'undo interfaces: done' \
+  for text in 'createRuntime begins' 'there after' 'RUNNING' 'release begins' 'RELEASING' 'undo interfaces: done' \
     'undo partition: done' 'it has ended'; do
     assert_contains "$output" "$text"
   done

@@ -28,12 +28,14 @@ class ProcessControllerTest : public testing::Test {
   }
   void TearDown() override { (void)base::remove_flat_dir(directory_); }
 
-  // A controller whose client is this shell script.
+  // A controller whose clients, with TLS and without, are this shell script.
   std::unique_ptr<Controller> with_client(const std::string& script) {
     const std::string path = directory_ + "/client";
     const base::FileAttributes executable{0755, std::nullopt, std::nullopt};
-    EXPECT_TRUE(
-        test::succeeds(base::write_atomic(path, "#!/bin/sh\n" + script + "\n", executable)));
+    for (const std::string& program : {path, path + "-plain"}) {
+      EXPECT_TRUE(
+          test::succeeds(base::write_atomic(program, "#!/bin/sh\n" + script + "\n", executable)));
+    }
     return make_process_controller({path, endpoint_});
   }
 
@@ -141,7 +143,7 @@ TEST_F(ProcessControllerTest, TheClientHasLessTimeThanItsCaller) {
 TEST_F(ProcessControllerTest, AnAbsentClientIsNotAnAbsentPartition) {
   const auto controller = make_process_controller({directory_ + "/none", endpoint_});
   EXPECT_TRUE(test::fails(controller->status("p0", Deadline::after(milliseconds(10'000))),
-                          Code::kInternal, "/none'"));
+                          Code::kInternal, "/none-plain'"));
 }
 
 TEST_F(ProcessControllerTest, ACrashIsNamed) {
