@@ -306,7 +306,9 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
                                       Result<hook::ledger::Ledger>& ledger) {
   std::vector<Finding> findings{examine_programs(), examine_space()};
   if (std::optional<Finding> log = examine_log(config.log)) findings.push_back(std::move(*log));
-  const bool has_client = ::access(hook::config::client_program().c_str(), X_OK) == 0;
+  const std::string client = hook::config::client_program();
+  const bool has_client =
+      ::access(client.c_str(), X_OK) == 0 && ::access((client + "-plain").c_str(), X_OK) == 0;
   if (ledger.ok() && has_client) {
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     for (const hook::config::PoolConfig& pool : config.pools) {

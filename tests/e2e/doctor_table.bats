@@ -160,7 +160,7 @@ END
 
 @test "a program is missing" {
   local name path
-  for name in ipu-vipu-client ipu-vipu-client-plain ipu-container-hook ipu-container-start; do
+  for name in ipu-vipu-client-plain ipu-container-hook ipu-container-start; do
     path=$(in_host find /usr/local/bin /usr/local/libexec -name "$name")
     in_host rm "$path"
     assert_sick programs "start $path: not found" "'make install'"
