@@ -126,6 +126,14 @@ void log_end(const Status& done) {
   if (!done.ok()) base::log_step(base::LogLevel::kError, done.error().message());
 }
 
+// Reports to syslog, because crun does not show the output of a hook, and nobody that of a release.
+void log_to_system(std::string_view whose, const std::string& id, const Error& error) {
+  ::openlog("ipu-container-hook", LOG_PID, LOG_DAEMON);
+  const std::string line = base::one_line(error.message(), kLongestLine);
+  ::syslog(LOG_ERR, "%s: %s", base::str(whose, " ", id).c_str(), line.c_str());
+  ::closelog();
+}
+
 // Lets the engine wait only until the ledger has the lease as being released. A detached process
 // does the rest, which takes the kernel 20 ms and the controller any time. If no such process can
 // be started, this one does it.
@@ -134,6 +142,8 @@ Status poststop_alone(const State& state, const base::Deadline& deadline) {
     const Status done =
         stop_alone(state, base::Deadline::after(kReleaseTime), started, Waits::kNobody);
     log_end(done);
+    if (!done.ok() && state.ok())
+      log_to_system("container", base::one_line(state.value().id, kLongestLine), done.error());
     return done.ok() ? base::Work::kDone : base::Work::kFailed;
   };
   if (base::go_on_detached(work, deadline).ok()) return {};
@@ -152,14 +162,6 @@ bool hand_over(const Call& call, bool is_debugged) {
   return base::start_detached(hook::config::hook_program(),
                               {kProgram, "release", "--lease", call.lease_id}, environment)
       .ok();
-}
-
-// Reports to syslog, because crun does not show the output of a hook, and nobody that of a release.
-void log_to_system(std::string_view whose, const std::string& id, const Error& error) {
-  ::openlog("ipu-container-hook", LOG_PID, LOG_DAEMON);
-  const std::string line = base::one_line(error.message(), kLongestLine);
-  ::syslog(LOG_ERR, "%s: %s", base::str(whose, " ", id).c_str(), line.c_str());
-  ::closelog();
 }
 
 Status release_alone(const std::string& lease_id) {

@@ -5,19 +5,48 @@
 
 #include <algorithm>
 
+#include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
+#include "hook/config/paths.h"
+#include "hook/plain/caller.h"
 #include "hook/plain/low_level.h"
 
 namespace hook::lifecycle {
 
 using namespace base::names;
 
+namespace {
+
+bool is_there(const std::string& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0;
+}
+
+// Returns whether PATH, which is there, is the wrapper, a copy of it, or who called this program.
+bool is_wrapper(const std::string& path) {
+  constexpr size_t kLongest = 64 << 20;
+  const std::string wrapper = config::runtime_program();
+  struct stat file {};
+  struct stat installed {};
+  if (::stat(path.c_str(), &file) != 0 || plain::is_caller(file)) return true;
+  if (::stat(wrapper.c_str(), &installed) != 0 || file.st_size != installed.st_size) return false;
+  const Result<std::string> ours = base::read_plain_file(wrapper, kLongest);
+  const Result<std::string> theirs = base::read_plain_file(path, kLongest);
+  return ours.ok() && theirs.ok() && ours.value() == theirs.value();
+}
+
+}  // namespace
+
 Result<std::string> choose_runtime(const std::vector<std::string>& candidates) {
   for (const std::string& path : candidates) {
-    struct stat file {};
-    if (::stat(path.c_str(), &file) != 0) continue;
+    if (!is_there(path)) continue;
+    if (is_wrapper(path)) {
+      return Error(Code::kDenied,
+                   str("low-level runtime '", path,
+                       "' is this program itself; name runc or crun in runtime.paths"));
+    }
     TRY(plain::check_runtime(path));
     return path;
   }
@@ -31,8 +60,8 @@ std::vector<std::string> remembered_runtimes(const std::string& run_dir,
   std::vector<std::string> candidates = {remembered};
   if (remembered.empty()) candidates = config::load_runtimes(config_file);
   for (std::string& path : config::default_runtimes()) {
-    const bool is_there = std::find(candidates.begin(), candidates.end(), path) != candidates.end();
-    if (!is_there) candidates.push_back(std::move(path));
+    const bool has_it = std::find(candidates.begin(), candidates.end(), path) != candidates.end();
+    if (!has_it) candidates.push_back(std::move(path));
   }
   return candidates;
 }

@@ -9,12 +9,14 @@
 
 namespace hook::lifecycle {
 
-// Returns the first of CANDIDATES that exists. Fails unless plain::check_runtime() accepts it.
+// Returns the first of CANDIDATES that exists. Fails with kDenied if it is the wrapper,
+// a copy of it, or who called this program, or if plain::check_runtime() does not accept it.
 base::Result<std::string> choose_runtime(const std::vector<std::string>& candidates);
 
 // Returns the candidates for a command that must work without the configuration (kill, delete,
 // state, ...): the runtime of the last create, then the default ones. Only while no create could
 // record its runtime does it look into CONFIG_FILE, and does without what cannot be read there.
+// Leaves out the wrapper, which a create may have recorded that was refused for it.
 [[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir,
                                                            const std::string& config_file);
 

@@ -15,7 +15,16 @@ setup() {
   wait_until 5 in_host test -S /dev/log
 }
 
+# What a test has put beside comes back, also if the test failed.
+bring_back() {
+  local directory=/var/lib/ipu-container-toolkit
+  in_host test -e /run/kept || return 0
+  in_host rm -rf "$directory"
+  in_host mv /run/kept "$directory"
+}
+
 teardown() {
+  bring_back
   host_stop watch
   host_stop syslog
   in_host rm -f /run/syslog /dev/log "$RECORDS"
@@ -46,8 +55,6 @@ with_getpgrp_for() { # CALL COMMAND...
   in_host sh -c 'cp -a "$1" /run/kept && rm -f "$1"/ledger.db-* && echo "no database" >"$1/ledger.db"' sh "$directory"
   in_host ipu-container-hook poststop --lease "$lease" </dev/null
   wait_until 10 in_host grep "lease $lease: " /run/syslog
-  # shellcheck disable=SC2016
-  in_host sh -c 'rm -rf "$1" && mv /run/kept "$1"' sh "$directory"
 }
 
 @test "a forbidden call ends the hook's probe" {

@@ -8,7 +8,18 @@ load bundle
 # A config.json without what differs from lease to lease: its id.
 SHAPE='walk(if type == "string" then gsub("[0-9a-f]{32}"; "ID") else . end)'
 
+COPY=/run/copy-of-wrapper
+START=/usr/local/libexec/ipu-container-toolkit/ipu-container-start
+
+# What a test has changed of the installation comes back, also if the test failed.
+bring_back() {
+  host_config
+  in_host rm -f "$COPY"
+  ! in_host test -e "$START.away" || in_host mv "$START.away" "$START"
+}
+
 teardown() {
+  bring_back
   remove_bundle
   assert_nothing_left
 }
@@ -37,14 +48,20 @@ teardown() {
 }
 
 @test "the wrapper, or a copy of it, as its own low-level runtime is one line and no endless loop" {
-  local copy=/run/copy-of-wrapper
   make_bundle .
-  in_host cp "$BINDIR/ipu-container-runtime" "$copy"
+  create old
+  in_host cp "$BINDIR/ipu-container-runtime" "$COPY"
   in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[runtime]\npaths = ["/run/copy-of-wrapper"]'
-  run -1 create refused
-  assert_contains "$output" "'$copy' is this program itself; name runc or crun in runtime.paths"
+  give_own_cgroup refused
+  assert_create_refused "'$COPY' is this program itself; name runc or crun in runtime.paths"
+  runtime state old | jq -e '.status == "created"'
+  runtime delete --force old
   host_config
-  in_host rm "$copy"
+  # The copy as the engine's runtime, and the installed one as its low-level runtime.
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<<$'[runtime]\npaths = ["'"$BINDIR"'/ipu-container-runtime"]'
+  run -1 in_host timeout 10 "$COPY" --root "$STATE" create --bundle "$BUNDLE" refused
+  assert_contains "$output" 'is this program itself'
+  host_config
   create good
   # shellcheck disable=SC2016
   run -1 in_host timeout 10 unshare --mount sh -c '
@@ -54,14 +71,12 @@ teardown() {
 }
 
 @test "without ipu-container-start, what it is needed for says so to the engine, and all else works" {
-  local start=/usr/local/libexec/ipu-container-toolkit/ipu-container-start
   make_bundle .
   create good
-  in_host mv "$start" "$start.away"
+  in_host mv "$START" "$START.away"
   runtime state good | jq -e '.status == "created"'
   make_bundle '.process.env += ["IPU_COUNT=4"]'
-  assert_create_refused "execute '$start': No such file or directory; install the IPU container toolkit again"
-  in_host mv "$start.away" "$start"
+  assert_create_refused "execute '$START': No such file or directory; install the IPU container toolkit again"
 }
 
 @test "crun's logs that are no files" {

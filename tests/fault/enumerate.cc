@@ -27,6 +27,7 @@ Status check(World& world, const Scenario& scenario, Run& run) {
   inspect_end(run.trace, run.findings);
   TRY(inspect_invariants(world, run.findings));
   // What a program does not do and says on standard error, it has not promised.
+  world.note_cut(run.trace.hit.has_value());
   if (run.trace.ended.succeeded() && run.trace.ended.err.empty()) {
     const std::string broken = TRY(scenario.check_promise(world));
     if (!broken.empty()) found.push_back(broken);

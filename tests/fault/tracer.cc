@@ -195,10 +195,15 @@ class Tracer {
     if (let_go_ && tid == first_) (void)::waitpid(tid, &trace_.ended.status, 0);
   }
 
+  // With TLS and without.
+  [[nodiscard]] static bool is_client(const Process& process) {
+    return process.program.starts_with(kClient);
+  }
+
   // Stopping a client at each of its thousand calls takes longer than all else: one that will not
   // be cut is let go. It does not outlive the process that waits for it.
   [[nodiscard]] bool is_spared(const Process& process) const {
-    return process.program == kClient && keep_ == Calls::kForget &&
+    return is_client(process) && keep_ == Calls::kForget &&
            (plan_.cut == Cut::kFail || process.name != plan_.at.process);
   }
 
@@ -217,7 +222,7 @@ class Tracer {
 
   [[nodiscard]] bool counts(const Process& process, const Call& call) const {
     if (!counting_) return false;
-    if (process.program == kClient) return plan_.cut != Cut::kFail && is_send(process.pid, call);
+    if (is_client(process)) return plan_.cut != Cut::kFail && is_send(process.pid, call);
     return plan_.cut != Cut::kKillWaiter && has_effect(call);
   }
 

@@ -43,6 +43,10 @@ class World {
   // The end of one run: its named and warm partitions are removed and its containers forgotten.
   base::Status end();
 
+  // Whether this run cut a program short. Some promises then hold only in part.
+  void note_cut(bool is_cut) { is_cut_ = is_cut; }
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
+
   // The first process of the container NAME, in the namespace of OF or in one of its own.
   base::Result<Container*> start_container(const std::string& name, const Container* of = nullptr);
   // Kills the first processes of this run's containers.
@@ -83,6 +87,7 @@ class World {
   base::Status make_bystander();
   base::Status write_config(const Settings& settings);
 
+  bool is_cut_ = false;
   std::list<Container> containers_;
   std::unique_ptr<Container> bystander_;
   std::string bystander_lease_;
