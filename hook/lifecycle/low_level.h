@@ -16,7 +16,6 @@ base::Result<std::string> choose_runtime(const std::vector<std::string>& candida
 // Returns the candidates for a command that must work without the configuration (kill, delete,
 // state, ...): the runtime of the last create, then the default ones. Only while no create could
 // record its runtime does it look into CONFIG_FILE, and does without what cannot be read there.
-// Leaves out the wrapper, which a create may have recorded that was refused for it.
 [[nodiscard]] std::vector<std::string> remembered_runtimes(const std::string& run_dir,
                                                            const std::string& config_file);
 
