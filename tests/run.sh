@@ -102,7 +102,7 @@ run_job() { # GROUP NAME
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
     model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
     backfill) BACKFILL_SEEDS=1000 run_program "$O/bin/unit-vipu" '--gtest_filter=BackfillTest.*' ;;
-    packaging) BATS_TEST_TIMEOUT=120 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
+    packaging) BATS_TEST_TIMEOUT=300 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
     e2e | attack) run_bats "tests/$1/$2.bats" ;;
     # One host, because other jobs run beside it. By default there is a host for each processor.
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
@@ -126,7 +126,7 @@ run_bats() { # FILE
   [ -z "$TEST" ] || [ "$(bats --count --filter "$TEST" "$1")" -gt 0 ] || return 0
   [ -n "${HOST_PID:-}" ] || e2e_host_up || { host_down; return 1; }
   # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
-  BATS_TEST_TIMEOUT=120 CONFORMANCE=$work/conformance ATTACKS=$work/attacks timeout --foreground --kill-after=10 1200 \
+  BATS_TEST_TIMEOUT=300 CONFORMANCE=$work/conformance ATTACKS=$work/attacks timeout --foreground --kill-after=10 1200 \
     bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
 }
 

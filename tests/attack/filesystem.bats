@@ -65,9 +65,11 @@ each_link() {
 
 OUTSIDE=/run/outside
 PLACES='run/ipu etc/ipuof.conf.d'
-# What the toolkits of these CVEs did: look at a path, and use it by its name a moment later.
-NAIVE="for i in \$(seq 1000); do for place in $PLACES; do
-  [ -L $ROOT/\$place ] || echo theirs >$ROOT/\$place/lease.json; done; done 2>/dev/null; true"
+# What the toolkits of these CVEs did: look at a path, and use it by its name a moment later. It does so until the
+# intruder was in between.
+NAIVE="for i in \$(seq 100000); do for place in $PLACES; do
+  [ -L $ROOT/\$place ] || echo theirs >$ROOT/\$place/lease.json; done
+  read -r line <$OUTSIDE/lease.json; [ \"\$line\" = 'the host' ] || break; done 2>/dev/null; true"
 
 of_outside() { in_host find "$OUTSIDE" -printf '%p %i %m %s %C@\n'; }
 

@@ -29,11 +29,6 @@ HOME_OF_READER=/root/reader
 STAND_INS=/run/stand-ins
 UNITS='ipu-agent.service ipu-agent.socket ipu-border.service ipu-container-toolkit-gc.service ipu-container-toolkit-gc.timer'
 
-setup_file() {
-  # It installs twice, and starts a host of its own.
-  export BATS_TEST_TIMEOUT=300
-}
-
 setup() {
   cd "$BATS_TEST_DIRNAME/../.." || return 1
   README=$PWD/README.md
