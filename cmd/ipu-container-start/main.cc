@@ -98,7 +98,7 @@ Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& confi
       TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
   if (!request) return prepare_plain(bundle);
   base::log_step(base::LogLevel::kDebug, "it asks for IPUs");
-  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
+  hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger(config.value().host_id));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   return hook::lifecycle::start::prepare_container(
       env, config.value(), *request, line.container, view, bundle,

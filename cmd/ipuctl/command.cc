@@ -185,7 +185,8 @@ Status check_not_gone() {
 
 Result<hook::ledger::Ledger> open_ledger() {
   TRY(check_not_gone());
-  return or_who_may(hook::lifecycle::open_ledger());
+  return or_who_may(
+      hook::lifecycle::open_ledger(hook::config::load_host_id(hook::config::config_file())));
 }
 
 Result<hook::ledger::Ledger> read_ledger() {

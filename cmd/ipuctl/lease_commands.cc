@@ -22,6 +22,7 @@
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/network/prohibitions.h"
+#include "hook/lifecycle/partitions/hosts.h"
 #include "hook/lifecycle/start/check_grant.h"
 
 namespace ipuctl {
@@ -134,15 +135,24 @@ void record_gc(hook::ledger::Ledger& ledger, hook::lifecycle::end::Reconciled& d
   if (!written.ok()) done.obstacles.push_back(std::move(written).error());
 }
 
-// Removes old history, looks up the controllers, and makes the guard of the host, also on a host
-// that starts nothing. Without a configuration it does none of this.
-void follow_configuration(hook::lifecycle::Env& env, hook::lifecycle::end::Reconciled& done) {
+// Removes old history and what this host made before its ledger was, looks up the controllers, and
+// makes the guard of the host, also on a host that starts nothing. Without a configuration it does
+// none of this.
+void follow_configuration(hook::lifecycle::Env& env, const Deadline& deadline,
+                          hook::lifecycle::end::Reconciled& done) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
   const auto oldest = base::unix_millis() - config.value().ledger.history.count();
   base::Status forgotten = env.ledger.events().forget(oldest);
   if (!forgotten.ok()) done.obstacles.push_back(std::move(forgotten).error());
+  Result<std::vector<std::string>> earlier = hook::lifecycle::partitions::remove_of_earlier_boots(
+      env, config.value().pools, deadline, done.obstacles);
+  if (earlier.ok()) {
+    std::move(earlier.value().begin(), earlier.value().end(), std::back_inserter(done.partitions));
+  } else {
+    done.obstacles.push_back(std::move(earlier).error());
+  }
   for (base::Error& error : hook::lifecycle::network::look_up_controllers(
            env, config.value(), Deadline::after(kNamesTime))) {
     done.obstacles.push_back(std::move(error));
@@ -165,8 +175,8 @@ Result<Outcome> run_gc(const GcOptions& options) {
   for (const hook::ledger::Waiter& waiter : waiters) TRY(ledger.queue().leave(waiter.ticket));
   const Deadline deadline = Deadline::after(options.timeout.value_or(kGcTime));
   hook::lifecycle::end::Reconciled done = TRY(hook::lifecycle::end::reconcile(env, deadline));
+  follow_configuration(env, deadline, done);
   record_gc(ledger, done);
-  follow_configuration(env, done);
   std::string text = cleaned_text(done, waiters, options.output);
   return Outcome{std::move(text), std::move(done.obstacles)};
 }

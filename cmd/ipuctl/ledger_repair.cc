@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/check.h"
+#include "hook/lifecycle/partitions/hosts.h"
 #include "hook/lifecycle/repair/compare.h"
 #include "hook/lifecycle/repair/rebuild.h"
 
@@ -42,6 +43,10 @@ std::vector<hook::config::PoolConfig> pools() {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   return config.ok() ? config.value().pools : std::vector<hook::config::PoolConfig>();
+}
+
+hook::ledger::HostWitnesses this_host() {
+  return hook::lifecycle::this_host(hook::config::load_host_id(hook::config::config_file()));
 }
 
 bool has_error(const std::vector<Flaw>& flaws) {
@@ -142,6 +147,7 @@ Result<Outcome> run_rebuild(const RebuildOptions& options) {
   rebuild.run_dir = hook::config::run_dir();
   rebuild.pools = pools();
   rebuild.env = hook::lifecycle::product_env;
+  rebuild.host = this_host();
   rebuild.force = options.force;
   if (options.dry_run) rebuild.dry_run = hook::lifecycle::repair::DryRun::kYes;
   if (options.claim_unclaimed) rebuild.unclaimed = hook::lifecycle::repair::Unclaimed::kClaim;
@@ -164,6 +170,50 @@ void add_check(CLI::App& group, Command& chosen) {
   declared.flag("--offline", options->offline, "Check the database only");
 }
 
+// What a ledger has that the controllers have too: containers of the host whose it was may use it.
+Result<std::vector<std::string>> still_there(hook::ledger::Ledger& ledger, Outcome& outcome) {
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  std::vector<std::string> names;
+  for (const auto& one : hook::lifecycle::partitions::made_partitions(
+           env, pools(), Deadline::after(kTime), outcome.obstacles)) {
+    if (TRY(ledger.partitions().knows(one.partition.id))) names.push_back(one.partition.id);
+  }
+  return names;
+}
+
+Result<Outcome> run_adopt_host(const RebuildOptions& options) {
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  if (ledger.check_host().ok())
+    return Outcome{str("the ledger is of this host, ", ledger.host_tag(), ", already\n")};
+  Outcome outcome;
+  if (!options.force) {
+    const std::vector<std::string> names = TRY(still_there(ledger, outcome));
+    if (!outcome.obstacles.empty()) return outcome;
+    if (!names.empty()) {
+      return base::Error(
+          Code::kBusy,
+          str("the controllers still have ", base::join(names, ", "),
+              " of this ledger; if the"
+              " host whose it was still runs, containers there use them, and 'ipuctl ledger"
+              " rebuild' is what this host needs; if this host was repaired, run 'ipuctl ledger"
+              " adopt-host --force', and 'ipuctl gc' removes them"));
+    }
+  }
+  TRY(ledger.adopt(this_host()));
+  outcome.text = str("the ledger is of this host, ", ledger.host_tag(), ", from now on\n");
+  return outcome;
+}
+
+void add_adopt_host(CLI::App& group, Command& chosen) {
+  const auto options = std::make_shared<RebuildOptions>();
+  add_command(
+      group,
+      {"adopt-host", "Make the ledger this host's, after a repair changed what identifies it",
+       "ipuctl ledger adopt-host"},
+      chosen, [options] { return run_adopt_host(*options); })
+      .flag("--force", options->force, "Although the controllers still have partitions of it");
+}
+
 void add_rebuild(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<RebuildOptions>();
   Options declared = add_command(
@@ -176,15 +226,15 @@ void add_rebuild(CLI::App& group, Command& chosen) {
   declared.flag(
       "--force", options->force,
       "Rebuild an undamaged ledger, or despite a running container with an unknown lease");
-  declared.flag(
-      "--claim-unclaimed", options->claim_unclaimed,
-      "Let 'gc' remove unclaimed c-*, r-* and w-* partitions, if no other host makes them");
+  declared.flag("--claim-unclaimed", options->claim_unclaimed,
+                "Let 'gc' remove partitions that this host made and nothing here claims");
 }
 
 }  // namespace
 
 void add_ledger_repair(CLI::App& group, Command& chosen) {
   add_check(group, chosen);
+  add_adopt_host(group, chosen);
   add_rebuild(group, chosen);
 }
 

@@ -103,6 +103,20 @@ Result<LedgerConfig> read_ledger(const Section& section) {
   return ledger;
 }
 
+Result<std::string> read_host_id(const Section& root) {
+  constexpr size_t kLongest = 64;
+  constexpr std::string_view kExpected = "1 to 64 of A-Z, a-z, 0-9, '.', '-' and '_'";
+  const auto section = TRY(root.find_table("host"));
+  if (!section) return std::string();
+  TRY(section->refuse_unknown({"id"}));
+  std::string id = TRY(section->find_text("id", kExpected)).value_or("");
+  const auto is_known = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+  };
+  if (id.size() <= kLongest && std::all_of(id.begin(), id.end(), is_known)) return id;
+  return section->wrong("id", kExpected);
+}
+
 Result<AgentConfig> read_agent(const Section& section) {
   TRY(section.refuse_unknown({"show_others", "max_ipus", "max_wait", "max_time"}));
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
@@ -177,7 +191,7 @@ std::vector<std::string> default_runtimes() {
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
   TRY(root.refuse_unknown(
-      {"runtime", "pool", "network", "policy", "container", "ledger", "agent", "log"}));
+      {"runtime", "pool", "network", "policy", "container", "ledger", "agent", "log", "host"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -199,6 +213,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   if (const auto section = TRY(root.find_table("log"))) {
     config.log = TRY(read_log(*section));
   }
+  config.host_id = TRY(read_host_id(root));
   const bool networked =
       std::any_of(config.pools.begin(), config.pools.end(),
                   [](const PoolConfig& pool) { return uses_network(pool.provider); });
@@ -246,6 +261,16 @@ std::vector<std::string> load_runtimes(const std::string& file) {
   };
   const Result<std::vector<std::string>> found = find();
   return found.ok() ? found.value() : default_runtimes();
+}
+
+std::string load_host_id(const std::string& file) {
+  const auto find = [&]() -> Result<std::string> {
+    const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
+    if (!text) return std::string();
+    return read_host_id(TRY(Section::parse(*text, file)));
+  };
+  const Result<std::string> found = find();
+  return found.ok() ? found.value() : std::string();
 }
 
 std::optional<netns::Address> numeric_controller(const PoolConfig& pool) {

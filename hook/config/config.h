@@ -132,6 +132,7 @@ struct Config {
   LedgerConfig ledger;
   AgentConfig agent;
   LogConfig log;
+  std::string host_id = {};  // [host] id; empty: the host is known by its machine-id
 };
 
 // The facts of a host that replace a missing configuration.
@@ -162,6 +163,8 @@ base::Result<Config> load_config(const std::string& file);
 // can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
 [[nodiscard]] std::vector<std::string> load_runtimes(const std::string& file);
+// Returns [host] id of FILE; empty if it has none, or cannot be read or parsed.
+[[nodiscard]] std::string load_host_id(const std::string& file);
 
 // Returns kInvalid, with address, rail and range, if a range contains one of OF_HOST, the addresses
 // of the host's interfaces, which the file alone does not show.

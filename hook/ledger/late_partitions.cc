@@ -17,6 +17,16 @@ Status expect_late(Store& store, const PartitionRecord& record, base::Removed re
   return insert.bind(record.pool).bind(record.name).bind(record.source).bind(store.now()).run();
 }
 
+Result<bool> Partitions::knows(const std::string& name) {
+  Statement row =
+      TRY(store_.database.prepare("SELECT EXISTS(SELECT 1 FROM lease WHERE partition = ?1)"
+                                  " OR EXISTS(SELECT 1 FROM partition WHERE name = ?1)"
+                                  " OR EXISTS(SELECT 1 FROM late_partition WHERE name = ?1)"));
+  row.bind(name);
+  TRY(row.step());
+  return row.integer(0) != 0;
+}
+
 Result<std::vector<PartitionRecord>> Partitions::late() {
   Statement row =
       TRY(store_.database.prepare("SELECT DISTINCT pool, controller, partition FROM lease AS ended"

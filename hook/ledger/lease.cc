@@ -2,9 +2,11 @@
 #include "hook/ledger/lease.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "base/text.h"
+#include "vipu/made_name.h"
 
 namespace hook::ledger {
 namespace {
@@ -87,15 +89,16 @@ bool is_due(int64_t retry_ms, int64_t now_ms) {
   return retry_ms <= now_ms || retry_ms > now_ms + kLongestPauseMs;
 }
 
-std::string partition_name(std::string_view lease_id) {
-  return base::str("c-", lease_id.substr(0, 12));
+std::string partition_name(std::string_view host, std::string_view lease_id) {
+  return vipu::to_string({vipu::MadeFor::kLease, std::string(host),
+                          std::string(lease_id.substr(0, vipu::kNumberDigits))});
 }
 
-bool is_reserved_name(std::string_view name) {
-  if (name.size() != 14 ||
-      !(name.starts_with("c-") || name.starts_with("w-") || name.starts_with("r-")))
-    return false;
-  return name.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
+bool is_reserved_name(std::string_view name) { return vipu::parse_made_name(name).has_value(); }
+
+bool is_name_for(std::string_view name, std::string_view lease_id) {
+  const std::optional<vipu::MadeName> made = vipu::parse_made_name(name);
+  return made && made->what == vipu::MadeFor::kLease && lease_id.starts_with(made->number);
 }
 
 netns::MacAddress mac_of(std::string_view pool, const netns::Address& address, uint32_t attempt) {

@@ -113,12 +113,13 @@ struct LeaseHold {
 // Returns whether the time RETRY_MS has come. Setting the clock back does not postpone it.
 [[nodiscard]] bool is_due(int64_t retry_ms, int64_t now_ms);
 
-// Returns the name of a lease's partition: "c-" and the first 12 digits of the lease's id. This is
-// far shorter than the 36 characters at which Graphcore's tools break.
-[[nodiscard]] std::string partition_name(std::string_view lease_id);
-// Returns whether NAME is one that only this product gives: that of a lease's partition, or "w-"
-// (a warm partition) or "r-" (a reservation) and 12 hexadecimal digits.
+// Returns the name of the partition that a lease makes on the host HOST (tag_of()). It is for the
+// maker alone: whoever wants the partition of a lease reads Lease::partition.
+[[nodiscard]] std::string partition_name(std::string_view host, std::string_view lease_id);
+// Returns whether NAME is one that only this product gives, on whichever host.
 [[nodiscard]] bool is_reserved_name(std::string_view name);
+// Returns whether NAME was made for the lease LEASE_ID, on whichever host.
+[[nodiscard]] bool is_name_for(std::string_view name, std::string_view lease_id);
 
 // Returns the MAC of ADDRESS in POOL: locally administered, with one byte from the pool's name and
 // four from the address (an IPv4 address itself, a hash of an IPv6 address). A caller increments

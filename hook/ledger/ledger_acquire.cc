@@ -132,7 +132,7 @@ Result<uint32_t> Ledger::gcds_of(const Intent& intent) {
 
 Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   if (!intent.named) {
-    lease.partition = partition_name(lease.id);
+    lease.partition = partition_name(store_->host_tag, lease.id);
     lease.ipus = intent.ipus;
     return {};
   }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "hook/ledger/internal/gate.h"
 #include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/host_row.h"
 #include "hook/ledger/internal/partition_files.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/reserve.h"
@@ -173,7 +174,23 @@ Result<Salvaged> Rebuilder::salvage() {
   return salvaged;
 }
 
-Result<Ledger> Rebuilder::open_new() { return Ledger::open(state_->fresh()); }
+Result<Ledger> Rebuilder::open_new(const HostWitnesses& host, const std::string& tag) {
+  Ledger ledger = TRY(Ledger::open(state_->fresh()));
+  Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
+  TRY(write_host(database, {tag.empty() ? tag_of(host) : tag, host}));
+  TRY(ledger.be_on(host));
+  return ledger;
+}
+
+Status Rebuilder::disown(const std::vector<PartitionRecord>& partitions) {
+  Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
+  TRY(
+      database.execute("DELETE FROM lease; DELETE FROM address; DELETE FROM late_partition;"
+                       " DELETE FROM ipu_health; DELETE FROM refusal"));
+  for (const PartitionRecord& record : partitions)
+    TRY(remove_partition_file(state_->ledger, record));
+  return {};
+}
 
 Result<Taints> Rebuilder::begin_history(std::string_view event) {
   Database database = TRY(Database::open(state_->fresh(), kRebuildMs));

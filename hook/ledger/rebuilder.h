@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,9 @@ namespace hook::ledger {
 struct Salvaged {
   std::vector<Lease> leases;  // live ones
   std::vector<PartitionRecord> partitions;
-  std::vector<std::string> notes;  // one line each, for people
+  std::optional<HostWitnesses> host = {};  // whose the ledger is, if it says so
+  std::string host_tag = {};               // of that host
+  std::vector<std::string> notes;          // one line each, for people
 };
 
 // Whether the taints of IPUs were copied.
@@ -43,11 +46,15 @@ class Rebuilder {
   // and a note. The functions below require this call. Fails with kBusy if a program writes for
   // several seconds.
   base::Result<Salvaged> salvage();
-  // Creates a new, empty ledger beside the old one.
-  base::Result<Ledger> open_new();
+  // Creates a new, empty ledger of HOST beside the old one. TAG is the one that its partitions have
+  // already; empty: none.
+  base::Result<Ledger> open_new(const HostWitnesses& host, const std::string& tag = "");
   // Copies the history of the old ledger, and its taints, and appends EVENT. Later events follow in
   // the same audit log.
   base::Result<Taints> begin_history(std::string_view event);
+  // Makes the new ledger forget all of the old one but what happened, and removes the files of
+  // PARTITIONS: these are another host's, which has a ledger of its own.
+  base::Status disown(const std::vector<PartitionRecord>& partitions);
   // Writes LEASES into the new ledger. Omits what an earlier one of them holds, and reports each
   // omission in NOTES.
   base::Status add(const std::vector<Lease>& leases, std::vector<std::string>& notes);

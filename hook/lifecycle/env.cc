@@ -101,8 +101,21 @@ HostView host_view(const std::string& sysfs) {
 
 std::string kept_namespaces(const Env& env) { return str(env.run_dir, "/netns"); }
 
-Result<ledger::Ledger> open_ledger() {
-  return ledger::Ledger::open_of_host(config::ledger_file(), config::run_dir());
+ledger::HostWitnesses this_host(const std::string& host_id) {
+  ledger::HostPlaces places;
+  places.sysfs = kSysfs;
+  return ledger::read_witnesses(host_id, places);
+}
+
+Result<ledger::Ledger> open_ledger(const std::optional<std::string>& host_id) {
+  ledger::Ledger ledger =
+      TRY(ledger::Ledger::open_of_host(config::ledger_file(), config::run_dir()));
+  // Most programs do not read the configuration for it: the other witnesses are enough once the
+  // ledger has it.
+  const bool is_needed = !host_id && !TRY(ledger.knows_host());
+  TRY(ledger.be_on(
+      this_host(is_needed ? config::load_host_id(config::config_file()) : host_id.value_or(""))));
+  return ledger;
 }
 
 Env product_env(ledger::Ledger& ledger) {

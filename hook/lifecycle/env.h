@@ -64,8 +64,12 @@ struct Env {
 // reachable.
 [[nodiscard]] std::string kept_namespaces(const Env& env);
 
-// Opens the ledger of the installed product; see Ledger::open_of_host.
-[[nodiscard]] base::Result<ledger::Ledger> open_ledger();
+// Opens the ledger of the installed product; see Ledger::open_of_host. If it is of another host, it
+// can be read only; see Ledger::be_on. HOST_ID is [host] id of the configuration, if it is known.
+[[nodiscard]] base::Result<ledger::Ledger> open_ledger(
+    const std::optional<std::string>& host_id = {});
+// Returns what identifies this host, by HOST_ID and its files.
+[[nodiscard]] ledger::HostWitnesses this_host(const std::string& host_id);
 
 // Returns the Env of the installed product: its run directory, its programs, its configuration
 // file.

@@ -34,7 +34,7 @@ as() { # USER COMMAND...
 sees_victim() {
   local id
   id=$(docker inspect -f '{{.Id}}' victim)
-  answer named hidden grep -E "$id|victim|10\.5\.200|c-[0-9a-f]{12}" <<<"$(as mallory ipuctl ps -o json)"
+  answer named hidden grep -E "$id|victim|10\.5\.200|c-[0-9a-f]{8}-[0-9a-f]{12}" <<<"$(as mallory ipuctl ps -o json)"
 }
 
 @test "attack: the names of other tenants, asked of ipu-agent" {

@@ -233,7 +233,7 @@ kind_of() { ipuctl partition show "$1" -o json | jq -r .kind; }
   start first -e IPU_COUNT=4
   own=$(lease_of first .partition)
   run -2 ipuctl partition adopt "$own"
-  assert_contains "$output" "must not be 'c-', 'w-' or 'r-' with 12 hexadecimal"
+  assert_contains "$output" "must not be one that the toolkit gives"
   assert_equal "$(ipuctl ledger dump -o json | jq -r '[.partitions[].name] | join(" ")')" p0
 }
 

@@ -170,13 +170,22 @@ remove_partitions() {
 
 remove_partition() { ipuctl partition remove "$1" --force >/dev/null; }
 
-# Runs a command with the ledger of another host that uses the same controller.
+# Runs a command with the ledger and the machine-id of another host, which has no containers and uses the same
+# controller.
 on_other_host() { # COMMAND...
   # shellcheck disable=SC2016
   in_host unshare --mount sh -c '
     set -e
-    mkdir -p /run/other-host /var/lib/ipu-container-toolkit
-    mount --bind /run/other-host /var/lib/ipu-container-toolkit
+    mkdir -p /run/other-host/state /run/other-host/run /var/lib/ipu-container-toolkit /run/ipu-container-toolkit
+    mount --bind /run/other-host/state /var/lib/ipu-container-toolkit
+    mount --bind /run/other-host/run /run/ipu-container-toolkit
+    for engine in /run/docker /run/containerd /run/runc; do
+      ! [ -d "$engine" ] || mount -t tmpfs tmpfs "$engine"
+    done
+    echo 0123456789abcdef0123456789abcdef >/run/other-host/machine-id
+    mount --bind /run/other-host/machine-id /etc/machine-id
+    ! [ -e /run/other-host/config.toml ] ||
+      mount --bind /run/other-host/config.toml /etc/ipu-container-toolkit/config.toml
     exec "$@"' sh "$@"
 }
 

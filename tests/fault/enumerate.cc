@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
+#include "vipu/made_name.h"
 
 namespace fault {
 
@@ -41,8 +42,23 @@ Status check(World& world, const Scenario& scenario, Run& run) {
   return {};
 }
 
+// What a person does who reads that the creation or the removal of a partition was cut short.
+Status remove_unsure(Run& run) {
+  const std::optional<LedgerView> ledger = TRY(World::ledger());
+  for (const PartitionRow& row : ledger ? ledger->partitions : std::vector<PartitionRow>()) {
+    if (row.state == "READY" || vipu::is_unique_name(row.name)) continue;
+    const Ended removed = TRY(fault::run(World::ipuctl({"partition", "remove", row.name})));
+    if (!removed.succeeded()) {
+      run.findings.violations.push_back(
+          str("partition remove ", row.name, ": ", base::one_line(removed.err, 300)));
+    }
+  }
+  return {};
+}
+
 Status give_back(World& world, Run& run) {
   world.end_containers();
+  TRY(remove_unsure(run));
   const Ended gc = TRY(fault::run(World::ipuctl({"gc"})));
   if (!gc.succeeded()) {
     run.findings.violations.push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates a partition, even if answers are lost. The name shows whether the partition exists,
-// because the controller creates a name only once.
+// Creates a partition, even if answers are lost. A name that is given once in the world shows
+// whether the partition exists.
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +12,7 @@
 #include "cmd/ipu-vipu-client/session/calls.h"
 #include "cmd/ipu-vipu-client/session/refusal.h"
 #include "cmd/ipu-vipu-client/session/values.h"
+#include "vipu/made_name.h"
 
 namespace client {
 namespace {
@@ -53,13 +54,21 @@ bool may_grow(const Partition& partition, const PartitionRequest& request) {
          (partition.ipus.size() < request.size || partition.gcds < request.gcds);
 }
 
-// Looks for the partition of a request whose answer was lost.
+// Looks for the partition of a request whose answer was lost. People may give one name on several
+// hosts: what has such a name now may be another host's, and is not taken for ours.
 Result<std::optional<Partition>> look_up(Connection& connection, const PartitionRequest& request) {
   std::optional<Partition> found;
   for (Backoff backoff = polling();; backoff.sleep(connection.deadline())) {
     found = TRY_CTX("look for it after its answer was lost", find(connection, request.id));
-    if (!found || fits(*found, request)) return found;
-    if (!may_grow(*found, request)) break;
+    if (!found) return found;
+    const bool is_it = fits(*found, request);
+    if (!is_it && !may_grow(*found, request)) break;
+    if (!vipu::is_unique_name(request.id)) {
+      return Error(Code::kInternal,
+                   "its answer was lost, and the controller has a partition of this name now, which"
+                   " may be another host's");
+    }
+    if (is_it) return found;
     if (connection.deadline().passed()) {
       return Error(Code::kTimeout, str("it is still being made, with ", found->ipus.size(), " of ",
                                        request.size, " IPUs"));

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/host_row.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
@@ -68,6 +69,11 @@ Salvaged read_damaged(const std::string& path) {
   std::set<std::string> names;
   read_names(database.value(), "SELECT DISTINCT pool FROM partition", pools);
   read_names(database.value(), "SELECT DISTINCT name FROM partition", names);
+  const Result<std::optional<HostRow>> host = read_host(database.value());
+  if (host.ok() && host.value()) {
+    salvaged.host = host.value()->witnesses;
+    salvaged.host_tag = host.value()->tag;
+  }
   Store store{std::move(database).take()};
   for (const std::string& pool : pools) {
     for (const std::string& name : names) {

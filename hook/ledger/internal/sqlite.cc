@@ -312,6 +312,7 @@ void Database::restart_log(const char* change) {
 }
 
 Result<Transaction> Transaction::begin(Database& database) {
+  if (database.refusal_) return *database.refusal_;
   Statement begin = TRY(database.prepare("BEGIN IMMEDIATE"));
   {
     const base::LockWait wait("the ledger");

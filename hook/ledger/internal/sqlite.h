@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,6 +98,8 @@ class Database {
   Database& operator=(Database&&) = delete;  // or the old connection would outlive its patience
   base::Result<Statement> prepare(std::string_view sql);
   base::Status execute(const char* sql);  // one or more statements without parameters
+  // Lets no transaction begin from now on; begin() fails with WHY, until it is absent.
+  void refuse_changes(std::optional<base::Error> why) { refusal_ = std::move(why); }
   // Copies the log into the database and starts it anew with CHANGE, a statement that changes
   // nothing, if the log is long and nobody else is at work. Waits for no one; does nothing else.
   void restart_log(const char* change);
@@ -108,6 +111,7 @@ class Database {
   friend class Transaction;
   explicit Database(sqlite3* database) : database_(database) {}
   void wait_for_others(int most_ms);
+  std::optional<base::Error> refusal_ = {};
   std::unique_ptr<Patience> patience_ = std::make_unique<Patience>();  // outlives the connection
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>(*patience_);

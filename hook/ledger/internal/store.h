@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ struct Store {
   base::WallClock now = base::unix_millis;
   AuditLog audit = {};
   Notes notes = {};
+  std::string host_tag = "00000000";         // of the host that the ledger is of
+  std::optional<base::Error> stranger = {};  // why this host is another one
 };
 
 // Returns the one of VALUES whose name_of() is NAME. WHAT describes it in the error: "lease state".

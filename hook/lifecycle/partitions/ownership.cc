@@ -12,9 +12,8 @@ using namespace base::names;
 
 namespace {
 
-// A creation that was cut short is undone on its own evidence for this long: its record does not
-// say whether the controller was asked, and later a partition of that name may be another host's.
-constexpr int64_t kSoonMs = 600'000;
+// A controller carries out a request for so long after whoever asked is gone.
+constexpr int64_t kLateMs = 600'000;
 
 bool is_like(const vipu::Partition& partition, const ledger::PartitionRecord& record) {
   const bool has_size = partition.ipus.empty() || partition.ipus.size() == record.ipus;
@@ -28,26 +27,37 @@ bool has_controller(const ledger::PartitionRecord& record) {
 
 }  // namespace
 
-bool may_be_of_others(const ledger::PartitionRecord& record) {
-  return record.state == ledger::PartitionState::kIntent && has_controller(record) &&
-         !ledger::is_reserved_name(record.name);
+Result<std::string> random_name(const Env& env, vipu::MadeFor what) {
+  return vipu::to_string(
+      {what, env.ledger.host_tag(), TRY(base::random_hex(vipu::kNumberDigits / 2))});
 }
 
-Result<bool> is_ours(vipu::Controller& controller, const ledger::PartitionRecord& record,
-                     const Deadline& deadline) {
-  if (ledger::is_reserved_name(record.name)) return true;
+bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {
+  if (record.state == ledger::PartitionState::kReady) return false;
+  return record.boot_id == boot && base::is_running(record.owner);
+}
+
+bool may_be_of_others(const ledger::PartitionRecord& record) {
+  return has_controller(record) && !ledger::is_reserved_name(record.name);
+}
+
+Result<Unsure> look_for(vipu::Controller& controller, const ledger::PartitionRecord& record,
+                        const Deadline& deadline) {
   const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
   const auto found = std::find_if(listed.begin(), listed.end(), [&](const vipu::Partition& one) {
     return one.id == record.name;
   });
-  if (found == listed.end() || !is_like(*found, record)) return false;
-  const bool is_old = base::unix_millis() - record.created_ms > kSoonMs;
-  if (!is_old || !may_be_of_others(record)) return true;
+  const bool was_made = record.state != ledger::PartitionState::kIntent;
+  if (found == listed.end()) {
+    const bool is_old = base::unix_millis() - record.created_ms > kLateMs;
+    return was_made || is_old ? Unsure::kEnded : Unsure::kMayCome;
+  }
+  if (!is_like(*found, record)) return Unsure::kEnded;
   return Error(Code::kBusy,
                str("partition ", quote(record.name), " of pool ", quote(record.pool),
-                   " may be another host's, because its creation here was cut short; if it is this"
-                   " host's, run 'ipuctl partition remove ",
-                   record.name, "'"));
+                   " may be another host's, because its ", was_made ? "removal" : "creation",
+                   " here was cut short; 'ipuctl partition remove ", record.name,
+                   "' removes it, and 'ipuctl partition adopt ", record.name, "' leaves it alone"));
 }
 
 }  // namespace hook::lifecycle::partitions

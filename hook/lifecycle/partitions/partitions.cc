@@ -19,8 +19,8 @@ Status check_name(const std::string& name) {
       Code::kInvalid,
       str(base::quote(name), " is not a valid name for a partition: it must have 1 to ",
           vipu::kMaxPartitionName,
-          " of A-Z, a-z, 0-9, '-' and '_', and must not be 'c-', 'w-' or 'r-' with 12 hexadecimal"
-          " digits, which name the partitions of containers"));
+          " of A-Z, a-z, 0-9, '-' and '_', and must not be one that the toolkit gives, such as"
+          " 'c-1f2e3d4c-0123456789ab'"));
 }
 
 Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
@@ -50,11 +50,23 @@ Status finish_creation(Env& env, const NewPartition& wanted, ledger::PartitionRe
   return env.ledger.partitions().mark_ready(record);
 }
 
-Status ask_controller(vipu::Controller& controller, const NewPartition& wanted,
-                      const Deadline& deadline) {
-  if (!wanted.wait) return controller.submit(wanted.request, deadline);
-  TRY(controller.create(wanted.request, deadline));
-  return {};
+// What became of a request for a partition.
+struct Asked {
+  bool is_made = false;  // the controller said so: the partition is ours, whatever came later
+  Status done;
+};
+
+Asked ask_controller(vipu::Controller& controller, const NewPartition& wanted,
+                     const Deadline& deadline) {
+  Asked asked{false, controller.submit(wanted.request, deadline)};
+  asked.is_made = asked.done.ok();
+  if (!asked.is_made) return asked;
+  if (wanted.wait) {
+    const Result<vipu::Grant> grant = controller.wait(wanted.request.id, deadline);
+    if (!grant.ok()) asked.done = grant.error();
+  }
+  if (asked.done.ok() && wanted.confirm) asked.done = wanted.confirm();
+  return asked;
 }
 
 // Returns the partition as its controller has it.
@@ -125,12 +137,6 @@ Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& p
   return not_ours(env, pool, name, deadline);
 }
 
-// Returns whether a process holds RECORD: it does while it makes or removes the partition.
-bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {
-  if (record.state == ledger::PartitionState::kReady) return false;
-  return record.boot_id == boot && base::is_running(record.owner);
-}
-
 Status check_idle(const ledger::PartitionRecord& record) {
   if (!is_held(record, TRY(base::boot_id()))) return {};
   return Error(Code::kBusy,
@@ -139,55 +145,17 @@ Status check_idle(const ledger::PartitionRecord& record) {
                    " by process ", record.owner.pid, "; try again when it is done"));
 }
 
-// Removes a partition by force, if it is ours.
-Result<base::Removed> remove_ours(vipu::Controller& controller,
-                                  const ledger::PartitionRecord& record, const Deadline& deadline) {
-  if (!TRY(is_ours(controller, record, deadline))) return base::Removed::kWasAbsent;
-  return controller.remove(record.name, vipu::Force::kYes, deadline);
-}
-
-// If another process was faster, it decides what becomes of the partition, and nothing blocks it.
-// So does a container that got an ended reservation in the last moment.
-Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
-                       std::vector<std::string>& removed) {
-  const base::ProcessId self = TRY(base::current_process());
-  const bool is_leftover = record.state != ledger::PartitionState::kReady;
-  const auto controller = recorded_controller(env, record.pool, record.source);
-  const Deadline limit = deadline.capped(kLongestAttempt);
-  // Only a row that stays INTENT says again that its creation was cut short.
-  const Result<bool> is_mine = is_leftover ? is_ours(*controller, record, limit) : true;
-  if (!is_mine.ok()) {
-    TRY(env.ledger.partitions().note_failure(record));
-    return is_mine.error();
-  }
-  const Status taken = env.ledger.partitions().begin_removal(
-      record, self, is_leftover ? vipu::Force::kYes : vipu::Force::kNo);
-  if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
-  TRY(taken);
-  // Without force, a controller leaves a partition that is in use alone.
-  const vipu::Force force = may_be_of_others(record) ? vipu::Force::kNo : vipu::Force::kYes;
-  Result<base::Removed> gone = base::Removed::kWasAbsent;
-  if (is_mine.value()) gone = controller->remove(record.name, force, limit);
-  if (!gone.ok()) {
-    TRY(env.ledger.partitions().note_failure(record));
-    return gone.error();
-  }
-  TRY(env.ledger.partitions().finish_removal(record, gone.value()));
-  removed.push_back(record.name);
-  return {};
-}
-
 // Returns whether nothing is left of a partition whose creation failed. The name of a reservation's
 // partition is random: if the controller does not have it, the lost request may still make it, and
 // the record stays for reconcile() to look again.
 bool undo(vipu::Controller& controller, const ledger::PartitionRecord& record,
           const Deadline& deadline) {
-  const Result<base::Removed> removed = remove_ours(controller, record, deadline);
+  const Result<base::Removed> removed = controller.remove(record.name, vipu::Force::kYes, deadline);
   if (!removed.ok()) return false;
   return record.reservation.empty() || removed.value() == base::Removed::kNow;
 }
 
-// Undoes a creation for which the controller was asked. REMOVING says so, if the removal fails and
+// Undoes a creation. REMOVING says that the controller was asked, if the removal fails and
 // reconcile() is to do it. The deadline may have ended the attempt, so the removal has time of its
 // own.
 Status undo_creation(Env& env, vipu::Controller& controller, ledger::PartitionRecord record) {
@@ -196,6 +164,33 @@ Status undo_creation(Env& env, vipu::Controller& controller, ledger::PartitionRe
   if (undo(controller, record, Deadline::after(kUndoTime)))
     return env.ledger.partitions().finish_removal(record);
   return env.ledger.partitions().note_failure(record);
+}
+
+// Leaves what is known of a partition that the controller may have made, and says what to do. The
+// record stays INTENT.
+Error leave_unsure(Env& env, const ledger::PartitionRecord& record, const Error& error) {
+  const Status noted = env.ledger.partitions().note_failure(record);
+  if (!noted.ok()) return noted.error();
+  return Error(error.code(), str(error.message(), "; if 'ipuctl partition list' shows partition ",
+                                 quote(record.name), ", 'ipuctl partition remove ", record.name,
+                                 "' removes it, unless another host uses it"));
+}
+
+// Returns the record of this name that a dead process left, and whose partition may be another
+// host's.
+Result<std::optional<ledger::PartitionRecord>> find_unsure(Env& env, const std::string& pool,
+                                                           const std::string& name) {
+  auto left = TRY(env.ledger.partitions().find(pool, name));
+  const bool is_one = left && left->state != ledger::PartitionState::kReady &&
+                      may_be_of_others(*left) && !is_held(*left, TRY(base::boot_id()));
+  if (!is_one) left.reset();
+  return left;
+}
+
+// Forgets that record.
+Status forget_unsure(Env& env, const std::string& pool, const std::string& name) {
+  const auto left = TRY(find_unsure(env, pool, name));
+  return left ? env.ledger.partitions().finish_removal(*left) : Status();
 }
 
 }  // namespace
@@ -222,19 +217,28 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(env.ledger.drain().check());
   const ledger::PartitionRecord record = TRY(record_of(wanted));
   const auto controller = env.controller(wanted.pool);
+  if (const auto left = TRY(find_unsure(env, record.pool, record.name))) {
+    TRY(look_for(*controller, *left, deadline));
+    TRY(env.ledger.partitions().finish_removal(*left));
+  }
   if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
     TRY(check_absent(*controller, wanted.pool, record.name, deadline));
   }
   TRY(env.ledger.partitions().intend(record, wanted.reserved ? wanted.reserved->most : UINT32_MAX));
-  Status made = ask_controller(*controller, wanted, deadline);
+  const Asked asked = ask_controller(*controller, wanted, deadline);
+  if (asked.done.ok()) return finish_creation(env, wanted, record);
+  const Error& error = asked.done.error();
   // If the controller was full or busy, a partition of this name is another host's.
   const bool is_refused =
-      !made.ok() && (vipu::made_nothing(made.error()) || made.error().code() == Code::kBusy);
-  if (made.ok() && wanted.confirm) made = wanted.confirm();
-  if (made.ok()) return finish_creation(env, wanted, record);
-  TRY(is_refused ? env.ledger.partitions().finish_removal(record)
-                 : undo_creation(env, *controller, record));
-  return made;
+      !asked.is_made && (vipu::made_nothing(error) || error.code() == Code::kBusy);
+  if (is_refused) {
+    TRY(env.ledger.partitions().finish_removal(record));
+  } else if (!asked.is_made && may_be_of_others(record)) {
+    return leave_unsure(env, record, error);
+  } else {
+    TRY(undo_creation(env, *controller, record));
+  }
+  return error;
 }
 
 Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
@@ -264,6 +268,7 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
   record.gcds = static_cast<uint32_t>(grant.gcds.size());
   record.reconfigurable = partition.reconfigurable;
   record.created_ms = base::unix_millis();
+  TRY(forget_unsure(env, pool.name, name));
   return env.ledger.partitions().adopt(record, ipus);
 }
 
@@ -330,41 +335,6 @@ Status reset_partition(Env& env, const config::PoolConfig& pool, const std::stri
   const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   TRY(recorded_controller(env, record.pool, record.source)->reset(name, relocate, deadline));
   return env.ledger.partitions().mark_reset(record);
-}
-
-Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env, const Scope& scope) {
-  const std::string boot = TRY(base::boot_id());
-  const int64_t now = base::unix_millis();
-  std::set<std::string> in_use;  // "POOL/NAME"
-  std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
-  for (const ledger::PartitionRecord& record : records) {
-    if (!ledger::has_ended(record, now)) continue;
-    if (!TRY(env.ledger.partitions().holders(record.pool, record.name)).empty())
-      in_use.insert(str(record.pool, '/', record.name));
-  }
-  std::erase_if(records, [&](const ledger::PartitionRecord& record) {
-    const bool stays =
-        !ledger::has_ended(record, now) || in_use.contains(str(record.pool, '/', record.name));
-    return (record.state == ledger::PartitionState::kReady && stays) || is_held(record, boot) ||
-           (!scope.pool.empty() && record.pool != scope.pool) ||
-           (scope.due_only && !ledger::is_due(record.retry_ms, now));
-  });
-  return records;
-}
-
-Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& deadline,
-                                                      const Scope& scope,
-                                                      std::vector<Error>& obstacles,
-                                                      std::set<std::string>& silent) {
-  std::vector<std::string> names;
-  for (ledger::PartitionRecord& record : TRY(find_leftovers(env, scope))) {
-    if (silent.contains(record.source)) continue;
-    Status removed = remove_leftover(env, record, deadline, names);
-    if (removed.ok()) continue;
-    if (is_silence(removed.error())) silent.insert(record.source);
-    obstacles.push_back(std::move(removed).error());
-  }
-  return names;
 }
 
 }  // namespace hook::lifecycle::partitions

@@ -48,7 +48,8 @@ base::Status check_gcds(uint32_t gcds, uint32_t ipus, std::string_view option);
 base::Status check_partition(const NewPartition& wanted);
 
 // Makes the partition and records it, so that IPU_PARTITION can name it. After an error, nothing is
-// left of it, or reconcile() removes the rest.
+// left of it, or reconcile() removes the rest; or nobody knows whether a partition of this name is
+// ours, and the error says what a person can do.
 base::Status create_partition(Env& env, const NewPartition& wanted, const base::Deadline& deadline);
 
 // Records a partition that somebody else made, for example with Graphcore's vipu, so that
@@ -99,10 +100,10 @@ inline constexpr std::chrono::seconds kLongestAttempt{30};
 base::Result<std::vector<ledger::PartitionRecord>> find_leftovers(Env& env,
                                                                   const Scope& scope = {});
 // Removes these leftovers and returns the names of those that are gone. A partition of a name that
-// people choose may be another host's: one that is not like the record is left alone, and so is one
-// whose creation was cut short long ago. Adds what blocked the
-// others to OBSTACLES. Skips the controllers in SILENT (named as by source_of()), and adds to it
-// each one that does not answer.
+// people choose may be another host's, so it is not removed: what a person can do is one of the
+// OBSTACLES until the controller has it no more. Adds what blocked the others to OBSTACLES, too.
+// Skips the controllers in SILENT (named as by source_of()), and adds to it each one that does not
+// answer.
 base::Result<std::vector<std::string>> reconcile_partitions(Env& env,
                                                             const base::Deadline& deadline,
                                                             const Scope& scope,

@@ -61,10 +61,11 @@ Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::Po
   return unwanted;
 }
 
-Result<ledger::PartitionRecord> new_record(const config::PoolConfig& pool, uint32_t ipus) {
+Result<ledger::PartitionRecord> new_record(Env& env, const config::PoolConfig& pool,
+                                           uint32_t ipus) {
   ledger::PartitionRecord record;
   record.pool = pool.name;
-  record.name = str("w-", TRY(base::random_hex(6)));
+  record.name = TRY(random_name(env, vipu::MadeFor::kWarm));
   record.source = config::source_of(pool);
   record.kind = ledger::PartitionKind::kWarm;
   record.ipus = ipus;
@@ -116,7 +117,7 @@ Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<s
         waiters.begin(), waiters.end(),
         [&](const ledger::Waiter& waiter) { return waiter.resource == filling.pool.name; });
     if (needed) return {};
-    const ledger::PartitionRecord record = TRY(new_record(filling.pool, ipus));
+    const ledger::PartitionRecord record = TRY(new_record(filling.env, filling.pool, ipus));
     const ledger::Partitions::Recorded recorded =
         TRY(filling.env.ledger.partitions().intend_warm(record, limit));
     if (recorded == ledger::Partitions::Recorded::kNo) return {};

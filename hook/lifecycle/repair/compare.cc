@@ -15,6 +15,7 @@
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/liveness_scan.h"
 #include "hook/lifecycle/repair/survey.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle::repair {
 namespace {
@@ -98,11 +99,14 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
     for (const vipu::Partition& partition : partitions.value_or(std::vector<vipu::Partition>())) {
       if (!ledger::is_reserved_name(partition.id) || known.contains(str(pool, '/', partition.id)))
         continue;
-      flaws.push_back(
-          {ledger::Gravity::kNote,
-           str("partition '", partition.id, "' of pool '", pool, "' is not in this host's ledger"),
-           "if no other host uses the controller, run 'ipuctl ledger rebuild --force"
-           " --claim-unclaimed'"});
+      const std::string what = str("partition '", partition.id, "' of pool '", pool, "'");
+      if (vipu::is_of_host(partition.id, survey.host_tag)) {
+        flaws.push_back({ledger::Gravity::kNote,
+                         str(what, " was made by this host, but is not in its ledger"),
+                         "run 'ipuctl ledger rebuild --force --claim-unclaimed'"});
+      } else if (!vipu::is_unique_name(partition.id)) {
+        flaws.push_back({ledger::Gravity::kNote, str(what, kUntagged), ""});
+      }
     }
   }
   return {};

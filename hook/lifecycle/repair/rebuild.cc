@@ -15,9 +15,15 @@ namespace {
 
 using namespace base::names;
 
+bool is_of_another(const Rebuild& rebuild, const std::optional<ledger::HostWitnesses>& recorded) {
+  return recorded && !ledger::difference(*recorded, rebuild.host).empty();
+}
+
 Status check_needed(const Rebuild& rebuild) {
   TRY(ledger::check_known(rebuild.ledger));
   if (rebuild.force) return {};
+  const Result<std::optional<ledger::HostWitnesses>> host = ledger::recorded_host(rebuild.ledger);
+  if (host.ok() && is_of_another(rebuild, host.value())) return {};
   const Result<std::vector<ledger::Flaw>> flaws = ledger::check_ledger(rebuild.ledger);
   if (!flaws.ok() && flaws.error().code() == Code::kNotFound) return {};
   TRY(flaws);
@@ -70,13 +76,31 @@ Status note_lost_taints(const Rebuild& rebuild, ledger::Ledger& ledger,
   return {};
 }
 
+// Removes from SALVAGED what another host has, which is all that does not run here since this boot.
+Status leave_to_its_host(ledger::Salvaged& salvaged) {
+  const std::string boot = TRY(base::boot_id());
+  const size_t left = std::erase_if(
+      salvaged.leases, [&](const ledger::Lease& lease) { return lease.boot_id != boot; });
+  salvaged.notes.push_back(str("the old ledger is of host ", salvaged.host_tag, ": ", left,
+                               left == 1 ? " lease and " : " leases and ",
+                               salvaged.partitions.size(),
+                               salvaged.partitions.size() == 1 ? " partition" : " partitions",
+                               " in it are left to that host"));
+  salvaged.partitions.clear();
+  return {};
+}
+
 Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
                       const Deadline& deadline) {
   ledger::Salvaged salvaged = TRY(rebuilder.salvage());
+  const bool is_strange = is_of_another(rebuild, salvaged.host);
+  const std::string tag = is_strange ? "" : salvaged.host_tag;
+  const std::vector<ledger::PartitionRecord> partitions = salvaged.partitions;
+  if (is_strange) TRY(leave_to_its_host(salvaged));
   std::vector<std::string> notes = std::move(salvaged.notes);
   Rebuilt done;
   {
-    ledger::Ledger ledger = TRY(rebuilder.open_new());
+    ledger::Ledger ledger = TRY(rebuilder.open_new(rebuild.host, tag));
     Env env = rebuild.env(ledger);
     Claims claims =
         TRY(judge_claims(env, std::move(salvaged), find_engine_containers(rebuild.engines_dir)));
@@ -87,7 +111,9 @@ Result<Rebuilt> build(const Rebuild& rebuild, ledger::Rebuilder& rebuilder,
     const ledger::Taints taints =
         TRY(rebuilder.begin_history(str("the ledger was rebuilt: ", done.running.size(),
                                         " running, ", done.ended.size(), " to be released")));
-    if (taints == ledger::Taints::kLost) TRY(note_lost_taints(rebuild, ledger, done.notes));
+    if (is_strange) TRY(rebuilder.disown(partitions));
+    if (!is_strange && taints == ledger::Taints::kLost)
+      TRY(note_lost_taints(rebuild, ledger, done.notes));
     const Survey survey = survey_pools(env, rebuild.pools, deadline);
     judge_partitions(survey, rebuild.unclaimed, claims.unknown, done);
     for (const ledger::PartitionRecord& record : done.partitions) {

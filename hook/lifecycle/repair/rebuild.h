@@ -23,6 +23,7 @@ struct Rebuild {
   std::string run_dir;
   std::string engines_dir = "/run";         // engines keep their containers below it
   std::vector<config::PoolConfig> pools;    // their controllers are asked
+  ledger::HostWitnesses host = {};          // this host
   std::function<Env(ledger::Ledger&)> env;  // makes the Env of the new ledger
   DryRun dry_run = DryRun::kNo;
   Unclaimed unclaimed = Unclaimed::kReport;
@@ -37,7 +38,8 @@ struct Rebuilt {
   std::string set_aside;           // path of the old database; empty: there was none, or a dry run
 };
 
-// Rebuilds the ledger. Touches no running container and removes nothing; the old files get other
+// Rebuilds the ledger. Of a ledger that is another host's, only what runs here stays: the rest is
+// that host's. Touches no running container and removes nothing; the old files get other
 // names. Keeps what stays unknown because a controller does not answer. Fails with kInvalid if the
 // ledger is whole, kBusy if another rebuild or a writer is active. After a failure the old ledger
 // is in place.

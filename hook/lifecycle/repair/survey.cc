@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle::repair {
 namespace {
@@ -94,14 +95,18 @@ void add_named(const Survey& survey, Rebuilt& rebuilt) {
   }
 }
 
-void add_unclaimed(const config::PoolConfig& pool, const vipu::Partition& partition,
+void add_unclaimed(const config::PoolConfig& pool, const vipu::Partition& partition, bool is_ours,
                    Unclaimed unclaimed, Rebuilt& rebuilt) {
+  const std::string what =
+      str("partition ", base::quote(partition.id), " of pool '", pool.name, "'");
+  if (!is_ours) {
+    rebuilt.notes.push_back(str(what, kUntagged));
+    return;
+  }
   if (unclaimed == Unclaimed::kReport) {
-    rebuilt.notes.push_back(
-        str("partition ", base::quote(partition.id), " of pool '", pool.name,
-            "' has a reserved name, and nothing on this host claims it; if no other host uses"
-            " this controller, claim the partition with --claim-unclaimed, and 'ipuctl gc' removes "
-            "it"));
+    rebuilt.notes.push_back(str(what,
+                                " was made by this host, and nothing here claims it; claim it with"
+                                " --claim-unclaimed, and 'ipuctl gc' removes it"));
     return;
   }
   ledger::PartitionRecord record;
@@ -120,6 +125,7 @@ Survey survey_pools(Env& env, const std::vector<config::PoolConfig>& pools,
                     const base::Deadline& deadline) {
   Survey survey;
   survey.pools = pools;
+  survey.host_tag = env.ledger.host_tag();
   for (const config::PoolConfig& pool : pools) {
     base::Result<std::vector<vipu::Partition>> listed =
         env.controller(pool)->list(deadline.capped(kQueryTime));
@@ -143,7 +149,7 @@ void judge_partitions(const Survey& survey, Unclaimed unclaimed,
                       const std::vector<EngineContainer>& unknown, Rebuilt& rebuilt) {
   const auto is_of_unknown = [&](const std::string& name) {
     return std::any_of(unknown.begin(), unknown.end(), [&](const EngineContainer& container) {
-      return ledger::partition_name(container.lease) == name;
+      return ledger::is_name_for(name, container.lease);
     });
   };
   for (const std::string& note : survey.notes) {
@@ -159,7 +165,9 @@ void judge_partitions(const Survey& survey, Unclaimed unclaimed,
       if (!ledger::is_reserved_name(partition.id) || is_used(rebuilt, pool.name, partition.id))
         continue;
       if (is_recorded(rebuilt, pool.name, partition.id) || is_of_unknown(partition.id)) continue;
-      add_unclaimed(pool, partition, unclaimed, rebuilt);
+      const bool is_ours = vipu::is_of_host(partition.id, survey.host_tag);
+      if (!is_ours && vipu::is_unique_name(partition.id)) continue;
+      add_unclaimed(pool, partition, is_ours, unclaimed, rebuilt);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,7 +20,13 @@ struct Survey {
   std::vector<config::PoolConfig> pools;
   std::map<std::string, std::optional<std::vector<vipu::Partition>>> partitions;  // by pool
   std::vector<std::string> notes;  // controllers that did not answer
+  std::string host_tag = {};       // of this host
 };
+// What a note says of a partition whose name does not say whose it is.
+inline constexpr std::string_view kUntagged =
+    " has a name of a release before 0.1 and is not in this host's ledger; if no other host uses"
+    " it, remove it with Graphcore's 'vipu-admin remove partition'";
+
 [[nodiscard]] Survey survey_pools(Env& env, const std::vector<config::PoolConfig>& pools,
                                   const base::Deadline& deadline);
 
@@ -29,8 +36,9 @@ struct Survey {
                                                 const std::string& source, const std::string& name);
 
 // Completes the partitions of a rebuild. Omits those that the controllers lost, and restores those
-// that running leases name. Notes those that neither a lease nor a container in UNKNOWN claims, or,
-// by UNCLAIMED, makes them leftovers.
+// that running leases name. Notes those of this host that neither a lease nor a container in
+// UNKNOWN claims, or, by UNCLAIMED, makes them leftovers. Notes those that do not say whose they
+// are. Those of other hosts are none of its business.
 void judge_partitions(const Survey& survey, Unclaimed unclaimed,
                       const std::vector<EngineContainer>& unknown, Rebuilt& rebuilt);
 

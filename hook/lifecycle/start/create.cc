@@ -136,7 +136,7 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
 // Returns what a failed create leaves. A name that was taken belongs to a partition that is not
 // ours; a warm partition existed before.
 end::PartitionFate fate_after(const ledger::Lease& lease, const Error& error) {
-  if (lease.partition != ledger::partition_name(lease.id)) return end::PartitionFate::kMayExist;
+  if (!ledger::is_name_for(lease.partition, lease.id)) return end::PartitionFate::kMayExist;
   if (vipu::made_nothing(error)) return end::PartitionFate::kNeverMade;
   return error.code() == Code::kBusy ? end::PartitionFate::kRefused : end::PartitionFate::kMayExist;
 }

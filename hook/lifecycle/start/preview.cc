@@ -42,14 +42,14 @@ ledger::RailLease made_up_rail(const std::string& pool, const ledger::RailReques
   return rail;
 }
 
-ledger::Lease made_up_lease(const config::PoolConfig& pool, const request::Request& request,
-                            uint32_t gcds, const HostLook& host) {
+ledger::Lease made_up_lease(const std::string& host_tag, const config::PoolConfig& pool,
+                            const request::Request& request, uint32_t gcds, const HostLook& host) {
   ledger::Lease lease;
   lease.id = kNoLease;
   lease.attachment = kNoLease;
   lease.pool = pool.name;
   lease.partition =
-      request.partition.empty() ? ledger::partition_name(kNoLease) : request.partition;
+      request.partition.empty() ? ledger::partition_name(host_tag, kNoLease) : request.partition;
   lease.gcd = request.gcd.value_or(0);
   lease.gcds = gcds;
   lease.ipus = request.ipus;
@@ -105,7 +105,8 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
   } else {
     grant.cards = TRY(made_up_cards(*request));
   }
-  const ledger::Lease lease = made_up_lease(pool, *request, gcds_asked(env, pool, *request), host);
+  const ledger::Lease lease =
+      made_up_lease(env.ledger.host_tag(), pool, *request, gcds_asked(env, pool, *request), host);
   const plan::PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
   Preview shown{pool.name, request->ipus, request->partition, {}};
   shown.ignored = request->ignored;

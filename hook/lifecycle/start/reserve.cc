@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -18,18 +19,13 @@ namespace {
 
 using namespace base::names;
 
-Result<std::string> random_name() {
-  constexpr size_t kBytes = 6;
-  return str("r-", TRY(base::random_hex(kBytes)));
-}
-
 // The partition has a random name of its own: whatever has this name at the controller is ours, and
 // a partition of another host that has the name of the reservation is not.
-Result<partitions::NewPartition> partition_of(const config::PoolConfig& pool,
+Result<partitions::NewPartition> partition_of(Env& env, const config::PoolConfig& pool,
                                               const ReservationRequest& wanted) {
   partitions::NewPartition partition;
   partition.pool = pool;
-  partition.request.id = TRY(random_name());
+  partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
   partition.wait = false;
   partition.request.size = wanted.ipus;
   partition.request.gcds = wanted.gcds;
@@ -60,7 +56,7 @@ Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
   };
   const auto deadline = Deadline::after(partition.pool.timeout);
   for (;;) {
-    partition.request.id = TRY(random_name());
+    partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
     partition.request.pinned = turn.pinned();
     const Status made = partitions::create_partition(env, partition, deadline);
     const bool came_late = turn.pinned() != partition.request.pinned;
@@ -151,7 +147,7 @@ Status check_reservation(const ReservationRequest& wanted) {
 Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                const ReservationRequest& wanted) {
   TRY(check_reservation(wanted));
-  partitions::NewPartition partition = TRY(partition_of(pool, wanted));
+  partitions::NewPartition partition = TRY(partition_of(env, pool, wanted));
   TRY(check_free(env, pool.name, wanted.name));
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 using ClientCreateTest = ClientTest;
 
 TEST_F(ClientCreateTest, GivesOneDeviceForEachIpu) {
-  const auto grant = controller().create({.id = "p0", .size = 8, .gcds = 2}, soon());
+  const auto grant = controller().create({.id = kOurs, .size = 8, .gcds = 2}, soon());
   ASSERT_TRUE(test::succeeds(grant));
   ASSERT_EQ(grant.value().gcds.size(), 2U);
   EXPECT_EQ(grant.value().gcds[1].devices.size(), 4U);
@@ -32,13 +32,13 @@ TEST_F(ClientCreateTest, GivesOneDeviceForEachIpu) {
 TEST_F(ClientCreateTest, SubmitDoesNotWait) {
   server().script_status({state(virmgrpc::PS_PENDING, virmgrpc::POS_CREATING)});
   EXPECT_TRUE(test::succeeds(controller().submit(four(), soon())));
-  EXPECT_THAT(server().partitions(), ElementsAre("p0"));
+  EXPECT_THAT(server().partitions(), ElementsAre(kOurs));
 }
 
 TEST_F(ClientCreateTest, ANameThatIsTakenIsNobodysButItsOwners) {
-  server().add(partition("p0", 4));
-  EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kExists,
-                          "create 'p0': it already exists"));
+  server().add(partition(kOurs, 4));
+  EXPECT_TRUE(
+      test::fails(controller().create(four(), soon()), Code::kExists, "': it already exists"));
   EXPECT_EQ(server().calls("CreatePartition"), 0);
 }
 
@@ -64,7 +64,7 @@ TEST_F(ClientCreateTest, ARefusalThatMayMeanBusyIsNot) {
 TEST_F(ClientCreateTest, AsksABusyControllerALimitedNumberOfTimes) {
   server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kBusy,
-                          "create 'p0': no capacity: as told (RESOURCE_EXHAUSTED after"));
+                          "': no capacity: as told (RESOURCE_EXHAUSTED after"));
   EXPECT_EQ(server().calls("CreatePartition"), 10);
 }
 
@@ -77,7 +77,7 @@ class ClientAllocationTest : public ClientTest {
     return four;
   }
   Status ask() {
-    return controller().submit({.id = "p0", .size = 4, .allocation = "team"}, soon());
+    return controller().submit({.id = kOurs, .size = 4, .allocation = "team"}, soon());
   }
 };
 
@@ -123,6 +123,8 @@ TEST_F(ClientAllocationTest, ABusyControllerOrALostAnswerIsNoShortage) {
   EXPECT_TRUE(test::fails(ask(), Code::kTimeout));
 }
 
+std::string numbered(int number) { return base::str("c-1f2e3d4c-00000000000", number); }
+
 // Each status that leaves in doubt whether the request was carried out.
 const std::vector<StatusCode>& lost() {
   static const std::vector<StatusCode> codes = {StatusCode::UNAVAILABLE, StatusCode::CANCELLED,
@@ -134,7 +136,7 @@ const std::vector<StatusCode>& lost() {
 TEST_F(ClientCreateTest, FindsItsPartitionWhenTheAnswerWasLost) {
   int n = 0;
   for (const StatusCode code : lost()) {
-    const std::string id = base::str("p", ++n);
+    const std::string id = numbered(++n);
     server().script("CreatePartition", {failing(code, When::kAfter)});
     EXPECT_TRUE(test::succeeds(controller().create(four(id), soon()))) << code;
     EXPECT_EQ(server().calls("CreatePartition"), n);
@@ -144,10 +146,24 @@ TEST_F(ClientCreateTest, FindsItsPartitionWhenTheAnswerWasLost) {
   EXPECT_EQ(server().calls("CreatePartition"), n + 1);
 }
 
-TEST_F(ClientCreateTest, AsksAgainWhenTheRequestWasLost) {
+// Another host may have made it in the meantime, by the same name.
+TEST_F(ClientCreateTest, WhatIsFoundByANameOfPeopleIsNotTakenForItsOwn) {
   int n = 0;
   for (const StatusCode code : lost()) {
     const std::string id = base::str("p", ++n);
+    server().script("CreatePartition", {failing(code, When::kAfter)});
+    const auto made = controller().submit(four(id), soon());
+    EXPECT_TRUE(test::fails(made, Code::kInternal, "which may be another host's")) << code;
+    EXPECT_FALSE(vipu::made_nothing(made.error()));
+  }
+  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE)});
+  EXPECT_TRUE(test::succeeds(controller().create(four("train"), soon()))) << "it was not made";
+}
+
+TEST_F(ClientCreateTest, AsksAgainWhenTheRequestWasLost) {
+  int n = 0;
+  for (const StatusCode code : lost()) {
+    const std::string id = numbered(++n);
     server().script("CreatePartition", {failing(code)});
     EXPECT_TRUE(test::succeeds(controller().create(four(id), soon()))) << code;
     EXPECT_EQ(server().calls("CreatePartition"), 2 * n);
@@ -159,7 +175,7 @@ TEST_F(ClientCreateTest, AsksAgainWhenTheRequestWasLost) {
 TEST_F(ClientCreateTest, FindsItsPartitionWhenTheControllerHangs) {
   for (const When when : {When::kBefore, When::kAfter}) {
     server().script("CreatePartition", {hanging(when)});
-    const std::string id = when == When::kBefore ? "p0" : "p1";
+    const std::string id = when == When::kBefore ? kOurs : numbered(1);
     const auto grant = controller().create(four(id), Deadline::after(milliseconds(5000)));
     EXPECT_TRUE(test::succeeds(grant));
   }
@@ -179,7 +195,7 @@ TEST_F(ClientCreateTest, WhatIsFoundHalfMadeIsLookedAtAgain) {
   EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
   server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE, When::kAfter)});
   server().list_in_part(1000);
-  const auto late = controller().create(four("p1"), Deadline::after(milliseconds(1500)));
+  const auto late = controller().create(four(numbered(1)), Deadline::after(milliseconds(1500)));
   EXPECT_TRUE(test::fails(late, Code::kTimeout)) << "it may be ours";
 }
 
@@ -228,13 +244,15 @@ TEST_F(ClientCreateTest, AnIpuThatIsGrantedTwiceIsAnError) {
   });
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal,
                           "it was given IPU 1 of '10.5.1.1' twice"));
-  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kInternal, "twice"));
+  EXPECT_TRUE(test::fails(controller().wait(kOurs, soon()), Code::kInternal, "twice"));
 }
 
 TEST_F(ClientCreateTest, AnUnreachableControllerMadeNothing) {
   const auto dead = controller_at({"127.0.0.1:1"});
-  EXPECT_TRUE(test::fails(dead->create(four(), soon()), Code::kUnavailable, "create 'p0'"));
-  EXPECT_TRUE(test::fails(dead->submit(four(), soon()), Code::kUnavailable, "submit 'p0'"));
+  EXPECT_TRUE(
+      test::fails(dead->create(four(), soon()), Code::kUnavailable, str("create '", kOurs, "'")));
+  EXPECT_TRUE(
+      test::fails(dead->submit(four(), soon()), Code::kUnavailable, str("submit '", kOurs, "'")));
 }
 
 TEST_F(ClientCreateTest, ARefusedRequestMadeNothing) {
@@ -254,7 +272,7 @@ TEST_F(ClientCreateTest, ARefusedRequestThatWasCarriedOutIsOurs) {
   for (const StatusCode code : {StatusCode::ABORTED, StatusCode::RESOURCE_EXHAUSTED,
                                 StatusCode::FAILED_PRECONDITION, StatusCode::PERMISSION_DENIED}) {
     server().script("CreatePartition", {failing(code, When::kAfter)});
-    EXPECT_TRUE(test::succeeds(controller().create(four(str("p", ++number)), soon()))) << code;
+    EXPECT_TRUE(test::succeeds(controller().create(four(numbered(++number)), soon()))) << code;
   }
 }
 
@@ -270,24 +288,26 @@ TEST_F(ClientCreateTest, ARefusalOfTheSecondAttemptSaysNothingAboutTheFirst) {
 }
 
 TEST_F(ClientCreateTest, APartitionThatIsBeingRemovedIsNotActive) {
-  server().add(partition("p0", 4));
+  server().add(partition(kOurs, 4));
   server().script_status({state(virmgrpc::PS_ACTIVE, virmgrpc::POS_REMOVING)});
-  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "is removing it"));
+  EXPECT_TRUE(test::fails(controller().wait(kOurs, soon()), Code::kNotFound, "is removing it"));
 }
 
 TEST_F(ClientCreateTest, ARefusalOfTheWaitSaysNothingAboutTheRequest) {
   server().script("GetPartitionStatus", {failing(StatusCode::RESOURCE_EXHAUSTED)});
-  EXPECT_TRUE(test::fails(controller().create(four("p1"), soon()), Code::kInternal));
+  EXPECT_TRUE(test::fails(controller().create(four(numbered(1)), soon()), Code::kInternal));
   server().script("GetPartitionIpuofConfig", {failing(StatusCode::PERMISSION_DENIED)});
   EXPECT_TRUE(test::fails(controller().create(four(), soon()), Code::kInternal));
 }
 
 TEST_F(ClientCreateTest, AControllerThatIsLostAfterTheRequestIsNotUnavailable) {
+  int number = 0;
   for (const char* rpc : {"CreatePartition", "GetPartitionIpuofConfig"}) {
     server().always("CreatePartition", failing(StatusCode::UNAVAILABLE, When::kAfter));
     server().always(rpc, failing(StatusCode::UNAVAILABLE));
     const Deadline deadline = Deadline::after(milliseconds(2000));
-    EXPECT_TRUE(test::fails(controller().create(four(rpc), deadline), Code::kTimeout, "was lost"));
+    EXPECT_TRUE(test::fails(controller().create(four(numbered(++number)), deadline), Code::kTimeout,
+                            "was lost"));
     server().always(rpc, {});
   }
 }
@@ -322,7 +342,7 @@ TEST_F(ClientCreateTest, ConnectsAgainToAControllerThatWasStartedAnew) {
   ASSERT_TRUE(first->wait_for_calls("GetPartitionStatus", 2));
   first.reset();
   test::ScriptedServer second({grpc::InsecureServerCredentials(), port});
-  second.add(partition("p0", 4));
+  second.add(partition(kOurs, 4));
   EXPECT_TRUE(test::succeeds(grant.get()));
   EXPECT_EQ(second.calls("CreatePartition"), 0);
 }
@@ -337,7 +357,7 @@ TEST_F(ClientCreateTest, APartitionInErrorIsGivenUpWithEveryReason) {
   const auto made = controller().create(four(), soon());
   ASSERT_TRUE(test::fails(made, Code::kInternal, "after 1 automatic resets"));
   EXPECT_THAT(made.error().message(), HasSubstr("link 3 is down; agent ag2 does not answer"));
-  EXPECT_THAT(server().partitions(), ElementsAre("p0"));
+  EXPECT_THAT(server().partitions(), ElementsAre(kOurs));
 }
 
 TEST_F(ClientCreateTest, APartitionThatTheControllerStillMendsIsWaitedFor) {
@@ -350,7 +370,8 @@ TEST_F(ClientCreateTest, APartitionThatTheControllerStillMendsIsWaitedFor) {
   EXPECT_TRUE(test::succeeds(controller().create(four(), soon())));
   mended.set_auto_reset_retry_count(3);
   server().script_status({mended});
-  EXPECT_TRUE(test::fails(controller().create(four("p1"), soon()), Code::kInternal, "in ERROR"));
+  EXPECT_TRUE(
+      test::fails(controller().create(four(numbered(1)), soon()), Code::kInternal, "in ERROR"));
 }
 
 TEST_F(ClientCreateTest, WhatStaysPendingTimesOutAndSaysHowFarItCame) {
@@ -361,13 +382,13 @@ TEST_F(ClientCreateTest, WhatStaysPendingTimesOutAndSaysHowFarItCame) {
 }
 
 TEST_F(ClientCreateTest, WaitIsOfAPartitionThatIsThere) {
-  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "NOT_FOUND"));
-  server().add(partition("p0", 4));
-  const auto grant = controller().wait("p0", soon());
+  EXPECT_TRUE(test::fails(controller().wait(kOurs, soon()), Code::kNotFound, "NOT_FOUND"));
+  server().add(partition(kOurs, 4));
+  const auto grant = controller().wait(kOurs, soon());
   ASSERT_TRUE(test::succeeds(grant));
   EXPECT_EQ(grant.value().gcds[0].devices.size(), 4U);
   server().script_status({state(virmgrpc::PS_REMOVED, virmgrpc::POS_IDLE)});
-  EXPECT_TRUE(test::fails(controller().wait("p0", soon()), Code::kNotFound, "removed"));
+  EXPECT_TRUE(test::fails(controller().wait(kOurs, soon()), Code::kNotFound, "removed"));
 }
 
 }  // namespace

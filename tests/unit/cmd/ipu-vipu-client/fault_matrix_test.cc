@@ -23,6 +23,8 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
+constexpr const char* kNew = "c-1f2e3d4c-0123456789ab";
+
 // The calls of the API, each by what the product does with it.
 struct Call {
   const char* rpc;
@@ -36,9 +38,9 @@ Status without_value(const base::Result<T>& result) {
 }
 
 const std::array<Call, 8> kCalls = {{
-    {"CreatePartition", "create 'new'",
+    {"CreatePartition", "create 'c-1f2e3d4c-0123456789ab'",
      [](Controller& c, const Deadline& d) {
-       return without_value(c.create({"new", 4}, d));
+       return without_value(c.create({kNew, 4}, d));
      }},
     {"GetPartitionStatus", "status 'p'",
      [](Controller& c, const Deadline& d) { return without_value(c.status("p", d)); }},
@@ -192,7 +194,7 @@ class Row {
  private:
   // What a caller does after any outcome: it removes what may be there. Then nothing is held.
   bool is_clean() {
-    if (!remove("new") || !remove("p")) return false;
+    if (!remove(kNew) || !remove("p")) return false;
     const auto left = api_.list();
     return left.status.ok() && left.reply.partitions_size() == 0 && control({"check"});
   }

@@ -18,6 +18,8 @@ namespace vipu {
 
 class ClientTest : public testing::Test {
  protected:
+  // A name that this product gave, so that a partition of this name is its own.
+  static constexpr const char* kOurs = "c-1f2e3d4c-0123456789ab";
   using milliseconds = std::chrono::milliseconds;
   using When = test::Fault::When;
 
@@ -28,7 +30,7 @@ class ClientTest : public testing::Test {
   test::ScriptedServer& server() { return server_; }
 
   static base::Deadline soon() { return base::Deadline::after(milliseconds(10'000)); }
-  static PartitionRequest four(const std::string& id = "p0") { return {.id = id, .size = 4}; }
+  static PartitionRequest four(const std::string& id = kOurs) { return {.id = id, .size = 4}; }
 
   static test::Fault failing(grpc::StatusCode code, When when = When::kBefore) {
     return {.code = code, .message = "as told", .when = when};

@@ -29,7 +29,7 @@ class HealthTest : public LedgerFixture {
     {
       Rebuilder rebuilder = Rebuilder::enter(path_).take();
       EXPECT_TRUE(test::succeeds(rebuilder.salvage()));
-      EXPECT_TRUE(test::succeeds(rebuilder.open_new()));
+      EXPECT_TRUE(test::succeeds(rebuilder.open_new({})));
       taints = rebuilder.begin_history("rebuilt").take();
       EXPECT_TRUE(test::succeeds(rebuilder.put_in_place()));
     }

@@ -27,20 +27,16 @@ TEST(LeaseState, IsLiveUntilAllIsGivenBack) {
   }
 }
 
-TEST(PartitionName, IsShortOfWhereGraphcoresToolsBreak) {
-  const std::string name = partition_name("0123456789abcdef0123456789abcdef");
-  EXPECT_EQ(name, "c-0123456789ab");
-  EXPECT_LT(name.size(), 36U);
-}
-
-TEST(ReservedName, IsThatOfALeaseOrOfAWarmPartition) {
-  EXPECT_TRUE(is_reserved_name(partition_name("0123456789abcdef0123456789abcdef")));
-  EXPECT_TRUE(is_reserved_name("w-0123456789ab"));
-  EXPECT_TRUE(is_reserved_name("r-0123456789ab"));
-  for (const char* name : {"", "c-", "c-train", "w-1", "c-0123456789a", "c-0123456789abc",
-                           "c-0123456789aB", "x-0123456789ab", "p0"}) {
-    EXPECT_FALSE(is_reserved_name(name)) << name;
-  }
+TEST(PartitionName, NamesTheHostAndTheLease) {
+  const std::string lease = "0123456789abcdef0123456789abcdef";
+  const std::string name = partition_name("1f2e3d4c", lease);
+  EXPECT_EQ(name, "c-1f2e3d4c-0123456789ab");
+  EXPECT_TRUE(is_reserved_name(name));
+  EXPECT_TRUE(is_name_for(name, lease));
+  EXPECT_TRUE(is_name_for("c-0123456789ab", lease)) << "of a release before 0.1";
+  EXPECT_FALSE(is_name_for("w-1f2e3d4c-0123456789ab", lease)) << "a warm one that it took";
+  EXPECT_FALSE(is_name_for("c-1f2e3d4c-1123456789ab", lease));
+  EXPECT_FALSE(is_name_for("train", lease));
 }
 
 TEST(MacOf, IsLocallyAdministeredUnicastAndHoldsTheAddress) {

@@ -77,7 +77,7 @@ TEST_F(LedgerTest, BeginsALeaseWithItsIntent) {
   EXPECT_EQ(lease.tenant, "team-a");
   EXPECT_EQ(lease.pool, "pod64");
   EXPECT_EQ(lease.controller, "10.1.3.101:8090");
-  EXPECT_EQ(lease.partition, partition_name(lease.id));
+  EXPECT_EQ(lease.partition, partition_name("00000000", lease.id));
   EXPECT_EQ(lease.ipus, 4U);
   EXPECT_EQ(lease.owner, (base::ProcessId{4211, 99, 0}));
   EXPECT_EQ(lease.boot_id, base::boot_id().value());

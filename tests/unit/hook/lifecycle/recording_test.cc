@@ -32,12 +32,14 @@ class RecordingTest : public testing::Test {
 TEST_F(RecordingTest, TheAnswersOfTheControllerAreWithTheChangeThatTheyLeadTo) {
   const ledger::Lease lease = host_.start("web", 4);
   ASSERT_TRUE(test::succeeds(end::release(host_.env, lease, "", test::HookHost::soon())));
-  EXPECT_THAT(story("web"),
-              ElementsAre("STATE INTENT",
-                          MatchesRegex("CONTROLLER create c-[0-9a-f]+ of 4 IPUs: ACTIVE after .*s"),
-                          "STATE ALLOCATED", "STATE RELEASING",
-                          MatchesRegex("CONTROLLER remove c-[0-9a-f]+: gone after .*s"),
-                          "STATE QUARANTINE"));
+  EXPECT_THAT(
+      story("web"),
+      ElementsAre(
+          "STATE INTENT",
+          MatchesRegex("CONTROLLER create c-[0-9a-f]+-[0-9a-f]+ of 4 IPUs: ACTIVE after .*s"),
+          "STATE ALLOCATED", "STATE RELEASING",
+          MatchesRegex("CONTROLLER remove c-[0-9a-f]+-[0-9a-f]+: gone after .*s"),
+          "STATE QUARANTINE"));
 }
 
 TEST_F(RecordingTest, WhatTheUserSawIsThereAsItWasSeen) {

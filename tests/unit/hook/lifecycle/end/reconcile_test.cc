@@ -41,10 +41,11 @@ class DueTest : public testing::Test {
   // As if the pause after the last attempt were over.
   void wait_for_the_next_attempt() { change("UPDATE lease SET retry_ms = 1"); }
   // A partition "p0" whose process died before it was READY.
+  static constexpr const char* kHalf = "r-00000000-0123456789ab";
   void leave_half_made(uint32_t ipus) {
     ledger::PartitionRecord half;
     half.pool = "pod16";
-    half.name = "p0";
+    half.name = kHalf;
     half.source = config::source_of(host_.config.pools[0]);
     half.ipus = ipus;
     half.owner = test::dead_process();
@@ -142,7 +143,7 @@ TEST_F(DueTest, GivesLeftPartitionsTheSamePause) {
   leave_half_made(4);
   host_.controller.set_unreachable(true);
   EXPECT_THAT(reconciled().obstacles, SizeIs(1));
-  EXPECT_EQ(host_.ledger.partitions().find("pod16", "p0").take()->attempts, 1U);
+  EXPECT_EQ(host_.ledger.partitions().find("pod16", kHalf).take()->attempts, 1U);
   EXPECT_THAT(partitions::find_leftovers(host_.env, due()).take(), IsEmpty());
   EXPECT_THAT(partitions::find_leftovers(host_.env).take(), SizeIs(1));
   change("UPDATE partition SET retry_ms = 1");
@@ -192,7 +193,7 @@ TEST_F(DueTest, FreesWhatAStartNeedsAlsoBeforeItsTime) {
 
 TEST_F(DueTest, FreesWhatADeadProcessHadHalfMadeForAStartThatNeedsIt) {
   leave_half_made(16);
-  ASSERT_TRUE(host_.controller.create({"p0", 16}, soon()).ok());
+  ASSERT_TRUE(host_.controller.create({kHalf, 16}, soon()).ok());
   ASSERT_TRUE(test::succeeds(host_.prepare("next", 16)));
   EXPECT_THAT(host_.partitions(), SizeIs(1));
 }

@@ -54,6 +54,19 @@ class NamedTest : public testing::Test {
     return host_.ledger.partitions().find("pod16", name).take();
   }
 
+  Status adopt(const std::string& name) {
+    return adopt_partition(host_.env, host_.config.pools[0], name, soon());
+  }
+  // Checks that reconcile() leaves "p0" and its record, and says why.
+  void expect_left_to_a_person(const std::string& why) {
+    const std::vector<base::Error> obstacles = end::reconcile(host_.env, soon()).take().obstacles;
+    ASSERT_EQ(obstacles.size(), 1U);
+    EXPECT_THAT(obstacles[0].message(), HasSubstr(why));
+    EXPECT_THAT(obstacles[0].message(), HasSubstr("'ipuctl partition remove p0' removes it"));
+    EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+    EXPECT_TRUE(record("p0").has_value());
+  }
+
   // A creation of "p0" that began at this time and was killed before it knew any more.
   void intend_and_die(int64_t created_ms) {
     ledger::PartitionRecord half;
@@ -226,14 +239,26 @@ TEST_F(NamedTest, ThatFailedIsRemovedByForceOnly) {
   EXPECT_FALSE(record("p0").has_value());
 }
 
-TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByReconcile) {
+// Between the removal and the answer that was lost, another host may have taken the name.
+TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByAPersonOnly) {
   make(wanted("p0", 4));
   host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
   EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
   EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "in this host's ledger"));
-  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  expect_left_to_a_person("its removal here was cut short");
+  ASSERT_TRUE(test::succeeds(remove("p0")));
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), IsEmpty());
+}
+
+TEST_F(NamedTest, WhoseRemovalWasCarriedOutWithoutAnAnswerIsForgotten) {
+  make(wanted("p0", 4));
+  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
+                             test::FakeController::When::kAfter);
+  EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
+  EXPECT_THAT(host_.partitions(), IsEmpty());
+  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  EXPECT_FALSE(record("p0").has_value());
 }
 
 TEST_F(NamedTest, OfOthersIsNotTouched) {
@@ -276,7 +301,39 @@ TEST_F(NamedTest, LeavesNothingWhenItCannotBeMade) {
   EXPECT_FALSE(record("p0").has_value());
   host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
                              test::FakeController::When::kAfter);
-  EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kTimeout));
+}
+
+// Another host may have made the partition that has the name now.
+TEST_F(NamedTest, WhoseCreationGotNoAnswerIsLeftToAPerson) {
+  NewPartition unsure = wanted("p0", 4);
+  unsure.wait = false;
+  host_.before_create = [&] {
+    host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
+                               test::FakeController::When::kAfter);
+  };
+  EXPECT_TRUE(test::fails(create_partition(host_.env, unsure, soon()), Code::kTimeout,
+                          "'ipuctl partition remove p0' removes it"));
+  host_.before_create = [] {};
+  expect_left_to_a_person("its creation here was cut short");
+  EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kBusy,
+                          "may be another host's"));
+  ASSERT_TRUE(test::succeeds(adopt("p0")));
+  EXPECT_EQ(record("p0")->kind, ledger::PartitionKind::kForeign);
+  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
+}
+
+TEST_F(NamedTest, WhoseCreationWasCutShortCanBeMadeAgainIfItWasNotMade) {
+  intend_and_die(base::unix_millis());
+  make(wanted("p0", 4));
+  EXPECT_EQ(record("p0")->state, ledger::PartitionState::kReady);
+}
+
+// The controller said that it made the partition: it is this host's.
+TEST_F(NamedTest, ThatWasMadeAndNeverBecomesActiveIsRemoved) {
+  host_.controller.set_create_delay(std::chrono::seconds(10));
+  EXPECT_TRUE(test::fails(
+      create_partition(host_.env, wanted("p0", 4), Deadline::after(std::chrono::milliseconds(50))),
+      Code::kTimeout));
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), IsEmpty());
 }
@@ -288,14 +345,15 @@ TEST_F(NamedTest, LeavesThePartitionOfItsNameThatOthersMade) {
   EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
 }
 
-TEST_F(NamedTest, ThatADeadProcessMadeHalfIsRemoved) {
+TEST_F(NamedTest, ThatADeadProcessMadeHalfIsLeftToAPerson) {
   intend_and_die(base::unix_millis());
   ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
   host_.controller.set_unreachable(true);
   EXPECT_EQ(end::reconcile(host_.env, soon()).take().obstacles.size(), 1U);
   EXPECT_TRUE(record("p0").has_value());
   host_.controller.set_unreachable(false);
-  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
+  expect_left_to_a_person("its creation here was cut short");
+  ASSERT_TRUE(test::succeeds(remove("p0")));
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), IsEmpty());
 }

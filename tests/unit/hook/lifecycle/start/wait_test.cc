@@ -259,7 +259,7 @@ TEST_F(WaitTest, TakesAPartitionOfItsNameForItsOwn) {
   host_.before_create = [&] {
     if (++creates_ != 2) return;
     (void)host_.controller.remove("of-others", vipu::Force::kNo, test::HookHost::soon());
-    const std::string name = ledger::partition_name(host_.ledger.get("web").take().id);
+    const std::string name = host_.ledger.get("web").take().partition;
     ASSERT_TRUE(host_.controller.create({name, 8, false, ""}, test::HookHost::soon()).ok());
   };
   EXPECT_TRUE(test::succeeds(start_with_wait(std::chrono::seconds(30))));

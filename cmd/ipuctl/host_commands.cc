@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The group `host`: the hosts that share the controllers, and those that are dead.
+#include <map>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "cmd/ipuctl/command.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/hosts.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::lifecycle::partitions::MadePartition;
+
+constexpr std::chrono::milliseconds kListTime{10'000};
+constexpr std::chrono::milliseconds kFenceTime{120'000};
+
+// What is known of one host.
+struct HostLine {
+  std::string state;  // "this host", "fenced since TIME", or empty
+  size_t partitions = 0;
+  size_t ipus = 0;
+};
+
+struct HostOptions {
+  Output output = Output::kTable;
+  std::string host;
+  bool dry_run = false;
+};
+
+std::string text_of(const std::map<std::string, HostLine>& hosts, Output output) {
+  if (output == Output::kJson) {
+    base::Json list = base::Json::array();
+    for (const auto& [host, line] : hosts) {
+      list.push_back({{"host", host},
+                      {"state", line.state},
+                      {"partitions", line.partitions},
+                      {"ipus", line.ipus}});
+    }
+    return base::to_pretty_text(list);
+  }
+  Rows rows = {{"HOST", "PARTITIONS", "IPUS", "STATE"}};
+  for (const auto& [host, line] : hosts)
+    rows.push_back({host, str(line.partitions), str(line.ipus), line.state});
+  return table(rows);
+}
+
+Result<Outcome> run_list(const HostOptions& options) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  Outcome outcome;
+  std::map<std::string, HostLine> hosts;
+  for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
+    hosts[fence.host].state = str("fenced at ", base::rfc3339(fence.since_ms));
+  hosts[ledger.host_tag()].state = "this host";
+  for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
+           env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
+    HostLine& line = hosts[one.made.host.empty() ? "unknown" : one.made.host];
+    ++line.partitions;
+    line.ipus += one.partition.ipus.size();
+  }
+  outcome.text = text_of(hosts, options.output);
+  return outcome;
+}
+
+Result<Outcome> run_fence(const HostOptions& options) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const Deadline deadline = Deadline::after(kFenceTime);
+  Outcome outcome;
+  if (options.dry_run) {
+    for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
+             env, config.pools, deadline, outcome.obstacles)) {
+      if (one.made.host == options.host)
+        outcome.text += str("would remove partition ", one.partition.id, " of pool ", one.pool,
+                            " with ", one.partition.ipus.size(), " IPUs\n");
+    }
+    return outcome;
+  }
+  const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
+      env, config.pools, options.host, deadline, outcome.obstacles));
+  for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
+  if (outcome.obstacles.empty()) outcome.text += str("host ", options.host, " is fenced\n");
+  return outcome;
+}
+
+Result<Outcome> run_forget(const HostOptions& options) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  Outcome outcome;
+  for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
+           env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
+    if (one.made.host == options.host)
+      return Error(Code::kBusy, str("host ", options.host, " still has partition ",
+                                    one.partition.id, "; if the host is dead, run 'ipuctl host"
+                                                      " fence ",
+                                    options.host, "' first"));
+  }
+  if (!outcome.obstacles.empty()) return outcome;
+  if (!TRY(ledger.fences().remove(options.host)))
+    return Error(Code::kNotFound,
+                 str("host ", quote(options.host), " is not fenced; see 'ipuctl host list'"));
+  outcome.text = str("host ", options.host, " is forgotten\n");
+  return outcome;
+}
+
+}  // namespace
+
+void add_host_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group =
+      add_group(app, {"host", "The hosts that share the controllers", "ipuctl host list"});
+  const auto options = std::make_shared<HostOptions>();
+  add_command(group,
+              {"list", "List the hosts that have partitions, by the 8 digits in the names",
+               "ipuctl host list --output json"},
+              chosen, [options] { return run_list(*options); })
+      .output(options->output);
+  Options fence = add_command(
+      group,
+      {"fence", "Declare a host dead, and remove its partitions, also from containers that run",
+       "ipuctl host fence 1f2e3d4c --dry-run"},
+      chosen, [options] { return run_fence(*options); });
+  fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
+  fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
+  add_command(group,
+              {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"}, chosen,
+              [options] { return run_forget(*options); })
+      .argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
+}
+
+}  // namespace ipuctl

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which host a ledger is of. A disk is copied to other machines (a golden image, a restored
+// virtual machine), and with it a ledger, whose partitions belong to the containers of another
+// host. So a ledger keeps what identifies its host, and changes nothing on another one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace hook::ledger {
+
+// What identifies a host. Each is a digest of 16 hexadecimal digits, so that a ledger shows no
+// raw identifier; empty: the host does not have it, or it cannot be read.
+struct HostWitnesses {
+  std::string id = {};       // [host] id of the configuration; replaces the machine-id
+  std::string machine = {};  // machine-id(5), which golden images copy
+  std::string board = {};    // the UUID of the board, by DMI
+  std::string rnic = {};     // the node GUID of the first RNIC, made from its permanent MAC
+
+  bool operator==(const HostWitnesses&) const = default;
+};
+
+// Where the witnesses are.
+struct HostPlaces {
+  std::string machine_id = "/etc/machine-id";
+  std::string sysfs = "/sys";
+};
+
+// Returns the witnesses of this host. ID is [host] id; empty: none, or unknown. Reads the board's
+// UUID only as root. Leaves out what vendors give to many boards, and functions of RNICs (VFs).
+[[nodiscard]] HostWitnesses read_witnesses(std::string_view id, const HostPlaces& places = {});
+
+// Returns the 8 hexadecimal digits that stand for the host in the names of its partitions. If one
+// witness differs, so do they: two hosts never share them because of a copied file alone.
+[[nodiscard]] std::string tag_of(const HostWitnesses& host);
+
+// Returns what differs of two hosts: "machine-id and board". Empty if they are one host, that is:
+// they do not differ in a configured id, and more of the witnesses that both have agree than
+// differ. Without a witness that both have, they are one.
+[[nodiscard]] std::string difference(const HostWitnesses& recorded, const HostWitnesses& now);
+
+// Returns whose the ledger at PATH is; absent if it does not say. Changes nothing.
+base::Result<std::optional<HostWitnesses>> recorded_host(const std::string& path);
+
+}  // namespace hook::ledger

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/hosts.h"
+
+#include <set>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/lifecycle/partitions/partitions.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+
+constexpr std::chrono::milliseconds kListTime{5000};  // for one controller
+
+// Removes PARTITION by force. Returns whether it is gone.
+bool remove_one(Env& env, const std::vector<config::PoolConfig>& pools, const MadePartition& one,
+                const Deadline& deadline, std::vector<Error>& obstacles) {
+  for (const config::PoolConfig& pool : pools) {
+    if (pool.name != one.pool) continue;
+    Result<base::Removed> removed = env.controller(pool)->remove(
+        one.partition.id, vipu::Force::kYes, deadline.capped(kLongestAttempt));
+    if (removed.ok()) return true;
+    obstacles.push_back(std::move(removed).error());
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::PoolConfig>& pools,
+                                           const Deadline& deadline,
+                                           std::vector<Error>& obstacles) {
+  std::vector<MadePartition> found;
+  std::set<std::string> asked;
+  for (const config::PoolConfig& pool : pools) {
+    const bool is_new = asked.insert(config::source_of(pool)).second;
+    if (pool.provider != config::Provider::kVipu || !is_new) continue;
+    Result<std::vector<vipu::Partition>> listed =
+        env.controller(pool)->list(deadline.capped(kListTime));
+    if (!listed.ok()) {
+      obstacles.push_back(std::move(listed).error());
+      continue;
+    }
+    for (vipu::Partition& partition : listed.value()) {
+      std::optional<vipu::MadeName> made = vipu::parse_made_name(partition.id);
+      if (made) found.push_back({pool.name, *std::move(made), std::move(partition)});
+    }
+  }
+  return found;
+}
+
+Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
+                                            const std::string& host, const Deadline& deadline,
+                                            std::vector<Error>& obstacles) {
+  TRY(env.ledger.check_host());
+  if (!vipu::is_host(host)) {
+    return Error(Code::kInvalid,
+                 str(quote(host), " is no host: give the 8 hexadecimal digits of one of 'ipuctl"
+                                  " host list'"));
+  }
+  if (host == env.ledger.host_tag()) {
+    return Error(Code::kInvalid, str("host ", host, " is this one, which is not dead; 'ipuctl"
+                                     " drain' ends its use of IPUs"));
+  }
+  std::vector<std::string> names;
+  for (const MadePartition& one : made_partitions(env, pools, deadline, obstacles)) {
+    if (one.made.host == host && remove_one(env, pools, one, deadline, obstacles))
+      names.push_back(one.partition.id);
+  }
+  for (const std::string& name : names)
+    TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
+  if (obstacles.empty()) TRY(env.ledger.fences().add(host));
+  return names;
+}
+
+Result<std::vector<std::string>> remove_of_earlier_boots(
+    Env& env, const std::vector<config::PoolConfig>& pools, const Deadline& deadline,
+    std::vector<Error>& obstacles) {
+  std::vector<std::string> names;
+  if (!TRY(env.ledger.is_of_this_boot())) return names;
+  // The ledger is asked last: each start records its partition before it asks for it.
+  std::vector<Error> silent;  // others report them
+  for (const MadePartition& one : made_partitions(env, pools, deadline, silent)) {
+    if (one.made.host != env.ledger.host_tag()) continue;
+    if (TRY(env.ledger.partitions().knows(one.partition.id))) continue;
+    if (!remove_one(env, pools, one, deadline, obstacles)) continue;
+    TRY(env.ledger.events().record(
+        str("removed partition ", one.partition.id, ", which this host made before this boot")));
+    names.push_back(one.partition.id);
+  }
+  return names;
+}
+
+}  // namespace hook::lifecycle::partitions
