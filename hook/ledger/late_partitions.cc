@@ -27,23 +27,24 @@ Result<bool> Partitions::knows(const std::string& name) {
   return row.integer(0) != 0;
 }
 
-Result<std::vector<PartitionRecord>> Partitions::late() {
-  Statement row =
-      TRY(store_.database.prepare("SELECT DISTINCT pool, controller, partition FROM lease AS ended"
-                                  " WHERE " LEASE_HAS_ENDED
-                                  " AND origin = 'OWN' AND NOT EXISTS (SELECT 1 FROM lease"
-                                  " WHERE pool = ended.pool AND partition = ended.partition"
-                                  " AND " LEASE_IS_LIVE ") UNION SELECT pool, source, name"
-                                  " FROM late_partition ORDER BY pool, controller, partition"));
-  std::vector<PartitionRecord> records;
-  while (TRY(row.step()) == Step::kRow) {
-    PartitionRecord record;
-    record.pool = row.text(0);
-    record.source = row.text(1);
-    record.name = row.text(2);
-    records.push_back(std::move(record));
-  }
-  return records;
+Result<std::vector<PartitionSource>> Partitions::late_sources() {
+  Statement row = TRY(
+      store_.database.prepare("SELECT pool, controller FROM lease WHERE " LEASE_HAS_ENDED
+                              " AND origin = 'OWN' UNION SELECT pool, source FROM late_partition"));
+  std::vector<PartitionSource> sources;
+  while (TRY(row.step()) == Step::kRow) sources.push_back({row.text(0), row.text(1)});
+  return sources;
+}
+
+Result<bool> Partitions::is_late(const PartitionSource& from, const std::string& name) {
+  Statement row = TRY(store_.database.prepare(
+      "SELECT (EXISTS (SELECT 1 FROM lease WHERE pool = ?1 AND partition = ?3 AND controller = ?2"
+      " AND origin = 'OWN' AND " LEASE_HAS_ENDED
+      ") AND NOT EXISTS (SELECT 1 FROM lease WHERE pool = ?1 AND partition = ?3"
+      " AND " LEASE_IS_LIVE
+      ")) OR EXISTS (SELECT 1 FROM late_partition WHERE pool = ?1 AND source = ?2 AND name = ?3)"));
+  TRY(row.bind(from.pool).bind(from.source).bind(name).step());
+  return row.integer(0) != 0;
 }
 
 }  // namespace hook::ledger

@@ -55,6 +55,12 @@ struct PartitionRecord {
   int64_t user = -1;              // uid of who reserved it; -1: unknown
 };
 
+// Where partitions come from: a pool, and what source_of() says of it.
+struct PartitionSource {
+  std::string pool;
+  std::string source;
+};
+
 // Returns whether RECORD is a reservation whose time is over.
 [[nodiscard]] bool has_ended(const PartitionRecord& record, int64_t now_ms);
 
@@ -100,7 +106,7 @@ class Partitions {
   base::Status begin_removal(PartitionRecord& record, const base::ProcessId& owner,
                              vipu::Force force);
   // Removes the record. A random name that the controller did not have (kWasAbsent) is one of
-  // late() from here on: a request whose answer was lost may still make its partition.
+  // is_late() from here on: a request whose answer was lost may still make its partition.
   base::Status finish_removal(const PartitionRecord& record,
                               base::Removed removed = base::Removed::kNow);
   // Records that a removal failed. The partition is then a leftover that no process holds.
@@ -111,15 +117,17 @@ class Partitions {
   base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
                                                     const std::string& name);
   base::Result<std::vector<PartitionRecord>> all();  // sorted by pool and age
-  // Returns whether a lease, also an ended one, a record or late() has a partition of this name.
+  // Returns whether a lease, also an ended one, a record or is_late() knows a partition of this name.
   base::Result<bool> knows(const std::string& name);
   // Returns the live leases of the partition.
   base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);
 
-  // Returns the partitions that ended leases had for themselves, and others that may still come.
-  // Their names are random and used once, so any partition of that name is ours. Sets only pool,
-  // source and name.
-  base::Result<std::vector<PartitionRecord>> late();
+  // Returns whether an ended lease had partition NAME of FROM for itself, or it may come for
+  // another reason, and no live lease has it. Such names are random and used once, so any partition
+  // of that name is ours.
+  base::Result<bool> is_late(const PartitionSource& from, const std::string& name);
+  // Returns all sources of such partitions, sorted.
+  base::Result<std::vector<PartitionSource>> late_sources();
 
   // Returns who must reset the partition of LEASE, which is in state INTENT. The caller asks again
   // while the answer is kOthers.

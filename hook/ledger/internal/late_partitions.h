@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that a controller may make after their rows are gone: see Partitions::late().
+// Partitions that a controller may make after their rows are gone: see Partitions::is_late().
 #pragma once
 
 #include "base/result.h"

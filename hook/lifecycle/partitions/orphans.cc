@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/partitions/orphans.h"
 
-#include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/names.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -14,21 +13,26 @@ using namespace base::names;
 
 constexpr std::chrono::milliseconds kQueryTime{5000};  // for one question to a controller
 
-// Returns those of RECORDS, all of one pool and source, that the controller has.
-std::vector<ledger::PartitionRecord> that_are_there(
-    vipu::Controller& controller, const Deadline& deadline,
-    const std::vector<ledger::PartitionRecord>& records, std::set<std::string>& silent) {
+// Returns the partitions of FROM that the controller has after the leases that had them.
+Result<std::vector<ledger::PartitionRecord>> that_are_there(Env& env,
+                                                            const ledger::PartitionSource& from,
+                                                            const Deadline& deadline,
+                                                            std::set<std::string>& silent) {
   std::vector<ledger::PartitionRecord> there;
-  const Result<std::vector<vipu::Partition>> listed = controller.list(deadline.capped(kQueryTime));
+  const auto controller = recorded_controller(env, from.pool, from.source);
+  const Result<std::vector<vipu::Partition>> listed = controller->list(deadline.capped(kQueryTime));
   if (!listed.ok()) {
-    silent.insert(records.front().source);
+    silent.insert(from.source);
     return there;
   }
-  for (const ledger::PartitionRecord& record : records) {
-    const bool is_listed =
-        std::any_of(listed.value().begin(), listed.value().end(),
-                    [&](const vipu::Partition& partition) { return partition.id == record.name; });
-    if (is_listed) there.push_back(record);
+  // The controller has few partitions, but the ledger may have very many ended leases.
+  for (const vipu::Partition& partition : listed.value()) {
+    if (!TRY(env.ledger.partitions().is_late(from, partition.id))) continue;
+    ledger::PartitionRecord record;
+    record.pool = from.pool;
+    record.source = from.source;
+    record.name = partition.id;
+    there.push_back(std::move(record));
   }
   return there;
 }
@@ -38,17 +42,12 @@ std::vector<ledger::PartitionRecord> that_are_there(
 Result<std::vector<ledger::PartitionRecord>> find_late_partitions(Env& env,
                                                                   const Deadline& deadline,
                                                                   std::set<std::string>& silent) {
-  std::map<std::pair<std::string, std::string>, std::vector<ledger::PartitionRecord>> by_source;
-  for (ledger::PartitionRecord& record : TRY(env.ledger.partitions().late())) {
-    by_source[{record.pool, record.source}].push_back(std::move(record));
-  }
   std::vector<ledger::PartitionRecord> late;
-  for (const auto& [at, records] : by_source) {
-    if (silent.contains(at.second)) continue;
-    const auto controller = recorded_controller(env, at.first, at.second);
-    const std::vector<ledger::PartitionRecord> there =
-        that_are_there(*controller, deadline, records, silent);
-    late.insert(late.end(), there.begin(), there.end());
+  for (const ledger::PartitionSource& from : TRY(env.ledger.partitions().late_sources())) {
+    if (silent.contains(from.source)) continue;
+    for (ledger::PartitionRecord& record : TRY(that_are_there(env, from, deadline, silent))) {
+      late.push_back(std::move(record));
+    }
   }
   return late;
 }

@@ -102,10 +102,12 @@ TEST_F(PartitionFilesTest, OfARandomNameThatWasAbsentIsExpectedLater) {
   ASSERT_TRUE(
       test::succeeds(ledger_.partitions().finish_removal(night, base::Removed::kWasAbsent)));
   ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_removal(p0, base::Removed::kWasAbsent)));
-  const std::vector<PartitionRecord> late = ledger_.partitions().late().take();
-  ASSERT_EQ(late.size(), 1U);
-  EXPECT_EQ(late[0].name, night.name);
-  EXPECT_EQ(late[0].source, night.source);
+  const std::vector<PartitionSource> sources = ledger_.partitions().late_sources().take();
+  ASSERT_EQ(sources.size(), 1U);
+  EXPECT_EQ(sources[0].pool, night.pool);
+  EXPECT_EQ(sources[0].source, night.source);
+  EXPECT_TRUE(ledger_.partitions().is_late(sources[0], night.name).value());
+  EXPECT_FALSE(ledger_.partitions().is_late(sources[0], p0.name).value());
 }
 
 }  // namespace

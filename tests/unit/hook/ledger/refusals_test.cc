@@ -172,11 +172,13 @@ TEST_F(RefusalsTest, HideNothingOfAStartThatGetsItsIpus) {
 }
 
 TEST_F(RefusalsTest, KeepALeaseWhosePartitionMayStillComeIntoBeing) {
-  refuse("first");
+  const std::string first = refuse("first").partition;
   const Lease late = refuse("late", "timed out", Ledger::Late::kMayCome);
-  refuse("last", "timed out", Ledger::Late::kMayCome);
+  const std::string last = refuse("last", "timed out", Ledger::Late::kMayCome).partition;
   EXPECT_EQ(stored(late).state, LeaseState::kFailed);
-  EXPECT_EQ(ledger_.partitions().late().value().size(), 3U);
+  for (const std::string& name : {first, late.partition, last}) {
+    EXPECT_TRUE(ledger_.partitions().is_late({late.pool, late.controller}, name).value()) << name;
+  }
 }
 
 TEST_F(RefusalsTest, LeaveALogThatAPowerCutCanTakeTheEndOf) {
