@@ -347,10 +347,7 @@ Status Ledger::try_finish_release(Lease& lease, Late late) {
   TRY(delete_ipus(store_->database, after.id));
   TRY(forget_endpoint(store_->database, after.id));
   TRY(forget_resetter(store_->database, after));
-  TRY(free_rails(store_->database, after, after.changed_ms));
-  if (!after.attachment.empty()) {
-    after.quarantine_until_ms = TRY(quarantine_end(store_->database, after));
-  }
+  after.quarantine_until_ms = TRY(free_rails(store_->database, after, after.changed_ms));
   after.state = find_transition(end_of(after), lease.state)->to;
   after.owner = {};
   after.obstacle.clear();

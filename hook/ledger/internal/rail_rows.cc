@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/ledger/internal/rail_rows.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/names.h"
@@ -121,19 +122,15 @@ Status load_rails(Database& database, Lease& lease) {
   return {};
 }
 
-Status free_rails(Database& database, const Lease& lease, int64_t now) {
+Result<int64_t> free_rails(Database& database, const Lease& lease, int64_t now) {
   Statement update = TRY(database.prepare(
       str("UPDATE address SET free_at = ", now, " + ", quarantine(),
           " WHERE lease = ?1 AND free_at IS NULL AND NOT EXISTS (SELECT 1 FROM lease"
-          " WHERE attachment = ?1 AND id <> ?2 AND " LEASE_IS_LIVE ")")));
-  return update.bind(lease.attachment).bind(lease.id).run();
-}
-
-Result<int64_t> quarantine_end(Database& database, const Lease& lease) {
-  Statement row =
-      TRY(database.prepare("SELECT COALESCE(MAX(free_at), 0) FROM address WHERE lease = ?"));
-  TRY(row.bind(lease.attachment).step());
-  return row.integer(0);
+          " WHERE attachment = ?1 AND id <> ?2 AND " LEASE_IS_LIVE ") RETURNING free_at")));
+  update.bind(lease.attachment).bind(lease.id);
+  int64_t end = 0;
+  while (TRY(update.step()) == Step::kRow) end = std::max(end, update.integer(0));
+  return end;
 }
 
 Status mark_duplicate(Database& database, const Lease& lease, const RailLease& rail,

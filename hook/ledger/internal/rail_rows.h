@@ -21,11 +21,8 @@ base::Status insert_rail(sqlite::Database& database, const Lease& lease, const R
 // Reads the interfaces of LEASE's attachment into LEASE.
 base::Status load_rails(sqlite::Database& database, Lease& lease);
 // Starts the quarantine of these interfaces' addresses, unless another live lease has the
-// attachment.
-base::Status free_rails(sqlite::Database& database, const Lease& lease, int64_t now);
-// Returns when the addresses of LEASE's attachment may be reused; 0 if they are held or there are
-// none.
-base::Result<int64_t> quarantine_end(sqlite::Database& database, const Lease& lease);
+// attachment. Returns when all of them may be reused; 0 if they are still held or there are none.
+base::Result<int64_t> free_rails(sqlite::Database& database, const Lease& lease, int64_t now);
 // Records that MAC, of another host, answers for the address of RAIL. Fails with kBusy if LEASE's
 // attachment no longer holds that address.
 base::Status mark_duplicate(sqlite::Database& database, const Lease& lease, const RailLease& rail,

@@ -125,6 +125,8 @@ ALTER TABLE partition ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 0;
 -- All that LeaseHold has, so that a look at a thousand of them reads no lease.
 CREATE INDEX lease_held ON lease(created_ms, id, state, owner_pid, owner_start, owner_pid_namespace,
   boot_id, retry_ms) WHERE state NOT IN ('FREE', 'FAILED');
+-- An IPU has one address, in whatever pool.
+CREATE INDEX ipu_address ON ipu(address);
 
 -- kind: STATE a change of the lease, CONTROLLER an answer of the controller, KERNEL what the kernel
 -- said, ERROR what the user saw, NOTE anything else. An event that is of no lease names a partition.
