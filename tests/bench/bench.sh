@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Simulates the placement policies. Times how long a start looks at the existing leases, and what an attachment costs.
+# Simulates the placement policies. Times how long a start looks at the existing leases, what more leases cost, and what
+# an attachment costs.
 # Then compares starts with what they stand beside, on a throw-away host: ROUNDS of each (default 100). BENCH_JSON=FILE
 # keeps the figures of the comparisons, a line of JSON for each.
 set -euo pipefail
@@ -10,6 +11,7 @@ PREFIX=${PREFIX:-/usr/local}
 . tests/support/host.sh
 "$O/bin/fragmentation"
 "$O/bin/quick_look"
+"$O/bin/growth"
 "$O/bin/attach"
 trap host_down EXIT
 trap 'exit 130' INT TERM
