@@ -194,6 +194,11 @@ Result<hook::ledger::Ledger> read_ledger() {
   return or_who_may(hook::ledger::Ledger::open_copy(hook::config::ledger_file()));
 }
 
+Result<hook::ledger::Ledger> view_ledger() {
+  TRY(check_not_gone());
+  return or_who_may(hook::ledger::Ledger::open_view(hook::config::ledger_file()));
+}
+
 Result<hook::ledger::Ledger> existing_ledger() {
   std::error_code err;
   const bool is_there = std::filesystem::exists(hook::config::ledger_file(), err);

@@ -113,8 +113,11 @@ base::Result<hook::config::PoolConfig> load_pool(const std::string& name);
 // Opens the ledger of this host. The error says so if root is required.
 base::Result<hook::ledger::Ledger> open_ledger();
 // Opens the ledger for a command that changes nothing: an absent ledger counts as empty. This and
-// the other two fail if the ledger is absent while leases have files.
+// the other three fail if the ledger is absent while leases have files.
 base::Result<hook::ledger::Ledger> read_ledger();
+// Does so at no cost for the history, for a command that neither waits nor changes the copy:
+// Ledger::open_view().
+base::Result<hook::ledger::Ledger> view_ledger();
 // Opens the ledger itself, for a command that reads what other processes write meanwhile. Makes
 // none: an absent ledger counts as empty.
 base::Result<hook::ledger::Ledger> existing_ledger();

@@ -57,7 +57,7 @@ Result<Outcome> run_version(const Output& output) {
 }
 
 Result<Outcome> run_ps(const Viewer& viewer, const ListOptions& options) {
-  hook::ledger::Ledger ledger = TRY(read_ledger());
+  hook::ledger::Ledger ledger = TRY(view_ledger());
   Overview overview;
   overview.leases = TRY(ledger.live());
   std::erase_if(overview.leases, [&](const hook::ledger::Lease& lease) {

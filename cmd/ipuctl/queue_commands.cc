@@ -116,7 +116,7 @@ Result<Outcome> run_cancel(const Viewer& viewer, const CancelOptions& options) {
 
 Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const std::string& pool) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  std::vector<Place> places = places_of(TRY(hook::lifecycle::waiting(env)));
+  std::vector<Place> places = places_of(TRY(hook::lifecycle::living_waiters(env)));
   std::erase_if(places,
                 [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
   return places;

@@ -68,6 +68,10 @@ class Ledger {
 
   // Opens a copy in memory: changes reach no file. The copy is empty if there never was a ledger.
   static base::Result<Ledger> open_copy(const std::string& path);
+  // Opens the ledger as it is at this moment, to read it soon: changes fail, and others shorten no
+  // log meanwhile. Costs the same however long the history is. If the ledger has another schema, no
+  // log, or is absent, opens a copy.
+  static base::Result<Ledger> open_view(const std::string& path);
 
   // Creates a lease in state INTENT. One that joins a sandbox has its partition and IPUs from here
   // on. Fails with kBusy if the disk has no reserve for the release, a rail has no free address

@@ -53,6 +53,25 @@ Error full_queue(uint32_t most) {
                            " again later, or let an administrator raise it in config.toml")};
 }
 
+struct SortedWaiters {
+  std::vector<ledger::Waiter> living;
+  std::vector<ledger::Waiter> dead;
+};
+
+Result<SortedWaiters> sorted_waiters(Env& env) {
+  const std::string boot = TRY(base::boot_id());
+  const base::ProcessId self = TRY(base::current_process());
+  SortedWaiters sorted;
+  for (ledger::Waiter& waiter : TRY(env.ledger.queue().list())) {
+    // The clock may be set while a request waits, so it counts only where nothing else does.
+    const bool overdue = waiter.owner.pid_namespace != self.pid_namespace &&
+                         base::unix_millis() > waiter.until_ms + kOverdueMs;
+    const bool lives = !overdue && waiter.boot_id == boot && base::is_running(waiter.owner);
+    (lives ? sorted.living : sorted.dead).push_back(std::move(waiter));
+  }
+  return sorted;
+}
+
 }  // namespace
 
 std::string block_text(const vipu::Block& block) {
@@ -65,22 +84,14 @@ std::string requester_text(const std::string& waiter) {
   return str("container ", base::short_id(waiter));
 }
 
+Result<std::vector<ledger::Waiter>> living_waiters(Env& env) {
+  return TRY(sorted_waiters(env)).living;
+}
+
 Result<std::vector<ledger::Waiter>> waiting(Env& env) {
-  const std::string boot = TRY(base::boot_id());
-  const base::ProcessId self = TRY(base::current_process());
-  std::vector<ledger::Waiter> waiters = TRY(env.ledger.queue().list());
-  std::vector<ledger::Waiter> alive;
-  for (ledger::Waiter& waiter : waiters) {
-    // The clock may be set while a request waits, so it counts only where nothing else does.
-    const bool overdue = waiter.owner.pid_namespace != self.pid_namespace &&
-                         base::unix_millis() > waiter.until_ms + kOverdueMs;
-    if (!overdue && waiter.boot_id == boot && base::is_running(waiter.owner)) {
-      alive.push_back(std::move(waiter));
-    } else {
-      TRY(env.ledger.queue().leave(waiter.ticket));
-    }
-  }
-  return alive;
+  SortedWaiters sorted = TRY(sorted_waiters(env));
+  for (const ledger::Waiter& waiter : sorted.dead) TRY(env.ledger.queue().leave(waiter.ticket));
+  return std::move(sorted.living);
 }
 
 Result<LedgerWatch> LedgerWatch::start(const Env& env) {

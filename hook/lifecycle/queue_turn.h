@@ -93,7 +93,9 @@ class Turn {
   bool is_cancelled_ = false;
 };
 
-// Returns the waiters in order of arrival. Removes those whose processes ended.
+// Returns the waiters whose processes have not ended, in order of arrival.
+base::Result<std::vector<ledger::Waiter>> living_waiters(Env& env);
+// Does so too, and removes the others.
 base::Result<std::vector<ledger::Waiter>> waiting(Env& env);
 
 enum class News { kNone, kSome };
