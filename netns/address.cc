@@ -104,6 +104,17 @@ std::string to_string(const Address& address) {
 Address next(const Address& address) { return moved(address, 1); }
 Address previous(const Address& address) { return moved(address, 0xff); }
 
+std::optional<Address> later(const Address& address, uint32_t count) {
+  Address sum = address;
+  uint64_t carry = count;
+  for (size_t i = address.raw().size(); i-- > 0; carry >>= 8) {
+    carry += sum.bytes[i];
+    sum.bytes[i] = static_cast<uint8_t>(carry);
+  }
+  if (carry != 0) return std::nullopt;
+  return sum;
+}
+
 uint32_t count_between(const Address& first, const Address& last, uint32_t most) {
   if (first.family != last.family || last < first) return 0;
   uint64_t distance = 0;

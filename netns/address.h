@@ -43,6 +43,8 @@ std::string to_string(const Address& address);  // IPv6 in RFC 5952 form
 // Return the next or the previous address, wrapping around at the end of the family.
 Address next(const Address& address);
 Address previous(const Address& address);
+// Returns the address COUNT after ADDRESS; nothing if that is behind the end of the family.
+std::optional<Address> later(const Address& address, uint32_t count);
 // Returns the number of addresses from FIRST to LAST inclusive, at most MOST; 0 if LAST is before
 // FIRST or of another family.
 uint32_t count_between(const Address& first, const Address& last, uint32_t most);

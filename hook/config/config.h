@@ -56,6 +56,7 @@ struct PoolConfig {
   std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
   vipu::Damping damping = {};       // of what it says
 };
+};
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:
 // "10.1.3.101:8090", "ipuof:/etc/ipuof.conf.d/p64.conf", "pcie:".
@@ -70,9 +71,10 @@ struct RailConfig {
   std::string parent;                       // the RNIC's interface; empty if there are functions
   std::vector<std::string> functions = {};  // interfaces of VFs or SFs
   netns::Prefix subnet = {};                // IPv4 or IPv6; no two rails overlap
-  netns::Address first = {};                // start and end of the range, both included
+  netns::Address first = {};  // start and end of the range, both included; see has_range
   netns::Address last = {};
-  // Where the IPU-Machines are: inside the subnet and outside the range; unset: anywhere there.
+  // Where the IPU-Machines are: inside the subnet and apart from all addresses of containers;
+  // unset: anywhere there.
   std::optional<netns::Prefix> machines = {};
   netns::MacvlanMode mode = netns::MacvlanMode::kPrivate;
   uint32_t mtu = 0;                       // 0: the parent's
@@ -85,6 +87,10 @@ struct RailConfig {
   // Whether containers in different namespaces may have macvlans in mode bridge at the same time;
   // unset: they may, and doctor warns.
   std::optional<bool> shared_bridge = {};
+  // Scheme "ipu": the address of a container whose first IPU is IPU 0 at the first address of
+  // 'machines', which is set then; unset: all addresses are from the range. See scheme.h.
+  std::optional<netns::Address> base = {};
+  bool has_range = true;  // false, with a base alone: it has no range
 };
 
 // Returns the rail's name in messages: its parent, or its functions ("rnic0v0,rnic0v1").

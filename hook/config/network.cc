@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/scheme.h"
 
 namespace hook::config {
 namespace {
@@ -141,14 +142,14 @@ Status check_host_addresses(const NetworkConfig& network,
                             const std::vector<netns::Address>& of_host) {
   for (const RailConfig& rail : network.rails) {
     for (const netns::Address& address : of_host) {
-      if (address.family != rail.first.family || address < rail.first || rail.last < address) {
-        continue;
+      for (const auto& [key, span] :
+           {std::pair{"range", range_of(rail)}, {"base", span_of(rail)}}) {
+        if (!span || !span->contains(address)) continue;
+        return Error(Code::kInvalid,
+                     str(netns::to_string(address), " is an address of this host, but lies in the ",
+                         key, " ", to_string(*span), " of rail ", base::quote(name_of(rail)),
+                         "; exclude it from '", key, "' of network.rail"));
       }
-      return Error(
-          Code::kInvalid,
-          str(netns::to_string(address), " is an address of this host, but lies in the range ",
-              netns::to_string(rail.first), "-", netns::to_string(rail.last), " of rail ",
-              base::quote(name_of(rail)), "; exclude it from 'range' of network.rail"));
     }
   }
   return {};

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/network.h"
+#include "hook/config/scheme.h"
 
 namespace hook::config {
 namespace {
@@ -91,25 +92,23 @@ std::string_view reserved_for(const netns::Prefix& subnet, const netns::Address&
   return address == netns::last_of(subnet) ? "broadcast" : "";
 }
 
-std::string range_text(const RailConfig& rail) {
-  return str(netns::to_string(rail.first), '-', netns::to_string(rail.last));
-}
-
-Status check_range(const Section& section, const RailConfig& rail) {
-  const netns::Prefix& subnet = rail.subnet;
-  if (!subnet.contains(rail.first) || !subnet.contains(rail.last)) {
-    return section.wrong("range", str("inside the subnet ", netns::to_string(subnet)));
+// Checks that all addresses of SPAN, which KEY gives, can be those of containers.
+Status check_span(const Section& section, std::string_view key, const netns::Prefix& subnet,
+                  const AddressSpan& span) {
+  if (!subnet.contains(span.first) || !subnet.contains(span.last)) {
+    return section.wrong(
+        key, str("inside the subnet ", netns::to_string(subnet), "; ", to_string(span), " is not"));
   }
   for (const netns::Address& end : {subnet.address, netns::last_of(subnet)}) {
     const std::string_view what = reserved_for(subnet, end);
-    if (what.empty() || end < rail.first || rail.last < end) continue;
-    return section.wrong("range", str("without ", netns::to_string(end), ", the ", what,
-                                      " address of ", netns::to_string(subnet)));
+    if (what.empty() || !span.contains(end)) continue;
+    return section.wrong(key, str("without ", netns::to_string(end), ", the ", what, " address of ",
+                                  netns::to_string(subnet)));
   }
   return {};
 }
 
-// Reads where the IPU-Machines are. The range has addresses of containers alone.
+// Reads where the IPU-Machines are. Containers get their addresses elsewhere.
 Status read_machines(const Section& section, RailConfig& rail) {
   const std::optional<std::string> text =
       TRY(section.find_text("machines", "the subnet of the IPU-Machines, such as \"10.5.0.0/20\""));
@@ -119,12 +118,70 @@ Status read_machines(const Section& section, RailConfig& rail) {
     return section.wrong("machines", str("inside the subnet ", netns::to_string(rail.subnet), "; ",
                                          netns::to_string(machines), " is not"));
   }
-  if (!(last_of(machines) < rail.first) && !(rail.last < machines.address)) {
-    return section.wrong("machines", str("apart from the range ", range_text(rail), "; ",
+  const AddressSpan all{machines.address, last_of(machines)};
+  const std::optional<AddressSpan> range = range_of(rail);
+  if (range && all.overlaps(*range)) {
+    return section.wrong("machines", str("apart from the range ", to_string(*range), "; ",
                                          netns::to_string(machines), " overlaps it"));
   }
   rail.machines = machines;
   return {};
+}
+
+Status read_range(const Section& section, RailConfig& rail) {
+  const std::optional<std::string> text =
+      TRY(section.find_text("range", "FIRST-LAST, addresses of this host's containers"));
+  rail.has_range = text.has_value();
+  if (!text) return {};
+  const Range range = TRY(section.parse_key("range", *text, parse_range));
+  rail.first = range.first;
+  rail.last = range.last;
+  return check_span(section, "range", rail.subnet, {rail.first, rail.last});
+}
+
+// Checks 'base' with all that decides which addresses it gives.
+Status check_base(const Section& section, const RailConfig& rail) {
+  const netns::Prefix& machines = *rail.machines;
+  const AddressSpan all{machines.address, netns::last_of(machines)};
+  if (netns::count_between(all.first, all.last, kMostMachines + 1) > kMostMachines) {
+    return section.wrong(
+        "machines", str("a prefix of at most ", kMostMachines, " addresses with scheme = \"ipu\"; ",
+                        netns::to_string(machines), " has more"));
+  }
+  const AddressSpan span = *span_of(rail);
+  TRY(check_span(section, "base", rail.subnet, span));
+  const std::optional<AddressSpan> range = range_of(rail);
+  const auto apart = [&](std::string_view other, const AddressSpan& addresses) {
+    return section.wrong(
+        "base", str("apart from '", other, "': ", to_string(span), ", the addresses of 'base' with",
+                    " four for each of 'machines', overlap ", to_string(addresses)));
+  };
+  if (span.overlaps(all)) return apart("machines", all);
+  if (range && span.overlaps(*range)) return apart("range", *range);
+  return {};
+}
+
+Status read_scheme(const Section& section, RailConfig& rail) {
+  constexpr std::string_view kSchemes = "\"range\" or \"ipu\"";
+  constexpr std::string_view kBase = "the address that the first IPU of 'machines' gives";
+  const std::string scheme = TRY(section.find_text("scheme", kSchemes)).value_or("range");
+  if (scheme != "range" && scheme != "ipu") return section.wrong("scheme", kSchemes);
+  TRY(read_range(section, rail));
+  TRY(read_machines(section, rail));
+  const std::optional<std::string> base = TRY(section.find_text("base", kBase));
+  if (scheme == "range") {
+    if (base) return section.wrong("base", "left out unless scheme = \"ipu\"");
+    if (rail.has_range) return {};
+    return section.wrong("range", "set: FIRST-LAST, addresses of this host's containers");
+  }
+  if (!base) return section.wrong("base", str("set with scheme = \"ipu\": ", kBase));
+  if (!rail.machines) {
+    return section.wrong("machines",
+                         "set with scheme = \"ipu\": the subnet of the IPU-Machines,"
+                         " from which their IPUs are counted, such as \"10.5.0.0/22\"");
+  }
+  rail.base = TRY(section.parse_key("base", *base, netns::parse_address));
+  return check_base(section, rail);
 }
 
 Result<netns::MacvlanMode> parse_mode(const std::string& text) {
@@ -221,19 +278,14 @@ Status read_link(const Section& section, RailConfig& rail) {
 }  // namespace
 
 Result<RailConfig> read_rail(const Section& section) {
-  TRY(section.refuse_unknown({"parent", "functions", "subnet", "range", "machines", "mode",
-                              "shared_bridge", "mtu", "peers", "max_gids", "others"}));
+  TRY(section.refuse_unknown({"parent", "functions", "subnet", "scheme", "range", "base",
+                              "machines", "mode", "shared_bridge", "mtu", "peers", "max_gids",
+                              "others"}));
   RailConfig rail;
   TRY(read_interfaces(section, rail));
   const std::string subnet = TRY(section.get_text("subnet", "a subnet, such as \"10.5.0.0/16\""));
   rail.subnet = TRY(section.parse_key("subnet", subnet, parse_subnet));
-  const std::string text =
-      TRY(section.get_text("range", "FIRST-LAST, addresses of this host's containers"));
-  const Range range = TRY(section.parse_key("range", text, parse_range));
-  rail.first = range.first;
-  rail.last = range.last;
-  TRY(check_range(section, rail));
-  TRY(read_machines(section, rail));
+  TRY(read_scheme(section, rail));
   TRY(read_link(section, rail));
   TRY(read_peers(section, rail));
   return rail;
@@ -245,8 +297,9 @@ std::string why_no_machine(const RailConfig& rail, const netns::Address& address
   if (!reserved.empty()) {
     return str("it is the ", reserved, " address of ", netns::to_string(rail.subnet));
   }
-  if (!(address < rail.first) && !(rail.last < address)) {
-    return str("it lies in the range ", range_text(rail), " of rail ", quote(name_of(rail)),
+  for (const auto& [key, span] : {std::pair{"range", range_of(rail)}, {"base", span_of(rail)}}) {
+    if (!span || !span->contains(address)) continue;
+    return str("it lies in the ", key, " ", to_string(*span), " of rail ", quote(name_of(rail)),
                ", from which containers get their addresses");
   }
   if (!rail.machines || rail.machines->contains(address)) return "";

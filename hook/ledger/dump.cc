@@ -32,7 +32,7 @@ constexpr Part kParts[] = {
      "lease ORDER BY created_ms, id"},
     {"addresses",
      "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
-     " duplicate_mac, free_at",
+     " duplicate_mac, by_ipu, free_at",
      "address ORDER BY address"},
     {"ipus", "pool, address, device, server_port, rdma_port, lease, shared",
      "ipu ORDER BY pool, address, device, lease"},

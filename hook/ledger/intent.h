@@ -54,6 +54,8 @@ struct RailRequest {
   config::RailConfig rail;
   std::string interface;                     // its name in the container
   std::vector<HostFunction> functions = {};  // those present, on a rail with functions
+  // The address that its IPUs give, with scheme "ipu"; unset: any of the range.
+  std::optional<netns::Address> by_ipu = {};
 };
 
 // The network namespace in which a lease is attached.

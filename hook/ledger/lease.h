@@ -45,6 +45,8 @@ struct RailLease {
   netns::MacAddress mac;
   netns::Prefix subnet = {};            // the IPUs that it reaches
   std::vector<netns::Peer> peers = {};  // further IPUs that it reaches, from the configuration
+  // The address follows from the lease's IPUs (config/scheme.h), so it is free with its interface.
+  bool by_ipu = false;
   bool operator==(const RailLease&) const = default;
 };
 

@@ -222,26 +222,6 @@ Status Ledger::mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
   return commit(transaction, lease, std::move(after), "ALLOCATED");
 }
 
-Status Ledger::take_rails(Lease& lease, const std::vector<RailRequest>& rails,
-                          const std::optional<netns::Identity>& in) {
-  lease.attachment = lease.id;
-  // Set before the lease is attached, for leases that start in the same namespace meanwhile.
-  if (in) lease.netns = *in;
-  const std::vector<Lease> attached =
-      TRY(select_attached(store_->database, lease.netns, lease.boot_id));
-  if (!attached.empty()) {
-    const Lease& other = attached.front();
-    lease.attachment = other.attachment;
-    // The last lease left removes the interfaces, even if its own hook never ran.
-    lease.netns = other.netns;
-    lease.netns_id = other.netns_id;
-    lease.host_netns_cookie = other.host_netns_cookie;
-  }
-  TRY(load_rails(store_->database, lease));
-  TRY(reserve_rails(store_->database, lease, rails, lease.changed_ms));
-  return load_rails(store_->database, lease);  // sorted by interface
-}
-
 Status Ledger::begin_attach(Lease& lease, const base::ProcessId& owner,
                             const AttachedNamespace& netns) {
   Transaction transaction = TRY(Transaction::begin(store_->database));

@@ -92,7 +92,11 @@ class Ledger {
   // Changes INTENT to ALLOCATED, with the granted IPUs (DEVICES; a lease that joined another has
   // that one's) and an address or function on each of RAILS. If IN, the namespace that the
   // container will share, has a lease that is not being released, shares its interfaces and adds
-  // only what they lack. Fails with kBusy if a rail has nothing left; names it and its holders.
+  // only what they lack. Fails with kBusy if a rail has nothing left, with kExists if another lease
+  // has one of DEVICES or the address that they give, with kDenied if another host answers for that
+  // address, and with kUnsupported if IN has a lease of another partition and such an address. Each
+  // error names what is taken and the holders. A lease of a GCD that several may have, and whose
+  // address is taken, gets one of the rail's range.
   base::Status mark_allocated(Lease& lease, std::vector<LeasedIpu> devices,
                               std::vector<netns::Prefix> prohibited,
                               const std::vector<RailRequest>& rails,
@@ -137,11 +141,13 @@ class Ledger {
   base::Result<std::vector<Lease>> sharers(const Lease& lease);
   // Returns how many addresses are held on the rail with this parent.
   base::Result<uint32_t> held_addresses(const std::string& parent);
-  // The number of addresses in a rail's range, by state.
+  // The number of addresses in a rail's range, by state, and of those that IPUs give.
   struct RailUse {
     uint32_t free = 0;
     uint32_t held = 0;
     uint32_t quarantined = 0;
+    uint32_t held_by_ipu = 0;
+    uint32_t set_aside_by_ipu = 0;  // because another host answers for it
   };
   base::Result<RailUse> use_of(const config::RailConfig& rail);
 

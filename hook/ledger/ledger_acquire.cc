@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a lease begins, and with which partition.
+// How a lease begins, and with which partition and interfaces.
+#include <algorithm>
+
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/rail_choice.h"
+#include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/refusals.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
@@ -56,6 +59,25 @@ Result<Lease> new_lease(const Intent& intent) {
   return lease;
 }
 
+// Checks that an address that follows from IPUs goes before their partition does: all containers
+// that share the interface have that partition.
+Status check_sharers(const Lease& lease, const std::vector<Lease>& attached) {
+  const auto by_ipu = std::find_if(lease.rails.begin(), lease.rails.end(),
+                                   [](const RailLease& rail) { return rail.by_ipu; });
+  if (by_ipu == lease.rails.end()) return {};
+  for (const Lease& other : attached) {
+    if (other.pool == lease.pool && other.partition == lease.partition) continue;
+    return Error(
+        Code::kUnsupported,
+        str("container ", base::short_id(other.container), " has the network of this",
+            " container, but another partition; address ", netns::to_string(by_ipu->address),
+            " follows from the IPUs of one partition (scheme = \"ipu\" in network.rail):"
+            " start the container with a network of its own, or in the pod of that"
+            " partition"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Lease> Ledger::acquire(const Intent& intent) {
@@ -71,6 +93,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   } else {
     TRY(choose_partition(intent, lease));
     for (const config::RailConfig& rail : intent.rails) {
+      if (rail.base) continue;  // the IPUs will give an address
       TRY(choose_address(store_->database, rail, lease.changed_ms));
     }
   }
@@ -168,6 +191,27 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   if (intent.named->all_gcds) lease.gcds = record->gcds;
   lease.ipus = record->ipus / record->gcds * lease.gcds;
   return {};
+}
+
+Status Ledger::take_rails(Lease& lease, const std::vector<RailRequest>& rails,
+                          const std::optional<netns::Identity>& in) {
+  lease.attachment = lease.id;
+  // Set before the lease is attached, for leases that start in the same namespace meanwhile.
+  if (in) lease.netns = *in;
+  const std::vector<Lease> attached =
+      TRY(select_attached(store_->database, lease.netns, lease.boot_id));
+  if (!attached.empty()) {
+    const Lease& other = attached.front();
+    lease.attachment = other.attachment;
+    // The last lease left removes the interfaces, even if its own hook never ran.
+    lease.netns = other.netns;
+    lease.netns_id = other.netns_id;
+    lease.host_netns_cookie = other.host_netns_cookie;
+  }
+  TRY(load_rails(store_->database, lease));
+  TRY(reserve_rails(store_->database, lease, rails, lease.changed_ms));
+  TRY(check_sharers(lease, attached));
+  return load_rails(store_->database, lease);  // sorted by interface
 }
 
 // Returns kBusy, naming the holders of the GCDs that LEASE wanted.

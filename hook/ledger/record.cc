@@ -125,7 +125,8 @@ Json to_json(const RailLease& rail) {
           {"address", netns::to_string(rail.address)},
           {"mac", netns::to_string(rail.mac)},
           {"subnet", netns::to_string(rail.subnet)},
-          {"peers", to_array(rail.peers)}};
+          {"peers", to_array(rail.peers)},
+          {"by_ipu", rail.by_ipu ? 1 : 0}};
 }
 RailLease read_rail(Reader& reader) {
   RailLease rail;
@@ -139,6 +140,7 @@ RailLease read_rail(Reader& reader) {
   rail.mac = reader.parsed<netns::MacAddress>("mac", netns::parse_mac);
   rail.subnet = reader.parsed<netns::Prefix>("subnet", netns::parse_prefix);
   rail.peers = reader.list<netns::Peer>("peers", read_peer);
+  if (reader.has("by_ipu")) rail.by_ipu = reader.number<int>("by_ipu") != 0;  // not in earlier ones
   return rail;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/scheme.h"
 
 namespace ipuctl::doctor {
 namespace {
@@ -53,7 +54,9 @@ class RailExam {
     const base::Status status =
         hook::config::check_host_addresses({.rails = {rail_}}, host.addresses.value());
     if (!status.ok()) return add_message("range", Verdict::kFailed, status.error().message());
-    add("range", Verdict::kOk, "no address of this host is in the range");
+    add("range", Verdict::kOk,
+        rail_.base ? "no address of this host is one for containers"
+                   : "no address of this host is in the range");
   }
 
   void examine_mode() {
@@ -84,11 +87,22 @@ class RailExam {
       return add_message("addresses", Verdict::kFailed, state.use.error().message());
     }
     const hook::ledger::Ledger::RailUse& use = state.use.value();
+    if (const auto span = hook::config::span_of(rail_)) examine_by_ipu(to_string(*span), use);
+    if (!rail_.has_range) return;
     const std::string says = str(count_of(use.free, "address is", "addresses are"), " left, ",
                                  use.held, " held, ", use.quarantined, " in quarantine");
     if (use.free > 0) return add("addresses", Verdict::kOk, says);
     add("addresses", Verdict::kFailed, says,
         "run 'ipuctl ps' to see which containers hold them, or enlarge \"range\"");
+  }
+
+  void examine_by_ipu(const std::string& span, const hook::ledger::Ledger::RailUse& use) {
+    const std::string says = str("each IPU gives one of ", span, ": ", use.held_by_ipu, " held, ",
+                                 use.set_aside_by_ipu, " set aside");
+    if (use.set_aside_by_ipu == 0) return add("addresses by IPU", Verdict::kOk, says);
+    add("addresses by IPU", Verdict::kWarning, says + ", because another host answered for them",
+        "set the same \"base\" and \"machines\" on all hosts of the fabric, and keep their other"
+        " addresses out of these");
   }
 
   void examine_functions(const RailState& state) {
@@ -177,7 +191,8 @@ class RailExam {
     const uint32_t room = (gids.size - std::min(gids.size, used)) / each;
     if (!rail_.max_gids) return room;
     const uint32_t most = *rail_.max_gids / each;
-    const uint32_t held = state.use.ok() ? state.use.value().held : 0;
+    const uint32_t held =
+        state.use.ok() ? state.use.value().held + state.use.value().held_by_ipu : 0;
     return std::min(room, most - std::min(most, held));
   }
 

@@ -95,6 +95,21 @@ bool is_of(const RailLease& lease, const config::RailConfig& rail) {
   return lease.kind == LinkKind::kFunction && lease.subnet == rail.subnet;
 }
 
+// Returns the address that its IPUs give, or one of the range if several leases may have these IPUs
+// and another one, or another host, has that address.
+Result<Address> choose_by_ipu(Database& database, const Lease& lease, const RailRequest& request,
+                              int64_t now) {
+  const config::RailConfig& rail = request.rail;
+  const std::optional<Error> why_not =
+      TRY(why_not_given(database, lease, rail, *request.by_ipu, now));
+  if (!why_not) return *request.by_ipu;
+  if (lease.origin != Origin::kShared) return *why_not;
+  if (rail.has_range) return choose_address(database, rail, now);
+  return Error(Code::kBusy, str(why_not->message(),
+                                ". Other containers of a shared GCD get their addresses from"
+                                " 'range': set it in network.rail"));
+}
+
 Result<RailLease> choose_rail(Database& database, const Lease& lease, const RailRequest& request,
                               int64_t now) {
   const config::RailConfig& rail = request.rail;
@@ -105,7 +120,10 @@ Result<RailLease> choose_rail(Database& database, const Lease& lease, const Rail
   chosen.interface = free_name(lease, request.interface);
   chosen.subnet = rail.subnet;
   chosen.peers = rail.peers;
-  chosen.address = TRY(choose_address(database, rail, now));
+  Result<Address> address = request.by_ipu ? choose_by_ipu(database, lease, request, now)
+                                           : choose_address(database, rail, now);
+  chosen.address = TRY(std::move(address));
+  chosen.by_ipu = chosen.address == request.by_ipu;
   if (rail.functions.empty()) {
     chosen.mac = TRY(choose_mac(database, lease, chosen.address));
     return chosen;
@@ -145,16 +163,37 @@ Status reserve_rails(Database& database, Lease& lease, const std::vector<RailReq
   return {};
 }
 
-Result<Ledger::RailUse> count_use(Database& database, const config::RailConfig& rail, int64_t now) {
+namespace {
+
+struct Count {
+  uint32_t held = 0;
+  uint32_t quarantined = 0;
+};
+
+Result<Count> count_in(Database& database, const config::AddressSpan& span, int64_t now) {
   Statement row = TRY(database.prepare(
       str("SELECT COUNT(*) FILTER (WHERE free_at IS NULL), COUNT(*) FILTER (WHERE ",
           in_quarantine(now), ") FROM address WHERE ", kInRange)));
-  TRY(bind_range(row, rail).step());
+  TRY(bind_range(row, span).step());
+  return Count{static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1))};
+}
+
+}  // namespace
+
+Result<Ledger::RailUse> count_use(Database& database, const config::RailConfig& rail, int64_t now) {
   Ledger::RailUse use;
-  use.held = static_cast<uint32_t>(row.integer(0));
-  use.quarantined = static_cast<uint32_t>(row.integer(1));
+  if (const std::optional<config::AddressSpan> span = config::span_of(rail)) {
+    const Count count = TRY(count_in(database, *span, now));
+    use.held_by_ipu = count.held;
+    use.set_aside_by_ipu = count.quarantined;
+  }
+  const std::optional<config::AddressSpan> range = config::range_of(rail);
+  if (!range) return use;
+  const Count count = TRY(count_in(database, *range, now));
+  use.held = count.held;
+  use.quarantined = count.quarantined;
   const uint32_t all =
-      netns::count_between(rail.first, rail.last, std::numeric_limits<uint32_t>::max());
+      netns::count_between(range->first, range->last, std::numeric_limits<uint32_t>::max());
   use.free = all - use.held - use.quarantined;
   return use;
 }

@@ -23,7 +23,7 @@ constexpr int64_t kQuarantineMs = 2000;                 // caches of MACs: at le
 constexpr int64_t kDuplicateQuarantineMs = 600 * 1000;  // for somebody to look after that host
 constexpr std::string_view kAddressColumns =
     "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
-    " duplicate_mac";
+    " duplicate_mac, by_ipu";
 
 std::string_view name_of(LinkKind kind) {
   return kind == LinkKind::kFunction ? "FUNCTION" : "MACVLAN";
@@ -76,13 +76,15 @@ Result<RailLease> read_rail(const Statement& row) {
   rail.mac = TRY(netns::parse_mac(row.text(8)));
   rail.subnet = TRY(netns::parse_prefix(row.text(9)));
   rail.peers = TRY(parse_peers(row.text(10)));
+  rail.by_ipu = row.integer(12) != 0;
   return rail;
 }
 
-// The length of the quarantine, as SQL.
+// The length of the quarantine, as SQL. No other lease of any host has the address that its IPUs
+// give, and that address always has the same MAC.
 std::string quarantine() {
-  return str("CASE duplicate_mac WHEN '' THEN ", kQuarantineMs, " ELSE ", kDuplicateQuarantineMs,
-             " END");
+  return str("CASE WHEN duplicate_mac <> '' THEN ", kDuplicateQuarantineMs,
+             " WHEN by_ipu <> 0 THEN 0 ELSE ", kQuarantineMs, " END");
 }
 
 }  // namespace
@@ -95,17 +97,19 @@ std::string in_quarantine(int64_t now) {
 Status insert_rail(Database& database, const Lease& lease, const RailLease& rail) {
   // The WHERE is the invariant: an address that is held is never taken over.
   Statement insert = TRY(database.prepare(
-      str("INSERT INTO address(", kAddressColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,'')",
+      str("INSERT INTO address(", kAddressColumns, ") VALUES(?,?,?,?,?,?,?,?,?,?,?,'',?)",
           " ON CONFLICT(address) DO UPDATE SET lease = excluded.lease, kind = excluded.kind,"
           " parent = excluded.parent, rdma_device = excluded.rdma_device, mode = excluded.mode,"
           " mtu = excluded.mtu, interface = excluded.interface, mac = excluded.mac,"
-          " subnet = excluded.subnet, peers = excluded.peers, duplicate_mac = '', free_at = NULL"
+          " subnet = excluded.subnet, peers = excluded.peers, duplicate_mac = '',"
+          " by_ipu = excluded.by_ipu, free_at = NULL"
           " WHERE address.free_at IS NOT NULL")));
   bind_address(insert, rail.address);
   insert.bind(lease.attachment).bind(name_of(rail.kind)).bind(rail.parent).bind(rail.rdma_device);
   insert.bind(name_of(rail.mode)).bind(int64_t{rail.mtu}).bind(rail.interface);
   insert.bind(netns::to_string(rail.mac)).bind(netns::to_string(rail.subnet));
-  TRY(insert.bind(to_text(rail.peers)).run());
+  insert.bind(to_text(rail.peers)).bind(int64_t{rail.by_ipu});
+  TRY(insert.run());
   if (database.changes() == 1) return {};
   return Error(Code::kExists, str("ledger: address ", netns::to_string(rail.address), " is held"));
 }

@@ -60,8 +60,37 @@ Result<Taken> find_taken(Database& database, const config::RailConfig& rail, int
 
 }  // namespace
 
+Statement& bind_range(Statement& statement, const config::AddressSpan& range) {
+  return statement.bind(range.first.raw()).bind(range.last.raw());
+}
+
 Statement& bind_range(Statement& statement, const config::RailConfig& rail) {
-  return statement.bind(rail.first.raw()).bind(rail.last.raw());
+  return bind_range(statement, config::AddressSpan{rail.first, rail.last});
+}
+
+Result<std::optional<Error>> why_not_given(Database& database, const Lease& lease,
+                                           const config::RailConfig& rail,
+                                           const netns::Address& address, int64_t now) {
+  using Why = std::optional<Error>;
+  Statement row = TRY(database.prepare(
+      str("SELECT free_at IS NULL, duplicate_mac, free_at, ", kHolder,
+          " FROM address WHERE address = ? AND (free_at IS NULL OR duplicate_mac <> '' AND ",
+          in_quarantine(now), ")")));
+  bind_address(row, address);
+  if (TRY(row.step()) == Step::kDone) return Why();
+  const std::string what =
+      str("address ", netns::to_string(address), " of rail '", name_of(rail),
+          "', which follows from the IPUs of partition ", base::quote(lease.partition), ", is ");
+  if (row.integer(0) != 0) {
+    return Why(
+        Error(Code::kExists, str(what, "held by container ", row.text(3), "; see 'ipuctl ps'")));
+  }
+  return Why(
+      Error(Code::kDenied,
+            str(what, "set aside until ", base::rfc3339(row.integer(2)),
+                ", because another host answered for it with MAC ", row.text(1),
+                "; look for a host with another 'base' or 'machines' of network.rail, or with"
+                " this address")));
 }
 
 Error no_address_left(Database& database, const config::RailConfig& rail, int64_t now) {

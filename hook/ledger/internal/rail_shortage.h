@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "hook/config/scheme.h"
 #include "hook/ledger/internal/sqlite.h"
 #include "hook/ledger/ledger.h"
 
@@ -17,6 +19,7 @@ namespace hook::ledger {
 // parameters of the statement.
 inline constexpr std::string_view kInRange =
     "address BETWEEN ?1 AND ?2 AND length(address) = length(?1)";
+sqlite::Statement& bind_range(sqlite::Statement& statement, const config::AddressSpan& range);
 sqlite::Statement& bind_range(sqlite::Statement& statement, const config::RailConfig& rail);
 
 // Returns the container, in 12 characters, that holds FUNCTION or an interface with its MAC; empty
@@ -26,6 +29,12 @@ base::Result<std::string> holder_of(sqlite::Database& database, const HostFuncti
 // Return kBusy with the holders, or the error that prevented finding them.
 base::Error no_address_left(sqlite::Database& database, const config::RailConfig& rail,
                             int64_t now);
+// Returns why LEASE cannot have ADDRESS, which its IPUs give on RAIL, or nothing if it can.
+// kExists: another lease holds it; kDenied: another host answers for it.
+base::Result<std::optional<base::Error>> why_not_given(sqlite::Database& database,
+                                                       const Lease& lease,
+                                                       const config::RailConfig& rail,
+                                                       const netns::Address& address, int64_t now);
 base::Error no_function_left(sqlite::Database& database, const RailRequest& request);
 
 }  // namespace hook::ledger

@@ -10,6 +10,48 @@
 namespace hook::lifecycle::network {
 
 using namespace base::names;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds kProbeGrace{50};  // extra time for the probe's process to start
+constexpr milliseconds kLookAgain{1};
+
+// Refuses an address that another host answers for: it would divert that host's traffic, or ours.
+Status refuse_duplicate(Env& env, const ledger::Lease& lease, const plan::ProbeReport& report) {
+  for (const ledger::RailLease& rail : lease.rails) {
+    const auto found = report.find(rail.interface);
+    if (found == report.end()) continue;
+    TRY(env.ledger.note_duplicate(lease, rail.interface, found->second));
+    return Error(
+        Code::kExists,
+        str("address ", netns::to_string(rail.address), " of rail '", rail.parent,
+            "' is in use by another host with MAC ", netns::to_string(found->second),
+            " and is set aside for ten minutes; start the container again. If this happens often, ",
+            rail.by_ipu ? "a host has another 'base' or 'machines' of network.rail, or its 'range'"
+                          " has addresses of 'base'"
+                        : "two hosts have the same 'range' of network.rail"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status await_probe(Env& env, const ledger::Lease& lease, milliseconds probe,
+                   const Deadline& deadline) {
+  if (probe.count() == 0) return {};
+  const auto patience = deadline.capped(probe * static_cast<int>(lease.rails.size()) + kProbeGrace);
+  for (;;) {
+    const Result<std::string> text =
+        inject::read_lease_file(env.run_dir, lease.id, plan::kProbeFile);
+    if (text.ok()) {
+      const plan::ProbeReport report = TRY(plan::parse_probe_report(text.value()));
+      return refuse_duplicate(env, lease, report);
+    }
+    if (patience.passed()) return {};
+    base::sleep_for(kLookAgain, patience);
+  }
+}
 
 Status probe_lease(const std::string& run_dir, const std::string& lease_id) {
   const ledger::Lease lease = TRY(inject::read_lease_record(run_dir, lease_id));

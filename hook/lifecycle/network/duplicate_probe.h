@@ -3,9 +3,12 @@
 // low-level runtime creates the container.
 #pragma once
 
+#include <chrono>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "hook/lifecycle/env.h"
 
 namespace hook::lifecycle::network {
 
@@ -13,5 +16,11 @@ namespace hook::lifecycle::network {
 // Reads the lease's record, not the ledger, which others need meanwhile. kNotFound if the lease has
 // ended.
 base::Status probe_lease(const std::string& run_dir, const std::string& lease_id);
+
+// Waits for the answer of the probe of LEASE, in which each rail takes PROBE; 0: there is none. One
+// that does not come in time, or by DEADLINE, counts as a silent fabric. Returns kExists if another
+// host answers for an address: the ledger has noted that, and what to do is in the error.
+base::Status await_probe(Env& env, const ledger::Lease& lease, std::chrono::milliseconds probe,
+                         const base::Deadline& deadline);
 
 }  // namespace hook::lifecycle::network

@@ -11,6 +11,7 @@
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/border.h"
+#include "hook/lifecycle/network/duplicate_probe.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/network_lock.h"
 #include "hook/lifecycle/network/sharers.h"
@@ -27,46 +28,12 @@ using namespace base::names;
 using base::ProcessId;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kProbeGrace{50};  // extra time for the probe's process to start
 constexpr milliseconds kRetry{1};
 
 bool holds_functions(const ledger::Lease& lease) {
   return std::any_of(lease.rails.begin(), lease.rails.end(), [](const ledger::RailLease& rail) {
     return rail.kind == netns::LinkKind::kFunction;
   });
-}
-
-// Refuses an address that another host answers for: it would divert that host's traffic, or ours.
-Status refuse_duplicate(Env& env, ledger::Lease& lease, const plan::ProbeReport& report) {
-  for (const ledger::RailLease& rail : lease.rails) {
-    const auto found = report.find(rail.interface);
-    if (found == report.end()) continue;
-    TRY(env.ledger.note_duplicate(lease, rail.interface, found->second));
-    return Error(Code::kExists,
-                 str("address ", netns::to_string(rail.address), " of rail '", rail.parent,
-                     "' is in use by another host with MAC ", netns::to_string(found->second),
-                     " and is set aside for ten minutes; start the container again. If this happens"
-                     " often, two hosts have the same 'range' of network.rail"));
-  }
-  return {};
-}
-
-// Waits for the probe's answer. A probe that does not answer in time counts as a silent fabric.
-Status await_probe(Env& env, ledger::Lease& lease, const plan::AttachOrders& orders,
-                   const Deadline& deadline) {
-  if (orders.probe.count() == 0) return {};
-  const auto patience =
-      deadline.capped(orders.probe * static_cast<int>(lease.rails.size()) + kProbeGrace);
-  for (;;) {
-    const Result<std::string> text =
-        inject::read_lease_file(env.run_dir, lease.id, plan::kProbeFile);
-    if (text.ok()) {
-      const plan::ProbeReport report = TRY(plan::parse_probe_report(text.value()));
-      return refuse_duplicate(env, lease, report);
-    }
-    if (patience.passed()) return {};
-    base::sleep_for(kRetry, patience);
-  }
 }
 
 // Returns "roce0 with 10.5.200.10 and MAC 02:.. in network namespace 4026532301".
@@ -274,7 +241,7 @@ Status connect_lease(Env& env, ledger::Lease& lease, const ProcessId& init,
   // next.
   TRY(env.ledger.begin_attach(lease, self, {target.identity(), netns_id, host.identity().cookie}));
   const plan::AttachOrders orders = TRY(orders_of(env, lease));
-  TRY(await_probe(env, lease, orders, deadline));
+  TRY(await_probe(env, lease, orders.probe, deadline));
   TRY(make_interfaces(env, lease, orders, host, target, deadline));
   return publish_gids(env, lease, orders, target, deadline);
 }

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/scheme.h"
 #include "hook/container/device/rdma.h"
 
 namespace hook::lifecycle::network {
@@ -104,8 +105,8 @@ Result<std::vector<ledger::HostFunction>> find_functions(Env& env,
       functions.push_back({name, link.value().mac, device ? device->name : ""});
     }
   }
-  const uint32_t held = TRY(env.ledger.use_of(rail)).held;
-  if (functions.empty() && held == 0) return unusable(rail, last_reason);
+  const ledger::Ledger::RailUse use = TRY(env.ledger.use_of(rail));
+  if (functions.empty() && use.held + use.held_by_ipu == 0) return unusable(rail, last_reason);
   return functions;
 }
 
@@ -118,6 +119,17 @@ Status inspect(Env& env, const config::NetworkConfig& network,
   if (rail.functions.empty()) return check_parent(env, network, rail);
   request.functions = TRY(find_functions(env, network, rail));
   return {};
+}
+
+// Returns the address that the first of IPUS on RAIL gives: any order of theirs gives the same.
+Result<netns::Address> address_of(const config::RailConfig& rail,
+                                  const std::vector<ledger::LeasedIpu>& ipus) {
+  std::optional<std::pair<netns::Address, uint32_t>> first;
+  for (const ledger::LeasedIpu& ipu : ipus) {
+    const std::pair here(ipu.address, ipu.device);
+    if (rail.subnet.contains(ipu.address) && (!first || here < *first)) first = here;
+  }
+  return config::address_by_ipu(rail, first->first, first->second);
 }
 
 }  // namespace
@@ -147,6 +159,8 @@ Result<std::vector<ledger::RailRequest>> choose_rails(const std::vector<HostRail
     if (std::none_of(ipus.begin(), ipus.end(), is_reached)) continue;
     TRY(Status(rail.usable));
     chosen.push_back(rail.request);
+    const config::RailConfig& config = rail.request.rail;
+    if (config.base) chosen.back().by_ipu = TRY(address_of(config, ipus));
   }
   for (const ledger::LeasedIpu& ipu : ipus) {
     const auto reaches = [&](const ledger::RailRequest& rail) {

@@ -20,8 +20,9 @@ struct HostRail {
 base::Result<std::vector<HostRail>> inspect_rails(Env& env, const config::NetworkConfig& network,
                                                   const std::vector<netns::Address>& of_host);
 
-// Returns the rails that reach IPUS. Fails with the error of a rail that is not usable, or with
-// kInvalid if an IPU is on no rail.
+// Returns the rails that reach IPUS, with the addresses that these give where the scheme is "ipu".
+// Fails with the error of a rail that is not usable, with kInvalid if an IPU is on no rail, or as
+// config::address_by_ipu() does.
 base::Result<std::vector<ledger::RailRequest>> choose_rails(
     const std::vector<HostRail>& rails, const std::vector<ledger::LeasedIpu>& ipus);
 

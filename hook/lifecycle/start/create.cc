@@ -16,10 +16,12 @@
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/bridges.h"
 #include "hook/lifecycle/network/controllers.h"
+#include "hook/lifecycle/network/duplicate_probe.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/prohibitions.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/recording.h"
+#include "hook/lifecycle/start/abandon.h"
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
 #include "hook/lifecycle/start/inspect_host.h"
@@ -35,8 +37,8 @@ using namespace base::names;
 using base::LogLevel;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReleaseTime{5000};   // to undo a start
 constexpr milliseconds kGuardTime{5000};     // to wait for others that make the guard
+constexpr milliseconds kProbeTime{10'000};   // more than the probes of all rails may take
 constexpr milliseconds kCreationTime{2000};  // of another container in the same namespace
 
 // One start: the request, and what was found on the host.
@@ -106,14 +108,28 @@ Result<std::optional<vipu::Answers>> answers_for(Env& env, const Start& start,
   return std::optional<vipu::Answers>(std::move(answers));
 }
 
+// Returns whether no other host answers for the addresses of LEASE, as far as this can be known
+// before the low-level runtime has the container. Other addresses are answered for while it works,
+// because a start of the same container then gets other ones.
+Status check_alone(Env& env, const config::Config& config, const ledger::Lease& lease) {
+  const bool by_ipu = std::any_of(lease.rails.begin(), lease.rails.end(),
+                                  [](const ledger::RailLease& rail) { return rail.by_ipu; });
+  if (!by_ipu) return {};
+  const milliseconds probe = config.network.duplicate_probe;
+  return network::await_probe(env, lease, probe, Deadline::after(kProbeTime));
+}
+
+// Sets HAS_DUPLICATE if it fails because another host has an address of LEASE.
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
-                  const Apply& apply) {
+                  const Apply& apply, bool& has_duplicate) {
   const network::Controllers known = TRY(controllers_for(env, start, grant, lease));
   const Granted granted =
       TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
   // Asked while the lease is INTENT, in which it can be cancelled, and holds no address.
   std::optional<vipu::Answers> answers = TRY(answers_for(env, start, grant, lease));
-  TRY(allocate(env, start, granted, lease));
+  const Status allocated = allocate(env, start, granted, lease);
+  has_duplicate = !allocated.ok() && allocated.error().code() == Code::kDenied;
+  TRY(Status(allocated));
   // A lease that joined may have inherited the partition meanwhile.
   if (!answers) answers = TRY(answers_for(env, start, grant, lease));
   if (start.request.vipu_endpoint && !answers) TRY(check_endpoint_of_sandbox(env, lease));
@@ -129,25 +145,13 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   TRY(inject::write_lease_record(env.run_dir, lease));
   base::trace_to(inject::trace_file(env.run_dir, lease.id));
   base::log_step(LogLevel::kDebug, "the files of the lease are written", lease.id);
-  if (input.orders.probe.count() > 0) env.start_probe(lease.id);
+  if (input.orders.probe.count() > 0) {
+    env.start_probe(lease.id);
+    const Status alone = check_alone(env, start.config, lease);
+    has_duplicate = !alone.ok() && alone.error().code() == Code::kExists;
+    TRY(Status(alone));
+  }
   return apply(plan);
-}
-
-// Returns what a failed create leaves. A name that was taken belongs to a partition that is not
-// ours; a warm partition existed before.
-end::PartitionFate fate_after(const ledger::Lease& lease, const Error& error) {
-  if (!ledger::is_name_for(lease.partition, lease.id)) return end::PartitionFate::kMayExist;
-  if (vipu::made_nothing(error)) return end::PartitionFate::kNeverMade;
-  return error.code() == Code::kBusy ? end::PartitionFate::kRefused : end::PartitionFate::kMayExist;
-}
-
-// Releases what the lease holds and returns the error that ended it. Records in the ledger what
-// cannot be released now.
-Error abandon(Env& env, ledger::Lease lease, const Error& error, end::PartitionFate partition) {
-  env.ledger.note(lease.id, ledger::EventKind::kError, error.message());
-  (void)end::release(env, std::move(lease), error.message(), Deadline::after(kReleaseTime),
-                     partition);
-  return error;
 }
 
 ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
@@ -247,6 +251,42 @@ Status check_request(const config::PoolConfig& pool, const request::Request& req
 
 namespace {
 
+// Takes a lease and prepares its container. A lease that fails because another host has its address
+// is added to ASIDE.
+Result<ledger::Lease> obtain_lease(Env& env, const Start& start, const Apply& apply,
+                                   SetAside& aside) {
+  const request::Request& request = start.request;
+  Turn turn = TRY(Turn::await(env, wait_for(start), start.until));
+  base::log_step(LogLevel::kDebug, "it is its turn");
+  ledger::Lease lease = TRY(acquire(env, start, turn));
+  for (const std::string& line : request.ignored) {
+    env.ledger.note(lease.id, ledger::EventKind::kNote, line);
+  }
+  if (aside.size() > 0) {
+    env.ledger.note(lease.id, ledger::EventKind::kNote,
+                    str("asks for other IPUs than lease ", aside.last().id, " had, because ",
+                        aside.why().message()));
+  }
+  const Status fits = check_joined(request, lease);
+  if (!fits.ok())
+    return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
+  const Result<vipu::Grant> grant =
+      obtain_grant(env, {start.config, start.pool, request, turn}, lease, start.until);
+  const Status kept = turn.finish();
+  if (!grant.ok()) {
+    const end::PartitionFate fate = fate_after(lease, grant.error());
+    return abandon(env, std::move(lease), grant.error(), fate);
+  }
+  bool has_duplicate = false;
+  const Status filled =
+      kept.ok() ? fill_lease(env, start, grant.value(), lease, apply, has_duplicate) : kept;
+  if (filled.ok()) return lease;
+  if (!has_duplicate)
+    return abandon(env, std::move(lease), filled.error(), end::PartitionFate::kMayExist);
+  aside.add(std::move(lease), filled.error());
+  return filled.error();
+}
+
 Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
                                 const request::Request& request, const Newcomer& newcomer,
                                 const Apply& apply) {
@@ -263,25 +303,27 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
   base::log_step(LogLevel::kDebug, "the host is inspected");
   TRY(end::reconcile_soon(env));
   base::log_step(LogLevel::kDebug, "the live leases are looked at");
-  Turn turn = TRY(Turn::await(env, wait_for(start), start.until));
-  base::log_step(LogLevel::kDebug, "it is its turn");
-  ledger::Lease lease = TRY(acquire(env, start, turn));
-  for (const std::string& line : request.ignored) {
-    env.ledger.note(lease.id, ledger::EventKind::kNote, line);
+  constexpr size_t kMostTries = 3;
+  SetAside aside(env);
+  request::Request again = request;  // it has had its turn, and does not wait for another one
+  again.wait = milliseconds(0);
+  const Start retry{config,        pool,      again, newcomer, Deadline::after(again.wait),
+                    start.sandbox, start.host};
+  for (;;) {
+    const size_t tries = aside.size();
+    Result<ledger::Lease> lease = obtain_lease(env, tries == 0 ? start : retry, apply, aside);
+    if (lease.ok() || (tries == 0 && aside.size() == 0)) return lease;
+    const Error& error = lease.error();
+    if (aside.size() == tries) {
+      return Error(error.code(),
+                   str(aside.why().message(), "; nor can it have other IPUs: ", error.message()));
+    }
+    const ledger::Origin origin = aside.last().origin;
+    const bool can_have_others =
+        origin == ledger::Origin::kOwn || origin == ledger::Origin::kShared;
+    if (!can_have_others || aside.size() == kMostTries) return lease;
+    if (request.wait.count() != 0 && start.until.passed()) return lease;
   }
-  const Status fits = check_joined(request, lease);
-  if (!fits.ok())
-    return abandon(env, std::move(lease), fits.error(), end::PartitionFate::kNeverMade);
-  const Result<vipu::Grant> grant =
-      obtain_grant(env, {config, pool, request, turn}, lease, start.until);
-  const Status kept = turn.finish();
-  if (!grant.ok()) {
-    const end::PartitionFate fate = fate_after(lease, grant.error());
-    return abandon(env, std::move(lease), grant.error(), fate);
-  }
-  const Status filled = kept.ok() ? fill_lease(env, start, grant.value(), lease, apply) : kept;
-  if (filled.ok()) return lease;
-  return abandon(env, std::move(lease), filled.error(), end::PartitionFate::kMayExist);
 }
 
 }  // namespace

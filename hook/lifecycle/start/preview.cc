@@ -31,8 +31,9 @@ ledger::RailLease made_up_rail(const std::string& pool, const ledger::RailReques
   rail.mode = config.mode;
   rail.mtu = config.mtu;
   rail.interface = request.interface;
-  rail.address = config.first;
-  rail.mac = ledger::mac_of(pool, config.first);
+  rail.by_ipu = config.base.has_value();
+  rail.address = config.base.value_or(config.first);
+  rail.mac = ledger::mac_of(pool, rail.address);
   rail.subnet = config.subnet;
   if (!request.functions.empty()) {
     rail.kind = netns::LinkKind::kFunction;

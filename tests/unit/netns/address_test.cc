@@ -196,5 +196,15 @@ TEST(MacAddressTest, RefusesAnythingElse) {
   }
 }
 
+TEST(AddressTest, CountsOnToALaterOne) {
+  EXPECT_EQ(later(ip("10.5.1.7"), 0), ip("10.5.1.7"));
+  EXPECT_EQ(later(ip("10.5.1.255"), 1), ip("10.5.2.0"));
+  EXPECT_EQ(later(ip("10.5.0.0"), 0x012345), ip("10.6.35.69"));
+  EXPECT_EQ(later(ip("255.255.255.254"), 1), ip("255.255.255.255"));
+  EXPECT_EQ(later(ip("255.255.255.254"), 2), std::nullopt);
+  EXPECT_EQ(later(ip("fd00:5::ffff:fffe"), 5), ip("fd00:5::1:0:3"));
+  EXPECT_EQ(later(ip("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"), 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace netns

@@ -36,7 +36,7 @@ TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
   for (const char* key :
        {"allocation", "cluster", "warm", "forward_allowed", "filter", "rdma", "host_network",
         "gid_wait", "duplicate_probe", "forbidden", "rdma_handles", "rdma_objects", "machines",
-        "mode", "mtu", "peers", "max_gids"}) {
+        "scheme", "mode", "mtu", "peers", "max_gids"}) {
     EXPECT_TRUE(test::succeeds(parse_example(with_line(example(), base::str(key, " = "))))) << key;
   }
 }

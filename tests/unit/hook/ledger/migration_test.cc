@@ -21,6 +21,7 @@ namespace hook::ledger {
 namespace {
 
 using namespace base::names;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
@@ -78,6 +79,20 @@ TEST_P(MigrationTest, KeepsEachRow) {
   ASSERT_TRUE(test::succeeds(Ledger::open(path)));
   EXPECT_EQ(content(path, columns), before);
   for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
+}
+
+// All addresses were from ranges, and keep their quarantine.
+TEST_P(MigrationTest, KeepsTheQuarantineOfAddresses) {
+  const std::string path = copy(GetParam());
+  int64_t now = 1'000'000'000'000;
+  Ledger ledger = Ledger::open(path, [&] { return now; }).take();
+  EXPECT_THAT(test::query_sql(path, "SELECT DISTINCT by_ipu FROM address"), ElementsAre("0"));
+  for (Lease lease : ledger.live().take()) {
+    if (lease.rails.empty() || lease.attachment != lease.id) continue;
+    ASSERT_TRUE(test::succeeds(ledger.begin_release(lease, {1, 1}, "")));
+    ASSERT_TRUE(test::succeeds(ledger.finish_release(lease)));
+    if (lease.quarantine_until_ms != 0) EXPECT_EQ(lease.quarantine_until_ms, now + 2000);
+  }
 }
 
 TEST_P(MigrationTest, LeavesLeasesThatCanBeReleased) {

@@ -103,6 +103,26 @@ TEST_F(DoctorTest, NamesARailWithoutAddressesLeft) {
                    " which containers hold them"));
 }
 
+TEST_F(DoctorTest, CountsAddressesThatIpusGive) {
+  hook::config::RailConfig& rail = network().rails[0];
+  rail.base = ip("10.5.64.0");
+  rail.machines = netns::parse_prefix("10.5.0.0/22").take();
+  rail.has_range = false;
+  host_.rails[0].use = hook::ledger::Ledger::RailUse{.held_by_ipu = 3};
+  EXPECT_EQ(found("rail rnic0: addresses by IPU"),
+            "ok: each IPU gives one of 10.5.64.0-10.5.79.255: 3 held, 0 set aside");
+  EXPECT_EQ(found("rail rnic0: addresses"), "");
+  host_.rails[0].use.value().set_aside_by_ipu = 1;
+  EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: addresses by IPU",
+                   "1 set aside, because another host answered for them -> set the same \"base\""));
+  host_.rails[0].use.value().set_aside_by_ipu = 0;
+  host_.addresses.value().push_back(ip("10.5.64.9"));
+  EXPECT_TRUE(only(Verdict::kFailed, "rail rnic0: range",
+                   "10.5.64.9 is an address of this host, but lies in the base"));
+  rail.max_gids = 7;  // three containers, and all of them are there
+  EXPECT_TRUE(found("rail rnic0: GIDs").starts_with("failed: "));
+}
+
 TEST_F(DoctorTest, WantsAnRdmaDeviceAsTheConfigurationDoes) {
   interface().rdma = std::optional<hook::device::RdmaDevice>();
   EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: RDMA", "'rnic0' has no RDMA device"));

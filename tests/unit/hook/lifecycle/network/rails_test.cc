@@ -134,5 +134,26 @@ TEST_F(HostRailsTest, OfFunctionsAreRefusedWhenThereIsNone) {
   EXPECT_TRUE(fails(inspect(), Code::kUnsupported, "vf0"));
 }
 
+TEST_F(HostRailsTest, GiveTheAddressOfTheFirstIpuOnEachOfThem) {
+  add_second_rail();
+  for (const auto& [index, base, machines] :
+       {std::tuple{0U, "10.5.64.0", "10.5.0.0/22"}, {1U, "10.6.64.0", "10.6.0.0/22"}}) {
+    host_.config.network.rails[index].base = netns::parse_address(base).take();
+    host_.config.network.rails[index].machines = netns::parse_prefix(machines).take();
+  }
+  ledger::LeasedIpu second = ipu("10.5.0.1");
+  second.device = 3;
+  const auto rails = inspect().take();
+  for (const auto& ipus : {std::vector{ipu("10.5.0.2"), second, ipu("10.6.1.0")},
+                           std::vector{ipu("10.6.1.0"), second, ipu("10.5.0.2")}}) {
+    const auto chosen = choose_rails(rails, ipus);
+    ASSERT_TRUE(succeeds(chosen));
+    EXPECT_EQ(chosen.value()[0].by_ipu, netns::parse_address("10.5.64.7").take());
+    EXPECT_EQ(chosen.value()[1].by_ipu, netns::parse_address("10.6.68.0").take());
+  }
+  EXPECT_TRUE(fails(choose_rails(rails, {ipu("10.5.4.0")}), Code::kUnsupported,
+                    "enlarge 'machines' of network.rail"));
+}
+
 }  // namespace
 }  // namespace hook::lifecycle::network
