@@ -143,6 +143,23 @@ Result<std::vector<std::string>> read_runtimes(const Section& root) {
   return paths.empty() ? default_runtimes() : paths;
 }
 
+// Two pools cannot give the same IPUs: each has its own record of who has them.
+Status check_parts(const Section& section, const std::vector<PoolConfig>& pools) {
+  for (auto pool = pools.begin(); pool != pools.end(); ++pool) {
+    const auto overlaps = [&](const PoolConfig& other) {
+      return other.file == pool->file && other.part && pool->part &&
+             other.part->first < pool->part->first + pool->part->size &&
+             pool->part->first < other.part->first + other.part->size;
+    };
+    const auto other = std::find_if(pools.begin(), pool, overlaps);
+    if (other == pool) continue;
+    return section.wrong(
+        "pool.part", str("apart from other pools of the same file; those of pools '", other->name,
+                         "' and '", pool->name, "' overlap"));
+  }
+  return {};
+}
+
 Result<std::vector<PoolConfig>> read_pools(const Section& root, const HostFacts& host) {
   std::vector<PoolConfig> pools;
   std::set<std::string> names;
@@ -152,6 +169,7 @@ Result<std::vector<PoolConfig>> read_pools(const Section& root, const HostFacts&
       return section.wrong("name", str("unique: there are two pools '", pools.back().name, "'"));
     }
   }
+  TRY(check_parts(root, pools));
   if (pools.empty()) pools.push_back(TRY(detect_pool(host)));
   return pools;
 }

@@ -16,6 +16,7 @@
 #include "hook/config/policy.h"
 #include "netns/address.h"
 #include "netns/types.h"
+#include "vipu/block.h"
 #include "vipu/health.h"
 
 namespace hook::config {
@@ -55,7 +56,8 @@ struct PoolConfig {
   bool backfill = true;             // ipuof, pcie: whether smaller requests may pass one that waits
   std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
   vipu::Damping damping = {};       // of what it says
-};
+  // ipuof: the IPUs that this host may use, by their numbers in the file; unset: all.
+  std::optional<vipu::Block> part = {};
 };
 
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:

@@ -98,10 +98,11 @@ Status refuse_foreign_keys(const Section& section, Provider provider) {
        {Key{"controller", true, false, false}, Key{"allocation", true, false, false},
         Key{"cluster", true, false, false}, Key{"tls", true, false, false},
         Key{"credentials", true, false, false}, Key{"insecure_credentials", true, false, false},
-        Key{"file", false, true, false}, Key{"groups", false, false, true},
-        Key{"taints", false, true, true}, Key{"backfill", false, true, true},
-        Key{"health_command", false, true, true}, Key{"health_checks", false, true, true},
-        Key{"health_bad", false, true, true}, Key{"health_hold", false, true, true}}) {
+        Key{"file", false, true, false}, Key{"part", false, true, false},
+        Key{"groups", false, false, true}, Key{"taints", false, true, true},
+        Key{"backfill", false, true, true}, Key{"health_command", false, true, true},
+        Key{"health_checks", false, true, true}, Key{"health_bad", false, true, true},
+        Key{"health_hold", false, true, true}}) {
     const bool fits = provider == Provider::kVipu    ? key.vipu
                       : provider == Provider::kIpuof ? key.ipuof
                                                      : key.pcie;
@@ -128,6 +129,43 @@ Status read_damping(const Section& section, PoolConfig& pool) {
   damping.bad = bad ? static_cast<uint32_t>(*bad) : std::min(damping.bad, damping.looks);
   damping.hold = TRY(section.find_duration("health_hold", kLongest)).value_or(damping.hold);
   return {};
+}
+
+std::string part_text(uint32_t first, uint32_t size) {
+  return str('"', first, '-', first + size - 1, '"');
+}
+
+// Parses "FIRST-LAST", which must be a block: placement never leaves one.
+Result<vipu::Block> parse_part(const std::string& text) {
+  constexpr uint32_t kLast = 4095;
+  const size_t dash = std::min(text.find('-'), text.size());
+  const auto first = base::parse_int<uint32_t>(text.substr(0, dash), 0, kLast);
+  const auto last =
+      base::parse_int<uint32_t>(text.substr(std::min(dash + 1, text.size())), 0, kLast);
+  if (!first.ok() || !last.ok() || last.value() < first.value()) {
+    return Error(Code::kInvalid, str(quote(text), " is not FIRST-LAST, such as \"0-15\", with",
+                                     " numbers up to ", kLast));
+  }
+  const uint32_t size = last.value() - first.value() + 1;
+  if (std::has_single_bit(size) && first.value() % size == 0)
+    return vipu::Block{first.value(), size};
+  uint32_t around = std::bit_ceil(size);
+  while (first.value() / around != last.value() / around) around *= 2;
+  uint32_t within = std::bit_floor(size);
+  const auto start = [&] { return (first.value() + within - 1) / within * within; };
+  while (start() + within - 1 > last.value()) within /= 2;
+  return Error(
+      Code::kInvalid,
+      str(quote(text), " is not a power of two of IPUs from a multiple of their number on;",
+          " the nearest are ", part_text(start(), within), " and ",
+          part_text(first.value() / around * around, around)));
+}
+
+Result<std::optional<vipu::Block>> read_part(const Section& section) {
+  const std::optional<std::string> text =
+      TRY(section.find_text("part", "FIRST-LAST, IPUs of the file, such as \"0-15\""));
+  if (!text) return std::optional<vipu::Block>();
+  return std::optional<vipu::Block>(TRY(section.parse_key("part", *text, parse_part)));
 }
 
 Status check_groups(const Section& section, const PoolConfig& pool) {
@@ -164,9 +202,9 @@ Result<ControllerSecurity> read_security(const Section& section) {
 
 Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   TRY(section.refuse_unknown({"name", "provider", "controller", "timeout", "allocation", "cluster",
-                              "tls", "credentials", "insecure_credentials", "file", "groups",
-                              "taints", "warm", "backfill", "health_command", "health_checks",
-                              "health_bad", "health_hold"}));
+                              "tls", "credentials", "insecure_credentials", "file", "part",
+                              "groups", "taints", "warm", "backfill", "health_command",
+                              "health_checks", "health_bad", "health_hold"}));
   PoolConfig pool;
   const std::string name = TRY(section.get_text("name", "a name for the pool, such as \"pod64\""));
   pool.name = TRY(section.parse_key("name", name, parse_name));
@@ -182,6 +220,7 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   if (pool.provider == Provider::kIpuof && pool.file.empty()) {
     return section.wrong("file", "set: the IPUoF file of the partition that the pool divides");
   }
+  pool.part = TRY(read_part(section));
   pool.groups = TRY(section.find_number_lists(
       "groups", "lists of the numbers N of /dev/ipuN, such as [[0, 1], [2, 3]]"));
   TRY(check_groups(section, pool));

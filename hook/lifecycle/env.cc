@@ -48,8 +48,8 @@ std::unique_ptr<vipu::Controller> make_controller(ledger::Ledger& ledger,
   const std::string state = str(config::state_dir(), "/pools/", pool.name, ".json");
   switch (pool.provider) {
     case config::Provider::kIpuof:
-      return vipu::make_ipuof_controller(
-          {pool.name, pool.file, state, pool.taints, recorded_taints(ledger, pool.name)});
+      return vipu::make_ipuof_controller({pool.name, pool.file, state, pool.taints,
+                                          recorded_taints(ledger, pool.name), pool.part});
     case config::Provider::kPcie:
       return vipu::make_pcie_controller({pool.name, state, "/sys", "/dev", pool.groups, pool.taints,
                                          recorded_taints(ledger, pool.name)});

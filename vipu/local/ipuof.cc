@@ -86,12 +86,45 @@ Pool pool_of(const IpuofConfig& config) {
   return pool;
 }
 
+// Returns the part of the pool WHOLE with the IPUs of PART.
+Result<Pool> part_of(Pool whole, const Block& part, const std::string& file) {
+  const Topology all(whole.domains);
+  if (part.first >= all.ipus()) {
+    return Error(
+        Code::kInvalid,
+        str("IPUoF file ", quote(file), " has IPUs 0 to ", all.ipus() - 1, ", but 'part' is", " \"",
+            part.first, "-", part.first + part.size - 1, "\"; correct 'part' of the", " pool"));
+  }
+  const uint32_t size = std::min(part.size, all.ipus() - part.first);
+  const Topology topology = Topology::of_pod(size);
+  Pool pool;
+  for (uint32_t i = 0; i < topology.domains(); ++i) pool.domains.push_back(topology.size_of(i));
+  pool.ipus.assign(whole.ipus.begin() + part.first, whole.ipus.begin() + part.first + size);
+  for (const TaintedIpu& ipu : whole.tainted) {
+    const uint32_t number = all.number_of(ipu.place).value();
+    if (number >= part.first) local::taint(pool, number - part.first, ipu.reason);
+  }
+  for (const IpuAttributes& ipu : whole.attributes) {
+    const std::string name = str(ipu.agent, ":", ipu.ipu);
+    if (std::find(pool.ipus.begin(), pool.ipus.end(), name) != pool.ipus.end())
+      pool.attributes.push_back(ipu);
+  }
+  pool.why_no_create = whole.why_no_create;
+  pool.grant = [grant = whole.grant, first = part.first](std::vector<uint32_t> numbers) {
+    for (uint32_t& number : numbers) number += first;
+    return grant(numbers);
+  };
+  pool.number_of = [topology](const IpuPlace& name) { return topology.number_of(name); };
+  return pool;
+}
+
 Result<Pool> look(const IpuofOptions& options) {
   const IpuofConfig config = TRY(read_ipuof_file(options.file));
   Pool pool = pool_of(config);
   for (const uint32_t number : options.taints) {
     local::taint(pool, number, "is tainted in the configuration");
   }
+  if (options.part) pool = TRY(part_of(std::move(pool), *options.part, options.file));
   local::taint(pool, options.bad);
   return pool;
 }

@@ -162,6 +162,16 @@ Finding examine_memlock(const HostState& state) {
           " give the engine CAP_SYS_RESOURCE; 'ulimit -l' in a container shows what it may"};
 }
 
+// Judges whether this host shares the IPUs of a file with other hosts, which nothing else shows.
+std::optional<Finding> examine_part(const hook::config::PoolConfig& pool) {
+  if (pool.provider != hook::config::Provider::kIpuof || pool.part) return std::nullopt;
+  return Finding{
+      str("part of pool ", pool.name), Verdict::kWarning,
+      str("any other host with ", pool.file, " uses the same IPUs"),
+      str("set in pool ", quote(pool.name), " part = \"0-255\", all, if no other host has",
+          " the file; else another part on each host, such as \"0-15\" and \"16-31\"")};
+}
+
 template <typename T>
 Finding examine_result(const char* check, const Result<T>& result, std::string when_ok) {
   if (!result.ok()) return finding_of(check, Verdict::kFailed, result.error().message());
@@ -228,6 +238,9 @@ std::vector<Finding> examine(const Result<hook::config::Config>& config, const H
   if (!config.ok()) return findings;
   const std::optional<Finding> client = examine_client_user(config.value(), state);
   if (client) findings.push_back(*client);
+  for (const hook::config::PoolConfig& pool : config.value().pools) {
+    if (const std::optional<Finding> part = examine_part(pool)) findings.push_back(*part);
+  }
   if (config.value().network.rails.empty()) return findings;
   const hook::config::NetworkConfig& network = config.value().network;
   findings.push_back(examine_filter(state));

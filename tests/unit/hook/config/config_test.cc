@@ -156,6 +156,8 @@ const Bad kBad[] = {
      "pool.file must be set"},
     {"FileIsRelative", "[pool]\nname = \"a\"\nprovider = \"ipuof\"\nfile = \"p.conf\"\n",
      "pool.file must be the absolute path"},
+    {"PartOfAVipuPool", with_pool("provider = \"vipu\"\npart = \"0-15\""),
+     "pool.part must be left out with provider \"vipu\""},
     {"GroupsOverlap", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [[0, 1], [1, 2]]\n",
      "pool.groups must be lists in which each card appears once"},
     {"GroupsAreNoLists", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [0, 1]\n",
@@ -256,6 +258,7 @@ warm = { "4" = 2, "16" = 1, "64" = 0 }
 name = "slices"
 provider = "ipuof"
 file = "/etc/ipuof.conf.d/p64.conf"
+part = "16-31"
 taints = [3, 17]
 health_command = "/usr/local/bin/ipu-health"
 health_checks = 10
@@ -279,6 +282,8 @@ backfill = false
   EXPECT_EQ(pools[1].provider, Provider::kIpuof);
   EXPECT_EQ(source_of(pools[1]), "ipuof:/etc/ipuof.conf.d/p64.conf");
   EXPECT_THAT(pools[1].taints, ElementsAre(3, 17));
+  EXPECT_EQ(pools[1].part, (vipu::Block{16, 16}));
+  EXPECT_FALSE(pools[2].part);
   EXPECT_EQ(pools[1].health_command, "/usr/local/bin/ipu-health");
   EXPECT_EQ(pools[1].damping, (vipu::Damping{10, 4, std::chrono::hours(48)}));
   EXPECT_EQ(pools[2].damping, (vipu::Damping{5, 3, std::chrono::hours(1)}));

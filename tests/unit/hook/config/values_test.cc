@@ -2,6 +2,8 @@
 // Values of the configuration, and what is said of a file that is no TOML.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/config.h"
@@ -39,6 +41,49 @@ TEST(ParseConfig, TakesEveryFormOfASizeOfSharedMemory) {
   EXPECT_EQ(shm_of("engine"), "");
   for (const char* wrong : {"", "0%", "101%", "64", "64MB", "-1GiB", "1,size=2GiB", "1025GiB"})
     EXPECT_EQ(shm_of(wrong), "refused") << wrong;
+}
+
+// Pools of one file, with these parts.
+base::Result<Config> with_parts(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    text += str("[[pool]]\nname = \"p", part,
+                "\"\nprovider = \"ipuof\"\nfile = \"/p.conf\"\npart = \"", part, "\"\n");
+  }
+  return parse_config(text +
+                          "[[network.rail]]\nparent = \"a\"\nsubnet = \"10.5.0.0/16\"\n"
+                          "range = \"10.5.200.1-10.5.200.9\"\n",
+                      "c");
+}
+
+TEST(Part, IsABlock) {
+  for (const char* part : {"0-0", "7-7", "0-15", "16-31", "64-127", "0-255", "2048-4095"}) {
+    EXPECT_TRUE(test::succeeds(with_parts({part}))) << part;
+  }
+  const std::vector<std::array<const char*, 3>> wrong = {{"0-11", "0-7", "0-15"},
+                                                         {"8-23", "8-15", "0-31"},
+                                                         {"1-2", "1-1", "0-3"},
+                                                         {"3-20", "8-15", "0-31"},
+                                                         {"4-6", "4-5", "4-7"}};
+  for (const auto& [part, within, around] : wrong) {
+    EXPECT_TRUE(test::fails(with_parts({part}), Code::kInvalid,
+                            str("c: pool.part: '", part, "' is not a power of two of IPUs")));
+    EXPECT_TRUE(test::fails(with_parts({part}), Code::kInvalid,
+                            str("the nearest are \"", within, "\" and \"", around, "\"")));
+    EXPECT_TRUE(test::succeeds(with_parts({within})));
+    EXPECT_TRUE(test::succeeds(with_parts({around})));
+  }
+}
+
+TEST(Part, IsFirstAndLast) {
+  for (const char* part : {"16", "-", "0-", "-15", "15-0", "a-b", "0-4096", "0-15-31"})
+    EXPECT_TRUE(test::fails(with_parts({part}), Code::kInvalid, "is not FIRST-LAST")) << part;
+}
+
+TEST(Part, IsApartFromThoseOfOtherPools) {
+  EXPECT_TRUE(test::succeeds(with_parts({"0-15", "16-31", "32-63"})));
+  EXPECT_TRUE(test::fails(with_parts({"0-15", "16-31", "0-63"}), Code::kInvalid,
+                          "those of pools 'p0-15' and 'p0-63' overlap"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/fs.h"
 #include "base/names.h"
@@ -92,6 +93,62 @@ TEST_F(IpuofTest, TaintedIpusAreNeverGiven) {
   EXPECT_EQ(create("p0", 8).take().gcds[0].devices.front().ip, "10.5.1.3");
   EXPECT_TRUE(test::fails(create("p1", 4), Code::kBusy, "taint"));
   EXPECT_EQ(devices_of(create("p2", 1).take()), (Names{"1:1"}));
+}
+
+TEST_F(IpuofTest, APartIsAllThatThePoolHas) {
+  const auto part_of = [&](Block part, std::vector<uint32_t> taints = {}) {
+    return make_ipuof_controller({"slices", host_.file, host_.state_file, taints, {}, part});
+  };
+  controller_ = part_of({8, 8}, {1, 9});
+  const Survey survey = controller_->survey(soon()).take();
+  EXPECT_EQ(survey.domains, std::vector<uint32_t>{8});
+  EXPECT_EQ(survey.tainted, (std::vector<TaintedIpu>{{{0, 1}, "is tainted in the configuration"}}));
+  EXPECT_EQ(controller_->attributes({}, soon()).take().size(), 8U);
+  EXPECT_EQ(devices_of(create("p0", 4).take()), (Names{"4:3", "4:2", "4:1", "4:0"}));
+  EXPECT_EQ(devices_of(create("p1", 2).take()), (Names{"3:3", "3:2"}));
+  EXPECT_TRUE(test::fails(create("p2", 16), Code::kInvalid, "16"));
+  EXPECT_EQ(create("p3", 1).take().gcds[0].attributes, host_.config.attributes);
+  EXPECT_TRUE(test::fails(create("p4", 1), Code::kBusy, "taint"));
+}
+
+// Two hosts with one file, each with a store of its own.
+TEST_F(IpuofTest, PartsOfTwoHostsHaveNoIpuInCommon) {
+  std::set<std::string> given;
+  for (const Block part : {Block{0, 8}, Block{8, 8}}) {
+    const auto controller = make_ipuof_controller(
+        {"slices", host_.file, str(host_.state_file, part.first), {}, {}, part});
+    for (const char* id : {"p0", "p1"}) {
+      for (const std::string& device : devices_of(controller->create({id, 4}, soon()).take()))
+        EXPECT_TRUE(given.insert(device).second) << device;
+    }
+    EXPECT_TRUE(test::fails(controller->create({"p2", 1}, soon()), Code::kBusy, ""));
+  }
+  EXPECT_EQ(given.size(), 16U);
+}
+
+TEST_F(IpuofTest, APartMayEndBehindTheFileButNotBegin) {
+  const auto part_of = [&](Block part) {
+    return make_ipuof_controller({"slices", host_.file, host_.state_file, {}, {}, part});
+  };
+  EXPECT_EQ(part_of({0, 64})->survey(soon()).take().domains, std::vector<uint32_t>{16});
+  EXPECT_TRUE(test::fails(part_of({16, 16})->survey(soon()), Code::kInvalid,
+                          "has IPUs 0 to 15, but 'part' is \"16-31\"; correct 'part'"));
+  const test::IpuofHost large(40);
+  const auto of_large = [&](Block part) {
+    return make_ipuof_controller({"slices", large.file, large.state_file, {}, {}, part});
+  };
+  EXPECT_EQ(of_large({0, 128})->survey(soon()).take().domains, (std::vector<uint32_t>{64, 64}));
+  EXPECT_EQ(of_large({128, 128})->survey(soon()).take().domains, std::vector<uint32_t>{32});
+}
+
+// What was made before its IPUs left the part is still removed.
+TEST_F(IpuofTest, PartitionsOutsideOfThePartCanBeRemoved) {
+  ASSERT_TRUE(test::succeeds(create("p0", 4)));
+  controller_ =
+      make_ipuof_controller({"slices", host_.file, host_.state_file, {}, {}, Block{8, 8}});
+  EXPECT_EQ(controller_->list(soon()).take().at(0).ready, ReadyState::kError);
+  EXPECT_TRUE(test::succeeds(controller_->remove("p0", Force::kNo, soon())));
+  EXPECT_TRUE(controller_->list(soon()).take().empty());
 }
 
 TEST_F(IpuofTest, APartitionThatIsNotReconfigurableIsNotSliced) {

@@ -175,5 +175,16 @@ TEST_F(DoctorTest, TellsOfTheLastForbiddenCall) {
   EXPECT_TRUE(only(Verdict::kWarning, "system calls", host_.forbidden_call + " -> look for"));
 }
 
+TEST_F(DoctorTest, WarnsOfAFileThatOtherHostsMayUse) {
+  hook::config::PoolConfig slices{"slices", hook::config::Provider::kIpuof};
+  slices.file = "/etc/ipuof.conf.d/p64.conf";
+  config_.pools.push_back(slices);
+  EXPECT_TRUE(only(Verdict::kWarning, "part of pool slices",
+                   "any other host with /etc/ipuof.conf.d/p64.conf uses the same IPUs -> set in"
+                   " pool 'slices' part = \"0-255\", all, if no other host has the file"));
+  config_.pools.back().part = vipu::Block{0, 256};
+  EXPECT_EQ(found("part of pool slices"), "");
+}
+
 }  // namespace
 }  // namespace ipuctl::doctor
