@@ -59,7 +59,7 @@ Result<Outcome> run_list(const HostOptions& options) {
   std::map<std::string, HostLine> hosts;
   for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
     hosts[fence.host].state = str("fenced at ", base::rfc3339(fence.since_ms));
-  hosts[ledger.host_tag()].state = "this host";
+  hosts[ledger.host().tag()].state = "this host";
   for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
            env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
     HostLine& line = hosts[one.made.host.empty() ? "unknown" : one.made.host];
@@ -100,10 +100,11 @@ Result<Outcome> run_forget(const HostOptions& options) {
   for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
            env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
     if (one.made.host == options.host)
-      return Error(Code::kBusy, str("host ", options.host, " still has partition ",
-                                    one.partition.id, "; if the host is dead, run 'ipuctl host"
-                                                      " fence ",
-                                    options.host, "' first"));
+      return Error(Code::kBusy,
+                   str("host ", options.host, " still has partition ", one.partition.id,
+                       "; if the host is dead, run 'ipuctl host"
+                       " fence ",
+                       options.host, "' first"));
   }
   if (!outcome.obstacles.empty()) return outcome;
   if (!TRY(ledger.fences().remove(options.host)))
@@ -131,9 +132,8 @@ void add_host_commands(CLI::App& app, Command& chosen) {
       chosen, [options] { return run_fence(*options); });
   fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
-  add_command(group,
-              {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"}, chosen,
-              [options] { return run_forget(*options); })
+  add_command(group, {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"},
+              chosen, [options] { return run_forget(*options); })
       .argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
 }
 

@@ -183,8 +183,8 @@ Result<std::vector<std::string>> still_there(hook::ledger::Ledger& ledger, Outco
 
 Result<Outcome> run_adopt_host(const RebuildOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
-  if (ledger.check_host().ok())
-    return Outcome{str("the ledger is of this host, ", ledger.host_tag(), ", already\n")};
+  if (ledger.host().check().ok())
+    return Outcome{str("the ledger is of this host, ", ledger.host().tag(), ", already\n")};
   Outcome outcome;
   if (!options.force) {
     const std::vector<std::string> names = TRY(still_there(ledger, outcome));
@@ -199,8 +199,8 @@ Result<Outcome> run_adopt_host(const RebuildOptions& options) {
               " adopt-host --force', and 'ipuctl gc' removes them"));
     }
   }
-  TRY(ledger.adopt(this_host()));
-  outcome.text = str("the ledger is of this host, ", ledger.host_tag(), ", from now on\n");
+  TRY(ledger.host().adopt(this_host()));
+  outcome.text = str("the ledger is of this host, ", ledger.host().tag(), ", from now on\n");
   return outcome;
 }
 

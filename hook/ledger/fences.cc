@@ -50,8 +50,8 @@ Result<std::vector<Fence>> Fences::all() {
       "SELECT substr(name, 8), value FROM meta WHERE name GLOB 'fenced/*' ORDER BY name"));
   std::vector<Fence> fences;
   while (TRY(row.step()) == Step::kRow) {
-    const int64_t since = TRY_CTX("ledger: meta 'fenced'",
-                                  base::parse_int<int64_t>(row.text(1), 0, INT64_MAX));
+    const int64_t since =
+        TRY_CTX("ledger: meta 'fenced'", base::parse_int<int64_t>(row.text(1), 0, INT64_MAX));
     fences.push_back({row.text(0), since});
   }
   return fences;

@@ -42,6 +42,35 @@ struct HostPlaces {
 // differ. Without a witness that both have, they are one.
 [[nodiscard]] std::string difference(const HostWitnesses& recorded, const HostWitnesses& now);
 
+struct Store;
+
+// Whose a ledger is.
+class LedgerHost {
+ public:
+  explicit LedgerHost(Store& store) : store_(store) {}
+
+  // Tells the ledger on which host it is used. A new ledger becomes that host's. One of another
+  // host changes nothing from here on: each change fails with kDenied, with what to do.
+  base::Status be_on(const HostWitnesses& host);
+  // Returns whether the ledger knows whose it is, before be_on().
+  base::Result<bool> is_known();
+  // Fails with kDenied, with what to do, if be_on() found that the ledger is of another host. For
+  // effects that need no change of the ledger.
+  base::Status check();
+  // Fails so if the ledger is not of HOST. Changes nothing.
+  base::Status check_is(const HostWitnesses& host);
+  // Makes a ledger of another host this host's, with all that it holds.
+  base::Status adopt(const HostWitnesses& host);
+  // Returns the 8 hexadecimal digits in the names of this host's partitions.
+  [[nodiscard]] const std::string& tag() const;
+  // Returns whether the ledger was made since this boot, on a host that is known by [host] id or by
+  // two witnesses: all that this host's names mark and the ledger does not have is from before.
+  base::Result<bool> is_of_this_boot();
+
+ private:
+  Store& store_;
+};
+
 // Returns whose the ledger at PATH is; absent if it does not say. Changes nothing.
 base::Result<std::optional<HostWitnesses>> recorded_host(const std::string& path);
 

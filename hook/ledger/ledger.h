@@ -50,22 +50,6 @@ class Ledger {
   // one would give to others what containers hold.
   static base::Result<Ledger> open_of_host(const std::string& path, const std::string& run_dir);
 
-  // Tells the ledger on which host it is used. A new ledger becomes that host's. One of another
-  // host changes nothing from here on: each change fails with kDenied, with what to do.
-  base::Status be_on(const HostWitnesses& host);
-  // Returns whether the ledger knows whose it is, before be_on().
-  base::Result<bool> knows_host();
-  // Fails with kDenied, with what to do, if the ledger is of another host. For effects that need no
-  // change of the ledger.
-  base::Status check_host() const;
-  // Makes a ledger of another host this host's, with all that it holds.
-  base::Status adopt(const HostWitnesses& host);
-  // Returns the 8 hexadecimal digits in the names of this host's partitions.
-  [[nodiscard]] const std::string& host_tag() const;
-  // Returns whether the ledger was made since this boot, on a host that is known by [host] id or by
-  // two witnesses: all that this host's names mark and the ledger does not have is from before.
-  base::Result<bool> is_of_this_boot();
-
   // Opens a copy in memory: changes reach no file. The copy is empty if there never was a ledger.
   static base::Result<Ledger> open_copy(const std::string& path);
   // Opens the ledger as it is at this moment, to read it soon: changes fail, and others shorten no
@@ -166,6 +150,7 @@ class Ledger {
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
   [[nodiscard]] Drain drain() { return Drain(*store_); }
+  [[nodiscard]] LedgerHost host() const { return LedgerHost(*store_); }
   [[nodiscard]] Fences fences() { return Fences(*store_); }
   [[nodiscard]] Endpoints endpoints() { return Endpoints(*store_); }
   [[nodiscard]] Health health() { return Health(*store_); }

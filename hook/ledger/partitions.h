@@ -117,7 +117,8 @@ class Partitions {
   base::Result<std::optional<PartitionRecord>> find(const std::string& pool,
                                                     const std::string& name);
   base::Result<std::vector<PartitionRecord>> all();  // sorted by pool and age
-  // Returns whether a lease, also an ended one, a record or is_late() knows a partition of this name.
+  // Returns whether a lease, also an ended one, a record or is_late() knows a partition of this
+  // name.
   base::Result<bool> knows(const std::string& name);
   // Returns the live leases of the partition.
   base::Result<std::vector<Lease>> holders(const std::string& pool, const std::string& name);

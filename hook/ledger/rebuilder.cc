@@ -178,7 +178,7 @@ Result<Ledger> Rebuilder::open_new(const HostWitnesses& host, const std::string&
   Ledger ledger = TRY(Ledger::open(state_->fresh()));
   Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
   TRY(write_host(database, {tag.empty() ? tag_of(host) : tag, host}));
-  TRY(ledger.be_on(host));
+  TRY(ledger.host().be_on(host));
   return ledger;
 }
 

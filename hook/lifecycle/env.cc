@@ -112,8 +112,8 @@ Result<ledger::Ledger> open_ledger(const std::optional<std::string>& host_id) {
       TRY(ledger::Ledger::open_of_host(config::ledger_file(), config::run_dir()));
   // Most programs do not read the configuration for it: the other witnesses are enough once the
   // ledger has it.
-  const bool is_needed = !host_id && !TRY(ledger.knows_host());
-  TRY(ledger.be_on(
+  const bool is_needed = !host_id && !TRY(ledger.host().is_known());
+  TRY(ledger.host().be_on(
       this_host(is_needed ? config::load_host_id(config::config_file()) : host_id.value_or(""))));
   return ledger;
 }

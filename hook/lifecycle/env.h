@@ -65,7 +65,8 @@ struct Env {
 [[nodiscard]] std::string kept_namespaces(const Env& env);
 
 // Opens the ledger of the installed product; see Ledger::open_of_host. If it is of another host, it
-// can be read only; see Ledger::be_on. HOST_ID is [host] id of the configuration, if it is known.
+// can be read only; see LedgerHost::be_on. HOST_ID is [host] id of the configuration, if it is
+// known.
 [[nodiscard]] base::Result<ledger::Ledger> open_ledger(
     const std::optional<std::string>& host_id = {});
 // Returns what identifies this host, by HOST_ID and its files.

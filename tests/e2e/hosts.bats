@@ -59,6 +59,8 @@ ledger.commit()' "$LEDGER"
     assert_contains "$output" 'the ledger is of another host (this is one with another machine-id)'
     assert_contains "$output" "run 'ipuctl ledger adopt-host'"
   done
+  run -1 on_other_host ipuctl doctor
+  assert_contains "$output" 'the ledger is of another host (this is one with another machine-id)'
   run -0 on_other_host ipuctl ps
   assert_contains "$output" pod64
   run -3 on_other_host ipuctl ledger adopt-host

@@ -12,6 +12,7 @@
 #include "cmd/ipuctl/doctor/device_links.h"
 #include "cmd/ipuctl/doctor/doctor.h"
 #include "hook/lifecycle/client_user.h"
+#include "hook/lifecycle/env.h"
 #include "hook/lifecycle/low_level.h"
 #include "hook/lifecycle/network/guard.h"
 #include "netns/attach.h"
@@ -165,7 +166,9 @@ std::string last_record(const std::string& path) {
 HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::Ledger>& ledger,
                        const netns::Namespace& host, const HostFolders& folders, Trials trials) {
   HostState state{.runtime = hook::lifecycle::choose_runtime(config.runtimes),
-                  .ledger = ledger.ok() ? Status() : Status(ledger.error()),
+                  .ledger = ledger.ok() ? ledger.value().host().check_is(
+                                              hook::lifecycle::this_host(config.host_id))
+                                        : Status(ledger.error()),
                   .client_user = hook::lifecycle::client_user().is_its_own,
                   .filter = std::nullopt,
                   .addresses = netns::addresses_of(host),

@@ -28,7 +28,8 @@ Result<std::optional<HostRow>> read_host(sqlite::Database& database) {
   std::istringstream words(found.text(0));
   HostRow row;
   HostWitnesses& host = row.witnesses;
-  for (std::string* word : {&row.tag, &host.id, &host.machine, &host.board, &host.rnic, &row.boot}) {
+  for (std::string* word :
+       {&row.tag, &host.id, &host.machine, &host.board, &host.rnic, &row.boot}) {
     words >> *word;
     if (*word == kAbsent) word->clear();
   }

@@ -177,10 +177,8 @@ CREATE TABLE ipu_health (
 ) STRICT, WITHOUT ROWID;
 -- Single values by name.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
 -- 1: the address follows from the IPUs of its lease.
 ALTER TABLE address ADD COLUMN by_ipu INTEGER NOT NULL DEFAULT 0;
-
 -- 0: the event is for the history alone, not for the audit log.
 ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
 -- Refused starts of one kind, from first_ms on. leases: those that the next one replaces.

@@ -184,7 +184,7 @@ Result<Releases> releases_of(Env& env, const std::string& pool) {
 }
 
 Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& scope) {
-  TRY(env.ledger.check_host());
+  TRY(env.ledger.host().check());
   Reconciled done;
   Sources silent;
   for (Judged& suspect : TRY(find_suspects(env, scope))) {

@@ -54,14 +54,15 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
 Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
                                             const std::string& host, const Deadline& deadline,
                                             std::vector<Error>& obstacles) {
-  TRY(env.ledger.check_host());
+  TRY(env.ledger.host().check());
   if (!vipu::is_host(host)) {
-    return Error(Code::kInvalid,
-                 str(quote(host), " is no host: give the 8 hexadecimal digits of one of 'ipuctl"
-                                  " host list'"));
+    return Error(Code::kInvalid, str(quote(host),
+                                     " is no host: give the 8 hexadecimal digits of one of 'ipuctl"
+                                     " host list'"));
   }
-  if (host == env.ledger.host_tag()) {
-    return Error(Code::kInvalid, str("host ", host, " is this one, which is not dead; 'ipuctl"
+  if (host == env.ledger.host().tag()) {
+    return Error(Code::kInvalid, str("host ", host,
+                                     " is this one, which is not dead; 'ipuctl"
                                      " drain' ends its use of IPUs"));
   }
   std::vector<std::string> names;
@@ -79,11 +80,11 @@ Result<std::vector<std::string>> remove_of_earlier_boots(
     Env& env, const std::vector<config::PoolConfig>& pools, const Deadline& deadline,
     std::vector<Error>& obstacles) {
   std::vector<std::string> names;
-  if (!TRY(env.ledger.is_of_this_boot())) return names;
+  if (!TRY(env.ledger.host().is_of_this_boot())) return names;
   // The ledger is asked last: each start records its partition before it asks for it.
   std::vector<Error> silent;  // others report them
   for (const MadePartition& one : made_partitions(env, pools, deadline, silent)) {
-    if (one.made.host != env.ledger.host_tag()) continue;
+    if (one.made.host != env.ledger.host().tag()) continue;
     if (TRY(env.ledger.partitions().knows(one.partition.id))) continue;
     if (!remove_one(env, pools, one, deadline, obstacles)) continue;
     TRY(env.ledger.events().record(

@@ -28,8 +28,8 @@ bool has_controller(const ledger::PartitionRecord& record) {
 }  // namespace
 
 Result<std::string> random_name(const Env& env, vipu::MadeFor what) {
-  return vipu::to_string(
-      {what, env.ledger.host_tag(), TRY(base::random_hex(vipu::kNumberDigits / 2))});
+  std::string number = TRY(base::random_hex(vipu::kNumberDigits / 2));
+  return vipu::to_string({what, env.ledger.host().tag(), std::move(number)});
 }
 
 bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {

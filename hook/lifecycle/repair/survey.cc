@@ -125,7 +125,7 @@ Survey survey_pools(Env& env, const std::vector<config::PoolConfig>& pools,
                     const base::Deadline& deadline) {
   Survey survey;
   survey.pools = pools;
-  survey.host_tag = env.ledger.host_tag();
+  survey.host_tag = env.ledger.host().tag();
   for (const config::PoolConfig& pool : pools) {
     base::Result<std::vector<vipu::Partition>> listed =
         env.controller(pool)->list(deadline.capped(kQueryTime));

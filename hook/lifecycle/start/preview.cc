@@ -107,7 +107,7 @@ Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& c
     grant.cards = TRY(made_up_cards(*request));
   }
   const ledger::Lease lease =
-      made_up_lease(env.ledger.host_tag(), pool, *request, gcds_asked(env, pool, *request), host);
+      made_up_lease(env.ledger.host().tag(), pool, *request, gcds_asked(env, pool, *request), host);
   const plan::PlanInput input = TRY(plan_input(env, config.value(), host, grant, lease));
   Preview shown{pool.name, request->ipus, request->partition, {}};
   shown.ignored = request->ignored;

@@ -35,12 +35,27 @@ TEST(MadeName, OfAReleaseBefore01SaysNoHost) {
 }
 
 TEST(MadeName, LeavesAllOthersToPeople) {
-  for (const char* name :
-       {"", "c", "c-", "c-train", "s-train", "k-0123456789ab", "s-0123456789ab", "w-1",
-        "c-0123456789a", "c-0123456789abc", "c-0123456789aB", "x-0123456789ab", "p0",
-        "x-1f2e3d4c-0123456789ab", "c-1f2e3d4c-0123456789a", "c-1f2e3d4c-0123456789abc",
-        "c-1f2e3d4g-0123456789ab", "c-1f2e3d4c_0123456789ab", "c_1f2e3d4c-0123456789ab",
-        "c-1f2e3d4c-0123456789aB", "c-1f2e3d4-c0123456789ab"}) {
+  for (const char* name : {"",
+                           "c",
+                           "c-",
+                           "c-train",
+                           "s-train",
+                           "k-0123456789ab",
+                           "s-0123456789ab",
+                           "w-1",
+                           "c-0123456789a",
+                           "c-0123456789abc",
+                           "c-0123456789aB",
+                           "x-0123456789ab",
+                           "p0",
+                           "x-1f2e3d4c-0123456789ab",
+                           "c-1f2e3d4c-0123456789a",
+                           "c-1f2e3d4c-0123456789abc",
+                           "c-1f2e3d4g-0123456789ab",
+                           "c-1f2e3d4c_0123456789ab",
+                           "c_1f2e3d4c-0123456789ab",
+                           "c-1f2e3d4c-0123456789aB",
+                           "c-1f2e3d4-c0123456789ab"}) {
     EXPECT_FALSE(parse_made_name(name)) << name;
     EXPECT_FALSE(is_unique_name(name)) << name;
     EXPECT_FALSE(is_of_host(name, "1f2e3d4c")) << name;

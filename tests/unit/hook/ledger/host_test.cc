@@ -59,9 +59,9 @@ TEST_F(HostTest, KnowsAHostByDigests) {
 
 TEST_F(HostTest, LeavesOutWhatManyHostsHave) {
   write("machine-id", "uninitialized\n");
-  for (const char* uuid : {"00000000-0000-0000-0000-000000000000\n",
-                           "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF\n",
-                           "03000200-0400-0500-0006-000700080009\n", "Not Settable\n", "\n"}) {
+  for (const char* uuid :
+       {"00000000-0000-0000-0000-000000000000\n", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF\n",
+        "03000200-0400-0500-0006-000700080009\n", "Not Settable\n", "\n"}) {
     write("sys/class/dmi/id/product_uuid", uuid);
     EXPECT_EQ(read(), HostWitnesses()) << uuid;
   }
@@ -116,32 +116,35 @@ TEST(Difference, IsAConfiguredId) {
 
 TEST_F(HostTest, ANewLedgerIsOfTheHostAndOfTheBoot) {
   Ledger ledger = open();
-  EXPECT_FALSE(ledger.knows_host().take());
-  ASSERT_TRUE(test::succeeds(ledger.be_on(host("m", "b"))));
-  EXPECT_TRUE(ledger.knows_host().take());
-  EXPECT_EQ(ledger.host_tag(), tag_of(host("m", "b")));
-  EXPECT_TRUE(ledger.is_of_this_boot().take());
-  EXPECT_TRUE(test::succeeds(ledger.check_host()));
+  EXPECT_FALSE(ledger.host().is_known().take());
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m", "b"))));
+  EXPECT_TRUE(ledger.host().is_known().take());
+  EXPECT_EQ(ledger.host().tag(), tag_of(host("m", "b")));
+  EXPECT_TRUE(ledger.host().is_of_this_boot().take());
+  EXPECT_TRUE(test::succeeds(ledger.host().check()));
   Ledger later = open();
-  ASSERT_TRUE(test::succeeds(later.be_on(host("m", "b", "r"))));
-  EXPECT_EQ(later.host_tag(), tag_of(host("m", "b"))) << "as the names that were given";
-  ASSERT_TRUE(test::succeeds(open().be_on(host("x", "b", "r")))) << "one of three that it knows now";
+  ASSERT_TRUE(test::succeeds(later.host().be_on(host("m", "b", "r"))));
+  EXPECT_EQ(later.host().tag(), tag_of(host("m", "b"))) << "as the names that were given";
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("x", "b", "r"))))
+      << "one of three that it knows now";
 }
 
 TEST_F(HostTest, ALedgerThatHeldSomethingIsOfNoBoot) {
   acquire("web");
   Ledger ledger = open();
-  ASSERT_TRUE(test::succeeds(ledger.be_on(host("m"))));
-  EXPECT_FALSE(ledger.is_of_this_boot().take());
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m"))));
+  EXPECT_FALSE(ledger.host().is_of_this_boot().take());
 }
 
 TEST_F(HostTest, ALedgerOfAnotherHostCanBeReadOnly) {
   const Lease lease = acquire("web");
-  ASSERT_TRUE(test::succeeds(open().be_on(host("m", "b"))));
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("m", "b"))));
   Ledger copy = open();
-  ASSERT_TRUE(test::succeeds(copy.be_on(host("m", "x"))));
-  EXPECT_TRUE(test::fails(copy.check_host(), Code::kDenied, "ipuctl ledger adopt-host"));
-  EXPECT_TRUE(test::fails(copy.check_host(), Code::kDenied, "with another board)"));
+  ASSERT_TRUE(test::succeeds(copy.host().be_on(host("m", "x"))));
+  EXPECT_TRUE(test::fails(copy.host().check(), Code::kDenied, "ipuctl ledger adopt-host"));
+  EXPECT_TRUE(test::fails(copy.host().check(), Code::kDenied, "with another board)"));
+  EXPECT_TRUE(test::fails(open().host().check_is(host("m", "x")), Code::kDenied, "another board"));
+  EXPECT_TRUE(test::succeeds(open().host().check_is(host("m", "b"))));
   EXPECT_EQ(copy.get("web").take().id, lease.id);
   Lease mine = lease;
   EXPECT_TRUE(test::fails(copy.begin_release(mine, {1, 1, 0}, ""), Code::kDenied, "another host"));
@@ -151,18 +154,18 @@ TEST_F(HostTest, ALedgerOfAnotherHostCanBeReadOnly) {
 
 TEST_F(HostTest, ALedgerIsAdoptedWithAllThatItHolds) {
   const Lease lease = acquire("web");
-  ASSERT_TRUE(test::succeeds(open().be_on(host("m", "b"))));
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("m", "b"))));
   Ledger ledger = open();
-  ASSERT_TRUE(test::succeeds(ledger.be_on(host("m", "x"))));
-  ASSERT_TRUE(test::succeeds(ledger.adopt(host("m", "x"))));
-  EXPECT_TRUE(test::succeeds(ledger.check_host()));
-  EXPECT_EQ(ledger.host_tag(), tag_of(host("m", "x")));
-  EXPECT_FALSE(ledger.is_of_this_boot().take()) << "what it does not have may be of before";
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m", "x"))));
+  ASSERT_TRUE(test::succeeds(ledger.host().adopt(host("m", "x"))));
+  EXPECT_TRUE(test::succeeds(ledger.host().check()));
+  EXPECT_EQ(ledger.host().tag(), tag_of(host("m", "x")));
+  EXPECT_FALSE(ledger.host().is_of_this_boot().take()) << "what it does not have may be of before";
   Lease mine = lease;
   EXPECT_TRUE(test::succeeds(ledger.begin_release(mine, {1, 1, 0}, "")));
   Ledger before = open();
-  ASSERT_TRUE(test::succeeds(before.be_on(host("m", "b"))));
-  EXPECT_TRUE(test::fails(before.check_host(), Code::kDenied, "another host"));
+  ASSERT_TRUE(test::succeeds(before.host().be_on(host("m", "b"))));
+  EXPECT_TRUE(test::fails(before.host().check(), Code::kDenied, "another host"));
 }
 
 }  // namespace

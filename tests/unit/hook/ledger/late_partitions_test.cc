@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {

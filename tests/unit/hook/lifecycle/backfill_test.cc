@@ -205,7 +205,7 @@ TEST_F(BackfillTurnTest, WarmPartitionsAreForTheFirst) {
   enter(pinned);
   ASSERT_TRUE(test::succeeds(prepare("four", 4)));
   EXPECT_EQ(host_.lease_of("four").partition,
-            ledger::partition_name(host_.ledger.host_tag(), host_.lease_of("four").id));
+            ledger::partition_name(host_.ledger.host().tag(), host_.lease_of("four").id));
   EXPECT_THAT(ipus_of("four"), ElementsAre(12, 13, 14, 15));
 }
 

@@ -1,90 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A damaged ledger is rebuilt under containers that run.
-#include "hook/lifecycle/repair/rebuild.h"
-
-#include <gmock/gmock.h>
-
-#include "base/names.h"
-#include "hook/ledger/audit_verify.h"
-#include "hook/ledger/check.h"
-#include "hook/ledger/rebuilder.h"
-#include "hook/lifecycle/repair/compare.h"
-#include "tests/support/attached.h"
-#include "tests/support/sql.h"
+// A ledger that is rebuilt from what is left.
+#include "tests/kernel/hook/lifecycle/repair/rebuild_fixture.h"
 
 namespace hook::lifecycle::repair {
 namespace {
 
-using namespace base::names;
-using ledger::Lease;
-using ledger::LeaseState;
-using ledger::Ledger;
-using testing::HasSubstr;
-using testing::IsEmpty;
-
-class RebuildTest : public test::AttachedTest {
- protected:
-  std::string path() { return host_.dir / "state/ledger.db"; }
-  void change(const char* sql) { ASSERT_TRUE(test::succeeds(test::run_sql(path(), sql))); }
-  lifecycle::Env env_of(ledger::Ledger& ledger) {
-    const lifecycle::Env& env = host_.env;
-    return {ledger,           env.controller,  env.security,
-            env.start_refill, env.start_probe, env.start_reconcile,
-            env.host,         env.run_dir,     env.hook_program};
-  }
-  Rebuild rebuild() {
-    Rebuild wanted;
-    wanted.ledger = path();
-    wanted.run_dir = host_.env.run_dir;
-    wanted.engines_dir = host_.dir / "engines";
-    wanted.pools = host_.config.pools;
-    wanted.env = [this](ledger::Ledger& ledger) { return env_of(ledger); };
-    return wanted;
-  }
-  Rebuilt rebuilt(const Rebuild& wanted) {
-    Result<Rebuilt> done = rebuild_ledger(wanted, test::HookHost::soon());
-    EXPECT_TRUE(test::succeeds(done));
-    return done.ok() ? std::move(done).take() : Rebuilt();
-  }
-  Rebuilt rebuilt() { return rebuilt(rebuild()); }
-  Rebuild by_force() {
-    Rebuild wanted = rebuild();
-    wanted.force = true;
-    return wanted;
-  }
-  // Nothing of the database can be read any more.
-  void destroy() {
-    const base::Fd file = base::open_at(AT_FDCWD, path(), O_WRONLY | O_TRUNC).take();
-    ASSERT_TRUE(test::succeeds(base::write_all(file.get(), std::string(8192, 'x'), path())));
-    ASSERT_TRUE(test::succeeds(base::remove_file(path() + "-wal")));
-  }
-  // What the audit log has, which must be without a fault.
-  ledger::AuditReport audit() {
-    Ledger ledger = Ledger::open(path()).take();
-    ledger::AuditReport report =
-        ledger::verify_audit(ledger::audit_files(ledger::audit_log_of(path())),
-                             ledger.events().audit_mark().take())
-            .take();
-    EXPECT_FALSE(report.fault) << report.fault->reason;
-    return report;
-  }
-  // A lease whose container runs as INIT.
-  Lease run(const std::string& name, const test::Init& init, uint32_t ipus = 4) {
-    const Lease lease = host_.start(name, ipus);
-    EXPECT_TRUE(test::succeeds(attach(lease, init)));
-    return host_.stored(lease);
-  }
-  void expect_clean(ledger::Ledger& ledger) {
-    for (const ledger::Flaw& flaw : ledger::check_ledger(path()).take()) ADD_FAILURE() << flaw.says;
-    lifecycle::Env env = env_of(ledger);
-    for (const ledger::Flaw& flaw :
-         lifecycle::repair::compare_outside(env, host_.config.pools, test::HookHost::soon()).take())
-      ADD_FAILURE() << flaw.says;
-  }
-  // A name that this host gave.
-  const std::string kUnclaimed = "c-" + ledger::tag_of({}) + "-0123456789ab";
-  test::Init other_{"job"};
-};
+class RebuildTest : public RebuildFixture {};
 
 TEST_F(RebuildTest, RefusesALedgerThatIsWhole) {
   EXPECT_TRUE(
@@ -351,71 +272,6 @@ TEST_F(RebuildTest, ReadsWhatIsLeftOfTheOldOne) {
   Ledger ledger = Ledger::open(path()).take();
   EXPECT_EQ(ledger.find(web.id).take().value().state, LeaseState::kRunning);
   expect_clean(ledger);
-}
-
-TEST_F(RebuildTest, ReportsOrClaimsWhatNobodyClaims) {
-  run("web", init_);
-  ASSERT_TRUE(test::succeeds(
-      host_.controller.create({.id = kUnclaimed, .size = 2}, test::HookHost::soon())));
-  for (const char* of_others : {"c-ffffffff-0123456789ab", "train"}) {
-    ASSERT_TRUE(test::succeeds(
-        host_.controller.create({.id = of_others, .size = 2}, test::HookHost::soon())));
-  }
-  destroy();
-  Rebuild wanted = rebuild();
-  wanted.dry_run = lifecycle::repair::DryRun::kYes;
-  const Rebuilt reported = rebuilt(wanted);
-  ASSERT_EQ(reported.notes.size(), 1U);
-  EXPECT_THAT(reported.notes[0], HasSubstr(kUnclaimed));
-  EXPECT_EQ(reported.set_aside, "");
-
-  wanted.dry_run = lifecycle::repair::DryRun::kNo;
-  wanted.unclaimed = lifecycle::repair::Unclaimed::kClaim;
-  EXPECT_THAT(rebuilt(wanted).notes, IsEmpty());
-  Ledger ledger = Ledger::open(path()).take();
-  lifecycle::Env env = env_of(ledger);
-  ASSERT_TRUE(test::succeeds(lifecycle::end::reconcile(env, test::HookHost::soon())));
-  EXPECT_EQ(host_.partitions().size(), 3U) << "all but that one";
-  expect_clean(ledger);
-}
-
-// Nothing says whose it is.
-TEST_F(RebuildTest, ReportsAPartitionOfAnEarlierReleaseAndDoesNotClaimIt) {
-  run("web", init_);
-  ASSERT_TRUE(test::succeeds(
-      host_.controller.create({.id = "c-0123456789ab", .size = 2}, test::HookHost::soon())));
-  destroy();
-  Rebuild wanted = rebuild();
-  wanted.unclaimed = lifecycle::repair::Unclaimed::kClaim;
-  const Rebuilt done = rebuilt(wanted);
-  ASSERT_EQ(done.notes.size(), 1U);
-  EXPECT_THAT(done.notes[0], HasSubstr("'c-0123456789ab'"));
-  EXPECT_THAT(done.notes[0], HasSubstr("of a release before 0.1"));
-  EXPECT_THAT(done.partitions, IsEmpty());
-}
-
-// A disk was copied. What the ledger holds is the other host's, and stays at the controller.
-TEST_F(RebuildTest, OfACopiedDiskLeavesAllToTheOtherHost) {
-  const ledger::Lease theirs = run("web", init_);
-  {
-    Ledger ledger = Ledger::open(path()).take();
-    ASSERT_TRUE(test::succeeds(ledger.be_on({.machine = "theirs"})));
-  }
-  ASSERT_TRUE(test::succeeds(test::run_sql(path(), "UPDATE lease SET boot_id = 'theirs'")));
-  ASSERT_TRUE(test::succeeds(
-      base::remove_file(host_.env.run_dir + "/leases/" + theirs.id + "/ledger.json")));
-  Rebuild wanted = rebuild();
-  wanted.host = {.machine = "ours"};
-  const Rebuilt done = rebuilt(wanted);
-  EXPECT_THAT(done.running, IsEmpty());
-  EXPECT_THAT(done.ended, IsEmpty());
-  EXPECT_THAT(done.notes, testing::Contains(HasSubstr("are left to that host")));
-  Ledger ledger = Ledger::open(path()).take();
-  ASSERT_TRUE(test::succeeds(ledger.be_on({.machine = "ours"})));
-  EXPECT_TRUE(test::succeeds(ledger.check_host()));
-  lifecycle::Env env = env_of(ledger);
-  ASSERT_TRUE(test::succeeds(lifecycle::end::reconcile(env, test::HookHost::soon())));
-  EXPECT_THAT(host_.partitions(), testing::ElementsAre(theirs.partition));
 }
 
 TEST_F(RebuildTest, GivesAPartitionToWhoJoinedItAndRuns) {

@@ -1,87 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitions that were made ahead, and the containers that use them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "base/json.h"
-#include "base/names.h"
-#include "base/text.h"
-#include "hook/lifecycle/partitions/partitions.h"
-#include "tests/support/hook_host.h"
+#include "tests/unit/hook/lifecycle/partitions/named_fixture.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
 
-using namespace base::names;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using vipu::Force;
-using vipu::Relocate;
-
-class NamedTest : public testing::Test {
- protected:
-  static base::Deadline soon() { return test::HookHost::soon(); }
-
-  NewPartition wanted(const std::string& name, uint32_t size, uint32_t gcds = 1) {
-    NewPartition wanted{host_.config.pools[0], {}};
-    wanted.request.id = name;
-    wanted.request.size = size;
-    wanted.request.gcds = gcds;
-    return wanted;
-  }
-  void make(const NewPartition& wanted) {
-    ASSERT_TRUE(test::succeeds(create_partition(host_.env, wanted, soon())));
-  }
-  Status start(const std::string& container, const std::string& partition,
-               std::optional<uint32_t> gcd = {}) {
-    request::Request request;
-    request.partition = partition;
-    request.gcd = gcd;
-    return host_.prepare(container, request);
-  }
-  void stop(const std::string& container) {
-    ASSERT_TRUE(
-        test::succeeds(end::release_by_id(host_.env, host_.lease_of(container).id, soon())));
-  }
-  base::Result<RemovedPartition> remove(const std::string& name, Force force = Force::kNo) {
-    return remove_partition(host_.env, host_.config.pools[0], name, force, soon());
-  }
-  Status reset(const std::string& name) {
-    return reset_partition(host_.env, host_.config.pools[0], name, Relocate::kNo, soon());
-  }
-  std::optional<ledger::PartitionRecord> record(const std::string& name) {
-    return host_.ledger.partitions().find("pod16", name).take();
-  }
-
-  Status adopt(const std::string& name) {
-    return adopt_partition(host_.env, host_.config.pools[0], name, soon());
-  }
-  // Checks that reconcile() leaves "p0" and its record, and says why.
-  void expect_left_to_a_person(const std::string& why) {
-    const std::vector<base::Error> obstacles = end::reconcile(host_.env, soon()).take().obstacles;
-    ASSERT_EQ(obstacles.size(), 1U);
-    EXPECT_THAT(obstacles[0].message(), HasSubstr(why));
-    EXPECT_THAT(obstacles[0].message(), HasSubstr("'ipuctl partition remove p0' removes it"));
-    EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
-    EXPECT_TRUE(record("p0").has_value());
-  }
-
-  // A creation of "p0" that began at this time and was killed before it knew any more.
-  void intend_and_die(int64_t created_ms) {
-    ledger::PartitionRecord half;
-    half.pool = "pod16";
-    half.name = "p0";
-    half.source = config::source_of(host_.config.pools[0]);
-    half.ipus = 4;
-    half.owner = test::dead_process();
-    half.boot_id = base::boot_id().take();
-    half.created_ms = created_ms;
-    ASSERT_TRUE(test::succeeds(host_.ledger.partitions().intend(half)));
-  }
-
-  test::HookHost host_;
-};
+class NamedTest : public NamedFixture {};
 
 TEST_F(NamedTest, OutlivesTheContainersThatUseIt) {
   make(wanted("p0", 4));
@@ -239,28 +163,6 @@ TEST_F(NamedTest, ThatFailedIsRemovedByForceOnly) {
   EXPECT_FALSE(record("p0").has_value());
 }
 
-// Between the removal and the answer that was lost, another host may have taken the name.
-TEST_F(NamedTest, WhoseRemovalGotNoAnswerIsRemovedByAPersonOnly) {
-  make(wanted("p0", 4));
-  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"));
-  EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
-  EXPECT_TRUE(test::fails(start("web", "p0"), Code::kNotFound, "in this host's ledger"));
-  expect_left_to_a_person("its removal here was cut short");
-  ASSERT_TRUE(test::succeeds(remove("p0")));
-  EXPECT_FALSE(record("p0").has_value());
-  EXPECT_THAT(host_.partitions(), IsEmpty());
-}
-
-TEST_F(NamedTest, WhoseRemovalWasCarriedOutWithoutAnAnswerIsForgotten) {
-  make(wanted("p0", 4));
-  host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
-                             test::FakeController::When::kAfter);
-  EXPECT_TRUE(test::fails(remove("p0"), Code::kTimeout, "no answer"));
-  EXPECT_THAT(host_.partitions(), IsEmpty());
-  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
-  EXPECT_FALSE(record("p0").has_value());
-}
-
 TEST_F(NamedTest, OfOthersIsNotTouched) {
   ASSERT_TRUE(host_.controller.create({"theirs", 4}, soon()).ok());
   EXPECT_TRUE(
@@ -303,85 +205,11 @@ TEST_F(NamedTest, LeavesNothingWhenItCannotBeMade) {
                              test::FakeController::When::kAfter);
 }
 
-// Another host may have made the partition that has the name now.
-TEST_F(NamedTest, WhoseCreationGotNoAnswerIsLeftToAPerson) {
-  NewPartition unsure = wanted("p0", 4);
-  unsure.wait = false;
-  host_.before_create = [&] {
-    host_.controller.fail_next(base::Error(Code::kTimeout, "no answer"),
-                               test::FakeController::When::kAfter);
-  };
-  EXPECT_TRUE(test::fails(create_partition(host_.env, unsure, soon()), Code::kTimeout,
-                          "'ipuctl partition remove p0' removes it"));
-  host_.before_create = [] {};
-  expect_left_to_a_person("its creation here was cut short");
-  EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kBusy,
-                          "may be another host's"));
-  ASSERT_TRUE(test::succeeds(adopt("p0")));
-  EXPECT_EQ(record("p0")->kind, ledger::PartitionKind::kForeign);
-  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
-}
-
-TEST_F(NamedTest, WhoseCreationWasCutShortCanBeMadeAgainIfItWasNotMade) {
-  intend_and_die(base::unix_millis());
-  make(wanted("p0", 4));
-  EXPECT_EQ(record("p0")->state, ledger::PartitionState::kReady);
-}
-
-// The controller said that it made the partition: it is this host's.
-TEST_F(NamedTest, ThatWasMadeAndNeverBecomesActiveIsRemoved) {
-  host_.controller.set_create_delay(std::chrono::seconds(10));
-  EXPECT_TRUE(test::fails(
-      create_partition(host_.env, wanted("p0", 4), Deadline::after(std::chrono::milliseconds(50))),
-      Code::kTimeout));
-  EXPECT_FALSE(record("p0").has_value());
-  EXPECT_THAT(host_.partitions(), IsEmpty());
-}
-
 TEST_F(NamedTest, LeavesThePartitionOfItsNameThatOthersMade) {
   ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
   EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kExists));
   EXPECT_FALSE(record("p0").has_value());
   EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
-}
-
-TEST_F(NamedTest, ThatADeadProcessMadeHalfIsLeftToAPerson) {
-  intend_and_die(base::unix_millis());
-  ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
-  host_.controller.set_unreachable(true);
-  EXPECT_EQ(end::reconcile(host_.env, soon()).take().obstacles.size(), 1U);
-  EXPECT_TRUE(record("p0").has_value());
-  host_.controller.set_unreachable(false);
-  expect_left_to_a_person("its creation here was cut short");
-  ASSERT_TRUE(test::succeeds(remove("p0")));
-  EXPECT_FALSE(record("p0").has_value());
-  EXPECT_THAT(host_.partitions(), IsEmpty());
-}
-
-// A creation that was killed before the controller was asked; later another host takes the name.
-TEST_F(NamedTest, OfAnotherHostIsNotRemovedForACreationThatWasCutShort) {
-  intend_and_die(base::unix_millis() - int64_t{3'600'000});
-  ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
-  const std::vector<base::Error> obstacles = end::reconcile(host_.env, soon()).take().obstacles;
-  ASSERT_EQ(obstacles.size(), 1U);
-  EXPECT_THAT(obstacles[0].message(), HasSubstr("may be another host's"));
-  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
-  ASSERT_TRUE(test::succeeds(remove("p0"))) << "whoever knows better says so";
-  EXPECT_THAT(host_.partitions(), IsEmpty());
-}
-
-TEST_F(NamedTest, UnlikeWhatWasAskedForIsAnotherHosts) {
-  intend_and_die(base::unix_millis());
-  ASSERT_TRUE(host_.controller.create({"p0", 8}, soon()).ok());
-  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
-  EXPECT_FALSE(record("p0").has_value());
-  EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
-}
-
-TEST_F(NamedTest, ThatWasCutShortAndNeverMadeIsForgotten) {
-  intend_and_die(1);
-  ASSERT_THAT(end::reconcile(host_.env, soon()).take().obstacles, IsEmpty());
-  EXPECT_FALSE(record("p0").has_value());
 }
 
 TEST_F(NamedTest, CanBeUsedByNobodyBeforeItIsConfirmed) {
