@@ -59,6 +59,7 @@ Result<Outcome> run_list(const HostOptions& options) {
   std::map<std::string, HostLine> hosts;
   for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
     hosts[fence.host].state = str("fenced at ", base::rfc3339(fence.since_ms));
+  TRY(ledger.host().check());
   hosts[ledger.host().tag()].state = "this host";
   for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
            env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
@@ -77,6 +78,7 @@ Result<Outcome> run_fence(const HostOptions& options) {
   const Deadline deadline = Deadline::after(kFenceTime);
   Outcome outcome;
   if (options.dry_run) {
+    TRY(hook::lifecycle::partitions::check_fence(env, options.host));
     for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
              env, config.pools, deadline, outcome.obstacles)) {
       if (one.made.host == options.host)

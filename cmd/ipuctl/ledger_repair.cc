@@ -11,7 +11,6 @@
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/check.h"
-#include "hook/lifecycle/partitions/hosts.h"
 #include "hook/lifecycle/repair/compare.h"
 #include "hook/lifecycle/repair/rebuild.h"
 
@@ -23,6 +22,7 @@ using base::Json;
 using hook::ledger::Flaw;
 
 constexpr std::chrono::milliseconds kTime{60'000};
+constexpr std::chrono::milliseconds kEachTime{10'000};  // for one controller
 
 struct CheckOptions {
   Output output = Output::kTable;
@@ -74,6 +74,7 @@ std::string flaws_text(const std::vector<Flaw>& flaws, Output output) {
 
 base::Status add_outside(std::vector<Flaw>& flaws) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
+  TRY(ledger.host().check());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<Flaw> outside =
       TRY(hook::lifecycle::repair::compare_outside(env, pools(), Deadline::after(kTime)));
@@ -172,11 +173,20 @@ void add_check(CLI::App& group, Command& chosen) {
 
 // What a ledger has that the controllers have too: containers of the host whose it was may use it.
 Result<std::vector<std::string>> still_there(hook::ledger::Ledger& ledger, Outcome& outcome) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<std::string> names;
-  for (const auto& one : hook::lifecycle::partitions::made_partitions(
-           env, pools(), Deadline::after(kTime), outcome.obstacles)) {
-    if (TRY(ledger.partitions().knows(one.partition.id))) names.push_back(one.partition.id);
+  for (const hook::config::PoolConfig& pool : config.pools) {
+    if (pool.provider != hook::config::Provider::kVipu) continue;
+    Result<std::vector<vipu::Partition>> listed =
+        env.controller(pool)->list(Deadline::after(kEachTime));
+    if (!listed.ok()) {
+      outcome.obstacles.push_back(std::move(listed).error());
+      continue;
+    }
+    for (const vipu::Partition& partition : listed.value()) {
+      if (TRY(ledger.partitions().knows(partition.id))) names.push_back(partition.id);
+    }
   }
   return names;
 }

@@ -108,12 +108,23 @@ std::string tag_of(const HostWitnesses& host) {
   return digest("host", str(first, ' ', host.board, ' ', host.rnic), vipu::kHostDigits);
 }
 
+bool is_certain(const HostWitnesses& host) {
+  const int others = (host.board.empty() ? 0 : 1) + (host.rnic.empty() ? 0 : 1);
+  return !host.id.empty() || others == 2 || (others == 1 && !host.machine.empty());
+}
+
+base::Result<std::string> new_tag(const HostWitnesses& host) {
+  if (is_certain(host)) return tag_of(host);
+  return base::random_hex(vipu::kHostDigits / 2);
+}
+
 std::string difference(const HostWitnesses& recorded, const HostWitnesses& now) {
   constexpr Witness kId{&HostWitnesses::id, "[host] id"};
   const bool has_id = !recorded.id.empty() && !now.id.empty();
   if (has_id && recorded.id != now.id) return std::string(kId.name);
+  const bool is_diskless = !recorded.id.empty() || !now.id.empty();
   const std::array<Witness, 3> witnesses{
-      has_id ? kId : Witness{&HostWitnesses::machine, "machine-id"},
+      is_diskless ? kId : Witness{&HostWitnesses::machine, "machine-id"},
       Witness{&HostWitnesses::board, "board"}, Witness{&HostWitnesses::rnic, "RNIC"}};
   std::vector<std::string> differ;
   size_t agree = 0;

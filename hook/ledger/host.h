@@ -36,10 +36,16 @@ struct HostPlaces {
 // Returns the 8 hexadecimal digits that stand for the host in the names of its partitions. If one
 // witness differs, so do they: two hosts never share them because of a copied file alone.
 [[nodiscard]] std::string tag_of(const HostWitnesses& host);
+// Returns whether no copy of a disk is taken for HOST: it has a configured id, or two witnesses.
+[[nodiscard]] bool is_certain(const HostWitnesses& host);
+// Returns tag_of() of a host that is certain. To any other, which can have the machine-id of the
+// image that it was made from, it gives digits that no other host has.
+base::Result<std::string> new_tag(const HostWitnesses& host);
 
 // Returns what differs of two hosts: "machine-id and board". Empty if they are one host, that is:
 // they do not differ in a configured id, and more of the witnesses that both have agree than
-// differ. Without a witness that both have, they are one.
+// differ. Without a witness that both have, they are one. The machine-id of a host with a
+// configured id says nothing.
 [[nodiscard]] std::string difference(const HostWitnesses& recorded, const HostWitnesses& now);
 
 struct Store;
@@ -52,8 +58,8 @@ class LedgerHost {
   // Tells the ledger on which host it is used. A new ledger becomes that host's. One of another
   // host changes nothing from here on: each change fails with kDenied, with what to do.
   base::Status be_on(const HostWitnesses& host);
-  // Returns whether the ledger knows whose it is, before be_on().
-  base::Result<bool> is_known();
+  // Returns whether be_on() needs [host] id: the ledger has one, or does not know its host yet.
+  base::Result<bool> needs_id();
   // Fails with kDenied, with what to do, if be_on() found that the ledger is of another host. For
   // effects that need no change of the ledger.
   base::Status check();
@@ -63,11 +69,14 @@ class LedgerHost {
   base::Status adopt(const HostWitnesses& host);
   // Returns the 8 hexadecimal digits in the names of this host's partitions.
   [[nodiscard]] const std::string& tag() const;
-  // Returns whether the ledger was made since this boot, on a host that is known by [host] id or by
-  // two witnesses: all that this host's names mark and the ledger does not have is from before.
+  // Returns whether the ledger was made since this boot, on a host that was known by [host] id or
+  // by two witnesses then: all that this host's names mark and the ledger does not have is from
+  // before.
   base::Result<bool> is_of_this_boot();
 
  private:
+  // Writes what HOST adds to what is recorded.
+  base::Status record(const HostWitnesses& host);
   Store& store_;
 };
 

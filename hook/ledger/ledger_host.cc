@@ -33,47 +33,55 @@ HostWitnesses merged(HostWitnesses recorded, const HostWitnesses& now) {
   return recorded;
 }
 
-// Returns whether no copy of a disk is taken for HOST: a machine-id alone is copied with it.
-bool is_certain(const HostWitnesses& host) {
-  const int others = (host.board.empty() ? 0 : 1) + (host.rnic.empty() ? 0 : 1);
-  return !host.id.empty() || others == 2 || (others == 1 && !host.machine.empty());
-}
-
-// Returns this boot if the ledger never held anything, else nothing.
-Result<std::string> boot_of_new(sqlite::Database& database) {
+// Returns whether the ledger never held anything, as one that a golden image brings.
+Result<bool> is_unused(sqlite::Database& database) {
   Statement used =
-      TRY(database.prepare("SELECT EXISTS(SELECT 1 FROM event) OR EXISTS(SELECT 1 FROM lease)"
-                           " OR EXISTS(SELECT 1 FROM partition)"));
+      TRY(database.prepare("SELECT EXISTS(SELECT 1 FROM lease) OR EXISTS(SELECT 1 FROM partition)"
+                           " OR EXISTS(SELECT 1 FROM late_partition)"));
   TRY(used.step());
-  if (used.integer(0) != 0) return std::string();
-  return base::boot_id();
+  return used.integer(0) == 0;
 }
 
 }  // namespace
 
 Status LedgerHost::be_on(const HostWitnesses& host) {
   std::optional<HostRow> row = TRY(read_host(store_.database));
-  const bool is_known = row && (!difference(row->witnesses, host).empty() ||
-                                row->witnesses == merged(row->witnesses, host));
-  if (!is_known) {
-    Transaction transaction = TRY(Transaction::begin(store_.database));
-    row = TRY(read_host(store_.database));  // another process may have been first
-    std::string boot = TRY(boot_of_new(store_.database));
-    if (!row) row = HostRow{tag_of(host), {}, std::move(boot)};
-    if (difference(row->witnesses, host).empty()) {
-      row->witnesses = merged(row->witnesses, host);
-      TRY(write_host(store_.database, *row));
-      TRY(transaction.commit());
-    }
+  std::string differs = row ? difference(row->witnesses, host) : std::string();
+  if (!differs.empty() && TRY(is_unused(store_.database))) differs.clear();
+  const bool is_news = !row || merged(row->witnesses, host) != row->witnesses;
+  if (differs.empty() && is_news) {
+    const Status recorded = record(host);
+    // A ledger on a full disk must release what it holds. The next open records it then.
+    const bool may_wait = recorded.ok() || sqlite::is_full(recorded.error()) ||
+                          recorded.error().code() == Code::kBusy;
+    if (!may_wait) return recorded;
+    row = TRY(read_host(store_.database));
   }
-  store_.host_tag = row->tag;
-  const std::string differs = difference(row->witnesses, host);
+  store_.host_tag = row ? row->tag : TRY(new_tag(host));
   if (!differs.empty()) store_.stranger = of_another(differs);
   store_.database.refuse_changes(store_.stranger);
   return {};
 }
 
-Result<bool> LedgerHost::is_known() { return TRY(read_host(store_.database)).has_value(); }
+Status LedgerHost::record(const HostWitnesses& host) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  std::optional<HostRow> row = TRY(read_host(store_.database));  // another process may be first
+  const bool is_new = TRY(is_unused(store_.database));
+  if (!row || (is_new && !difference(row->witnesses, host).empty())) {
+    std::string boot;
+    if (is_new && is_certain(host)) boot = TRY(base::boot_id());
+    std::string tag = TRY(new_tag(host));
+    row = HostRow{std::move(tag), {}, std::move(boot)};
+  }
+  row->witnesses = merged(row->witnesses, host);
+  TRY(write_host(store_.database, *row));
+  return transaction.commit();
+}
+
+Result<bool> LedgerHost::needs_id() {
+  const std::optional<HostRow> row = TRY(read_host(store_.database));
+  return !row || !row->witnesses.id.empty();
+}
 
 Status LedgerHost::check() { return store_.stranger ? Status(*store_.stranger) : Status(); }
 
@@ -86,8 +94,8 @@ Status LedgerHost::check_is(const HostWitnesses& host) {
 Status LedgerHost::adopt(const HostWitnesses& host) {
   store_.stranger.reset();
   store_.database.refuse_changes({});
+  const std::string tag = TRY(new_tag(host));
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  const std::string tag = tag_of(host);
   TRY(write_host(store_.database, {tag, host}));
   Event event;
   event.kind = EventKind::kNote;
@@ -109,8 +117,7 @@ const std::string& LedgerHost::tag() const { return store_.host_tag; }
 
 Result<bool> LedgerHost::is_of_this_boot() {
   const std::optional<HostRow> row = TRY(read_host(store_.database));
-  if (!row || row->boot.empty() || !is_certain(row->witnesses)) return false;
-  return row->boot == TRY(base::boot_id());
+  return row && !row->boot.empty() && row->boot == TRY(base::boot_id());
 }
 
 }  // namespace hook::ledger

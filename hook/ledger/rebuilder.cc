@@ -133,7 +133,8 @@ struct Rebuilder::State {
   std::string ledger;
   Gate gate;
   std::optional<WritersFence> fence = {};  // from salvage() on
-  bool is_ready = false;                   // the new ledger is complete: it is never removed
+  std::vector<PartitionRecord> disowned = {};
+  bool is_ready = false;  // the new ledger is complete: it is never removed
 
   [[nodiscard]] std::string scratch() const { return scratch_of(ledger); }
   [[nodiscard]] std::string old() const { return scratch() + "/old.db"; }
@@ -177,7 +178,8 @@ Result<Salvaged> Rebuilder::salvage() {
 Result<Ledger> Rebuilder::open_new(const HostWitnesses& host, const std::string& tag) {
   Ledger ledger = TRY(Ledger::open(state_->fresh()));
   Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
-  TRY(write_host(database, {tag.empty() ? tag_of(host) : tag, host}));
+  const std::string made = TRY(new_tag(host));
+  TRY(write_host(database, {tag.empty() ? made : tag, host}));
   TRY(ledger.host().be_on(host));
   return ledger;
 }
@@ -187,8 +189,7 @@ Status Rebuilder::disown(const std::vector<PartitionRecord>& partitions) {
   TRY(
       database.execute("DELETE FROM lease; DELETE FROM address; DELETE FROM late_partition;"
                        " DELETE FROM ipu_health; DELETE FROM refusal"));
-  for (const PartitionRecord& record : partitions)
-    TRY(remove_partition_file(state_->ledger, record));
+  state_->disowned = partitions;
   return {};
 }
 
@@ -216,6 +217,8 @@ Result<std::string> Rebuilder::put_in_place() {
   TRY(move(state_->fresh(), state_->ready_path()));
   state_->is_ready = true;  // from here on it is the only one: see finish_earlier()
   std::string aside = TRY(replace(state_->ledger, state_->ready_path()));
+  for (const PartitionRecord& record : state_->disowned)
+    (void)remove_partition_file(state_->ledger, record);
   (void)base::remove_flat_dir(state_->scratch());
   return aside;
 }

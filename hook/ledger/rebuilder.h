@@ -52,8 +52,8 @@ class Rebuilder {
   // Copies the history of the old ledger, and its taints, and appends EVENT. Later events follow in
   // the same audit log.
   base::Result<Taints> begin_history(std::string_view event);
-  // Makes the new ledger forget all of the old one but what happened, and removes the files of
-  // PARTITIONS: these are another host's, which has a ledger of its own.
+  // Makes the new ledger forget all of the old one but what happened. put_in_place() removes the
+  // files of PARTITIONS then: these are another host's, which has a ledger of its own.
   base::Status disown(const std::vector<PartitionRecord>& partitions);
   // Writes LEASES into the new ledger. Omits what an earlier one of them holds, and reports each
   // omission in NOTES.

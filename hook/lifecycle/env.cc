@@ -110,9 +110,8 @@ ledger::HostWitnesses this_host(const std::string& host_id) {
 Result<ledger::Ledger> open_ledger(const std::optional<std::string>& host_id) {
   ledger::Ledger ledger =
       TRY(ledger::Ledger::open_of_host(config::ledger_file(), config::run_dir()));
-  // Most programs do not read the configuration for it: the other witnesses are enough once the
-  // ledger has it.
-  const bool is_needed = !host_id && !TRY(ledger.host().is_known());
+  // A host without [host] id does not pay for the configuration.
+  const bool is_needed = !host_id && TRY(ledger.host().needs_id());
   TRY(ledger.host().be_on(
       this_host(is_needed ? config::load_host_id(config::config_file()) : host_id.value_or(""))));
   return ledger;

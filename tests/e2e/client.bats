@@ -145,6 +145,10 @@ watch_says() { in_host grep -q "$1" /run/service/watch.log; }
   in_host kill -KILL "$(in_host ps -o ppid= -p "$CLIENT" | tr -d ' ')"
   run ! wait "$CREATE"
   wait_until 5 client_is_gone
+  # Nobody knows whether the controller made it for this host.
+  run ipuctl gc
+  [ "$status" -eq 0 ] || assert_contains "$output" "'ipuctl partition remove p0' removes it"
+  ipuctl partition remove p0 --force
   ipuctl gc
 }
 

@@ -53,7 +53,7 @@ ledger.commit()' "$LEDGER"
   ipuctl partition create p0 --size 4 >/dev/null
   before=$(partitions)
   copy_disk
-  for command in gc 'partition create p1 --size 4' 'partition remove p0' 'drain --timeout 1s' 'reserve job --ipus 4'; do
+  for command in gc 'partition create p1 --size 4' 'partition reset p0' 'partition remove p0' 'drain --timeout 1s' 'reserve job --ipus 4'; do
     # shellcheck disable=SC2086
     run -1 on_other_host ipuctl $command
     assert_contains "$output" 'the ledger is of another host (this is one with another machine-id)'

@@ -22,8 +22,8 @@ added() { # FILE NAME BOUND
   run -0 figures "$file" 0.05
   [[ $output == *'sleeps, 15 rounds'*something* ]]
   jq -e '.title == "sleeps" and ([.variants[].name] | . == ["nothing", "something", "same"])' "$file"
-  awk "BEGIN { exit !($(added "$file" something low) > 40) }"
-  awk "BEGIN { exit !($(added "$file" same low) < 40 && $(added "$file" nothing high) == 0) }"
+  awk "BEGIN { exit !($(added "$file" something low) > 25) }"
+  awk "BEGIN { exit !($(added "$file" same low) < 25 && $(added "$file" nothing high) == 0) }"
 }
 
 @test "paired: each run has what it is to restore, and a number of its own" {

@@ -194,6 +194,18 @@ Status check_reached(const ledger::Lease& lease, const std::vector<ledger::Lease
   return {};
 }
 
+// Checks that no address of the lease follows from its IPUs: another host gives it to whoever gets
+// the IPUs that LEASE had.
+Status check_addresses_stay(const ledger::Lease& lease) {
+  const bool moves = std::any_of(lease.rails.begin(), lease.rails.end(),
+                                 [](const ledger::RailLease& rail) { return rail.by_ipu; });
+  if (!moves) return {};
+  return Error(Code::kUnsupported,
+               str("the partition of container ", base::short_id(lease.container),
+                   " has moved to other IPUs, and its address belongs to those that it had;"
+                   " start the container again"));
+}
+
 // Asks for the configurations of the lease's GCDs. All of them are asked for with one question.
 Result<vipu::Grant> config_of(vipu::Controller& controller, const ledger::Lease& lease,
                               const Deadline& deadline) {
@@ -311,6 +323,7 @@ Result<Refreshed> refresh_lease(Env& env, ledger::Lease& lease, const Deadline& 
   if (target.identity() != lease.netns) {
     return Error(Code::kNotFound, str("container ", lease.container, " has ended"));
   }
+  if (!is_recorded) TRY(check_addresses_stay(lease));
   if (!is_recorded) TRY(env.ledger.mark_relocated(lease, ipus));
   TRY(inject::write_lease_record(env.run_dir, lease));
   const plan::AttachOrders orders = TRY(orders_of(env, lease));

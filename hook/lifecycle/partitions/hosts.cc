@@ -51,9 +51,7 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
   return found;
 }
 
-Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
-                                            const std::string& host, const Deadline& deadline,
-                                            std::vector<Error>& obstacles) {
+Status check_fence(Env& env, const std::string& host) {
   TRY(env.ledger.host().check());
   if (!vipu::is_host(host)) {
     return Error(Code::kInvalid, str(quote(host),
@@ -65,10 +63,22 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
                                      " is this one, which is not dead; 'ipuctl"
                                      " drain' ends its use of IPUs"));
   }
+  return {};
+}
+
+Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
+                                            const std::string& host, const Deadline& deadline,
+                                            std::vector<Error>& obstacles) {
+  TRY(check_fence(env, host));
   std::vector<std::string> names;
   for (const MadePartition& one : made_partitions(env, pools, deadline, obstacles)) {
-    if (one.made.host == host && remove_one(env, pools, one, deadline, obstacles))
+    if (one.made.host != host) continue;
+    if (TRY(env.ledger.partitions().knows(one.partition.id))) {
+      obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),
+                                              " is in this host's own ledger, so it stays"));
+    } else if (remove_one(env, pools, one, deadline, obstacles)) {
       names.push_back(one.partition.id);
+    }
   }
   for (const std::string& name : names)
     TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));

@@ -15,7 +15,11 @@ namespace {
 // A controller carries out a request for so long after whoever asked is gone.
 constexpr int64_t kLateMs = 600'000;
 
+// Returns whether PARTITION may be that of RECORD. A controller can list it before it has all of
+// its parts.
 bool is_like(const vipu::Partition& partition, const ledger::PartitionRecord& record) {
+  if (partition.ready == vipu::ReadyState::kPending)
+    return partition.ipus.size() <= record.ipus && partition.gcds <= record.gcds;
   const bool has_size = partition.ipus.empty() || partition.ipus.size() == record.ipus;
   return has_size && std::max(1U, partition.gcds) == record.gcds &&
          partition.reconfigurable == record.reconfigurable;

@@ -217,8 +217,10 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(env.ledger.drain().check());
   const ledger::PartitionRecord record = TRY(record_of(wanted));
   const auto controller = env.controller(wanted.pool);
+  bool may_come = false;  // an earlier request, by the same name
   if (const auto left = TRY(find_unsure(env, record.pool, record.name))) {
-    TRY(look_for(*controller, *left, deadline));
+    const Unsure found = TRY(look_for(*controller, *left, deadline));
+    may_come = found == Unsure::kMayCome;
     TRY(env.ledger.partitions().finish_removal(*left));
   }
   if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
@@ -229,8 +231,9 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   if (asked.done.ok()) return finish_creation(env, wanted, record);
   const Error& error = asked.done.error();
   // If the controller was full or busy, a partition of this name is another host's.
-  const bool is_refused =
-      !asked.is_made && (vipu::made_nothing(error) || error.code() == Code::kBusy);
+  const bool is_refused = !asked.is_made &&
+                          (vipu::made_nothing(error) || error.code() == Code::kBusy) &&
+                          !(may_come && error.code() == Code::kExists);
   if (is_refused) {
     TRY(env.ledger.partitions().finish_removal(record));
   } else if (!asked.is_made && may_be_of_others(record)) {
@@ -302,8 +305,8 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   const Result<base::Removed> removed =
       recorded_controller(env, record.pool, record.source)->remove(name, force, deadline);
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
-    // The controller refused. After any other error the outcome is unknown, and reconcile()
-    // finishes the removal.
+    // The controller refused. After any other error the outcome is unknown: whoever gave the name
+    // removes it again, or reconcile() does if the name is ours.
     TRY(env.ledger.partitions().cancel_removal(record));
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));
@@ -319,6 +322,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
 
 Status check_reset(Env& env, const config::PoolConfig& pool, const std::string& name,
                    const Deadline& deadline) {
+  TRY(env.ledger.host().check());
   const ledger::PartitionRecord record = TRY(get_record(env, pool, name, deadline));
   if (record.kind == ledger::PartitionKind::kForeign) {
     return Error(Code::kDenied, str("partition ", base::quote(name), " of pool '", pool.name,

@@ -81,10 +81,10 @@ Status compare_leases(Env& env, const std::vector<ledger::Lease>& leases, const 
 
 Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, const Survey& survey,
                           Flaws& flaws) {
-  std::set<std::string> known;
-  for (const ledger::Lease& lease : leases) known.insert(str(lease.pool, '/', lease.partition));
+  std::set<std::string> known;  // names of ours are given once, whichever pool has them
+  for (const ledger::Lease& lease : leases) known.insert(lease.partition);
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
-    known.insert(str(record.pool, '/', record.name));
+    known.insert(record.name);
     const bool is_there =
         has_partition(survey, record.pool, record.source, record.name).value_or(true);
     if (record.state != ledger::PartitionState::kReady || is_there) continue;
@@ -97,8 +97,7 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
   }
   for (const auto& [pool, partitions] : survey.partitions) {
     for (const vipu::Partition& partition : partitions.value_or(std::vector<vipu::Partition>())) {
-      if (!ledger::is_reserved_name(partition.id) || known.contains(str(pool, '/', partition.id)))
-        continue;
+      if (!ledger::is_reserved_name(partition.id) || known.contains(partition.id)) continue;
       const std::string what = str("partition '", partition.id, "' of pool '", pool, "'");
       if (vipu::is_of_host(partition.id, survey.host_tag)) {
         flaws.push_back({ledger::Gravity::kNote,

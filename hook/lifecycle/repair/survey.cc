@@ -36,10 +36,12 @@ const vipu::Partition* find(const Survey& survey, const std::string& pool,
   return nullptr;
 }
 
+// Names of ours are given once: whichever pool of the controller has it, it is this partition.
 bool is_used(const Rebuilt& rebuilt, const std::string& pool, const std::string& name) {
   for (const std::vector<ledger::Lease>* leases : {&rebuilt.running, &rebuilt.ended}) {
     for (const ledger::Lease& lease : *leases) {
-      if (lease.pool == pool && lease.partition == name) return true;
+      if (lease.partition == name && (lease.pool == pool || ledger::is_reserved_name(name)))
+        return true;
     }
   }
   return false;
@@ -48,7 +50,8 @@ bool is_used(const Rebuilt& rebuilt, const std::string& pool, const std::string&
 bool is_recorded(const Rebuilt& rebuilt, const std::string& pool, const std::string& name) {
   return std::any_of(rebuilt.partitions.begin(), rebuilt.partitions.end(),
                      [&](const ledger::PartitionRecord& record) {
-                       return record.pool == pool && record.name == name;
+                       return record.name == name &&
+                              (record.pool == pool || ledger::is_reserved_name(name));
                      });
 }
 

@@ -10,6 +10,7 @@
 #include "hook/ledger/ledger.h"
 #include "tests/support/outcome.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
+#include "vipu/made_name.h"
 
 namespace hook::ledger {
 namespace {
@@ -112,13 +113,14 @@ TEST(Difference, IsAConfiguredId) {
       << "one configuration on two hosts";
   EXPECT_EQ(difference(host("m", "b", "r", "i"), host("m", "b", "r")), "") << "not read";
   EXPECT_EQ(difference(host("m", "b", "r"), host("m", "b", "r", "i")), "") << "new";
+  EXPECT_EQ(difference(host("m", "b", "", "i"), host("x", "b")), "") << "diskless, not read";
 }
 
 TEST_F(HostTest, ANewLedgerIsOfTheHostAndOfTheBoot) {
   Ledger ledger = open();
-  EXPECT_FALSE(ledger.host().is_known().take());
+  EXPECT_TRUE(ledger.host().needs_id().take());
   ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m", "b"))));
-  EXPECT_TRUE(ledger.host().is_known().take());
+  EXPECT_FALSE(ledger.host().needs_id().take());
   EXPECT_EQ(ledger.host().tag(), tag_of(host("m", "b")));
   EXPECT_TRUE(ledger.host().is_of_this_boot().take());
   EXPECT_TRUE(test::succeeds(ledger.host().check()));
@@ -127,6 +129,35 @@ TEST_F(HostTest, ANewLedgerIsOfTheHostAndOfTheBoot) {
   EXPECT_EQ(later.host().tag(), tag_of(host("m", "b"))) << "as the names that were given";
   ASSERT_TRUE(test::succeeds(open().host().be_on(host("x", "b", "r"))))
       << "one of three that it knows now";
+}
+
+TEST_F(HostTest, AHostThatAnImageMayShareHasDigitsOfItsOwn) {
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("m"))));
+  Ledger ledger = open();
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m"))));
+  EXPECT_NE(ledger.host().tag(), tag_of(host("m")));
+  EXPECT_TRUE(vipu::is_host(ledger.host().tag()));
+  Ledger later = open();
+  ASSERT_TRUE(test::succeeds(later.host().be_on(host("m", "b", "r")))) << "drivers are loaded";
+  EXPECT_EQ(later.host().tag(), ledger.host().tag());
+  EXPECT_FALSE(later.host().is_of_this_boot().take());
+}
+
+TEST_F(HostTest, AnUnusedLedgerOfAnImageIsOfWhoeverHasIt) {
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("m", "b"))));
+  Ledger copy = open();
+  ASSERT_TRUE(test::succeeds(copy.host().be_on(host("m", "x"))));
+  EXPECT_TRUE(test::succeeds(copy.host().check()));
+  EXPECT_EQ(copy.host().tag(), tag_of(host("m", "x")));
+}
+
+TEST_F(HostTest, WithAConfiguredIdTheMachineIdSaysNothing) {
+  acquire("web");
+  ASSERT_TRUE(test::succeeds(open().host().be_on(host("m", "b", "", "i"))));
+  Ledger ledger = open();
+  EXPECT_TRUE(ledger.host().needs_id().take());
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("of this boot", "b"))));
+  EXPECT_TRUE(test::succeeds(ledger.host().check())) << "the configuration cannot be read";
 }
 
 TEST_F(HostTest, ALedgerThatHeldSomethingIsOfNoBoot) {

@@ -82,7 +82,8 @@ class RebuildFixture : public test::AttachedTest {
          lifecycle::repair::compare_outside(env, host_.config.pools, test::HookHost::soon()).take())
       ADD_FAILURE() << flaw.says;
   }
-  const std::string kUnclaimed = "c-" + ledger::tag_of({}) + "-0123456789ab";
+  const ledger::HostWitnesses kHost{.machine = "m", .board = "b"};
+  const std::string kUnclaimed = "c-" + ledger::tag_of(kHost) + "-0123456789ab";
   test::Init other_{"job"};
 };
 

@@ -17,6 +17,7 @@ TEST_F(RebuildHostsTest, ReportsOrClaimsWhatNobodyClaims) {
   }
   destroy();
   Rebuild wanted = rebuild();
+  wanted.host = kHost;
   wanted.dry_run = lifecycle::repair::DryRun::kYes;
   const Rebuilt reported = rebuilt(wanted);
   ASSERT_EQ(reported.notes.size(), 1U);
