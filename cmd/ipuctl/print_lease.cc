@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cmd/ipuctl/lease_json.h"
 #include "cmd/ipuctl/queue_commands.h"
+#include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/queue_turn.h"
 
 namespace ipuctl {
@@ -348,7 +349,9 @@ std::string remains_text(const hook::lifecycle::end::Remains& remains, Output ou
     text += line_of(remaining);
   for (const hook::ledger::PartitionRecord& record : remains.partitions) {
     const bool has_ended = record.state == hook::ledger::PartitionState::kReady;
-    text += str("would remove partition ", record.name, " of pool ", record.pool,
+    const bool is_unsure = !has_ended && hook::lifecycle::partitions::may_be_of_others(record);
+    text += str(is_unsure ? "would leave to you partition " : "would remove partition ",
+                record.name, " of pool ", record.pool,
                 has_ended ? str(", reservation ", record.reservation, ", whose time is over")
                           : str(", left in ", name_of(record.state)),
                 "\n");
