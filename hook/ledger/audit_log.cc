@@ -177,7 +177,6 @@ Status write_audit_mark(Database& database, const AuditMark& mark) {
 std::string to_hex(std::span<const uint8_t> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  text.reserve(2 * bytes.size());
   for (const uint8_t byte : bytes) {
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];

@@ -4,57 +4,36 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <deque>
 #include <fstream>
-#include <string_view>
+#include <set>
 
+#include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/audit_fields.h"
 
 namespace hook::ledger {
 namespace {
 
 using namespace base::names;
+using base::Json;
 
-struct Line : AuditFields {
+struct Line {
+  int64_t number = 0;
+  std::string time;
+  std::string previous;
   std::string hash;
 };
 
-Result<Line> read_line(const std::string& text) {
+Result<Line> parse_line(const std::string& text) {
+  const Json json = TRY(base::parse_json(text, "the line"));
   Line line;
-  static_cast<AuditFields&>(line) = TRY(read_audit_fields(text));
+  line.number = TRY(base::get_int(json, "number", "the line"));
+  line.time = TRY(base::get_string(json, "time", "the line"));
+  line.previous = TRY(base::get_string(json, "previous", "the line"));
   line.hash = audit_hash(text);
   return line;
 }
-
-// All lines of the log, which may be very many: without a piece of memory for each.
-class KnownLines {
- public:
-  // Adds a line whose number is higher than those before.
-  void add(int64_t number, std::string_view hash) {
-    lines_.push_back({number, {}});
-    hash.copy(lines_.back().hash.data(), kHash);
-  }
-  [[nodiscard]] bool has(int64_t number, std::string_view hash) const {
-    if (lines_.empty() || lines_.back().number < number) return false;
-    const auto line =
-        std::lower_bound(lines_.begin(), lines_.end(), number,
-                         [](const Mark& mark, int64_t wanted) { return mark.number < wanted; });
-    return line != lines_.end() && line->number == number &&
-           std::string_view(line->hash.data(), kHash) == hash;
-  }
-
- private:
-  static constexpr size_t kHash = 64;
-  struct Mark {
-    int64_t number;
-    std::array<char, kHash> hash;
-  };
-  std::deque<Mark> lines_;
-};
 
 class Verifier {
  public:
@@ -69,15 +48,9 @@ class Verifier {
     report_.fault = AuditFault{file, number, reason};
   }
 
-  // Whether the log has the line, or begins after it.
-  [[nodiscard]] bool knows(int64_t number, const std::string& hash) const {
-    return lines_.has(number, hash) || hash == gone_;
-  }
-
   AuditReport report_;
-  KnownLines lines_;
-  std::string gone_;             // hash of the last line of a file that is gone
-  std::optional<AuditMark> at_;  // the previous line; while a file repeats lines, the repeated one
+  std::set<std::string> hashes_;  // of all lines
+  std::optional<AuditMark> at_;   // the previous line; while a file repeats lines, the repeated one
   bool starts_file_ = false;
 };
 
@@ -85,7 +58,7 @@ class Verifier {
 std::string Verifier::why_not(const Line& line) const {
   if (!at_) return "";
   // Repeated lines are identical, byte for byte, up to the end of the previous file.
-  if (starts_file_ && knows(line.number, line.hash)) return "";
+  if (starts_file_ && hashes_.contains(line.hash)) return "";
   if (line.previous != at_->hash) {
     return str("its \"previous\" is ", line.previous.substr(0, 12),
                "..., but the hash of the previous line is ", at_->hash.substr(0, 12), "...");
@@ -93,7 +66,7 @@ std::string Verifier::why_not(const Line& line) const {
   if (line.number <= at_->number) {
     return str("number ", line.number, " follows number ", at_->number);
   }
-  if (at_->number < report_.last.number && !knows(line.number, line.hash)) {
+  if (at_->number < report_.last.number && !hashes_.contains(line.hash)) {
     return str("the line differs from number ", line.number, " of the previous file");
   }
   return "";
@@ -102,12 +75,11 @@ std::string Verifier::why_not(const Line& line) const {
 void Verifier::add(const Line& line) {
   starts_file_ = false;
   at_ = AuditMark{line.number, line.hash};
-  if (knows(line.number, line.hash)) return;
-  lines_.add(line.number, line.hash);
+  if (!hashes_.insert(line.hash).second) return;
   if (report_.lines == 0) {
     report_.first_time = line.time;
     report_.from_the_start = line.previous == AuditMark().hash;
-    gone_ = line.previous;
+    hashes_.insert(line.previous);  // the last line of a file that is gone
   }
   ++report_.lines;
   report_.last_time = line.time;
@@ -126,7 +98,7 @@ Status Verifier::read(const std::string& file) {
               " is incomplete, because its writer was interrupted; the line is ignored"));
       break;
     }
-    const Result<Line> line = read_line(text);
+    const Result<Line> line = parse_line(text);
     const std::string reason = line.ok() ? why_not(line.value()) : line.error().message();
     if (!reason.empty()) {
       fail(file, number, reason);
@@ -141,7 +113,7 @@ Status Verifier::read(const std::string& file) {
 }
 
 void Verifier::check_end(const AuditMark& remembered) {
-  if (report_.fault || remembered.number == 0 || knows(remembered.number, remembered.hash)) return;
+  if (report_.fault || remembered.number == 0 || hashes_.contains(remembered.hash)) return;
   if (report_.last.number < remembered.number) {
     fail("", 0,
          str("the log ends with number ", report_.last.number, ", but the ledger has number ",
