@@ -28,13 +28,6 @@ Result<std::optional<Drained>> read(sqlite::Database& database) {
   return std::optional<Drained>({since, space == std::string::npos ? "" : value.substr(space + 1)});
 }
 
-Status record(Store& store, std::string text) {
-  Event event;
-  event.kind = EventKind::kNote;
-  event.text = std::move(text);
-  return record_event(store, std::move(event));
-}
-
 }  // namespace
 
 Status Drain::begin(const std::string& reason) {
@@ -45,7 +38,7 @@ Status Drain::begin(const std::string& reason) {
   Statement row =
       TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('drained', ?)"));
   TRY(row.bind(str(before ? before->since_ms : store_.now(), " ", line)).run());
-  TRY(record(store_, str("the host is drained", line.empty() ? "" : ": ", line)));
+  TRY(record_note(store_, str("the host is drained", line.empty() ? "" : ": ", line)));
   return commit(store_, transaction);
 }
 
@@ -53,7 +46,7 @@ Result<bool> Drain::end() {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   if (!TRY(read(store_.database))) return false;
   TRY(store_.database.execute("DELETE FROM meta WHERE name = 'drained'"));
-  TRY(record(store_, "the host is drained no more"));
+  TRY(record_note(store_, "the host is drained no more"));
   TRY(commit(store_, transaction));
   return true;
 }

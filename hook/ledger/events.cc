@@ -94,10 +94,7 @@ void Events::note(const std::string& lease, EventKind kind, std::string_view tex
 
 Status Events::record(std::string_view text) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  Event event;
-  event.kind = EventKind::kNote;
-  event.text = text;
-  TRY(record_event(store_, std::move(event)));
+  TRY(record_note(store_, text));
   return commit(store_, transaction);
 }
 

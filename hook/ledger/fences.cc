@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "fenced/";  // of the names of its rows in meta
 
-Status record(Store& store, std::string text) {
-  Event event;
-  event.kind = EventKind::kNote;
-  event.text = std::move(text);
-  return record_event(store, std::move(event));
-}
-
 }  // namespace
 
 Status Fences::add(const std::string& host) {
@@ -31,7 +24,7 @@ Status Fences::add(const std::string& host) {
   Statement row =
       TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)"));
   TRY(row.bind(str(kPrefix, host)).bind(str(store_.now())).run());
-  TRY(record(store_, str("host ", host, " is fenced")));
+  TRY(record_note(store_, str("host ", host, " is fenced")));
   return commit(store_, transaction);
 }
 
@@ -40,7 +33,7 @@ Result<bool> Fences::remove(const std::string& host) {
   Statement row = TRY(store_.database.prepare("DELETE FROM meta WHERE name = ?"));
   TRY(row.bind(str(kPrefix, host)).run());
   if (store_.database.changes() == 0) return false;
-  TRY(record(store_, str("host ", host, " is forgotten")));
+  TRY(record_note(store_, str("host ", host, " is forgotten")));
   TRY(commit(store_, transaction));
   return true;
 }

@@ -97,10 +97,7 @@ Status LedgerHost::adopt(const HostWitnesses& host) {
   const std::string tag = TRY(new_tag(host));
   Transaction transaction = TRY(Transaction::begin(store_.database));
   TRY(write_host(store_.database, {tag, host}));
-  Event event;
-  event.kind = EventKind::kNote;
-  event.text = str("the ledger is of host ", tag, " from now on");
-  TRY(record_event(store_, std::move(event)));
+  TRY(record_note(store_, str("the ledger is of host ", tag, " from now on")));
   TRY(commit(store_, transaction));
   store_.host_tag = tag;
   return {};

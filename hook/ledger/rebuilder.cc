@@ -197,10 +197,7 @@ Result<Taints> Rebuilder::begin_history(std::string_view event) {
   Database database = TRY(Database::open(state_->fresh(), kRebuildMs));
   Store store{std::move(database)};
   const Taints taints = copy_history(store.database, state_->old());
-  Event begin;
-  begin.kind = EventKind::kNote;
-  begin.text = event;
-  TRY(record_event(store, std::move(begin)));
+  TRY(record_note(store, event));
   TRY(follow_audit_log(store.database, audit_log_of(state_->ledger)));
   return taints;
 }

@@ -19,6 +19,12 @@ teardown() {
 tag_of() { "$@" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; }
 partitions() { ipuctl partition list -o json | jq -r '[.[].partition] | sort | join(" ")'; }
 
+# A container and a partition of this host.
+hold() {
+  start first -e IPU_COUNT=4
+  ipuctl partition create p0 --size 4 >/dev/null
+}
+
 # The disk of this host, on the other one, after a reboot.
 copy_disk() {
   in_host mkdir -p /run/other-host/state
@@ -49,8 +55,7 @@ ledger.commit()' "$LEDGER"
 
 @test "a ledger that was copied to another host starts nothing there, and removes nothing of its own host" {
   local before
-  start first -e IPU_COUNT=4
-  ipuctl partition create p0 --size 4 >/dev/null
+  hold
   before=$(partitions)
   copy_disk
   for command in gc 'partition create p1 --size 4' 'partition reset p0' 'partition remove p0' 'drain --timeout 1s' 'reserve job --ipus 4'; do
@@ -72,8 +77,7 @@ ledger.commit()' "$LEDGER"
 
 @test "a rebuild on a copied disk leaves all to the other host" {
   local before
-  start first -e IPU_COUNT=4
-  ipuctl partition create p0 --size 4 >/dev/null
+  hold
   before=$(partitions)
   copy_disk
   run -0 on_other_host ipuctl ledger rebuild
@@ -103,8 +107,7 @@ ledger.commit()' "$LEDGER"
 
 @test "a dead host is fenced: its partitions are free, those of others stay" {
   local here there before
-  start first -e IPU_COUNT=4
-  ipuctl partition create p0 --size 4 >/dev/null
+  hold
   before=$(partitions)
   on_other_host ipuctl reserve theirs --ipus 8
   here=$(tag_of in_host) there=$(tag_of on_other_host)
@@ -130,8 +133,7 @@ ledger.commit()' "$LEDGER"
 
 @test "a host without a disk removes at boot what it had made, and nothing else" {
   local before
-  start first -e IPU_COUNT=4
-  ipuctl partition create p0 --size 4 >/dev/null
+  hold
   before=$(partitions)
   in_host mkdir -p /run/other-host
   in_host sh -c '{ cat /etc/ipu-container-toolkit/config.toml; printf "[host]\nid = \"rack3-7\"\n"; } >/run/other-host/config.toml'

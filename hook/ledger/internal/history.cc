@@ -62,6 +62,13 @@ Status record_event(Store& store, Event event) {
   return insert_event(store.database, event);
 }
 
+Status record_note(Store& store, std::string_view text) {
+  Event event;
+  event.kind = EventKind::kNote;
+  event.text = text;
+  return record_event(store, std::move(event));
+}
+
 Status record_change(Store& store, const Lease& lease, std::string_view text,
                      const std::vector<RailLease>& addresses) {
   Json details = {{"tenant", lease.tenant}, {"ipus", lease.ipus}};

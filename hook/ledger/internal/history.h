@@ -14,10 +14,12 @@
 
 namespace hook::ledger {
 
-// The next three functions run inside the caller's transaction.
+// The next four functions run inside the caller's transaction.
 
 // Records EVENT with the time and with this process as its actor.
 base::Status record_event(Store& store, Event event);
+// Records TEXT as a note that is of no lease.
+base::Status record_note(Store& store, std::string_view text);
 // Records the notes of LEASE, then its change with the time of the change. ADDRESSES are those that
 // the change granted.
 base::Status record_change(Store& store, const Lease& lease, std::string_view text,
