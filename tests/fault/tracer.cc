@@ -283,6 +283,9 @@ class Tracer {
     if (WIFSIGNALED(status) && tid == process.pid && !is_expected(WTERMSIG(status), sent_by_plan)) {
       trace_.crashes.push_back(str(process.program, ": ", status_text(status)));
     }
+    // See base::record_crashes().
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGABRT && tid == process.pid)
+      ++trace_.aborts;
     tasks_.erase(task);
   }
 

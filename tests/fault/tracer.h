@@ -57,6 +57,7 @@ struct Trace {
   std::optional<Hit> hit;            // nothing: the run ended without coming to the point
   std::vector<Seen> processes;       // in the order in which they were forked
   std::vector<std::string> crashes;  // "ipuctl: signal 6": deaths that the plan has no part in
+  size_t aborts = 0;                 // processes that called abort(), and left a record of it
   bool hung = false;                 // processes of it were still there at the deadline
 };
 
