@@ -6,10 +6,17 @@
 FILENAME == "kills" {
   if ($5 == "own") own[$4]
   else if ($2 == "ipu-vipu-client") client[$4]
+  if ($2 == "ipu-vipu-client" && $4 == "-") unknown[++unknowns] = $1
   next
 }
 
 $3 == "start" { lines++; line[lines] = $0 }
+
+# Whether a client whose container the killer could not tell was killed in this time.
+function was_one_killed(begin, end,    i) {
+  for (i = 1; i <= unknowns; ++i) if (begin <= unknown[i] && unknown[i] <= end) return 1
+  return 0
+}
 
 function class_of(field,    text, id, was_away) {
   text = field[6]; id = field[9]
@@ -20,7 +27,8 @@ function class_of(field,    text, id, was_away) {
   if (field[8] != "-" || text !~ /ipu: /) return "unexpected"
   if (text ~ /ipu: pool "[^"]*" has no free block of|ipu: others wait for/) return "refused"
   if (text ~ /ipu: V-IPU controller [^ ]*: .*: cannot be reached/ && was_away) return "refused"
-  if (text ~ /ipu: V-IPU controller [^ ]*: .*: ipu-vipu-client was killed/ && id in client) return "refused"
+  if (text ~ /ipu: V-IPU controller [^ ]*: .*: ipu-vipu-client was killed/ &&
+      (id in client || was_one_killed(field[1], field[2]))) return "refused"
   return "unexpected"
 }
 

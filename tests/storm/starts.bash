@@ -62,7 +62,10 @@ starts_were_made() { # STARTS
 
 # Each that failed was killed itself, or did not wait and says why. So all that wait run in the end.
 starts_had_no_other_errors() {
-  ! starts_outcomes | grep '^unexpected' || return 1
+  if starts_outcomes | grep '^unexpected'; then
+    host_run cat /run/storm/kills
+    return 1
+  fi
   ! host_run sh -c 'grep -r . /run/storm/errors'
 }
 
