@@ -219,6 +219,18 @@ Status Partitions::intend(const PartitionRecord& record, uint32_t most) {
   return commit(store_, transaction);
 }
 
+Status Partitions::intend_again(const PartitionRecord& record, const PartitionRecord& left) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement remove = TRY(store_.database.prepare(
+      "DELETE FROM partition WHERE pool = ? AND name = ? AND state = 'INTENT' AND created_ms = ?"));
+  TRY(remove.bind(left.pool).bind(left.name).bind(left.created_ms).run());
+  if (store_.database.changes() != 1) return changed(left);
+  TRY(insert(store_.database, record));
+  TRY(record_partition(store_, record.pool, record.name,
+                       first_text(PartitionState::kIntent, record)));
+  return commit(store_, transaction);
+}
+
 Status Partitions::adopt(const PartitionRecord& record, const std::vector<LeasedIpu>& ipus) {
   PartitionRecord foreign = record;
   foreign.kind = PartitionKind::kForeign;

@@ -82,6 +82,9 @@ class Partitions {
   // partition there is a reservation of the same name; with kDenied if the reservations of its user
   // would have more than MOST IPUs then.
   base::Status intend(const PartitionRecord& record, uint32_t most = UINT32_MAX);
+  // Does so in place of LEFT, a record of the same name in state INTENT, so that the ledger has one
+  // of them at any time. Fails with kBusy if another process has changed LEFT meanwhile.
+  base::Status intend_again(const PartitionRecord& record, const PartitionRecord& left);
   // Fails with kDenied if the reservations of RECORD's user and RECORD have more than MOST IPUs.
   base::Status check_share(const PartitionRecord& record, uint32_t most);
   // Does the same as intend() for a warm partition, unless its pool has LIMIT warm ones of its size

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cmd/ipu-vipu-client/session/backoff.h"
 #include "cmd/ipu-vipu-client/session/calls.h"
+#include "vipu/made_name.h"
 
 namespace client {
 namespace {
@@ -33,6 +34,20 @@ bool is_gone(Connection& connection, const std::string& id, const RpcStatus& sta
   return listed.ok() && !listed.value();
 }
 
+// After a lost answer: returns success once there is no such partition. One that is still there may
+// be another host's by now, if people choose its name, so its removal is not repeated.
+Status look_once_more(Connection& connection, const std::string& id, const RpcStatus& status) {
+  const Deadline settles_by = Deadline::after(kSettleTime);
+  for (Backoff backoff = polling(); !settles_by.passed() && !connection.deadline().passed();) {
+    backoff.sleep(connection.deadline());
+    if (is_gone(connection, id, status)) return {};
+  }
+  return Error(Code::kTimeout,
+               str(connection.to_error(status).message(),
+                   "; there is a partition of this name, which may be new: repeat the removal if"
+                   " it is yours"));
+}
+
 Result<Removed> request_removal(Connection& connection, const std::string& id, Force force) {
   virmgrpc::RemovePartitionRequest message;
   message.set_partition_id(id);
@@ -56,6 +71,12 @@ Result<Removed> request_removal(Connection& connection, const std::string& id, F
       }
     }
     in_doubt = in_doubt || is_lost;
+    const bool may_be_new =
+        is_lost && !vipu::parse_made_name(id) && connection.reached() == Reached::kYes;
+    if (may_be_new) {
+      TRY(look_once_more(connection, id, status));
+      return Removed::kNow;
+    }
     if (retry.again(status, connection.reached())) continue;
     const bool by_force = force == Force::kYes && !message.force() && may_be_forced(status);
     if (!by_force) {

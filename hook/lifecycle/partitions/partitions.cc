@@ -217,23 +217,29 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(env.ledger.drain().check());
   const ledger::PartitionRecord record = TRY(record_of(wanted));
   const auto controller = env.controller(wanted.pool);
-  bool may_come = false;  // an earlier request, by the same name
-  if (const auto left = TRY(find_unsure(env, record.pool, record.name))) {
-    const Unsure found = TRY(look_for(*controller, *left, deadline));
-    may_come = found == Unsure::kMayCome;
-    TRY(env.ledger.partitions().finish_removal(*left));
+  // A dead process asked for this name, and its request may still be carried out. Its record stays
+  // until there is the new one.
+  std::optional<ledger::PartitionRecord> late = TRY(find_unsure(env, record.pool, record.name));
+  if (late && TRY(look_for(*controller, *late, deadline)) == Unsure::kEnded) {
+    TRY(env.ledger.partitions().finish_removal(*late));
+    late.reset();
   }
-  if (!TRY(env.ledger.partitions().find(record.pool, record.name))) {
+  if (late || !TRY(env.ledger.partitions().find(record.pool, record.name))) {
     TRY(check_absent(*controller, wanted.pool, record.name, deadline));
   }
-  TRY(env.ledger.partitions().intend(record, wanted.reserved ? wanted.reserved->most : UINT32_MAX));
+  if (late) {
+    TRY(env.ledger.partitions().intend_again(record, *late));
+  } else {
+    TRY(env.ledger.partitions().intend(record,
+                                       wanted.reserved ? wanted.reserved->most : UINT32_MAX));
+  }
   const Asked asked = ask_controller(*controller, wanted, deadline);
   if (asked.done.ok()) return finish_creation(env, wanted, record);
   const Error& error = asked.done.error();
-  // If the controller was full or busy, a partition of this name is another host's.
-  const bool is_refused = !asked.is_made &&
-                          (vipu::made_nothing(error) || error.code() == Code::kBusy) &&
-                          !(may_come && error.code() == Code::kExists);
+  // If the controller was full or busy, a partition of this name is another host's, unless an
+  // earlier request may have made it, or may do so yet.
+  const bool is_refused =
+      !asked.is_made && !late && (vipu::made_nothing(error) || error.code() == Code::kBusy);
   if (is_refused) {
     TRY(env.ledger.partitions().finish_removal(record));
   } else if (!asked.is_made && may_be_of_others(record)) {

@@ -24,6 +24,7 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr const char* kNew = "c-1f2e3d4c-0123456789ab";
+constexpr const char* kOld = "c-1f2e3d4c-ba9876543210";
 
 // The calls of the API, each by what the product does with it.
 struct Call {
@@ -42,18 +43,20 @@ const std::array<Call, 8> kCalls = {{
      [](Controller& c, const Deadline& d) {
        return without_value(c.create({kNew, 4}, d));
      }},
-    {"GetPartitionStatus", "status 'p'",
-     [](Controller& c, const Deadline& d) { return without_value(c.status("p", d)); }},
-    {"GetPartitionIpuofConfig", "config 'p'",
-     [](Controller& c, const Deadline& d) { return without_value(c.config("p", 0, d)); }},
+    {"GetPartitionStatus", "status 'c-1f2e3d4c-ba9876543210'",
+     [](Controller& c, const Deadline& d) { return without_value(c.status(kOld, d)); }},
+    {"GetPartitionIpuofConfig", "config 'c-1f2e3d4c-ba9876543210'",
+     [](Controller& c, const Deadline& d) { return without_value(c.config(kOld, 0, d)); }},
     {"ListPartitions", "list",
      [](Controller& c, const Deadline& d) { return without_value(c.list(d)); }},
     {"ListIPUAttributes", "attributes",
      [](Controller& c, const Deadline& d) { return without_value(c.attributes({}, d)); }},
-    {"ResetPartition", "reset 'p'",
-     [](Controller& c, const Deadline& d) { return c.reset("p", Relocate::kNo, d); }},
-    {"RemovePartition", "remove 'p'",
-     [](Controller& c, const Deadline& d) { return without_value(c.remove("p", Force::kYes, d)); }},
+    {"ResetPartition", "reset 'c-1f2e3d4c-ba9876543210'",
+     [](Controller& c, const Deadline& d) { return c.reset(kOld, Relocate::kNo, d); }},
+    {"RemovePartition", "remove 'c-1f2e3d4c-ba9876543210'",
+     [](Controller& c, const Deadline& d) {
+       return without_value(c.remove(kOld, Force::kYes, d));
+     }},
     {"GetVersion", "version",
      [](Controller& c, const Deadline& d) { return without_value(c.version(d)); }},
 }};
@@ -160,7 +163,7 @@ class Row {
         controller_(make_process_controller({PROGRAM_DIR "/ipu-vipu-client", {address_}})) {}
 
   std::string outcome(const Fault& fault, const Call& call, bool always) {
-    if (!api_.create("p", 4).status.ok() || !api_.reaches("p", virmgrpc::PS_ACTIVE)) {
+    if (!api_.create(kOld, 4).status.ok() || !api_.reaches(kOld, virmgrpc::PS_ACTIVE)) {
       return "no partition to begin with";
     }
     if (!fault.json.empty()) {
@@ -194,7 +197,7 @@ class Row {
  private:
   // What a caller does after any outcome: it removes what may be there. Then nothing is held.
   bool is_clean() {
-    if (!remove(kNew) || !remove("p")) return false;
+    if (!remove(kNew) || !remove(kOld)) return false;
     const auto left = api_.list();
     return left.status.ok() && left.reply.partitions_size() == 0 && control({"check"});
   }

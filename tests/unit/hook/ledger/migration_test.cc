@@ -91,7 +91,9 @@ TEST_P(MigrationTest, KeepsTheQuarantineOfAddresses) {
     if (lease.rails.empty() || lease.attachment != lease.id) continue;
     ASSERT_TRUE(test::succeeds(ledger.begin_release(lease, {1, 1}, "")));
     ASSERT_TRUE(test::succeeds(ledger.finish_release(lease)));
-    if (lease.quarantine_until_ms != 0) EXPECT_EQ(lease.quarantine_until_ms, now + 2000);
+    if (lease.quarantine_until_ms != 0) {
+      EXPECT_EQ(lease.quarantine_until_ms, now + 2000);
+    }
   }
 }
 

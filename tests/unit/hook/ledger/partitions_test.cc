@@ -82,6 +82,22 @@ TEST_F(PartitionsTest, HaveEveryFieldThatWasWritten) {
   EXPECT_EQ(read.owner, releaser_);
 }
 
+TEST_F(PartitionsTest, AreAskedForAgainInPlaceOfARecordThatNobodyChanged) {
+  PartitionRecord left = record("p0");
+  left.created_ms = 1;
+  PartitionRecord again = record("p0");
+  again.created_ms = 2;
+  again.ipus = 8;
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(left)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().intend_again(again, left)));
+  EXPECT_EQ(ledger_.partitions().find(pool_.name, "p0").take()->ipus, 8U);
+  EXPECT_TRUE(test::fails(ledger_.partitions().intend_again(again, left), Code::kBusy,
+                          "was changed by another process"));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().mark_ready(again)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().intend_again(left, again), Code::kBusy));
+  EXPECT_THAT(ledger_.partitions().all().take(), SizeIs(1));
+}
+
 TEST_F(PartitionsTest, AreUsedOnlyWhenTheyAreReady) {
   ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record("p0"))));
   make(record("w-1", PartitionKind::kWarm));
@@ -313,55 +329,6 @@ TEST_F(PartitionsTest, GiveTheIpusOfAGrantToTheLease) {
   Lease lease = acquire();
   allocate(lease, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1)});
   EXPECT_EQ(stored(lease).ipus, 2U);
-}
-
-TEST_F(PartitionsTest, AWaiterHasTheBlockThatWasPinnedLast) {
-  Queue queue = ledger_.queue();
-  const int64_t first = queue.enter({}).take();
-  const int64_t second = queue.enter({}).take();
-  ASSERT_TRUE(test::succeeds(queue.pin(first, {16, 16})));
-  ASSERT_TRUE(test::succeeds(queue.pin(first, {0, 16})));
-  ASSERT_TRUE(test::succeeds(queue.pin(second + 1, {0, 16}))) << "it left";
-  const std::vector<Waiter> waiters = queue.list().take();
-  EXPECT_EQ(waiters[0].pinned, (vipu::Block{0, 16}));
-  EXPECT_EQ(waiters[1].pinned, std::nullopt);
-}
-
-TEST_F(PartitionsTest, QueueTicketsAreNeverGivenTwice) {
-  Queue queue = ledger_.queue();
-  Waiter waiter;
-  waiter.resource = "pod64";
-  waiter.container = "a";
-  waiter.ipus = 16;
-  waiter.owner = releaser_;
-  waiter.boot_id = "boot";
-  waiter.since_ms = 1;
-  waiter.until_ms = 2;
-  waiter.user = 1000;
-  const int64_t first = queue.enter(waiter).take();
-  EXPECT_EQ(queue.leave(first).value(), base::Removed::kNow);
-  EXPECT_EQ(queue.leave(first).value(), base::Removed::kWasAbsent);
-  const int64_t second = queue.enter(waiter).take();
-  EXPECT_GT(second, first);
-  const std::vector<Waiter> waiters = queue.list().take();
-  ASSERT_THAT(waiters, SizeIs(1));
-  EXPECT_EQ(waiters[0].ticket, second);
-  EXPECT_EQ(waiters[0].user, 1000);
-  EXPECT_EQ(waiters[0].container, "a");
-  EXPECT_EQ(waiters[0].ipus, 16U);
-  EXPECT_EQ(waiters[0].owner, releaser_);
-  EXPECT_EQ(waiters[0].boot_id, "boot");
-  EXPECT_EQ(waiters[0].until_ms, 2);
-}
-
-TEST_F(PartitionsTest, ChangesOfAnotherProcessAreSeenByTheVersion) {
-  const int64_t before = ledger_.data_version().take();
-  EXPECT_EQ(ledger_.data_version().take(), before);
-  acquire();
-  EXPECT_EQ(ledger_.data_version().take(), before) << "its own";
-  Ledger other = open();
-  ASSERT_TRUE(other.acquire(intent("b")).ok());
-  EXPECT_NE(ledger_.data_version().take(), before);
 }
 
 TEST_F(PartitionsTest, LimitsTheReservationsOfAUser) {

@@ -53,6 +53,17 @@ TEST_F(UnsureTest, WhoseCreationWasCutShortCanBeMadeAgainIfItWasNotMade) {
   EXPECT_EQ(record("p0")->state, ledger::PartitionState::kReady);
 }
 
+// The request that was cut short may still be carried out, so the ledger always has the name.
+TEST_F(UnsureTest, WhoseCreationWasCutShortStaysRecordedIfItCannotBeMadeAgain) {
+  intend_and_die(base::unix_millis());
+  host_.before_create = [&] { host_.controller.fail_next(base::Error(Code::kBusy, "no room")); };
+  EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kBusy,
+                          "'ipuctl partition remove p0' removes it"));
+  host_.before_create = [] {};
+  ASSERT_TRUE(host_.controller.create({"p0", 4}, soon()).ok());
+  expect_left_to_a_person("its creation here was cut short");
+}
+
 // The controller said that it made the partition: it is this host's.
 TEST_F(UnsureTest, ThatWasMadeAndNeverBecomesActiveIsRemoved) {
   host_.controller.set_create_delay(std::chrono::seconds(10));
