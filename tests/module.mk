@@ -31,7 +31,8 @@ lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hoo
 $(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
 BIN_unit-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
 BIN_kernel-hook-lifecycle-repair_DEPS := hook-lifecycle-start hook-lifecycle-repair
-runs_sql := unit-hook-ledger unit-hook-lifecycle-end kernel-hook-ledger kernel-hook-lifecycle-repair
+runs_sql := unit-hook-ledger unit-hook-lifecycle-end kernel-hook-ledger kernel-hook-lifecycle-repair \
+  unit-hook-lifecycle-partitions
 $(foreach t,$(runs_sql),$(eval BIN_$(t)_SRCS += tests/support/sql.cc))
 # These programs test what several rooms do together.
 BIN_unit-hook-model_DEPS := hook-lifecycle-end hook-lifecycle-start

@@ -93,7 +93,7 @@ addresses_and_macs() {
 
 @test "two hosts with one configuration that start at the same time never share an address or a MAC" {
   local round first second
-  for round in 1 2 3 4 5 6; do
+  for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
     make_bundle_of a
     make_bundle_of b
     start_on a "a$round" 3>&- &
