@@ -46,18 +46,21 @@ $(runs_simulator:%=$(O)/bin/%): | $(clients) $(O)/bin/vipu-simulator
 $(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients)
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation quick_look growth attach paired
+BENCHES += fragmentation quick_look growth attach paired resident
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
 BIN_quick_look_DEPS := hook-lifecycle-end
 BIN_growth_SRCS := tests/bench/growth.cc tests/bench/statistics.cc
 BIN_growth_DEPS := hook-lifecycle-end
-BIN_attach_SRCS := tests/bench/attach.cc tests/bench/recording.cc
+BIN_attach_SRCS := tests/bench/attach.cc tests/bench/attachment.cc tests/bench/peers.cc tests/bench/recording.cc \
+  tests/bench/statistics.cc
 BIN_attach_DEPS := netns
 BIN_paired_SRCS := tests/bench/paired.cc tests/bench/statistics.cc
 BIN_paired_DEPS := base
 BIN_paired_PKGS := nlohmann_json
+BIN_resident_SRCS := tests/bench/resident.cc
+BIN_resident_DEPS := base
 
 # The crash enumeration runs on a throw-away host; not installed.
 TESTS += fault

@@ -23,11 +23,10 @@
 #include "base/bpf.h"
 #include "base/fs.h"
 #include "base/names.h"
-#include "base/process.h"
 #include "base/text.h"
-#include "netns/attach.h"
 #include "netns/border.h"
-#include "netns/session.h"
+#include "tests/bench/attachment.h"
+#include "tests/bench/peers.h"
 #include "tests/bench/recording.h"
 
 namespace {
@@ -35,73 +34,13 @@ namespace {
 using namespace base::names;
 using netns::Namespace;
 
-constexpr size_t kRounds = 31;
-// The kernel removes a namespace later, and holds the lock of all interfaces meanwhile.
-constexpr std::chrono::milliseconds kRest{40};
 constexpr uint32_t kOwn = 0x0a056400;  // 10.5.100.0
 constexpr uint32_t kNeighbour = 0x0a0563ff;
 constexpr uint32_t kOther = 0x0a060000;  // 10.6.0.0
 const std::vector<netns::BorderParent> kParents{{"rail0", netns::Others::kDrop}};
 
-netns::RailPlan rail_of(uint32_t address) {
-  netns::RailPlan rail;
-  rail.parent = "rail0";
-  rail.interface = "roce0";
-  rail.address = netns::ipv4(address);
-  rail.mac.bytes = {0x02, 0x49};
-  std::copy_n(rail.address.raw().begin(), 4, rail.mac.bytes.begin() + 2);
-  for (uint32_t i = 0; i < 4; ++i) {
-    rail.peers.push_back({netns::ipv4(0x0a050100 + i), static_cast<uint16_t>(4000 + i)});
-  }
-  return rail;
-}
-
-// What a container is kept from on a host with docker's bridge and two more networks.
-Result<netns::NetworkPlan> plan_of(const netns::RailPlan& rail) {
-  netns::NetworkPlan plan{{rail}, {}, {}, {}};
-  const auto read =
-      [](std::initializer_list<const char*> texts) -> Result<std::vector<netns::Prefix>> {
-    std::vector<netns::Prefix> prefixes;
-    for (const char* text : texts) prefixes.push_back(TRY(netns::parse_prefix(text)));
-    return prefixes;
-  };
-  plan.prohibited = TRY(read({"10.5.0.0/16", "10.1.3.101/32"}));
-  plan.guarded = TRY(read({"10.1.3.7/32", "10.5.0.7/32", "172.17.0.1/32", "fd00:1::7/128"}));
-  plan.broadcasts = TRY(
-      read({"10.1.3.0/32", "10.1.3.255/32", "10.5.0.0/32", "10.5.255.255/32", "172.17.0.0/32",
-            "172.17.255.255/32", "224.0.0.0/4", "255.255.255.255/32", "fd00:1::/128", "ff00::/8"}));
-  return plan;
-}
-
 netns::BorderMember member_of(const netns::RailPlan& rail) {
   return {"bench", rail.mac, rail.address, rail.peers};
-}
-
-Result<Namespace> make_namespace(const base::Fd& home) {
-  if (::unshare(CLONE_NEWNET) != 0) return Error::from_errno(errno, "unshare");
-  Result<Namespace> made = Namespace::current();
-  if (::setns(home.get(), CLONE_NEWNET) != 0) return Error::from_errno(errno, "setns");
-  return made;
-}
-
-// What no implementation can do without: the link, its address, its routes.
-Status make_link(const netns::RailPlan& rail, const Namespace& host, const Namespace& target) {
-  netns::Session here = TRY(netns::Session::open(host));
-  const std::optional<netns::Link> parent = TRY(here.find_link(rail.parent));
-  TRY(here.create_macvlan({parent->index, rail.interface, rail.mac}, target));
-  netns::Session there = TRY(netns::Session::open(target));
-  const std::optional<netns::Link> link = TRY(there.find_link(rail.interface));
-  netns::Interface interface {
-    rail.interface, rail.address, {}
-  };
-  for (const netns::Peer& peer : rail.peers) interface.peers.push_back(peer.address);
-  return there.bring_up(*link, interface);
-}
-
-Status attach(const netns::RailPlan& rail, const Namespace& host, const Namespace& target) {
-  const netns::NetworkPlan plan = TRY(plan_of(rail));
-  TRY(netns::attach(plan, host, target));
-  return {};
 }
 
 Status attach_behind_border(netns::FilterPlace way, const netns::RailPlan& rail,
@@ -250,24 +189,14 @@ Status measure(netns::FilterPlace way, uint32_t leases, const Namespace& host,
   return {};
 }
 
-Status run_ip(std::vector<std::string> args) {
-  args.insert(args.begin(), "ip");
-  base::Command command;
-  command.path = "/sbin/ip";
-  command.args = args;
-  const base::Output done =
-      TRY(base::run(command, base::Deadline::after(std::chrono::seconds(10))));
-  if (done.exit_status == 0) return {};
-  return Error(Code::kInternal, base::join(args, " ") + " failed");
-}
-
 Status measure_all() {
   if (::unshare(CLONE_NEWNET) != 0) return Error::from_errno(errno, "unshare");
-  TRY(run_ip({"link", "add", "rail0", "type", "veth", "peer", "name", "wire0"}));
-  TRY(run_ip({"link", "set", "rail0", "up"}));
-  TRY(run_ip({"link", "set", "wire0", "up"}));
+  TRY(run_program("/sbin/ip", {"link", "add", "rail0", "type", "veth", "peer", "name", "wire0"}));
+  TRY(run_program("/sbin/ip", {"link", "set", "rail0", "up"}));
+  TRY(run_program("/sbin/ip", {"link", "set", "wire0", "up"}));
   const base::Fd home = TRY(base::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY));
   const Namespace host = TRY(Namespace::current());
+  TRY(measure_peers(host, home));
   for (const netns::FilterPlace way : {netns::FilterPlace::kNftables, netns::FilterPlace::kTc}) {
     for (const uint32_t leases : {0U, 1U, 1000U}) TRY(measure(way, leases, host, home));
   }

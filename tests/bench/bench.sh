@@ -51,7 +51,7 @@ host_run mkdir -p /run/bench
 # shellcheck disable=SC2016
 "${CC:-cc}" -O2 -static -s -DSTAND_IN_FOR="\"$(host_run sh -c 'command -v runc')\"" -o "/proc/$HOST_PID/root/run/bench/stand_in" \
   tests/bench/stand_in.c
-cp "$O/bin/paired" tests/bench/measure.sh "/proc/$HOST_PID/root/run/bench/"
+cp "$O/bin/paired" "$O/bin/resident" tests/bench/measure.sh tests/bench/crowd.sh "/proc/$HOST_PID/root/run/bench/"
 host_run bash /run/bench/measure.sh /run/bench/paired /run/bench/stand_in "$BINDIR/ipu-container-runtime" \
   "/$HOST_CGROUP" "${ROUNDS:-100}"
 [ -z "${BENCH_JSON:-}" ] || host_run cat /run/bench/figures.json >"$BENCH_JSON"

@@ -24,6 +24,12 @@ bundle() { # DIRECTORY [VARIABLE...]: a bundle that runs `true` in a network nam
   restore+=(--restore "$1/config.json=$1.json")
 }
 
+crowd_bundle() { # DIRECTORY [VARIABLE...]: a bundle with a cgroup of its own
+  bundle "$@"
+  jq --arg cgroup "$cgroup/$1" '.linux.cgroupsPath = $cgroup' "$1.json" >"$1/config.json"
+  cp "$1/config.json" "$1.json"
+}
+
 compare() { # TITLE ROUNDS REST VARIANT=COMMAND...
   "$paired" --title "$1" --json figures.json --rounds "$2" --rest "$3" "${restore[@]}" "${@:4}"
 }
@@ -43,6 +49,22 @@ compare 'a container from start to end by runc run' "$rounds" "$REST" \
   "no-request=$wrapper run --bundle plain b{}" "local-provider=$wrapper run --bundle slices b{}" \
   "vipu-instant=$wrapper run --bundle instant b{}" "vipu-warm=$wrapper run --bundle warm b{}"
 
+echo 'the peak resident memory of each program of a start, in KiB'
+for kind in slices instant; do
+  cp "$kind.json" "$kind/config.json"
+  ./resident "$wrapper" run --bundle "$kind" "resident-$kind"
+done
+
+restore=()
+for ((i = 1; i <= 64; ++i)); do crowd_bundle "plain-$i"; done
+compare '8 containers at once' "$((rounds / 5 + 3))" "$REST" \
+  "runc=bash crowd.sh 8 plain $runc" "no-request=bash crowd.sh 8 plain $wrapper"
+compare '64 containers at once' "$((rounds / 10 + 3))" "$REST" \
+  "runc=bash crowd.sh 64 plain $runc" "no-request=bash crowd.sh 64 plain $wrapper"
+for ((i = 1; i <= 8; ++i)); do crowd_bundle "slices-$i" IPU_POOL=slices IPU_COUNT=1; done
+compare '8 containers at once, with IPUs by the local provider' "$((rounds / 5 + 3))" "$REST" \
+  "runc=bash crowd.sh 8 plain $runc" "local-provider=bash crowd.sh 8 slices $wrapper"
+
 restore=()
 echo 'the phases of one start, by ipuctl trace'
 docker run --detach --network none --runtime=ipu --name traced -e IPU_COUNT=4 busybox sleep 1000 >/dev/null
@@ -56,6 +78,6 @@ echo 'the sizes of the programs, in bytes, without symbols'
 find /usr/local/bin /usr/local/libexec -type f -name '*ipu*' -printf '%s %f\n' | sort -k 2 | sed 's/^/  /'
 
 docker=(docker run --rm --network none)
-compare 'docker run --rm busybox true' "$(((rounds + 2) / 3))" "$REST" \
+compare 'docker run --rm busybox true' "$((rounds / 3 + 3))" "$REST" \
   "runc=${docker[*]} --runtime=runc busybox true" "no-request=${docker[*]} --runtime=ipu busybox true" \
   "with-ipus=${docker[*]} --runtime=ipu -e IPU_COUNT=4 busybox true"
