@@ -92,11 +92,12 @@ Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bund
 
 Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& config,
                  const std::string& runtime, const hook::oci::SpecView& view,
-                 hook::inject::Bundle& bundle) {
+                 hook::inject::Bundle& bundle, hook::lifecycle::start::Attempt& attempt) {
   if (!config.ok()) return config.error();
   const std::optional<hook::request::Request> request =
       TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
   if (!request) return prepare_plain(bundle);
+  attempt.tenant = request->tenant;
   base::log_step(base::LogLevel::kDebug, "it asks for IPUs");
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger(config.value().host_id));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -109,11 +110,10 @@ Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
                const std::string& runtime, const hook::oci::SpecView& view,
                hook::inject::Bundle& bundle) {
   TRY(hook::lifecycle::start::check_host_root());
-  const int64_t since_ms = base::unix_millis();
-  Status done = take_ipus(line, config, runtime, view, bundle);
+  hook::lifecycle::start::Attempt attempt{line.container, bundle.path(), base::unix_millis()};
+  Status done = take_ipus(line, config, runtime, view, bundle, attempt);
   if (!done.ok()) {
-    hook::lifecycle::start::record_refused(hook::config::ledger_file(),
-                                           {line.container, bundle.path(), since_ms}, done.error());
+    hook::lifecycle::start::record_refused(hook::config::ledger_file(), attempt, done.error());
   }
   return done;
 }

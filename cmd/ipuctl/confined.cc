@@ -30,6 +30,8 @@ constexpr Confined kConfined[] = {
     {"ipuctl lease show", Phase::kLook},
     {"ipuctl queue", Phase::kLook},
     {"ipuctl reservation list", Phase::kLook},
+    {"ipuctl tenant list", Phase::kLook},
+    {"ipuctl tenant show", Phase::kLook},
     {"ipuctl trace", Phase::kLook},
     {"ipuctl events", Phase::kLook},
     {"ipuctl audit verify", Phase::kLook},

@@ -321,6 +321,11 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
     std::optional<Finding> endpoints = examine_endpoints(env, config);
     if (endpoints) findings.push_back(std::move(*endpoints));
   }
+  if (ledger.ok()) {
+    hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
+    std::optional<Finding> tenants = examine_tenants(env, config);
+    if (tenants) findings.push_back(std::move(*tenants));
+  }
   examine_engines(findings);
   std::optional<Finding> agent = examine_agent();
   if (agent) findings.push_back(std::move(*agent));

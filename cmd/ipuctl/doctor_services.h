@@ -3,9 +3,11 @@
 // installed programs.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cmd/ipuctl/doctor/doctor.h"
+#include "hook/lifecycle/env.h"
 
 namespace ipuctl {
 
@@ -14,5 +16,10 @@ namespace ipuctl {
 // LEDGER is the result of opening it; without a ledger no controller is asked.
 std::vector<doctor::Finding> examine_services(const hook::config::Config& config,
                                               base::Result<hook::ledger::Ledger>& ledger);
+
+// Returns whether the guaranteed shares of the tenants of CONFIG fit its pools, as far as their
+// sizes are known, and what tenants have borrowed for too long. Nothing if CONFIG has no tenants.
+std::optional<doctor::Finding> examine_tenants(hook::lifecycle::Env& env,
+                                               const hook::config::Config& config);
 
 }  // namespace ipuctl

@@ -14,6 +14,7 @@
 #include "cmd/ipuctl/print_history.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/stream.h"
+#include "cmd/ipuctl/tenants.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/lease_files.h"
@@ -62,7 +63,8 @@ struct AuditOptions {
 Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease,
                               const std::vector<Place>& queue) {
   for (const Place& place : queue) {
-    if (place.waiter.container == lease.container) return waiting_text(place);
+    if (place.waiter.container != lease.container) continue;
+    return waiting_text(place) + share_text(env.ledger, place.waiter.tenant);
   }
   if (lease.state == hook::ledger::LeaseState::kQuarantine) {
     return str("its addresses become free at ", base::rfc3339(lease.quarantine_until_ms));
@@ -99,8 +101,8 @@ std::vector<Outside> look_outside(hook::lifecycle::Env& env, const hook::ledger:
 }
 
 // Explains a container that waits and has no lease yet. ERROR says why no lease was found.
-Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOptions& options,
-                               const Error& error) {
+Result<Outcome> explain_waiter(hook::ledger::Ledger& ledger, const std::vector<Place>& queue,
+                               const ExplainOptions& options, const Error& error) {
   if (error.code() != Code::kNotFound) return error;
   std::vector<hook::ledger::Waiter> waiters;
   for (const Place& place : queue) waiters.push_back(place.waiter);
@@ -115,7 +117,7 @@ Result<Outcome> explain_waiter(const std::vector<Place>& queue, const ExplainOpt
   std::string text;
   for (const Place& place : places)
     text += str(hook::lifecycle::requester_text(place.waiter.container), ": ", waiting_text(place),
-                "\n");
+                share_text(ledger, place.waiter.tenant), "\n");
   return Outcome{std::move(text)};
 }
 
@@ -130,7 +132,7 @@ Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options)
   std::erase_if(
       queue, [&](const Place& place) { return !viewer.sees_all() && !viewer.owns(place.waiter); });
   Result<hook::ledger::Lease> found = find_lease_of(viewer, ledger, options.lease);
-  if (!found.ok()) return explain_waiter(queue, options, found.error());
+  if (!found.ok()) return explain_waiter(ledger, queue, options, found.error());
   explanation.lease = std::move(found).take();
   const hook::ledger::Lease& lease = explanation.lease;
   explanation.events = TRY(ledger.events().of_lease(lease.id));

@@ -83,6 +83,7 @@ Json to_json(const Place& place, const Names& names) {
           {"container", waiter.container},
           {"name", name_in(names, waiter.container)},
           {"ipus", waiter.ipus},
+          {"tenant", waiter.tenant},
           {"pinned", pinned_json(waiter.pinned)},
           {"pid", waiter.owner.pid},
           {"since", base::rfc3339(waiter.since_ms)},
@@ -233,7 +234,7 @@ Json to_json(const Overview& overview, const Names& names) {
     none.partition = record.name;
     none.origin = hook::ledger::Origin::kNamed;
     none.ipus = record.ipus;
-    none.tenant = record.reserved_for;
+    none.tenant = record.tenant.empty() ? record.reserved_for : record.tenant;
     none.created_ms = none.changed_ms = record.created_ms;
     Json json = lease_json(none);
     json["name"] = record.reservation;

@@ -24,7 +24,7 @@ struct Place {
 // Returns the pool of a resource, which is "POOL" or "POOL/PARTITION". The name of a pool has no
 // '/'.
 [[nodiscard]] std::string pool_of(const hook::ledger::Waiter& waiter);
-// Returns the places of WAITERS, which are in order of arrival.
+// Returns the places of WAITERS, which are in the order in which they are served.
 [[nodiscard]] std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters);
 
 // What ps shows.

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/tenants.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
@@ -116,7 +117,8 @@ Result<Outcome> run_cancel(const Viewer& viewer, const CancelOptions& options) {
 
 Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const std::string& pool) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  std::vector<Place> places = places_of(TRY(hook::lifecycle::living_waiters(env)));
+  std::vector<Place> places =
+      places_of(in_served_order(ledger, TRY(hook::lifecycle::living_waiters(env))));
   std::erase_if(places,
                 [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
   return places;

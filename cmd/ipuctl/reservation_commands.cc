@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -126,6 +127,7 @@ Json reservation_json(const PartitionRecord& record, const std::vector<hook::led
           {"pool", record.pool},
           {"ipus", record.ipus},
           {"owner", record.reserved_for},
+          {"tenant", record.tenant},
           {"state", reservation_state(record)},
           {"created", base::rfc3339(record.created_ms)},
           {"until", record.until_ms == 0 ? Json() : Json(base::rfc3339(record.until_ms))},
@@ -198,6 +200,19 @@ void set_owner(const Viewer& viewer, hook::lifecycle::start::ReservationRequest&
   if (request.owner.empty()) request.owner = str("uid ", *viewer.user());
 }
 
+// A user reserves for the tenant of this user alone.
+Status set_tenant(const Viewer& viewer, const hook::config::PolicyConfig& policy,
+                  hook::lifecycle::start::ReservationRequest& request) {
+  const std::string given = std::exchange(request.tenant, {});
+  const std::string own = viewer.user() ? "" : given;
+  request.tenant = TRY(hook::config::choose_tenant(policy, own, request.user, "the reservation"));
+  if (given.empty() || given == request.tenant) return {};
+  return Error(Code::kDenied,
+               str("--tenant ", quote(given), " is for root: your reservations are",
+                   request.tenant.empty() ? " of no tenant" : " of tenant ",
+                   request.tenant.empty() ? "" : quote(request.tenant), "; leave it out"));
+}
+
 Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options) {
   hook::lifecycle::start::ReservationRequest request = options.request;
   TRY(hook::lifecycle::start::check_reservation(request));
@@ -206,6 +221,7 @@ Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options)
   const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   const hook::config::PoolConfig pool = TRY(hook::config::find_pool(config, options.pool));
   set_owner(viewer, request);
+  TRY(set_tenant(viewer, config.policy, request));
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   env.names_others = viewer.sees_all();
@@ -315,6 +331,8 @@ void add_reserve(CLI::App& app, const Viewer& viewer, Command& chosen) {
       options->time);
   declared.text({"--owner", "ID", "Whoever it is for, as the lists show it"},
                 options->request.owner);
+  declared.text({"--tenant", "NAME", "The tenant to which it counts (default: by the user)"},
+                options->request.tenant);
   declared.output(options->output);
   declared.pool(options->pool);
 }

@@ -122,6 +122,7 @@ Status Viewer::hide_others(Ledger& ledger, Overview& overview) const {
     aliases.hide(waiter.container);
     waiter.resource = pool_of(waiter);
     waiter.bundle.clear();
+    waiter.tenant.clear();
     waiter.owner = {};
   }
   for (PartitionRecord& record : overview.reservations) {
@@ -129,6 +130,7 @@ Status Viewer::hide_others(Ledger& ledger, Overview& overview) const {
     aliases.hide(record.reservation);
     record.name.clear();
     record.reserved_for.clear();
+    record.tenant.clear();
   }
   return {};
 }

@@ -48,7 +48,7 @@ Status read_waiting(const Section& section, PolicyConfig& policy) {
 Result<PolicyConfig> read_policy(const Section& section) {
   TRY(section.refuse_unknown({"max_ipus", "sources", "shared_net_admin", "tenant_variable",
                               "refuse_misspelled", "vipu_endpoint", "max_wait", "max_wait_cri",
-                              "max_waiters"}));
+                              "max_waiters", "default_tenant"}));
   PolicyConfig policy;
   constexpr int64_t kLargest = 256;  // a POD256
   const std::optional<int64_t> max_ipus =
@@ -58,9 +58,20 @@ Result<PolicyConfig> read_policy(const Section& section) {
   policy.tenant_variable = TRY(section.find_flag("tenant_variable")).value_or(false);
   policy.refuse_misspelled = TRY(section.find_flag("refuse_misspelled")).value_or(true);
   policy.vipu_endpoint = TRY(section.find_flag("vipu_endpoint")).value_or(true);
+  policy.default_tenant =
+      TRY(section.find_text("default_tenant", "the name of a tenant")).value_or("");
   TRY(read_waiting(section, policy));
   TRY(read_sources(section, policy));
   return policy;
+}
+
+Status add_tenants(const Section& root, PolicyConfig& policy) {
+  policy.tenants = TRY(read_tenants(root));
+  const bool is_known = policy.default_tenant.empty() || policy.tenants.empty() ||
+                        find_tenant(policy.tenants, policy.default_tenant) != nullptr;
+  if (is_known) return {};
+  return root.wrong("policy.default_tenant",
+                    str("one of the tenants of this file: ", names_of(policy.tenants)));
 }
 
 // Returns SIZE as tmpfs(5) takes it: "50%", "512m", "16g".
@@ -209,8 +220,8 @@ std::vector<std::string> default_runtimes() {
 
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
-  TRY(root.refuse_unknown(
-      {"runtime", "pool", "network", "policy", "container", "ledger", "agent", "log", "host"}));
+  TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "container", "ledger", "agent",
+                           "log", "host", "tenant"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -220,6 +231,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   if (const auto section = TRY(root.find_table("policy"))) {
     config.policy = TRY(read_policy(*section));
   }
+  TRY(add_tenants(root, config.policy));
   if (const auto section = TRY(root.find_table("container"))) {
     config.container = TRY(read_container(*section));
   }

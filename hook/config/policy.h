@@ -5,6 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "hook/config/tenant.h"
 
 namespace hook::config {
 
@@ -22,9 +26,11 @@ struct PolicyConfig {
   uint32_t max_waiters = kDefaultMaxWaiters;  // requests that wait on this host at a time
   // Containers with IPUs may share a network namespace with a process that has CAP_NET_ADMIN there.
   bool shared_net_admin = false;
-  bool vipu_endpoint = true;      // containers may have a V-IPU endpoint
-  bool tenant_variable = false;   // whether IPU_TENANT may name the tenant, or an annotation only
-  bool refuse_misspelled = true;  // whether a name such as IPU_COUT is refused
+  bool vipu_endpoint = true;        // containers may have a V-IPU endpoint
+  bool tenant_variable = false;     // whether IPU_TENANT may name the tenant, or an annotation only
+  bool refuse_misspelled = true;    // whether a name such as IPU_COUT is refused
+  std::string default_tenant = {};  // of a start that names none, and of no user of a tenant
+  std::vector<TenantConfig> tenants = {};  // [[tenant]]; empty: any tenant, without shares
 };
 
 struct ContainerConfig {
@@ -39,5 +45,12 @@ struct LedgerConfig {
   // How long ended leases, and events, are kept.
   std::chrono::milliseconds history = kDefaultHistory;
 };
+
+// Returns the tenant of a request for which GIVEN was said, empty: nothing, by USER, its uid, -1:
+// unknown. If nothing was said, it is that of the user, or else default_tenant. Fails with kDenied,
+// naming the known ones, if there are [[tenant]] and it is none of them. WHAT is what asks: "the
+// container".
+base::Result<std::string> choose_tenant(const PolicyConfig& policy, const std::string& given,
+                                        int64_t user, std::string_view what);
 
 }  // namespace hook::config

@@ -28,7 +28,8 @@ constexpr Part kParts[] = {
      "id, container, bundle, tenant, pool, controller, partition, gcd, gcds, origin, ipus, state,"
      " generation, owner_pid, owner_start, owner_pid_namespace, boot_id, netns_device, netns_inode,"
      " netns_cookie, netns_id, host_netns_cookie, attachment, prohibited, state_dir, cgroup, error,"
-     " obstacle, attempts, retry_ms, quarantine_until_ms, created_ms, changed_ms",
+     " obstacle, attempts, retry_ms, quarantine_until_ms, created_ms, changed_ms,"
+     " allocated_ms",
      "lease ORDER BY created_ms, id"},
     {"addresses",
      "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
@@ -39,12 +40,12 @@ constexpr Part kParts[] = {
     {"partitions",
      "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter,"
      " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms,"
-     " reservation, until_ms, reserved_for, user",
+     " reservation, until_ms, reserved_for, user, tenant",
      "partition ORDER BY pool, name"},
     {"waiters",
      "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "
      "boot_id,"
-     " since_ms, until_ms, user",
+     " since_ms, until_ms, user, tenant",
      "waiter ORDER BY ticket"},
     {"endpoints", "lease, pid, start, pid_namespace, boot_id, attempts, retry_ms",
      "endpoint ORDER BY lease"},

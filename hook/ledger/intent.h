@@ -10,6 +10,7 @@
 
 #include "base/process.h"
 #include "hook/config/config.h"
+#include "hook/ledger/tenants.h"
 #include "netns/address.h"
 #include "netns/namespace.h"
 
@@ -40,6 +41,8 @@ struct Intent {
   std::chrono::milliseconds history = config::kDefaultHistory;  // how long ended leases are kept
   std::string state_dir = {};  // the container's directory at its low-level runtime; empty: unknown
   bool waits = false;          // Queue::cancel() can tell its start to give up
+  // Of TENANT, checked when the lease is acquired; unset: tenants have no shares on this host.
+  std::optional<Share> share = {};
 };
 
 // A VF or SF of the host that a container can get now.

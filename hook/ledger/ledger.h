@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger records which container holds which partition, IPUs and addresses on this host. It is
-// an SQLite database on the local disk, which each process opens for itself.
+// Which container holds which partition, IPUs and addresses on this host: an SQLite database on the
+// local disk, which each process opens for itself.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,6 @@
 #include "hook/ledger/health.h"
 #include "hook/ledger/host.h"
 #include "hook/ledger/intent.h"
-#include "hook/ledger/lease.h"
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
 #include "hook/ledger/transitions.h"
@@ -149,6 +148,7 @@ class Ledger {
 
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
+  [[nodiscard]] Tenants tenants() { return Tenants(*store_); }
   [[nodiscard]] Drain drain() { return Drain(*store_); }
   [[nodiscard]] LedgerHost host() const { return LedgerHost(*store_); }
   [[nodiscard]] Fences fences() { return Fences(*store_); }
@@ -174,6 +174,7 @@ class Ledger {
   base::Status choose_partition(const Intent& intent, Lease& lease);
   base::Error taken(const Lease& lease);
   base::Status mark_waiting(const Lease& lease);
+  base::Status check_share(const Intent& intent, const Lease& lease);
 
   // Returns LEASE as stored, with what other leases changed in it, in the state after CHANGE, with
   // its next generation and the time of the change. Runs inside the caller's transaction.

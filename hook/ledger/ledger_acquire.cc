@@ -45,6 +45,15 @@ void join(const Lease& other, Lease& lease) {
   lease.origin = Origin::kJoined;
 }
 
+// Checks that a container of another tenant does not use the reservation.
+Status check_tenant(const PartitionRecord& record, const Lease& lease) {
+  if (lease.tenant.empty() || lease.tenant == record.tenant) return {};
+  return Error(Code::kDenied, str("reservation ", quote(record.reservation),
+                                  " is of another tenant than ", quote(lease.tenant),
+                                  "; name a reservation of this tenant, or make one with"
+                                  " 'ipuctl reserve'"));
+}
+
 Result<Lease> new_lease(const Intent& intent) {
   Lease lease;
   lease.id = TRY(base::random_hex(16));
@@ -153,11 +162,16 @@ Result<uint32_t> Ledger::gcds_of(const Intent& intent) {
   return record ? record->gcds : 1U;
 }
 
+Status Ledger::check_share(const Intent& intent, const Lease& lease) {
+  if (!intent.share) return {};
+  return tenants().check(*intent.share, lease);
+}
+
 Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   if (!intent.named) {
     lease.partition = partition_name(store_->host_tag, lease.id);
     lease.ipus = intent.ipus;
-    return {};
+    return check_share(intent, lease);
   }
   const std::string name = base::quote(intent.named->name);
   const std::optional<PartitionRecord> record =
@@ -190,6 +204,9 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   lease.origin = origin_of(*record);
   if (intent.named->all_gcds) lease.gcds = record->gcds;
   lease.ipus = record->ipus / record->gcds * lease.gcds;
+  if (record->tenant.empty()) return check_share(intent, lease);
+  TRY(check_tenant(*record, lease));
+  lease.tenant = record->tenant;  // its reservation counts for it
   return {};
 }
 

@@ -26,7 +26,7 @@ using sqlite::Transaction;
 constexpr std::string_view kPartitionColumns =
     "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
     " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reservation,"
-    " until_ms, reserved_for, user";
+    " until_ms, reserved_for, user, tenant";
 
 Result<PartitionRecord> read_record(const Statement& row) {
   PartitionRecord record;
@@ -54,6 +54,7 @@ Result<PartitionRecord> read_record(const Statement& row) {
   record.until_ms = row.integer(19);
   record.reserved_for = row.text(20);
   record.user = row.integer(21);
+  record.tenant = row.text(22);
   return record;
 }
 
@@ -72,7 +73,7 @@ Result<std::vector<PartitionRecord>> select(Database& database, std::string_view
 Status insert(Database& database, const PartitionRecord& record) {
   Statement statement =
       TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
   statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
   statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
@@ -81,7 +82,7 @@ Status insert(Database& database, const PartitionRecord& record) {
   bind_process(statement, record.owner);
   statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
   statement.bind(record.reservation).bind(record.until_ms).bind(record.reserved_for);
-  statement.bind(record.user);
+  statement.bind(record.user).bind(record.tenant);
   return statement.run();
 }
 
@@ -198,9 +199,11 @@ Status Partitions::check_share(const PartitionRecord& record, uint32_t most) {
                    has, " already; end one, or ask for fewer than ", record.ipus));
 }
 
-Status Partitions::intend(const PartitionRecord& record, uint32_t most) {
+Status Partitions::intend(const PartitionRecord& record, uint32_t most,
+                          const std::optional<Share>& share) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   if (!record.reservation.empty()) TRY(check_share(record, most));
+  if (share) TRY(Tenants(store_).check(*share, record));
   if (!record.reservation.empty()) {
     const std::vector<PartitionRecord> same = TRY(select(
         store_.database, "WHERE pool = ? AND reservation = ?", {record.pool, record.reservation}));

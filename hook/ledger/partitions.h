@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "hook/ledger/lease.h"
+#include "hook/ledger/tenants.h"
 #include "vipu/controller.h"
 
 namespace hook::ledger {
@@ -53,6 +54,7 @@ struct PartitionRecord {
   int64_t until_ms = 0;           // unix time of its end; 0: it has none
   std::string reserved_for = {};  // whoever it is for, in the words of who reserved it
   int64_t user = -1;              // uid of who reserved it; -1: unknown
+  std::string tenant = {};        // to which the reservation counts; empty: none
 };
 
 // Where partitions come from: a pool, and what source_of() says of it.
@@ -80,10 +82,12 @@ class Partitions {
 
   // Adds a record in state INTENT. Fails with kExists if the name is taken in the pool, or another
   // partition there is a reservation of the same name; with kDenied if the reservations of its user
-  // would have more than MOST IPUs then.
-  base::Status intend(const PartitionRecord& record, uint32_t most = UINT32_MAX);
-  // Does so in place of LEFT, a record of the same name in state INTENT, so that the ledger has one
-  // of them at any time. Fails with kBusy if another process has changed LEFT meanwhile.
+  // would have more than MOST IPUs then, and as Tenants::check() if its tenant has a SHARE.
+  base::Status intend(const PartitionRecord& record, uint32_t most = UINT32_MAX,
+                      const std::optional<Share>& share = {});
+  // Adds RECORD, which has no tenant, in place of LEFT, a record of the same name in state INTENT,
+  // so that the ledger has one of them at any time. Fails with kBusy if another process has changed
+  // LEFT meanwhile.
   base::Status intend_again(const PartitionRecord& record, const PartitionRecord& left);
   // Fails with kDenied if the reservations of RECORD's user and RECORD have more than MOST IPUs.
   base::Status check_share(const PartitionRecord& record, uint32_t most);

@@ -26,20 +26,31 @@ std::optional<vipu::Block> read_block(const Statement& row, int first_column) {
   return vipu::Block{static_cast<uint32_t>(row.integer(first_column)), ipus};
 }
 
+Error why_full(sqlite::Database& database, const Waiter& waiter, const MostWaiters& most) {
+  Statement row = TRY(database.prepare("SELECT COUNT(*) FROM waiter WHERE tenant = ?"));
+  TRY(row.bind(waiter.tenant).step());
+  const bool is_of_tenant = row.integer(0) >= int64_t{most.of_tenant};
+  return is_of_tenant ? Error(Code::kDenied, "the tenant's places in the queue are taken")
+                      : Error(Code::kBusy, "the queue is full");
+}
+
 }  // namespace
 
-Result<int64_t> Queue::enter(const Waiter& waiter, uint32_t most) {
+Result<int64_t> Queue::enter(const Waiter& waiter, const MostWaiters& most) {
   Statement insert = TRY(store_.database.prepare(
       "INSERT INTO waiter(resource, container, bundle, ipus, boot_id, "
       "since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace, user) SELECT ?,?,?,?,?,?,?,?,?,?,?"
-      " WHERE (SELECT COUNT(*) FROM waiter) < ? RETURNING ticket"));
+      " owner_start, owner_pid_namespace, user, tenant) SELECT ?,?,?,?,?,?,?,?,?,?,?,?12"
+      " WHERE (SELECT COUNT(*) FROM waiter) < ?13"
+      " AND (?14 = 0 OR (SELECT COUNT(*) FROM waiter WHERE tenant = ?12) < ?15)"
+      " RETURNING ticket"));
   insert.bind(waiter.resource).bind(waiter.container).bind(waiter.bundle);
   insert.bind(int64_t{waiter.ipus});
   insert.bind(waiter.boot_id).bind(waiter.since_ms).bind(waiter.until_ms);
   bind_process(insert, waiter.owner);
-  insert.bind(waiter.user).bind(int64_t{most});
-  if (TRY(insert.step()) == Step::kDone) return Error(Code::kBusy, "the queue is full");
+  insert.bind(waiter.user).bind(waiter.tenant).bind(int64_t{most.of_all});
+  insert.bind(int64_t{most.of_tenant != UINT32_MAX}).bind(int64_t{most.of_tenant});
+  if (TRY(insert.step()) == Step::kDone) return why_full(store_.database, waiter, most);
   const int64_t ticket = insert.integer(0);
   TRY(insert.run());  // the insert is committed only at the statement's end
   return ticket;
@@ -65,7 +76,8 @@ Result<std::vector<Waiter>> Queue::list() {
   std::vector<Waiter> waiters;
   Statement row = TRY(store_.database.prepare(
       "SELECT ticket, resource, container, ipus, boot_id, since_ms, until_ms, owner_pid,"
-      " owner_start, owner_pid_namespace, bundle, user, pinned_first, pinned_ipus FROM waiter"
+      " owner_start, owner_pid_namespace, bundle, user, pinned_first, pinned_ipus, tenant"
+      " FROM waiter"
       " ORDER BY ticket"));
   while (TRY(row.step()) == Step::kRow) {
     Waiter waiter;
@@ -80,6 +92,7 @@ Result<std::vector<Waiter>> Queue::list() {
     waiter.bundle = row.text(10);
     waiter.user = row.integer(11);
     waiter.pinned = read_block(row, 12);
+    waiter.tenant = row.text(14);
     waiters.push_back(std::move(waiter));
   }
   return waiters;

@@ -29,15 +29,22 @@ struct Waiter {
   int64_t user = -1;        // uid of who asked, or who had logged in; -1: unknown
   // The IPUs that those behind it leave to it (vipu/backfill.h); unset: none may pass it.
   std::optional<vipu::Block> pinned = {};
+  std::string tenant = {};  // empty: none
+};
+
+// The most waiters, whatever they wait for: of all together, and of the tenant of one that comes.
+struct MostWaiters {
+  uint32_t of_all = UINT32_MAX;
+  uint32_t of_tenant = UINT32_MAX;
 };
 
 class Queue {
  public:
   explicit Queue(Store& store) : store_(store) {}
 
-  // Adds WAITER at the end and returns its ticket. Fails with kBusy, and adds nothing, if MOST
-  // waiters are there, whatever they wait for.
-  base::Result<int64_t> enter(const Waiter& waiter, uint32_t most = UINT32_MAX);
+  // Adds WAITER at the end and returns its ticket. Fails with kBusy, and adds nothing, if
+  // MOST.of_all waiters are there, and with kDenied if so many of its tenant are.
+  base::Result<int64_t> enter(const Waiter& waiter, const MostWaiters& most = {});
   // Removes the waiter. Returns kWasAbsent if somebody has removed it already. A request that waits
   // and finds its ticket gone gives up.
   base::Result<base::Removed> leave(int64_t ticket);

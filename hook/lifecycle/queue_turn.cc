@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hook/ledger/actor.h"
 #include "hook/lifecycle/backfill.h"
+#include "hook/lifecycle/shares.h"
 
 namespace hook::lifecycle {
 namespace {
@@ -51,6 +52,19 @@ Error full_queue(uint32_t most) {
   return {Code::kBusy, str("no place in the queue: ", most,
                            " requests wait on this host, and policy.max_waiters allows no more; try"
                            " again later, or let an administrator raise it in config.toml")};
+}
+
+Error full_for_tenant(const std::string& tenant, uint32_t most) {
+  return {Code::kBusy,
+          str("no place in the queue: ", most, " requests of tenant ", base::quote(tenant),
+              " wait on this host, and its max_waiters allows no more; try again later, or let an"
+              " administrator raise it in config.toml")};
+}
+
+uint32_t places_of_tenant(const WaitFor& what) {
+  if (what.tenants == nullptr) return UINT32_MAX;
+  const config::TenantConfig* const tenant = config::find_tenant(*what.tenants, what.tenant);
+  return tenant == nullptr ? UINT32_MAX : tenant->max_waiters;
 }
 
 struct SortedWaiters {
@@ -121,10 +135,36 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
                   [&](const ledger::Waiter& waiter) { return waiter.ticket == ticket_; });
   is_cancelled_ = is_cancelled_ || (ticket_ != 0 && !is_there);
   if (is_cancelled_) return cancelled(what_);
+  const bool have_shares = what_.tenants != nullptr && !what_.tenants->empty();
+  if (have_shares) return served_first(std::move(waiters));
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
   });
   return waiters;
+}
+
+// Returns those of WAITERS that are served before this request.
+Result<std::vector<ledger::Waiter>> Turn::served_first(std::vector<ledger::Waiter> waiters) {
+  if (ticket_ == 0) waiters.push_back(as_waiter());  // the newest
+  const Standing standing = TRY(standing_of(env_.ledger, *what_.tenants, waiters));
+  std::erase_if(waiters,
+                [&](const ledger::Waiter& waiter) { return waiter.resource != what_.resource; });
+  const std::vector<Ranked> order = served_order(waiters, standing);
+  is_over_limit_ = std::any_of(order.begin(), order.end(), [&](const Ranked& ranked) {
+    return ranked.waiter.ticket == ticket_ && ranked.rank == Rank::kOverLimit;
+  });
+  return served_before(order, ticket_);
+}
+
+ledger::Waiter Turn::as_waiter() const {
+  ledger::Waiter waiter;
+  waiter.resource = what_.resource;
+  waiter.container = what_.container;
+  waiter.bundle = what_.bundle;
+  waiter.tenant = what_.tenant;
+  waiter.ipus = what_.ipus;
+  waiter.since_ms = base::unix_millis();
+  return waiter;
 }
 
 Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
@@ -151,7 +191,7 @@ bool Turn::may_pass(const ledger::Waiter& first) {
 
 void Turn::pin() {
   pinned_.reset();
-  if (what_.backfill == nullptr || what_.ipus == 0) return;
+  if (what_.backfill == nullptr || what_.ipus == 0 || is_over_limit_) return;
   const std::optional<vipu::Block> block =
       block_to_pin(env_, *what_.backfill, what_.ipus, own_pin_);
   if (!block || block == own_pin_) return;
@@ -172,19 +212,17 @@ Status Turn::confirm() {
 
 Status Turn::enter() {
   TRY(env_.ledger.drain().check());
-  ledger::Waiter waiter;
-  waiter.resource = what_.resource;
-  waiter.container = what_.container;
-  waiter.bundle = what_.bundle;
+  ledger::Waiter waiter = as_waiter();
   waiter.user = what_.user >= 0 ? what_.user : ledger::user_who_logged_in();
-  waiter.ipus = what_.ipus;
   waiter.owner = TRY(base::current_process());
   waiter.boot_id = TRY(base::boot_id());
-  waiter.since_ms = base::unix_millis();
   waiter.until_ms = waiter.since_ms + what_.time.count();
   TRY(waiting(env_));  // the dead count no more
-  const Result<int64_t> ticket = env_.ledger.queue().enter(waiter, what_.max_waiters);
-  if (!ticket.ok() && ticket.error().code() == Code::kBusy) return full_queue(what_.max_waiters);
+  const ledger::MostWaiters most{what_.max_waiters, places_of_tenant(what_)};
+  const Result<int64_t> ticket = env_.ledger.queue().enter(waiter, most);
+  if (!ticket.ok() && ticket.error().code() == Code::kBusy) return full_queue(most.of_all);
+  if (!ticket.ok() && ticket.error().code() == Code::kDenied)
+    return full_for_tenant(what_.tenant, most.of_tenant);
   ticket_ = TRY(ticket);
   return {};
 }

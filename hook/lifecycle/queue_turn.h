@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue for IPUs. It serves the waiting requests of all processes of the host in order of
-// arrival.
+// arrival, or first those of tenants that are within their guaranteed share (shares.h).
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,9 @@ struct WaitFor {
   int64_t user = -1;  // uid of who asks; -1: who has logged in
   // Where backfill is possible for this request: the pool that RESOURCE names. Null: it is not.
   const config::PoolConfig* backfill = nullptr;
+  std::string tenant = {};  // empty: none
+  // Whose shares decide who is served first; null or empty: the order of arrival.
+  const std::vector<config::TenantConfig>* tenants = nullptr;
 };
 
 // A request for a reservation stands in the queue as this and its name, in place of a container.
@@ -75,7 +78,8 @@ class Turn {
         ticket_(std::exchange(other.ticket_, 0)),
         own_pin_(other.own_pin_),
         pinned_(other.pinned_),
-        is_cancelled_(other.is_cancelled_) {}
+        is_cancelled_(other.is_cancelled_),
+        is_over_limit_(other.is_over_limit_) {}
   Turn& operator=(Turn&&) = delete;
   ~Turn() { end(); }
 
@@ -83,6 +87,8 @@ class Turn {
   Turn(Env& env, WaitFor what) : env_(env), what_(std::move(what)) {}
   base::Status enter();
   base::Result<std::vector<ledger::Waiter>> ahead();
+  base::Result<std::vector<ledger::Waiter>> served_first(std::vector<ledger::Waiter> waiters);
+  [[nodiscard]] ledger::Waiter as_waiter() const;
   bool may_pass(const ledger::Waiter& first);
   void pin();
   Env& env_;
@@ -91,6 +97,7 @@ class Turn {
   std::optional<vipu::Block> own_pin_;  // what is pinned for this request
   std::optional<vipu::Block> pinned_;
   bool is_cancelled_ = false;
+  bool is_over_limit_ = false;  // of its tenant, when ahead() looked last
 };
 
 // Returns the waiters whose processes have not ended, in order of arrival.

@@ -328,7 +328,7 @@ examples_of() { # [WORD...]
 # What an example exits with here, where p0 is there already and dockerd has its runtime as an option.
 expected_status() { # EXAMPLE
   case $1 in
-    *' adopt '* | *' host forget '*) echo 1 ;;
+    *' adopt '* | *' host forget '* | *' tenant show '*) echo 1 ;;
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
     *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;

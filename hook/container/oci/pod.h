@@ -12,6 +12,11 @@ namespace hook::oci {
 // .sandbox-id) and of CRI-O (io.kubernetes.cri-o.ContainerType, .SandboxID).
 [[nodiscard]] std::string sandbox_of(const std::map<std::string, std::string>& annotations);
 
+// Returns the Kubernetes namespace of the container's pod, as the engine says it; empty if it is in
+// no pod. Uses io.kubernetes.cri.sandbox-namespace of containerd, io.kubernetes.cri-o.Namespace and
+// io.kubernetes.pod.namespace, which the kubelet gives to CRI-O.
+[[nodiscard]] std::string namespace_of(const std::map<std::string, std::string>& annotations);
+
 // Returns whether the container is in a pod or is its sandbox.
 [[nodiscard]] bool is_of_pod(const std::map<std::string, std::string>& annotations);
 

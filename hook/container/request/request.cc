@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hook/container/oci/pod.h"
 #include "hook/container/request/keys.h"
+#include "hook/container/request/tenant.h"
 #include "hook/container/request/values.h"
 #include "vipu/types.h"
 
@@ -260,9 +261,6 @@ Status read_options(const Givens& givens, const config::PolicyConfig& policy,
     if (pool->second.value.empty()) return refused(pool->second, "give the name of a pool");
     request.pool = pool->second.value;
   }
-  if (const auto tenant = givens.find(Key::kTenant); tenant != givens.end()) {
-    request.tenant = base::one_line(tenant->second.value, 64);
-  }
   return {};
 }
 
@@ -296,6 +294,7 @@ std::string_view annotation_of(std::string_view variable) {
 bool may_ignore(const std::vector<std::string>& environment) {
   if (!first_slip(environment).empty()) return true;
   return std::any_of(environment.begin(), environment.end(), [](const std::string& variable) {
+    if (variable.substr(0, variable.find('=')) == kSlurmAccount) return true;
     return std::any_of(kKeys.begin(), kKeys.end(), [&](const KeyName& key) {
       const bool is_it = variable.substr(0, variable.find('=')) == key.variable;
       return is_it && std::find(kOfUser.begin(), kOfUser.end(), key.key) != kOfUser.end();
@@ -339,6 +338,13 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
   TRY(read_selector(givens, policy, request));
   const WaitLimit limit = wait_limit(policy, oci::is_of_pod(annotations));
   TRY(read_options(givens, policy, limit, request));
+  TenantWords words{annotations, environment};
+  if (const auto tenant = givens.find(Key::kTenant); tenant != givens.end()) {
+    words.given = tenant->second.value;
+    words.annotated = tenant->second.annotated;
+  }
+  words.image_account = image.names.contains(kSlurmAccount);
+  request.tenant = tenant_by(words, policy, request.ignored);
   return std::optional<Request>(std::move(request));
 }
 

@@ -54,7 +54,8 @@ struct FromImage {
 
 // Returns whether ENVIRONMENT has a variable that is not honoured if the image sets it:
 // IPU_WAIT, by which an image could queue for whoever starts it, IPU_PARTITION and
-// IPU_RESERVATION, by which it could get at what another made, IPU_TENANT, and slips of names.
+// IPU_RESERVATION, by which it could get at what another made, IPU_TENANT and SLURM_JOB_ACCOUNT,
+// and slips of names.
 [[nodiscard]] bool may_ignore(const std::vector<std::string>& environment);
 
 // Returns the request, or nothing if nothing asks for IPUs. An annotation overrides a variable.
@@ -66,5 +67,9 @@ base::Result<std::optional<Request>> parse_request(
     const std::vector<std::string>& environment,
     const std::map<std::string, std::string>& annotations, const config::PolicyConfig& policy,
     const FromImage& image = {});
+
+// Completes the tenant of REQUEST, by config::choose_tenant() for USER, the uid of who starts the
+// container (-1: unknown), and checks that its tenant allows its wait. Fails with kDenied.
+base::Status settle_tenant(Request& request, const config::PolicyConfig& policy, int64_t user);
 
 }  // namespace hook::request

@@ -48,7 +48,8 @@ std::string file_text(const PartitionRecord& record) {
                      {"reservation", record.reservation},
                      {"until_ms", record.until_ms},
                      {"reserved_for", record.reserved_for},
-                     {"user", record.user}};
+                     {"user", record.user},
+                     {"tenant", record.tenant}};
   return base::to_text(json);
 }
 
@@ -67,6 +68,8 @@ Result<PartitionRecord> parse_file(const std::string& text) {
   record.until_ms = TRY(base::get_int(json, "until_ms", kSubject));
   record.reserved_for = TRY(base::get_string(json, "reserved_for", kSubject));
   record.user = TRY(base::get_int(json, "user", kSubject));
+  // Earlier builds write none.
+  if (json.contains("tenant")) record.tenant = TRY(base::get_string(json, "tenant", kSubject));
   record.state = PartitionState::kReady;
   record.dirty = true;
   return record;

@@ -180,7 +180,8 @@ Status update_lease(Database& database, const Lease& lease) {
       " netns_device=?, netns_inode=?, netns_cookie=?, netns_id=?, prohibited=?, error=?,"
       " obstacle=?, changed_ms=?, owner_pid_namespace=?, host_netns_cookie=?, attachment=?,"
       " state_dir=?, cgroup=?, attempts=?, retry_ms=?, quarantine_until_ms=?,"
-      " partition=?, ipus=? WHERE id = ?"));
+      " partition=?, ipus=?, allocated_ms = IIF(?1 = 'ALLOCATED' AND allocated_ms = 0, ?13,"
+      " allocated_ms) WHERE id = ?24"));
   bind_changing(update, lease);
   update.bind(lease.partition).bind(int64_t{lease.ipus});
   return update.bind(lease.id).run();

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hook/ledger/internal/conditions.h"
+#include "hook/ledger/internal/tenant_tables.h"
 
 namespace hook::ledger {
 
@@ -166,7 +167,7 @@ ALTER TABLE lease ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE late_partition (pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL,
   since_ms INTEGER NOT NULL, PRIMARY KEY (pool, name)) STRICT, WITHOUT ROWID;
 
--- The process that answers in a lease's container. attempts: how often it was started again.
+-- The process that answers in a lease's container. attempts: of starting it again.
 CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
   pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
   retry_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
@@ -188,13 +189,12 @@ CREATE TABLE refusal (
   container TEXT NOT NULL, error TEXT NOT NULL, leases TEXT NOT NULL,
   PRIMARY KEY (pool, tenant, user, kind)
 ) STRICT, WITHOUT ROWID;
-)sql",
+)sql" TENANT_TABLES,
 };
 
-// The oldest version whose programs may still write to a database of the newest version: during a
-// package upgrade, hooks of the older programs are about to run. The database stores it as
-// meta.compatible_from. Raise it with a step that those programs cannot handle. Programs of version
-// 1, which was in no release, do not check it.
+// The oldest version whose programs may still write to a database of the newest version: hooks of
+// the older package may be about to run. The database has it as meta.compatible_from. Raise it with
+// a step that those programs cannot handle. Programs of version 1 do not check it.
 inline constexpr int64_t kCompatibleFrom = 2;
 
 }  // namespace hook::ledger

@@ -39,6 +39,7 @@ Result<ledger::PartitionRecord> record_of(const NewPartition& wanted) {
     record.reservation = wanted.reserved->name;
     record.reserved_for = wanted.reserved->owner;
     record.user = wanted.reserved->user;
+    record.tenant = wanted.reserved->tenant;
   }
   return record;
 }
@@ -230,8 +231,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   if (late) {
     TRY(env.ledger.partitions().intend_again(record, *late));
   } else {
-    TRY(env.ledger.partitions().intend(record,
-                                       wanted.reserved ? wanted.reserved->most : UINT32_MAX));
+    const Reserved reserved = wanted.reserved.value_or(Reserved());
+    TRY(env.ledger.partitions().intend(record, reserved.most, reserved.share));
   }
   const Asked asked = ask_controller(*controller, wanted, deadline);
   if (asked.done.ok()) return finish_creation(env, wanted, record);

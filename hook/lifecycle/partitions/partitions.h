@@ -21,11 +21,13 @@ namespace hook::lifecycle::partitions {
 
 // What makes a partition a reservation.
 struct Reserved {
-  std::string name;                   // by which users know it
-  std::string owner;                  // whoever it is for; may be empty
-  std::chrono::milliseconds time{0};  // 0: it does not end by itself
-  int64_t user = -1;                  // uid of who reserves; -1: unknown
-  uint32_t most = UINT32_MAX;         // IPUs that all reservations of this user may have
+  std::string name;                         // by which users know it
+  std::string owner;                        // whoever it is for; may be empty
+  std::chrono::milliseconds time{0};        // 0: it does not end by itself
+  int64_t user = -1;                        // uid of who reserves; -1: unknown
+  uint32_t most = UINT32_MAX;               // IPUs that all reservations of this user may have
+  std::string tenant = {};                  // to which it counts; empty: none
+  std::optional<ledger::Share> share = {};  // of this tenant; unset: it has none
 };
 
 struct NewPartition {

@@ -12,7 +12,8 @@
 
 namespace hook::lifecycle::start {
 
-// Returns the request of the container with this id, as request::parse_request() does. Finds out
+// Returns the request of the container with this id, as request::parse_request() and
+// settle_tenant(), for the user who logged in, do. Finds out
 // from the engine's files which variables come from the image (engine_files.h). Where no file
 // tells, all variables count as the user's, and the policy decides. containerd's CRI plugin writes
 // the image's variables and then those of the pod, also under the same name; the last one counts.

@@ -21,6 +21,7 @@
 #include "hook/lifecycle/network/prohibitions.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/recording.h"
+#include "hook/lifecycle/shares.h"
 #include "hook/lifecycle/start/abandon.h"
 #include "hook/lifecycle/start/check_grant.h"
 #include "hook/lifecycle/start/grant.h"
@@ -168,6 +169,7 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   intent.state_dir = newcomer.state_dir;
   intent.ipus = ipus_of(start.request);
   intent.waits = start.request.wait.count() != 0;
+  intent.share = share_of(start.config.policy, start.request.tenant);
   if (!start.request.partition.empty()) {
     intent.named =
         ledger::NamedPartition{start.request.partition, start.request.gcd, start.request.all_gcds};
@@ -226,6 +228,8 @@ WaitFor wait_for(const Start& start) {
   const bool takes_any_block = start.sandbox.empty() && request.partition.empty() &&
                                request.cards.empty() && !request.all_cards;
   if (takes_any_block && may_backfill(start.pool)) what.backfill = &start.pool;
+  what.tenant = request.tenant;
+  what.tenants = &start.config.policy.tenants;
   return what;
 }
 

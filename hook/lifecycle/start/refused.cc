@@ -20,7 +20,7 @@ Status record(const std::string& ledger_file, const Attempt& attempt, const Erro
       std::any_of(leases.begin(), leases.end(),
                   [&](const ledger::Lease& lease) { return lease.created_ms >= attempt.since_ms; });
   if (is_recorded) return {};
-  ledger::Intent intent{attempt.container, attempt.bundle, {}, {}, {}, 0, {}};
+  const ledger::Intent intent{attempt.container, attempt.bundle, attempt.tenant, {}, {}, 0, {}};
   return ledger.record_refusal(intent, error);
 }
 

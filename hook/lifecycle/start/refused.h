@@ -15,6 +15,7 @@ struct Attempt {
   std::string container;
   std::string bundle;
   int64_t since_ms = 0;
+  std::string tenant = {};  // of what it asks for, once that is known; else empty
 };
 
 // Records in the ledger LEDGER_FILE that ATTEMPT failed with ERROR, unless a lease of the attempt

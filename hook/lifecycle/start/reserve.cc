@@ -5,12 +5,14 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/shares.h"
 #include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/shortage_text.h"
 
@@ -21,7 +23,8 @@ using namespace base::names;
 
 // The partition has a random name of its own: whatever has this name at the controller is ours, and
 // a partition of another host that has the name of the reservation is not.
-Result<partitions::NewPartition> partition_of(Env& env, const config::PoolConfig& pool,
+Result<partitions::NewPartition> partition_of(Env& env, const config::Config& config,
+                                              const config::PoolConfig& pool,
                                               const ReservationRequest& wanted) {
   partitions::NewPartition partition;
   partition.pool = pool;
@@ -31,8 +34,13 @@ Result<partitions::NewPartition> partition_of(Env& env, const config::PoolConfig
   partition.request.gcds = wanted.gcds;
   partition.request.allocation = pool.allocation;
   partition.request.cluster = pool.cluster;
-  partition.reserved =
-      partitions::Reserved{wanted.name, wanted.owner, wanted.time, wanted.user, wanted.most};
+  partition.reserved = partitions::Reserved{wanted.name,
+                                            wanted.owner,
+                                            wanted.time,
+                                            wanted.user,
+                                            wanted.most,
+                                            wanted.tenant,
+                                            share_of(config.policy, wanted.tenant)};
   return partition;
 }
 
@@ -97,6 +105,33 @@ Status check_share(Env& env, const ReservationRequest& wanted) {
   return env.ledger.partitions().check_share(record, wanted.most);
 }
 
+Status check_may_reserve(const config::PolicyConfig& policy, const ReservationRequest& wanted) {
+  const config::TenantConfig* const tenant = config::find_tenant(policy.tenants, wanted.tenant);
+  if (tenant == nullptr) return {};
+  if (!tenant->may_reserve) {
+    return Error(Code::kDenied,
+                 str("tenant ", quote(wanted.tenant),
+                     " may not reserve IPUs: its may_reserve in"
+                     " config.toml is false; start a container with IPU_WAIT=60s instead"));
+  }
+  if (!tenant->max_wait || wanted.wait <= *tenant->max_wait) return {};
+  return Error(Code::kDenied,
+               str("--wait ", base::format_duration(wanted.wait), " is longer than ",
+                   base::format_duration(*tenant->max_wait), ", which max_wait of tenant ",
+                   quote(wanted.tenant), " allows; wait less"));
+}
+
+// The ledger checks it again when the partition is recorded.
+Status check_share_of_tenant(Env& env, const partitions::NewPartition& partition) {
+  if (!partition.reserved->share) return {};
+  ledger::PartitionRecord record;
+  record.reservation = partition.reserved->name;
+  record.tenant = partition.reserved->tenant;
+  record.ipus = partition.request.size;
+  record.created_ms = base::unix_millis();
+  return env.ledger.tenants().check(*partition.reserved->share, record);
+}
+
 // Waits until the partition of a new reservation is ACTIVE. One that does not become so is removed.
 Status wait_until_active(Env& env, const partitions::NewPartition& partition) {
   const std::string& id = partition.request.id;
@@ -147,21 +182,28 @@ Status check_reservation(const ReservationRequest& wanted) {
 Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                const ReservationRequest& wanted) {
   TRY(check_reservation(wanted));
-  partitions::NewPartition partition = TRY(partition_of(env, pool, wanted));
+  partitions::NewPartition partition = TRY(partition_of(env, config, pool, wanted));
+  TRY(check_may_reserve(config.policy, wanted));
   TRY(check_free(env, pool.name, wanted.name));
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
-  Turn turn = TRY(Turn::await(
-      env,
-      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait, config.policy.max_waiters, "",
-       "--wait", "--wait 5m", wanted.user, may_backfill(pool) ? &pool : nullptr},
-      until));
+  Turn turn =
+      TRY(Turn::await(env,
+                      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait,
+                       config.policy.max_waiters, "", "--wait", "--wait 5m", wanted.user,
+                       may_backfill(pool) ? &pool : nullptr, wanted.tenant, &config.policy.tenants},
+                      until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   const std::string_view advice =
       wanted.wait.count() == 0 ? "wait with --wait 5m or see 'ipuctl ps'" : kAfterWait;
   for (;;) {
     TRY(check_free(env, pool.name, wanted.name, partition.request.id));
+    const Status fits = check_share_of_tenant(env, partition);
+    if (!fits.ok()) {
+      if (fits.error().code() != Code::kBusy || TRY(patience.wait()) == Next::kGiveUp) return fits;
+      continue;
+    }
     const Status made = attempt(env, partition, turn);
     if (made.ok()) break;
     const Error& error = made.error();
@@ -226,9 +268,10 @@ Result<request::Request> await_reservation(Env& env, const config::Config& confi
   const auto until = Deadline::after(request.wait);
   const std::string resource =
       str(TRY(pool_that_makes(env, request)).value_or(request.pool), "/", request.partition);
-  const WaitFor what{resource,     asker.container,           0,
-                     request.wait, config.policy.max_waiters, asker.bundle};
-  Turn turn = TRY(Turn::await(env, what, until));
+  WaitFor what{resource, asker.container, 0, request.wait, config.policy.max_waiters, asker.bundle};
+  what.tenant = request.tenant;
+  what.tenants = &config.policy.tenants;
+  Turn turn = TRY(Turn::await(env, std::move(what), until));
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   while (is_made() && !until.passed()) {
     TRY(turn.join(until));

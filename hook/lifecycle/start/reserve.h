@@ -22,6 +22,7 @@ struct ReservationRequest {
   uint32_t gcds = 1;
   int64_t user = -1;           // uid of who reserves; -1: unknown
   uint32_t most = UINT32_MAX;  // IPUs that all reservations of this user may have
+  std::string tenant = {};     // to which it counts; empty: none
 };
 
 // Checks what can be asked of no pool at all. Fails with kInvalid, naming the option of `ipuctl
@@ -33,9 +34,9 @@ base::Status check_reservation(const ReservationRequest& wanted);
 
 // Makes a partition of POOL, ACTIVE, and records it as a reservation. Waits its turn in the queue
 // of the pool, among the containers. Fails with kBusy if there is no room, kExists if the name is
-// taken, kDenied if the user would have too many IPUs, kInvalid if the pool can never serve the
-// request, and with the error of Env::still_wanted. After an error nothing is left, or reconcile()
-// removes the rest.
+// taken, kDenied if the user would have too many IPUs or the tenant may not reserve, kInvalid if
+// the pool can never serve the request, and with the error of Env::still_wanted. After an error
+// nothing is left, or reconcile() removes the rest.
 base::Status reserve(Env& env, const config::Config& config, const config::PoolConfig& pool,
                      const ReservationRequest& wanted);
 

@@ -12,6 +12,7 @@
 #include "hook/container/device/device_rules.h"
 #include "hook/container/inject/rootfs.h"
 #include "hook/container/oci/capability.h"
+#include "hook/ledger/actor.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/liveness_scan.h"
@@ -180,9 +181,10 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
                      const oci::ContainerState& state) {
   if (TRY(is_wrapped(env, state))) return {};
   if (!config.ok()) return config.error();
-  const std::optional<request::Request> request =
+  std::optional<request::Request> request =
       TRY(request::parse_request({}, state.annotations, config.value().policy));
   if (!request) return {};
+  TRY(request::settle_tenant(*request, config.value().policy, ledger::user_who_logged_in()));
   if (state.pid == 0) {
     return Error(Code::kUnsupported,
                  "this runtime calls the hook before the container's namespaces exist: container"

@@ -44,7 +44,10 @@ TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
 TEST(Example, HasEachOptionalTable) {
   const std::vector<std::vector<const char*>> tables = {
       {"[policy]", "max_ipus", "sources", "shared_net_admin", "vipu_endpoint", "tenant_variable",
-       "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters"},
+       "refuse_misspelled", "max_wait", "max_wait_cri", "max_waiters = 64"},
+      {"[[tenant]]", "name = \"vision\"", "guaranteed", "limit", "borrow_time", "max_wait = \"5m\"",
+       "max_waiters = 16", "may_reserve", "users"},
+      {"[policy]", "default_tenant"},
       {"[container]", "shm_size"},
       {"[agent]", "show_others", "max_ipus = 64                    # how many IPUs the",
        "max_wait = \"1h\"", "max_time"},

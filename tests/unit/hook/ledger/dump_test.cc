@@ -41,7 +41,7 @@ TEST_F(DumpTest, HasWhatTheLedgerHas) {
   const base::Json all = dump();
   EXPECT_EQ(all["schema"], 2);
   ASSERT_EQ(all["leases"].size(), 2U);
-  EXPECT_EQ(all["leases"][0].size(), 33U);
+  EXPECT_EQ(all["leases"][0].size(), 34U);
   EXPECT_EQ(all["addresses"][0]["address"], "10.5.200.10");
   EXPECT_EQ(all["addresses"][0]["lease"], lease.id);
   EXPECT_EQ(all["addresses"][0]["free_at"], nullptr);

@@ -79,6 +79,28 @@ TEST_F(TurnTest, HasAPlaceInTheQueueFromJoiningToItsEnd) {
   EXPECT_THAT(names(), IsEmpty());
 }
 
+TEST_F(TurnTest, ServesAGuaranteedShareBeforeThoseWhoBorrow) {
+  const std::vector<config::TenantConfig> tenants = {{"a", 4, 8}, {"b", 0, 8}};
+  ledger::Waiter borrower;
+  borrower.resource = "pod16";
+  borrower.container = "borrower";
+  borrower.tenant = "b";
+  borrower.ipus = 8;
+  borrower.owner = base::identify_process(1).take();
+  borrower.boot_id = base::boot_id().take();
+  borrower.since_ms = base::unix_millis();
+  ASSERT_TRUE(test::succeeds(host_.ledger.queue().enter(borrower)));
+  const auto comes = [&](const std::string& tenant, uint32_t ipus) {
+    WaitFor what{"pod16", "web", ipus};
+    what.tenant = tenant;
+    what.tenants = &tenants;
+    return Turn::await(host_.env, what, Deadline::after(milliseconds(0)));
+  };
+  EXPECT_TRUE(test::succeeds(comes("a", 4)));
+  EXPECT_TRUE(test::fails(comes("a", 8), Code::kBusy, "others wait for 'pod16' already"));
+  EXPECT_TRUE(test::fails(comes("b", 1), Code::kBusy, "others wait for 'pod16' already"));
+}
+
 TEST_F(TurnTest, EndsForAWaiterWhosePlaceIsTakenAway) {
   enter("first", 4);
   std::thread operator_([this] {

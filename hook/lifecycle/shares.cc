@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/shares.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace hook::lifecycle {
+namespace {
+
+Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, int64_t waited_ms) {
+  if (tenant == nullptr) return Rank::kBorrows;
+  if (wanted > tenant->limit) return Rank::kOverLimit;
+  if (wanted <= tenant->guaranteed || waited_ms >= kLongestPass.count()) return Rank::kGuaranteed;
+  return Rank::kBorrows;
+}
+
+}  // namespace
+
+std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
+                                      const std::string& tenant) {
+  if (policy.tenants.empty()) return std::nullopt;
+  ledger::Share share{tenant};
+  const config::TenantConfig* const table = config::find_tenant(policy.tenants, tenant);
+  if (table == nullptr) return share;
+  share.guaranteed = table->guaranteed;
+  share.limit = table->limit;
+  share.borrow_time = table->borrow_time;
+  return share;
+}
+
+std::vector<ledger::Holding> without_waiting(std::vector<ledger::Holding> holdings,
+                                             const std::vector<ledger::Waiter>& waiters) {
+  std::erase_if(holdings, [&](const ledger::Holding& holding) {
+    return std::any_of(waiters.begin(), waiters.end(), [&](const ledger::Waiter& waiter) {
+      return waiter.container == holding.container;
+    });
+  });
+  return holdings;
+}
+
+base::Result<Standing> standing_of(ledger::Ledger& ledger,
+                                   const std::vector<config::TenantConfig>& tenants,
+                                   const std::vector<ledger::Waiter>& waiters) {
+  Standing standing{tenants, {}, base::unix_millis()};
+  std::vector<ledger::Holding> all = TRY(ledger.tenants().holdings());
+  for (const ledger::Holding& holding : without_waiting(std::move(all), waiters))
+    standing.held[holding.tenant] += holding.ipus;
+  return standing;
+}
+
+std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
+                                 const Standing& standing) {
+  std::map<std::string, uint64_t> wanted(standing.held.begin(), standing.held.end());
+  std::vector<Ranked> order;
+  for (const ledger::Waiter& waiter : waiters) {
+    // With what the tenant's earlier requests will take, so that these are never passed by it.
+    uint64_t& sum = wanted[waiter.tenant];
+    sum += waiter.ipus;
+    const config::TenantConfig* const tenant = config::find_tenant(standing.tenants, waiter.tenant);
+    order.push_back({waiter, rank_of(tenant, sum, standing.now_ms - waiter.since_ms)});
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Ranked& one, const Ranked& other) { return one.rank < other.rank; });
+  return order;
+}
+
+std::vector<ledger::Waiter> served_before(const std::vector<Ranked>& order, int64_t ticket) {
+  const auto own = std::find_if(order.begin(), order.end(), [&](const Ranked& ranked) {
+    return ranked.waiter.ticket == ticket;
+  });
+  std::vector<ledger::Waiter> before;
+  for (auto other = order.begin(); other != own; ++other) {
+    const bool blocks = other->rank != Rank::kOverLimit ||
+                        (own != order.end() && other->waiter.tenant == own->waiter.tenant);
+    if (blocks) before.push_back(other->waiter);
+  }
+  return before;
+}
+
+}  // namespace hook::lifecycle

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shares of tenants in the queue: who is served first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/config/policy.h"
+#include "hook/ledger/ledger.h"
+
+namespace hook::lifecycle {
+
+// Nobody is passed for longer than this by requests that are within their guaranteed share.
+inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5);
+
+// Returns the share of TENANT by its table; unset if the configuration has no tenants.
+[[nodiscard]] std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
+                                                    const std::string& tenant);
+
+// How a request is served, by what its tenant has and by its requests that came before.
+enum class Rank {
+  kGuaranteed,  // it is within what is guaranteed, or has been passed for kLongestPass
+  kBorrows,     // it is within the limit
+  kOverLimit,   // it gets nothing before its tenant has given something back
+};
+
+struct Ranked {
+  ledger::Waiter waiter;
+  Rank rank = Rank::kGuaranteed;
+};
+
+// What decides the ranks: the tenants of the configuration, what they have, and the unix time.
+struct Standing {
+  const std::vector<config::TenantConfig>& tenants;
+  std::map<std::string, uint32_t> held;  // IPUs by tenant
+  int64_t now_ms = 0;
+};
+
+// Returns HOLDINGS without those of WAITERS: while the controller is asked in vain, a request that
+// waits has a lease without IPUs.
+[[nodiscard]] std::vector<ledger::Holding> without_waiting(
+    std::vector<ledger::Holding> holdings, const std::vector<ledger::Waiter>& waiters);
+
+// Returns what LEDGER says of TENANTS now. WAITERS are all that wait.
+base::Result<Standing> standing_of(ledger::Ledger& ledger,
+                                   const std::vector<config::TenantConfig>& tenants,
+                                   const std::vector<ledger::Waiter>& waiters);
+
+// Returns WAITERS of one resource, which are in order of arrival, in the order in which they are
+// served: those within their guaranteed share, those who borrow, those over a limit, each in order
+// of arrival. Requests of one tenant are never served in another order than that of arrival.
+[[nodiscard]] std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
+                                               const Standing& standing);
+
+// Returns those of ORDER that are served before the request with TICKET. Who is over a limit keeps
+// only requests of the same tenant waiting.
+[[nodiscard]] std::vector<ledger::Waiter> served_before(const std::vector<Ranked>& order,
+                                                        int64_t ticket);
+
+}  // namespace hook::lifecycle
