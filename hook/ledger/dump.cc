@@ -29,7 +29,7 @@ constexpr Part kParts[] = {
      " generation, owner_pid, owner_start, owner_pid_namespace, boot_id, netns_device, netns_inode,"
      " netns_cookie, netns_id, host_netns_cookie, attachment, prohibited, state_dir, cgroup, error,"
      " obstacle, attempts, retry_ms, quarantine_until_ms, created_ms, changed_ms,"
-     " allocated_ms",
+     " allocated_ms, asked_ms, user",
      "lease ORDER BY created_ms, id"},
     {"addresses",
      "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
@@ -47,6 +47,10 @@ constexpr Part kParts[] = {
      "boot_id,"
      " since_ms, until_ms, user, tenant",
      "waiter ORDER BY ticket"},
+    {"usage", "day, tenant, user, pool, held, reserved, starts",
+     "usage ORDER BY day, tenant, user, pool"},
+    {"refused", "day, tenant, user, pool, cause, count",
+     "refused ORDER BY day, tenant, user, pool, cause"},
     {"endpoints", "lease, pid, start, pid_namespace, boot_id, attempts, retry_ms",
      "endpoint ORDER BY lease"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",

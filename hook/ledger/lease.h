@@ -87,6 +87,7 @@ struct Lease {
   std::string attachment = {};
   std::string state_dir = {};  // the container's directory at its low-level runtime; empty: unknown
   std::string cgroup = {};     // the container's own, below /sys/fs/cgroup; empty: unknown
+  int64_t asked_ms = 0;        // when its start began, unix time; only written, with the INTENT
   std::string error;           // why no container got the lease
   std::string obstacle;        // why the release is not complete yet
   uint32_t attempts = 0;       // failed attempts at the release

@@ -18,6 +18,7 @@
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
+#include "hook/ledger/internal/usage_rows.h"
 
 namespace hook::ledger {
 namespace {
@@ -324,6 +325,7 @@ Status Ledger::try_finish_release(Lease& lease, Late late) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   // The clock ends a quarantine, not a change made here.
   Lease after = TRY(begin_change(lease, lease.error.empty() ? Change::kQuarantine : Change::kFail));
+  TRY(add_usage(store_->database, after, after.changed_ms));
   TRY(delete_ipus(store_->database, after.id));
   TRY(forget_endpoint(store_->database, after.id));
   TRY(forget_resetter(store_->database, after));

@@ -23,6 +23,7 @@
 #include "hook/ledger/partitions.h"
 #include "hook/ledger/queue.h"
 #include "hook/ledger/transitions.h"
+#include "hook/ledger/usage.h"
 
 namespace hook::ledger {
 
@@ -149,6 +150,7 @@ class Ledger {
   [[nodiscard]] Partitions partitions() { return Partitions(*store_); }
   [[nodiscard]] Queue queue() { return Queue(*store_); }
   [[nodiscard]] Tenants tenants() { return Tenants(*store_); }
+  [[nodiscard]] Usage usage() { return Usage(*store_); }
   [[nodiscard]] Drain drain() { return Drain(*store_); }
   [[nodiscard]] LedgerHost host() const { return LedgerHost(*store_); }
   [[nodiscard]] Fences fences() { return Fences(*store_); }

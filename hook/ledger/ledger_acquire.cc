@@ -64,6 +64,7 @@ Result<Lease> new_lease(const Intent& intent) {
   lease.controller = config::source_of(intent.pool);
   lease.owner = intent.owner;
   lease.state_dir = intent.state_dir;
+  lease.asked_ms = intent.asked_ms;
   lease.boot_id = TRY(base::boot_id());
   return lease;
 }

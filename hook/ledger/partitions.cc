@@ -13,6 +13,7 @@
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
+#include "hook/ledger/internal/usage_rows.h"
 
 namespace hook::ledger {
 namespace {
@@ -350,6 +351,7 @@ Status Partitions::finish_removal(const PartitionRecord& record, base::Removed r
         TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
     TRY(remove.bind(record.pool).bind(record.name).run());
     if (store_.database.changes() == 0) return {};
+    TRY(add_usage(store_.database, record, store_.now()));
     TRY(record_partition(store_, record.pool, record.name, "REMOVED"));
     return commit(store_, transaction);
   });

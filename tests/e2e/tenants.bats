@@ -159,3 +159,33 @@ tenant_has() { [ "$(tenant "$1" .held)" = "$2" ]; }
 }
 
 is_overdue() { [ "$(tenant "$1" .overdue)" != 0 ]; }
+
+# IPU-seconds of a tenant since the beginning of today, as the report has them.
+held_by() { # TENANT
+  ipuctl report --since 0s --output json | jq ".rows[] | select(.tenant == \"$1\") | .held_ipu_seconds"
+}
+
+has_held_more() { [ "$(held_by "$1")" -gt "$2" ]; }
+
+@test "the report adds up: what lives, what has ended, waits and refusals, in three formats" {
+  local before
+  before=$(held_by guest)
+  start job -e IPU_TENANT=guest -e IPU_COUNT=16
+  wait_until 10 has_held_more guest "${before:-0}"
+  assert_refused -e IPU_TENANT=guest -e IPU_COUNT=1 -- 'it fits when the tenant gives back 1'
+  docker rm --force job
+  wait_until 10 has_leases 0
+  run -0 ipuctl report --since 1d --output json
+  assert_equal "$(jq -r '.by, .ipus' <<<"$output" | paste -sd ' ')" 'tenant 64'
+  assert_equal "$(jq '.rows[] | select(.tenant == "guest") | .starts >= 1 and .median_wait_seconds > 0 and
+    .longest_wait_seconds >= .median_wait_seconds and .utilisation > 0 and .busy_ipu_seconds == null' <<<"$output")" true
+  assert_equal "$(jq '.rows[] | select(.tenant == "guest") | [.refused[] | select(.cause | contains("at most"))] | length > 0' \
+    <<<"$output")" true
+  assert_contains "$(ipuctl report --by pool --output csv)" $'pool,held_ipu_seconds,reserved_ipu_seconds,busy_ipu_seconds'
+  assert_contains "$(ipuctl report --by pool --output csv)" $'\n"pod64",'
+  assert_contains "$(ipuctl report --by user)" 'HELD IPU-H'
+  run -2 ipuctl report --by frob
+  assert_contains "$output" "'frob' is not accepted; give pool, tenant, user"
+  run -2 ipuctl report --since frob
+  assert_contains "$output" "--since 'frob' is not accepted"
+}

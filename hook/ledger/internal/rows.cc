@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/actor.h"
 #include "hook/ledger/internal/rail_rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
@@ -165,13 +166,14 @@ Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) 
 Status insert_lease(Database& database, const Lease& lease) {
   Statement insert = TRY(database.prepare(
       str("INSERT INTO lease(", kLeaseColumns,
-          ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+          ", user, asked_ms) "
+          "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
   bind_changing(insert, lease);
   insert.bind(int64_t{lease.gcd}).bind(int64_t{lease.gcds});
-  return insert.bind(name_of(lease.origin)).run();
+  return insert.bind(name_of(lease.origin)).bind(user_who_logged_in()).bind(lease.asked_ms).run();
 }
 
 Status update_lease(Database& database, const Lease& lease) {

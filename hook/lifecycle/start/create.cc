@@ -51,6 +51,7 @@ struct Start {
   Deadline until;            // the end of its wait; passed if it does not wait
   std::string sandbox = {};  // the container whose lease it joins; empty: none
   HostLook host = {};        // empty for cards
+  int64_t since_ms = base::unix_millis();
 };
 
 // Allocates LEASE, and waits for IPUs that the ledger still holds. A controller gives IPUs away as
@@ -169,6 +170,7 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   intent.state_dir = newcomer.state_dir;
   intent.ipus = ipus_of(start.request);
   intent.waits = start.request.wait.count() != 0;
+  intent.asked_ms = start.since_ms;
   intent.share = share_of(start.config.policy, start.request.tenant);
   if (!start.request.partition.empty()) {
     intent.named =
@@ -311,8 +313,8 @@ Result<ledger::Lease> try_lease(Env& env, const config::Config& config,
   SetAside aside(env);
   request::Request again = request;  // it has had its turn, and does not wait for another one
   again.wait = milliseconds(0);
-  const Start retry{config,        pool,      again, newcomer, Deadline::after(again.wait),
-                    start.sandbox, start.host};
+  const Start retry{config,        pool,       again,         newcomer, Deadline::after(again.wait),
+                    start.sandbox, start.host, start.since_ms};
   for (;;) {
     const size_t tries = aside.size();
     Result<ledger::Lease> lease = obtain_lease(env, tries == 0 ? start : retry, apply, aside);

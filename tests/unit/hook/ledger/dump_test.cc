@@ -22,7 +22,7 @@ TEST_F(DumpTest, HasEveryPartAlsoOfAnEmptyLedger) {
   const base::Json all = dump();
   for (const auto& [key, value] : all.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("schema", "leases", "addresses", "ipus", "partitions", "waiters",
-                                "endpoints", "events", "refusals", "meta"));
+                                "usage", "refused", "endpoints", "events", "refusals", "meta"));
 }
 
 TEST_F(DumpTest, HasWhatTheLedgerHas) {
@@ -41,7 +41,7 @@ TEST_F(DumpTest, HasWhatTheLedgerHas) {
   const base::Json all = dump();
   EXPECT_EQ(all["schema"], 2);
   ASSERT_EQ(all["leases"].size(), 2U);
-  EXPECT_EQ(all["leases"][0].size(), 34U);
+  EXPECT_EQ(all["leases"][0].size(), 36U);
   EXPECT_EQ(all["addresses"][0]["address"], "10.5.200.10");
   EXPECT_EQ(all["addresses"][0]["lease"], lease.id);
   EXPECT_EQ(all["addresses"][0]["free_at"], nullptr);

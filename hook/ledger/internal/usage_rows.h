@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is added to the usage when something ends. Each function runs inside the caller's
+// transaction, and adds to a bounded number of rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "hook/ledger/internal/sqlite.h"
+
+namespace hook::ledger {
+
+struct Lease;
+struct PartitionRecord;
+
+// Adds what LEASE had, which ends at NOW_MS, unless it never got IPUs.
+base::Status add_usage(sqlite::Database& database, const Lease& lease, int64_t now_ms);
+// Adds what RESERVATION had, which ends at NOW_MS.
+base::Status add_usage(sqlite::Database& database, const PartitionRecord& reservation,
+                       int64_t now_ms);
+// Adds one refused start of KIND.
+base::Status add_refused(sqlite::Database& database, const Lease& lease, int64_t user,
+                         const std::string& kind);
+
+}  // namespace hook::ledger

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/usage.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "base/names.h"
+#include "hook/ledger/internal/conditions.h"
+#include "hook/ledger/internal/store.h"
+#include "hook/ledger/internal/tenant_tables.h"
+#include "hook/ledger/internal/usage_rows.h"
+#include "hook/ledger/partitions.h"
+
+namespace hook::ledger {
+namespace {
+
+using namespace base::names;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Step;
+
+enum class Kind { kHeld, kReserved };
+
+// IPUs that somebody had from one unix time to another.
+struct Had {
+  std::string tenant;
+  int64_t user = -1;
+  std::string pool;
+  int64_t ipus = 0;
+  int64_t from_ms = 0;
+  int64_t until_ms = 0;
+};
+
+Status add_row(Database& database, int64_t day, const UsageRow& row) {
+  Statement count = TRY(database.prepare(
+      "SELECT COUNT(*) >= ?1 AND NOT EXISTS (SELECT 1 FROM usage WHERE day = ?2 AND tenant = ?3"
+      " AND user = ?4 AND pool = ?5) FROM usage WHERE day = ?2"));
+  count.bind(kMostRowsOfDay).bind(day).bind(row.tenant).bind(row.user).bind(row.pool);
+  TRY(count.step());
+  const bool is_full = count.integer(0) != 0;
+  Statement add = TRY(database.prepare(
+      "INSERT INTO usage(day, tenant, user, pool, held, reserved, starts) VALUES(?,?,?,?,?,?,?)"
+      " ON CONFLICT DO UPDATE SET held = held + excluded.held,"
+      " reserved = reserved + excluded.reserved, starts = starts + excluded.starts"));
+  add.bind(day).bind(is_full ? std::string_view("") : row.tenant).bind(is_full ? -1 : row.user);
+  return add.bind(row.pool).bind(row.held).bind(row.reserved).bind(row.starts).run();
+}
+
+// Adds HAD to each day that it touches; START: whether it is a start that ends.
+Status add_days(Database& database, const Had& had, Kind kind, bool start) {
+  const int64_t last = had.until_ms / kDayMs;
+  const int64_t first = std::max(had.from_ms / kDayMs, last - kUsageDays);
+  for (int64_t day = first; day <= last; ++day) {
+    const int64_t from = std::max(had.from_ms, day * kDayMs);
+    const int64_t time = std::max<int64_t>(0, std::min(had.until_ms, (day + 1) * kDayMs) - from);
+    UsageRow row{had.tenant, had.user, had.pool};
+    (kind == Kind::kHeld ? row.held : row.reserved) = time * had.ipus;
+    row.starts = start && day == last ? 1 : 0;
+    TRY(add_row(database, day, row));
+  }
+  Statement forget = TRY(database.prepare("DELETE FROM usage WHERE day < ?"));
+  TRY(forget.bind(last - kUsageDays).run());
+  Statement refused = TRY(database.prepare("DELETE FROM refused WHERE day < ?"));
+  return refused.bind(last - kUsageDays).run();
+}
+
+}  // namespace
+
+Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
+  if (lease.origin == Origin::kJoined) return {};
+  Statement row = TRY(database.prepare("SELECT allocated_ms, user FROM lease WHERE id = ?"));
+  TRY(row.bind(lease.id).step());
+  const int64_t since = row.integer(0);
+  if (since == 0 || lease.ipus == 0) return {};
+  const Had had{lease.tenant, row.integer(1), lease.pool, int64_t{lease.ipus}, since, now_ms};
+  return add_days(database, had, Kind::kHeld, true);
+}
+
+Status add_usage(Database& database, const PartitionRecord& reservation, int64_t now_ms) {
+  if (reservation.reservation.empty() || reservation.created_ms == 0) return {};
+  const Had had{reservation.tenant,        reservation.user,       reservation.pool,
+                int64_t{reservation.ipus}, reservation.created_ms, now_ms};
+  return add_days(database, had, Kind::kReserved, false);
+}
+
+Status add_refused(Database& database, const Lease& lease, int64_t user, const std::string& kind) {
+  Statement add = TRY(database.prepare(
+      "INSERT INTO refused(day, tenant, user, pool, cause, count) VALUES(?,?,?,?,?,1)"
+      " ON CONFLICT DO UPDATE SET count = count + 1"));
+  add.bind(lease.changed_ms / kDayMs).bind(lease.tenant).bind(user).bind(lease.pool);
+  return add.bind(kind).run();
+}
+
+Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {
+  const int64_t now = store_.now();
+  std::map<std::tuple<std::string, int64_t, std::string>, UsageRow> rows;
+  const auto row_of = [&](const std::string& tenant, int64_t user,
+                          const std::string& pool) -> UsageRow& {
+    UsageRow& row = rows[{tenant, user, pool}];
+    row.tenant = tenant;
+    row.user = user;
+    row.pool = pool;
+    return row;
+  };
+  Statement ended = TRY(store_.database.prepare(
+      "SELECT tenant, user, pool, SUM(held), SUM(reserved), SUM(starts) FROM usage WHERE day >= ?"
+      " GROUP BY tenant, user, pool"));
+  ended.bind(from_ms / kDayMs);
+  while (TRY(ended.step()) == Step::kRow) {
+    UsageRow& row = row_of(ended.text(0), ended.integer(1), ended.text(2));
+    row.held += ended.integer(3);
+    row.reserved += ended.integer(4);
+    row.starts += ended.integer(5);
+  }
+  Statement live = TRY(store_.database.prepare(
+      "SELECT tenant, user, pool, ipus, allocated_ms, 0 FROM lease WHERE " LEASE_IS_LIVE
+      " AND origin <> 'JOINED' AND allocated_ms > 0 UNION ALL"
+      " SELECT tenant, user, pool, ipus, created_ms, 1 FROM partition WHERE reservation <> ''"
+      " AND state <> 'INTENT'"));
+  while (TRY(live.step()) == Step::kRow) {
+    UsageRow& row = row_of(live.text(0), live.integer(1), live.text(2));
+    const int64_t time = std::max<int64_t>(0, now - std::max(from_ms, live.integer(4)));
+    (live.integer(5) == 0 ? row.held : row.reserved) += time * live.integer(3);
+  }
+  std::vector<UsageRow> all;
+  for (auto& [key, row] : rows) all.push_back(std::move(row));
+  return all;
+}
+
+Result<std::vector<WaitRow>> Usage::waits(int64_t from_ms) {
+  std::vector<WaitRow> waits;
+  Statement row = TRY(store_.database.prepare(
+      "SELECT tenant, user, pool, MAX(0, allocated_ms - asked_ms) FROM lease"
+      " WHERE allocated_ms >= ? AND asked_ms > 0 AND origin <> 'JOINED'"));
+  row.bind(from_ms);
+  while (TRY(row.step()) == Step::kRow)
+    waits.push_back({row.text(0), row.integer(1), row.text(2), row.integer(3)});
+  return waits;
+}
+
+Result<std::vector<RefusedRow>> Usage::refused(int64_t from_ms) {
+  std::vector<RefusedRow> refused;
+  Statement row = TRY(store_.database.prepare(
+      "SELECT tenant, user, pool, cause, SUM(count) FROM refused WHERE day >= ?"
+      " GROUP BY tenant, user, pool, cause ORDER BY 5 DESC, cause"));
+  row.bind(from_ms / kDayMs);
+  while (TRY(row.step()) == Step::kRow) {
+    refused.push_back({row.text(0), row.integer(1), row.text(2), row.text(3), row.integer(4)});
+  }
+  return refused;
+}
+
+}  // namespace hook::ledger

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ledger/usage.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/hook/ledger/ledger_fixture.h"
+
+namespace hook::ledger {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class UsageTest : public LedgerFixture {
+ protected:
+  Lease run(const std::string& container, const std::string& tenant, uint32_t ipus,
+            int64_t asked_ms = 0) {
+    Intent what = intent(container);
+    what.tenant = tenant;
+    what.rails.clear();
+    what.ipus = ipus;
+    what.asked_ms = asked_ms;
+    Lease lease = ledger_.acquire(what).take();
+    std::vector<LeasedIpu> ipus_of_lease;
+    for (uint32_t i = 0; i < ipus; ++i) ipus_of_lease.push_back(ipu("10.1.5.1", device_++));
+    EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(lease, std::move(ipus_of_lease), {}, {})));
+    return lease;
+  }
+  std::vector<UsageRow> since(int64_t from_ms) { return ledger_.usage().since(from_ms).take(); }
+  uint32_t device_ = 0;
+  const int64_t today_ = now_ / kDayMs * kDayMs;
+};
+
+TEST_F(UsageTest, CountsFromTheIpusToTheEnd) {
+  const int64_t asked = now_;
+  now_ += 3000;
+  const Lease lease = run("web", "a", 4, asked);
+  now_ += 10'000;
+  ASSERT_THAT(since(today_), SizeIs(1)) << "a lease that lives counts too";
+  EXPECT_EQ(since(today_)[0].held, 40'000);
+  EXPECT_EQ(since(today_)[0].starts, 0);
+  release(lease);
+  now_ += 10'000;
+  ASSERT_THAT(since(today_), SizeIs(1));
+  EXPECT_EQ(since(today_)[0].tenant, "a");
+  EXPECT_EQ(since(today_)[0].pool, "pod64");
+  EXPECT_EQ(since(today_)[0].held, 40'000);
+  EXPECT_EQ(since(today_)[0].starts, 1);
+  const std::vector<WaitRow> waits = ledger_.usage().waits(today_).take();
+  ASSERT_THAT(waits, SizeIs(1));
+  EXPECT_EQ(waits[0].waited_ms, 3000);
+}
+
+TEST_F(UsageTest, IsKeptWhenTheHistoryIsForgotten) {
+  release(run("web", "a", 4));
+  now_ += 10 * kDayMs;
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(test::succeeds(ledger_.events().forget(now_)));
+  EXPECT_THAT(since(today_), SizeIs(1));
+  EXPECT_THAT(since(today_ + kDayMs), IsEmpty());
+}
+
+TEST_F(UsageTest, IsDividedIntoTheDaysOfALease) {
+  now_ = today_ + kDayMs - 1000;
+  const Lease lease = run("web", "a", 2);
+  now_ += kDayMs + 3000;
+  release(lease);
+  EXPECT_EQ(since(today_)[0].held, 2 * (kDayMs + 3000));
+  EXPECT_EQ(since(today_ + kDayMs)[0].held, 2 * (kDayMs + 2000));
+  EXPECT_EQ(since(today_ + 2 * kDayMs)[0].held, 2 * 2000);
+  EXPECT_EQ(since(today_ + 2 * kDayMs)[0].starts, 1);
+}
+
+TEST_F(UsageTest, CountsALiveLeaseFromTheTimeThatIsAskedFor) {
+  (void)run("web", "a", 2);
+  now_ = today_ + kDayMs + 5000;
+  EXPECT_EQ(since(today_ + kDayMs)[0].held, 2 * 5000);
+}
+
+TEST_F(UsageTest, IsOfNoStartThatGotNoIpus) {
+  Intent what = intent("web");
+  what.rails.clear();
+  Lease lease = ledger_.acquire(what).take();
+  now_ += 1000;
+  ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "no room; wait")));
+  ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
+  EXPECT_THAT(since(today_), IsEmpty());
+  const std::vector<RefusedRow> refused = ledger_.usage().refused(today_).take();
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_EQ(refused[0].tenant, "team-a");
+  EXPECT_EQ(refused[0].cause, "no room");
+  EXPECT_EQ(refused[0].count, 1);
+}
+
+TEST_F(UsageTest, HasReservationsBesideLeases) {
+  PartitionRecord record;
+  record.pool = pool_.name;
+  record.name = "r-1";
+  record.ipus = 8;
+  record.owner = releaser_;
+  record.reservation = "night";
+  record.tenant = "a";
+  record.user = 1001;
+  record.created_ms = now_;
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().intend(record)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().mark_ready(record)));
+  now_ += 1000;
+  EXPECT_EQ(since(today_)[0].reserved, 8000);
+  PartitionRecord ready = ledger_.partitions().find(pool_.name, "r-1").take().value();
+  ASSERT_TRUE(
+      test::succeeds(ledger_.partitions().begin_removal(ready, releaser_, vipu::Force::kNo)));
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().finish_removal(ready)));
+  now_ += 1000;
+  ASSERT_THAT(since(today_), SizeIs(1));
+  EXPECT_EQ(since(today_)[0].reserved, 8000);
+  EXPECT_EQ(since(today_)[0].user, 1001);
+  EXPECT_EQ(since(today_)[0].held, 0);
+}
+
+TEST_F(UsageTest, HasSoManyRowsADay) {
+  for (int i = 0; i < 300; ++i) {
+    release(run("web", "tenant-" + std::to_string(i), 1));
+    device_ = 0;
+  }
+  EXPECT_THAT(since(today_), SizeIs(257)) << "256, and one of all others";
+}
+
+TEST_F(UsageTest, IsForgottenInTheEnd) {
+  release(run("old", "a", 1));
+  now_ += (kUsageDays + 2) * kDayMs;
+  release(run("new", "b", 1));
+  ASSERT_THAT(since(0), SizeIs(1));
+  EXPECT_EQ(since(0)[0].tenant, "b");
+}
+
+}  // namespace
+}  // namespace hook::ledger
