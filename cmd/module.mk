@@ -23,8 +23,8 @@ BIN_ipuctl_DIR = $(BINDIR)
 BIN_gc-docker_STATIC := yes
 BIN_gc-docker_DIR = $(BINDIR)
 
-LIB_cmd-ipu-vipu-client-transport_PKGS := libnghttp2
-LIB_cmd-ipu-vipu-client-tls_PKGS := openssl
+LIB_cmd-common-rpc-transport_PKGS := libnghttp2
+LIB_cmd-common-rpc-tls_PKGS := openssl
 LIB_cmd-ipu-vipu-client-session_PKGS := libcares
 BIN_ipu-vipu-client_DEPS += confine
 BIN_ipu-vipu-client_ARCHIVES := grpc++ protobuf libnghttp2 libcares

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipu-vipu-client speaks to controllers, with TLS and without. OpenSSL is a shared library, so that
 // the host's updates of it count at once.
+#include "cmd/common/rpc/tls/tls_filter.h"
 #include "cmd/ipu-vipu-client/session/run.h"
-#include "cmd/ipu-vipu-client/tls/tls_filter.h"
 
-int main(int argc, char** argv) { return client::run(argc, argv, client::tls::make_filter); }
+int main(int argc, char** argv) { return client::run(argc, argv, tls::make_filter); }

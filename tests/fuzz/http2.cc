@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a V-IPU controller sends on a connection.
-#include "cmd/ipu-vipu-client/transport/http2.h"
+#include "cmd/common/rpc/transport/http2.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -11,7 +11,7 @@ constexpr size_t kMost = 4096;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  client::transport::Http2 http2(kMost);
+  transport::Http2 http2(kMost);
   fuzz::require(http2.begin({"/service/Call", "host:1", false, {}, "ask"}).ok(), "a call begins");
   fuzz::require(http2.to_send().ok(), "the call is sent");
   const std::string_view all = fuzz::text_of(data + 1, size - 1);

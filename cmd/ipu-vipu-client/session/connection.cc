@@ -57,12 +57,12 @@ RpcStatus Connection::call(const char* path, std::string message, const Deadline
   const RpcStatus opened = open(deadline);
   if (!opened.ok()) return opened;
   const bool has_name = access_.tls && !access_.tls->server_name.empty();
-  const transport::UnaryCall call{path,
-                                  has_name ? access_.tls->server_name : access_.address,
-                                  access_.tls.has_value(),
-                                  access_.credentials,
-                                  std::move(message),
-                                  deadline.left()};
+  const transport::Call call{path,
+                             has_name ? access_.tls->server_name : access_.address,
+                             access_.tls.has_value(),
+                             access_.credentials,
+                             std::move(message),
+                             deadline.left()};
   RpcStatus status = channel_->call(call, deadline);
   if (is_answer(status)) reached_ = Reached::kYes;
   return status;

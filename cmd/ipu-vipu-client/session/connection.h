@@ -8,12 +8,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cmd/common/rpc/transport/channel.h"
+#include "cmd/common/rpc/transport/fields.h"
+#include "cmd/common/rpc/transport/filter.h"
 #include "cmd/ipu-vipu-client/session/retry.h"
 #include "cmd/ipu-vipu-client/session/rpc.h"
 #include "cmd/ipu-vipu-client/session/status.h"
-#include "cmd/ipu-vipu-client/transport/channel.h"
-#include "cmd/ipu-vipu-client/transport/fields.h"
-#include "cmd/ipu-vipu-client/transport/filter.h"
 #include "vipu/access.h"
 
 namespace client {

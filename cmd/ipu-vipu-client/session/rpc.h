@@ -2,7 +2,7 @@
 // The RPCs of the V-IPU protocol.
 #pragma once
 
-#include "cmd/ipu-vipu-client/transport/rpc_status.h"
+#include "cmd/common/rpc/transport/rpc_status.h"
 #include "vipu/proto/virm.pb.h"
 
 namespace client {

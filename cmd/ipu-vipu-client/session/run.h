@@ -2,7 +2,7 @@
 // The whole of ipu-vipu-client and of ipu-vipu-client-plain.
 #pragma once
 
-#include "cmd/ipu-vipu-client/transport/filter.h"
+#include "cmd/common/rpc/transport/filter.h"
 
 namespace client {
 

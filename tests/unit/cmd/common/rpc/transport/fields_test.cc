@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/transport/fields.h"
+#include "cmd/common/rpc/transport/fields.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace client::transport {
+namespace transport {
 namespace {
 
 // A field with a length of less than 128.
@@ -45,4 +45,4 @@ TEST(FieldsTest, LetsALargePodPass) {
 }
 
 }  // namespace
-}  // namespace client::transport
+}  // namespace transport

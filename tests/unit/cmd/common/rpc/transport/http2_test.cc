@@ -1,60 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the client makes of a controller's frames, which are written here byte by byte (RFC 9113,
 // RFC 7541). How it asks is shown by the tests of ipu-vipu-client, with a server of gRPC.
-#include "cmd/ipu-vipu-client/transport/http2.h"
+#include "cmd/common/rpc/transport/http2.h"
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
-#include <utility>
-
 #include "base/names.h"
 #include "tests/support/outcome.h"
+#include "tests/unit/cmd/common/rpc/transport/frames.h"
 
-namespace client::transport {
+namespace transport {
 namespace {
 
 using namespace base::names;
+using namespace frames;
 using namespace std::string_literals;
 
 constexpr size_t kMost = 64;
 
-const UnaryCall kCall{"/service/Call", "host:1", false, {}, "ask"};
-
-constexpr uint8_t kData = 0;
-constexpr uint8_t kHeaders = 1;
-constexpr uint8_t kReset = 3;
-constexpr uint8_t kSettings = 4;
-constexpr uint8_t kGoAway = 7;
-constexpr uint8_t kEndStream = 1;
-constexpr uint8_t kEndHeaders = 4;
-
-std::string number(uint32_t value, int bytes) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
-std::string frame(uint8_t type, uint8_t flags, uint32_t stream, const std::string& payload) {
-  return number(static_cast<uint32_t>(payload.size()), 3) + number(type, 1) + number(flags, 1) +
-         number(stream, 4) + payload;
-}
-
-using Fields = std::initializer_list<std::pair<std::string, std::string>>;
-
-// Each as a literal that is never indexed, without Huffman's code.
-std::string headers(uint32_t stream, uint8_t flags, const Fields& fields) {
-  std::string block;
-  for (const auto& [name, value] : fields) {
-    block += number(0x10, 1) + number(static_cast<uint32_t>(name.size()), 1) + name +
-             number(static_cast<uint32_t>(value.size()), 1) + value;
-  }
-  return frame(kHeaders, kEndHeaders | flags, stream, block);
-}
-
-std::string message(const std::string& text, uint8_t compressed = 0) {
-  return number(compressed, 1) + number(static_cast<uint32_t>(text.size()), 4) + text;
-}
+const Call kCall{"/service/Call", "host:1", false, {}, "ask"};
 
 class Http2Test : public testing::Test {
  protected:
@@ -160,7 +124,7 @@ TEST_F(Http2Test, SaysWhetherTheControllerSpokeItself) {
 // It has not taken all of the call.
 TEST_F(Http2Test, TakesAnEarlyAnswer) {
   Http2 http2(kMost);
-  UnaryCall call = kCall;
+  Call call = kCall;
   call.message = std::string(100'000, 'x');
   ASSERT_TRUE(test::succeeds(http2.begin(call)));
   ASSERT_TRUE(test::succeeds(http2.to_send()));
@@ -257,4 +221,4 @@ TEST(Http2GarbageTest, IsNotTakenForHttp2) {
 }
 
 }  // namespace
-}  // namespace client::transport
+}  // namespace transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/transport/http2.h"
+#include "cmd/common/rpc/transport/http2.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace client::transport {
+namespace transport {
 
 using namespace base::names;
 
@@ -17,13 +17,21 @@ namespace {
 
 constexpr size_t kPrefix = 5;              // of a message: whether it is compressed, and its length
 constexpr size_t kMostHeaders = 64 << 10;  // of all headers of an answer, in bytes
-constexpr uint32_t kWindow = 1 << 20;      // what the controller may send before we acknowledge it
+constexpr int64_t kLongest = 99'999'999;   // the longest time that gRPC can tell, in ms
+constexpr uint32_t kWindow = 1 << 20;      // what the server may send before we acknowledge it
 
 std::string with_prefix(const std::string& message) {
   const auto size = static_cast<uint32_t>(message.size());
   std::string body(kPrefix, '\0');
   for (size_t i = 1; i < kPrefix; ++i) body[i] = static_cast<char>(size >> (8 * (kPrefix - 1 - i)));
   return body + message;
+}
+
+// Returns the length that PREFIX announces.
+size_t size_in(std::string_view prefix) {
+  size_t size = 0;
+  for (const char byte : prefix.substr(1)) size = size << 8 | static_cast<unsigned char>(byte);
+  return size;
 }
 
 std::string_view text_of(const uint8_t* bytes, size_t size) {
@@ -117,7 +125,9 @@ struct Callbacks {
     const size_t part = std::min(size, http2.body_.size() - http2.sent_);
     std::memcpy(buffer, http2.body_.data() + http2.sent_, part);
     http2.sent_ += part;
-    if (http2.sent_ == http2.body_.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    const bool all = http2.sent_ == http2.body_.size();
+    if (http2.is_stream_ && part == 0) return NGHTTP2_ERR_DEFERRED;
+    if (all && !http2.is_stream_) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(part);
   }
 };
@@ -141,13 +151,18 @@ Http2::Http2(size_t most) : most_(most) {
   (void)::nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindow);
 }
 
-Status Http2::begin(const UnaryCall& call) {
-  const std::string timeout = str(std::clamp<int64_t>(call.timeout.count(), 1, 99'999'999), "m");
-  std::vector<std::pair<std::string, std::string>> fields{
-      {":method", "POST"},       {":scheme", call.tls ? "https" : "http"},
-      {":path", call.path},      {":authority", call.authority},
-      {"te", "trailers"},        {"content-type", "application/grpc"},
-      {"grpc-timeout", timeout}, {"user-agent", "ipu-vipu-client"}};
+Status Http2::begin(const Call& call) {
+  std::vector<std::pair<std::string, std::string>> fields{{":method", "POST"},
+                                                          {":scheme", call.tls ? "https" : "http"},
+                                                          {":path", call.path},
+                                                          {":authority", call.authority},
+                                                          {"te", "trailers"},
+                                                          {"content-type", "application/grpc"},
+                                                          {"user-agent", "ipu-container-toolkit"}};
+  if (!call.is_stream) {
+    const auto time = std::clamp<int64_t>(call.timeout.count(), 1, kLongest);
+    fields.emplace_back("grpc-timeout", str(time, "m"));
+  }
   fields.insert(fields.end(), call.metadata.begin(), call.metadata.end());
   std::vector<nghttp2_nv> headers;
   for (const auto& [name, value] : fields) headers.push_back(header(name, value));
@@ -158,6 +173,8 @@ Status Http2::begin(const UnaryCall& call) {
   header_bytes_ = 0;
   data_.clear();
   is_too_long_ = false;
+  is_stream_ = call.is_stream;
+  messages_.clear();
   outcome_.reset();
   nghttp2_data_provider provider{};
   provider.source.ptr = this;
@@ -212,8 +229,29 @@ void Http2::keep_header(std::string_view name, std::string_view value) {
 void Http2::keep_data(std::string_view data) {
   if (is_too_long_) return;
   data_ += data;
+  if (is_stream_) return split_messages();
   is_too_long_ = data_.size() > kPrefix + most_;
   if (is_too_long_) cancel();
+}
+
+void Http2::split_messages() {
+  size_t start = 0;
+  while (data_.size() - start >= kPrefix) {
+    const size_t size = size_in(std::string_view(data_).substr(start, kPrefix));
+    is_too_long_ = size > most_ || data_[start] != 0;
+    if (is_too_long_) return cancel();
+    if (data_.size() - start - kPrefix < size) break;
+    messages_.push_back(data_.substr(start + kPrefix, size));
+    start += kPrefix + size;
+  }
+  data_.erase(0, start);
+}
+
+std::optional<std::string> Http2::take_message() {
+  if (messages_.empty()) return std::nullopt;
+  std::string message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
 }
 
 // The status of a call is in its last block of headers, and counts for none before.
@@ -222,8 +260,8 @@ void Http2::begin_headers() { headers_.clear(); }
 void Http2::end_by_frame(bool has_headers) {
   if (!has_headers) headers_.clear();
   outcome_ = status();
-  // It may have answered before it had the whole call.
-  if (sent_ < body_.size()) cancel();
+  // It may have answered before it had the whole call, and a stream is open on our side.
+  if (is_stream_ || sent_ < body_.size()) cancel();
 }
 
 void Http2::end(uint32_t error) {
@@ -234,7 +272,7 @@ void Http2::end(uint32_t error) {
     headers_.clear();
     outcome_ = status();
   } else {
-    // A proxy may have ended it, while the controller works on the call.
+    // A proxy may have ended it, while the server works on the call.
     outcome_ = {StatusCode::UNAVAILABLE,
                 str("the call was ended: ", ::nghttp2_http2_strerror(error))};
   }
@@ -255,12 +293,13 @@ RpcStatus Http2::status() const {
             false};
   }
   if (number.value() != 0) return {static_cast<StatusCode>(number.value()), text};
+  if (is_stream_ && data_.empty()) return {};
   // Exactly one message, not compressed.
   const bool is_whole =
-      data_.size() >= kPrefix && data_[0] == 0 &&
+      !is_stream_ && data_.size() >= kPrefix && data_[0] == 0 &&
       data_.compare(0, kPrefix, with_prefix(data_.substr(kPrefix)), 0, kPrefix) == 0;
   if (!is_whole) return {StatusCode::INTERNAL, "its answer cannot be parsed", false};
   return {};
 }
 
-}  // namespace client::transport
+}  // namespace transport

@@ -9,11 +9,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/transport/filter.h"
-#include "cmd/ipu-vipu-client/transport/http2.h"
-#include "cmd/ipu-vipu-client/transport/rpc_status.h"
+#include "cmd/common/rpc/transport/filter.h"
+#include "cmd/common/rpc/transport/http2.h"
+#include "cmd/common/rpc/transport/rpc_status.h"
 
-namespace client::transport {
+namespace transport {
 
 class Channel {
  public:
@@ -23,14 +23,24 @@ class Channel {
 
   // Makes a call and waits for its end, at most until DEADLINE. Returns UNAVAILABLE, and is of no
   // use any more, if the connection is lost.
-  RpcStatus call(const UnaryCall& call, const base::Deadline& deadline);
+  RpcStatus call(const Call& call, const base::Deadline& deadline);
   // Returns the message of a call that ended well.
   [[nodiscard]] std::string_view reply() const { return http2_->reply(); }
+
+  // Begins a stream, which is the only call until the channel is destroyed.
+  base::Status begin(const Call& stream) { return http2_->begin(stream); }
+  // Waits for the next message of the stream. Returns OK with it in MESSAGE; DEADLINE_EXCEEDED if
+  // none came by DEADLINE, and the stream goes on; and UNAVAILABLE or the server's own status after
+  // the end of the stream. Reads nothing from the network while there is a message, so messages
+  // that nobody takes use no memory.
+  RpcStatus next(std::string& message, const base::Deadline& deadline);
 
   // Takes what has arrived meanwhile. Returns whether another call may be made.
   bool is_usable();
 
  private:
+  // Sends, waits at most until DEADLINE, and receives.
+  base::Status step(const base::Deadline& deadline);
   // Sends what is to be sent, as far as the socket takes it.
   base::Status send();
   // Takes what has arrived.
@@ -47,4 +57,4 @@ class Channel {
   bool is_lost_ = false;
 };
 
-}  // namespace client::transport
+}  // namespace transport

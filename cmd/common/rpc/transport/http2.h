@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,18 +15,21 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/transport/rpc_status.h"
+#include "cmd/common/rpc/transport/rpc_status.h"
 
-namespace client::transport {
+namespace transport {
 
-// One call with one message in each direction.
-struct UnaryCall {
+// One call, with one message to the server.
+struct Call {
   std::string path;
   std::string authority;
   bool tls = false;
   std::map<std::string, std::string> metadata = {};
   std::string message;                   // serialized
-  std::chrono::milliseconds timeout{0};  // for the controller's knowledge
+  std::chrono::milliseconds timeout{0};  // for the server's knowledge; of a stream: not told
+  // Whether any number of messages may come back, until one of the sides ends the call. The server
+  // is not told that no other message follows ours.
+  bool is_stream = false;
 };
 
 class Http2 {
@@ -36,21 +40,24 @@ class Http2 {
   Http2& operator=(const Http2&) = delete;
 
   // Begins a call, which is the only one. The outcome of the last one is forgotten.
-  base::Status begin(const UnaryCall& call);
+  base::Status begin(const Call& call);
   // Returns how the call ended; absent while it lasts.
   [[nodiscard]] const std::optional<RpcStatus>& outcome() const { return outcome_; }
   // Returns the message of a call that ended well.
   [[nodiscard]] std::string_view reply() const;
-  // Gives the call up; the controller is told.
+  // Returns the oldest message of a stream that was not returned yet; absent if there is none. Each
+  // is complete, and not longer than MOST.
+  std::optional<std::string> take_message();
+  // Gives the call up; the server is told.
   void cancel();
 
   // Takes what arrived. Returns kInvalid if it is not HTTP/2; nothing can follow then.
   base::Status receive(std::string_view bytes);
   // Returns what is to be sent now.
   base::Result<std::string> to_send();
-  // Returns whether the controller has sent a frame.
+  // Returns whether the server has sent a frame.
   [[nodiscard]] bool has_answered() const { return has_answered_; }
-  // Returns whether nothing can follow, because the controller broke the rules of HTTP/2.
+  // Returns whether nothing can follow, because the server broke the rules of HTTP/2.
   [[nodiscard]] bool has_ended() const;
   // Returns whether another call may begin.
   [[nodiscard]] bool is_open() const;
@@ -62,8 +69,10 @@ class Http2 {
   };
   void keep_header(std::string_view name, std::string_view value);
   void keep_data(std::string_view data);
+  // Moves the complete messages of a stream from the data that arrived.
+  void split_messages();
   void begin_headers();
-  // The controller ended the stream with a frame of headers, or of data.
+  // The server ended the stream with a frame of headers, or of data.
   void end_by_frame(bool has_headers);
   // The stream is closed; ERROR is a code of HTTP/2.
   void end(uint32_t error);
@@ -80,8 +89,10 @@ class Http2 {
   std::map<std::string, std::string, std::less<>> headers_;  // of its last block of headers
   size_t header_bytes_ = 0;                                  // of all blocks
   std::string data_;                                         // what arrived
+  bool is_stream_ = false;
+  std::deque<std::string> messages_;  // of a stream
   bool is_too_long_ = false;
   std::optional<RpcStatus> outcome_;
 };
 
-}  // namespace client::transport
+}  // namespace transport

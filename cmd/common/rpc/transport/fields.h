@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace client::transport {
+namespace transport {
 
 // An answer with more fields is not parsed. A field of two bytes becomes an object of hundreds. A
 // POD of a thousand IPUs needs some ten thousand.
@@ -15,4 +15,4 @@ inline constexpr size_t kMostFields = 200'000;
 // those of inner messages included. A text may look like an inner message, so it counts as one.
 [[nodiscard]] bool has_too_many_fields(std::string_view message);
 
-}  // namespace client::transport
+}  // namespace transport

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/transport/fields.h"
+#include "cmd/common/rpc/transport/fields.h"
 
 #include <cstdint>
 #include <optional>
 
-namespace client::transport {
+namespace transport {
 namespace {
 
 // No message of the API is deeper.
@@ -52,4 +52,4 @@ size_t count(std::string_view bytes, int depth) {
 
 bool has_too_many_fields(std::string_view message) { return count(message, 0) > kMostFields; }
 
-}  // namespace client::transport
+}  // namespace transport

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "vipu/access.h"
 
-namespace client::transport {
+namespace transport {
 
 class Filter {
  public:
@@ -25,8 +25,8 @@ class Filter {
   virtual void take_wire(std::string& wire) = 0;
 };
 
-// Makes the filter of a connection to HOST, the name or address of the controller.
+// Makes the filter of a connection to HOST, the name or address of the server.
 using MakeFilter = base::Result<std::unique_ptr<Filter>> (*)(const vipu::Tls& tls,
                                                              const std::string& host);
 
-}  // namespace client::transport
+}  // namespace transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's side of TLS. Speaks TLS 1.2 or later with a controller whose certificate the
+// The client's side of TLS. Speaks TLS 1.2 or later with a server whose certificate the
 // configured CA has signed for its name, and HTTP/2 alone.
 #pragma once
 
@@ -7,13 +7,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "cmd/ipu-vipu-client/transport/filter.h"
+#include "cmd/common/rpc/transport/filter.h"
 #include "vipu/access.h"
 
-namespace client::tls {
+namespace tls {
 
-// HOST is the name or address of the controller; a server name in TLS takes its place.
+// HOST is the name or address of the server; a server name in TLS takes its place.
 base::Result<std::unique_ptr<transport::Filter>> make_filter(const vipu::Tls& tls,
                                                              const std::string& host);
 
-}  // namespace client::tls
+}  // namespace tls

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/tls/tls_filter.h"
+#include "cmd/common/rpc/tls/tls_filter.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace client::tls {
+namespace tls {
 namespace {
 
 using namespace base::names;
@@ -207,4 +207,4 @@ Result<std::unique_ptr<transport::Filter>> make_filter(const vipu::Tls& tls,
   return filter;
 }
 
-}  // namespace client::tls
+}  // namespace tls

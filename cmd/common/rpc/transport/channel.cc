@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/ipu-vipu-client/transport/channel.h"
+#include "cmd/common/rpc/transport/channel.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,17 +9,17 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace client::transport {
+namespace transport {
 
 using namespace base::names;
 
 namespace {
 
-// More waits in the session, which ends the connection to a controller that only makes us answer.
+// More waits in the session, which ends the connection to a server that only makes us answer.
 constexpr size_t kMostUnsent = 64 << 10;
 // Between two looks at the clock. A read may be full of frames that take long.
 constexpr int kMostReads = 4;
-// More waits for a controller that makes us answer, but does not read.
+// More waits for a server that makes us answer, but does not read.
 constexpr size_t kMostUnread = 1 << 20;
 
 }  // namespace
@@ -27,7 +27,7 @@ constexpr size_t kMostUnread = 1 << 20;
 Channel::Channel(base::Fd socket, std::unique_ptr<Filter> tls, size_t most)
     : socket_(std::move(socket)), tls_(std::move(tls)), http2_(std::make_unique<Http2>(most)) {}
 
-RpcStatus Channel::call(const UnaryCall& call, const Deadline& deadline) {
+RpcStatus Channel::call(const Call& call, const Deadline& deadline) {
   Status going = http2_->begin(call);
   while (going.ok() && !http2_->outcome()) {
     if (deadline.passed()) {
@@ -35,14 +35,34 @@ RpcStatus Channel::call(const UnaryCall& call, const Deadline& deadline) {
       (void)send();
       return {StatusCode::DEADLINE_EXCEEDED, ""};
     }
-    going = send();
-    if (going.ok()) going = wait(deadline);
-    if (going.ok()) going = receive();
+    going = step(deadline);
   }
   is_lost_ = !going.ok();
   // What it said before it closed the connection counts.
   if (http2_->outcome()) return *http2_->outcome();
   return {StatusCode::UNAVAILABLE, going.error().message()};
+}
+
+RpcStatus Channel::next(std::string& message, const Deadline& deadline) {
+  for (Status going;;) {
+    if (std::optional<std::string> taken = http2_->take_message()) {
+      message = std::move(*taken);
+      return {};
+    }
+    const std::optional<RpcStatus>& ended = http2_->outcome();
+    if (ended && !ended->ok()) return *ended;
+    if (ended) return {StatusCode::UNAVAILABLE, "it ended the call"};
+    if (!going.ok()) return {StatusCode::UNAVAILABLE, going.error().message()};
+    if (deadline.passed()) return {StatusCode::DEADLINE_EXCEEDED, ""};
+    going = step(deadline);
+    is_lost_ = !going.ok();
+  }
+}
+
+Status Channel::step(const Deadline& deadline) {
+  TRY(send());
+  TRY(wait(deadline));
+  return receive();
 }
 
 bool Channel::is_usable() {
@@ -121,4 +141,4 @@ Error Channel::closed() const {
                                    : "it closed the connection, and may want TLS"};
 }
 
-}  // namespace client::transport
+}  // namespace transport

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace client::transport {
+namespace transport {
 
 // The status codes of gRPC, with its names and numbers.
 enum class StatusCode {
@@ -27,7 +27,7 @@ enum class StatusCode {
   UNAUTHENTICATED
 };
 
-// How an RPC ended: by the controller's word, or by what happened to the connection.
+// How an RPC ended: by the server's word, or by what happened to the connection.
 struct RpcStatus {
   StatusCode code = StatusCode::OK;
   std::string message = {};
@@ -36,4 +36,4 @@ struct RpcStatus {
   [[nodiscard]] bool ok() const { return code == StatusCode::OK; }
 };
 
-}  // namespace client::transport
+}  // namespace transport
