@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Confinement: takes from a program, before it reads its input, everything that it does not need to
 // talk TCP to a server, and even the sockets, if another process connects them for it. This is a
-// separate library (confine) for ipu-vipu-client
-// and ipu-vipu-endpoint.
+// separate library (confine) for ipu-vipu-client, ipu-fleet-client and ipu-vipu-endpoint.
 #pragma once
 
 #include <cstdint>

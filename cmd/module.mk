@@ -37,6 +37,16 @@ BIN_ipu-vipu-client-plain_STATIC := yes
 BIN_ipu-vipu-client-plain_DIR = $(LIBEXECDIR)
 BIN_ipu-vipu-client-plain_MODE := 0711
 
+# The part of etcd's protocol that the fleet's client speaks, without gRPC.
+LIB_cmd-ipu-fleet-client-etcd_PROTOS := $(GEN)/cmd/ipu-fleet-client/etcd/etcd.pb.h
+LIB_cmd-ipu-fleet-client-etcd_SRCS := $(GEN)/cmd/ipu-fleet-client/etcd/etcd.pb.cc
+LIB_cmd-ipu-fleet-client-etcd_PKGS := protobuf
+.SECONDARY: $(LIB_cmd-ipu-fleet-client-etcd_SRCS)
+BIN_ipu-fleet-client_DEPS += confine
+BIN_ipu-fleet-client_ARCHIVES := protobuf libnghttp2
+BIN_ipu-fleet-client_DIR = $(LIBEXECDIR)
+BIN_ipu-fleet-client_MODE := 0711
+
 # gRPC comes as more than 50 shared libraries; without them, the program takes half the time to start.
 BIN_ipu-vipu-endpoint_ARCHIVES := grpc++ protobuf
 BIN_ipu-vipu-endpoint_DEPS += confine

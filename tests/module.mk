@@ -26,6 +26,9 @@ BIN_unit-cmd-vipu-simulator_DEPS := vipu vipu-proto
 BIN_unit-cmd-vipu-simulator_SRCS += tests/support/simulator_client.cc tests/support/simulator_process.cc
 BIN_unit-cmd-ipu-vipu-endpoint_DEPS := vipu vipu-proto
 BIN_unit-cmd-ipu-vipu-endpoint_SRCS += cmd/ipu-vipu-endpoint/replies.cc
+# The store with a real etcd.
+BIN_unit-hook-fleet_SRCS += tests/support/etcd.cc tests/support/simulator_process.cc
+$(O)/bin/unit-hook-fleet: | $(O)/bin/ipu-fleet-client
 # The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
 lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hook-lifecycle-%,$(TESTS)))
 $(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))
@@ -43,7 +46,7 @@ BIN_kernel-storm_SRCS += tests/support/simulator_process.cc
 runs_simulator := unit-vipu-contract unit-cmd-ipu-vipu-client unit-cmd-vipu-simulator kernel-storm
 clients := $(O)/bin/ipu-vipu-client $(O)/bin/ipu-vipu-client-plain
 $(runs_simulator:%=$(O)/bin/%): | $(clients) $(O)/bin/vipu-simulator
-$(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients)
+$(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients) $(O)/bin/ipu-fleet-client
 
 # Programs that `make bench` runs; they are not installed.
 BENCHES += fragmentation quick_look growth attach paired resident

@@ -126,6 +126,10 @@ Result<Access> read_access(const Endpoint& endpoint) {
   return access;
 }
 
+Result<std::string> read_secret(const std::string& path, size_t max_bytes) {
+  return read_guarded(path, max_bytes, kReadByOthers);
+}
+
 bool is_metadata(std::string_view name, std::string_view value) {
   const auto in_name = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';

@@ -39,6 +39,9 @@ inline constexpr size_t kMaxCredentials = size_t{16} << 10;
 // any part of a file's content.
 base::Result<Access> read_access(const Endpoint& endpoint);
 
+// Returns the text of PATH, at most MAX_BYTES: a file with secrets, as read_access() has them.
+base::Result<std::string> read_secret(const std::string& path, size_t max_bytes);
+
 // Returns whether NAME and VALUE can be sent as metadata: NAME of [0-9a-z_.-], without the prefix
 // "grpc-" or the suffix "-bin"; VALUE of printable ASCII without a space at either end.
 [[nodiscard]] bool is_metadata(std::string_view name, std::string_view value);

@@ -221,7 +221,7 @@ std::vector<std::string> default_runtimes() {
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
   TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "container", "ledger", "agent",
-                           "log", "host", "tenant"}));
+                           "log", "host", "tenant", "fleet"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -245,6 +245,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
     config.log = TRY(read_log(*section));
   }
   config.host_id = TRY(read_host_id(root));
+  config.fleet = TRY(read_fleet(root));
   const bool networked =
       std::any_of(config.pools.begin(), config.pools.end(),
                   [](const PoolConfig& pool) { return uses_network(pool.provider); });

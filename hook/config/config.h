@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "hook/config/agent.h"
+#include "hook/config/fleet.h"
 #include "hook/config/log.h"
 #include "hook/config/policy.h"
 #include "netns/address.h"
@@ -140,7 +141,8 @@ struct Config {
   LedgerConfig ledger;
   AgentConfig agent;
   LogConfig log;
-  std::string host_id = {};  // [host] id; empty: the host is known by its machine-id
+  std::optional<FleetConfig> fleet = {};  // absent: the host shares nothing but controllers
+  std::string host_id = {};               // [host] id; empty: the host is known by its machine-id
 };
 
 // The facts of a host that replace a missing configuration.

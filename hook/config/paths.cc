@@ -18,5 +18,6 @@ std::string control_program() { return IPU_BINDIR "/ipuctl"; }
 std::string start_program() { return IPU_LIBEXECDIR "/ipu-container-start"; }
 std::string endpoint_program() { return IPU_LIBEXECDIR "/ipu-vipu-endpoint"; }
 std::string client_program() { return IPU_LIBEXECDIR "/ipu-vipu-client"; }
+std::string fleet_program() { return IPU_LIBEXECDIR "/ipu-fleet-client"; }
 
 }  // namespace hook::config

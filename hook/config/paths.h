@@ -22,5 +22,6 @@ namespace hook::config {
 [[nodiscard]] std::string start_program();  // .../libexec/ipu-container-toolkit/ipu-container-start
 [[nodiscard]] std::string endpoint_program();  // ... /ipu-vipu-endpoint
 [[nodiscard]] std::string client_program();    // .../libexec/ipu-container-toolkit/ipu-vipu-client
+[[nodiscard]] std::string fleet_program();     // .../libexec/ipu-container-toolkit/ipu-fleet-client
 
 }  // namespace hook::config

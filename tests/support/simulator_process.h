@@ -2,6 +2,7 @@
 // SimulatorProcess: a vipu-simulator on a free loopback port, which ends with the object.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -25,6 +26,8 @@ class SimulatorProcess {
   std::string wait_until_ready();
   // Sends SIGNAL (0: none) and returns the exit status; -1 if it was killed, by force after 10 s.
   int end(int signal);
+  // Sends SIGNAL, and waits for nothing.
+  void send(int signal) const { (void)::kill(pid_, signal); }
   [[nodiscard]] const std::string& output() const { return output_; }
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipu-vipu-client confines itself before it reads its request.
+// ipu-vipu-client and ipu-fleet-client confine themselves before they read their request.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -27,7 +28,8 @@ class ClientTest : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Programs, ClientTest,
                          testing::Values(PROGRAM_DIR "/ipu-vipu-client",
-                                         PROGRAM_DIR "/ipu-vipu-client-plain"));
+                                         PROGRAM_DIR "/ipu-vipu-client-plain",
+                                         PROGRAM_DIR "/ipu-fleet-client"));
 
 TEST_P(ClientTest, IsConfinedWhileItWaitsForItsRequest) {
   int input[2];
@@ -38,7 +40,8 @@ TEST_P(ClientTest, IsConfinedWhileItWaitsForItsRequest) {
     (void)::alarm(30);
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (::dup2(theirs.get(), 0) < 0 || ::dup2(null, 1) < 0) return 126;
-    (void)::execl(GetParam(), "ipu-vipu-client", "ask", nullptr);
+    const bool is_fleet = std::string_view(GetParam()).ends_with("/ipu-fleet-client");
+    (void)::execl(GetParam(), "client", is_fleet ? nullptr : "ask", nullptr);
     return 127;
   });
   theirs.reset();

@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/names.h"
-#include "tests/unit/cmd/ipu-vipu-client/authority.h"
+#include "tests/support/authority.h"
 #include "tests/unit/cmd/ipu-vipu-client/rig.h"
 
 namespace vipu {

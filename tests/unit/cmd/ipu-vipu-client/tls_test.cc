@@ -5,8 +5,8 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "tests/support/authority.h"
 #include "tests/support/temp_dir.h"
-#include "tests/unit/cmd/ipu-vipu-client/authority.h"
 #include "tests/unit/cmd/ipu-vipu-client/rig.h"
 
 namespace vipu {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/hosts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "vipu/wire_fields.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using base::Json;
+using vipu::wire::Fields;
+
+constexpr size_t kMaxText = 256;
+// What a beat, its way and the lease explain of a clock that seems to be behind, and ahead.
+constexpr int64_t kBehindMs = 60'000;
+constexpr int64_t kAheadMs = 5'000;
+
+// What the store keeps of a host.
+struct Record {
+  HostState state;
+  std::string previous;  // boot id before
+};
+
+Error something_else(const std::string& key) {
+  return {Code::kInvalid, str("fleet: the store has something else at ", quote(key),
+                              ": choose another 'prefix' in [fleet]")};
+}
+
+Result<std::string> parse_meta(const KeyValue& meta) {
+  const Result<Json> json = base::parse_json(meta.value, "meta");
+  if (!json.ok()) return something_else(meta.key);
+  const Result<int64_t> version = base::get_int(json.value(), "version", "meta");
+  const Result<std::string> id = base::get_string(json.value(), "id", "meta");
+  if (!version.ok() || !id.ok() || !vipu::wire::is_plain_text(id.value(), kMaxText)) {
+    return something_else(meta.key);
+  }
+  if (version.value() <= kStoreVersion) return id;
+  return Error(Code::kUnsupported,
+               str("fleet: the store below ", quote(meta.key), " is of version ", version.value(),
+                   ", and this release knows ", kStoreVersion, ": install a newer release"));
+}
+
+Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
+                                         const Deadline& deadline) {
+  const Listing listing = TRY(store.list(key, deadline));
+  for (const KeyValue& one : listing.keys) {
+    if (one.key == key) return std::optional<KeyValue>(one);
+  }
+  return std::optional<KeyValue>();
+}
+
+std::string text_of(const Record& record) {
+  const HostFacts& host = record.state.host;
+  return base::to_text(Json{{"name", host.name},
+                            {"identity", host.identity},
+                            {"version", host.version},
+                            {"boot", host.boot},
+                            {"previous", record.previous},
+                            {"since_ms", record.state.since_ms},
+                            {"seen_ms", record.state.seen_ms}});
+}
+
+Result<Record> read_record(const Json& json, const std::string& tag) {
+  const Fields fields = TRY(Fields::open(json, "host"));
+  Record record;
+  record.state.host.tag = tag;
+  record.state.host.name = TRY(fields.text("name", kMaxText));
+  record.state.host.identity = TRY(fields.text("identity", kMaxText));
+  record.state.host.version = TRY(fields.text("version", kMaxText));
+  record.state.host.boot = TRY(fields.text("boot", kMaxText));
+  record.previous = TRY(fields.text("previous", kMaxText));
+  record.state.since_ms = TRY(base::get_int(json, "since_ms", "host"));
+  record.state.seen_ms = TRY(base::get_int(json, "seen_ms", "host"));
+  return record;
+}
+
+Result<Record> parse_record(const KeyValue& key) {
+  const Result<Json> json = base::parse_json(key.value, "host");
+  if (!json.ok()) return something_else(key.key);
+  Result<Record> record = read_record(json.value(), key.key.substr(key.key.rfind('/') + 1));
+  if (!record.ok()) return something_else(key.key);
+  return record;
+}
+
+Compare unchanged(const std::string& key, const std::optional<KeyValue>& found) {
+  if (!found) return {key, Compare::What::kCreated, 0};
+  return {key, Compare::What::kModified, found->modified};
+}
+
+Error taken(const HostFacts& me, const HostFacts& other) {
+  return {Code::kExists, str("fleet: two hosts have the tag ", me.tag, ", ", quote(me.name),
+                             " and ", quote(other.name),
+                             ": give one of them its own [host] id, and see 'ipuctl ledger"
+                             " adopt-host --help'")};
+}
+
+// Returns the lease of a key that is alive; a new one if there is none, or if it ends now.
+Result<int64_t> lease_for(Store& store, const std::optional<KeyValue>& alive,
+                          const Deadline& deadline) {
+  if (alive && alive->lease != 0) {
+    const Result<Lease> kept = store.keep(alive->lease, deadline);
+    if (kept.ok()) return kept.value().id;
+    if (kept.error().code() != Code::kNotFound) return kept.error();
+  }
+  const Lease granted = TRY(store.grant(static_cast<uint32_t>(kAliveTime.count()), deadline));
+  return granted.id;
+}
+
+}  // namespace
+
+Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
+                                  const Deadline& deadline) {
+  const std::optional<KeyValue> meta = TRY(find_key(store, prefix + "meta", deadline));
+  if (meta) return parse_meta(*meta);
+  const Listing others = TRY(store.list(prefix, deadline));
+  if (!others.keys.empty()) return something_else(others.keys.front().key);
+  return Error(Code::kNotFound, str("fleet: no host has joined below ", quote(prefix),
+                                    ": run 'ipuctl fleet beat', or start ipu-agent"));
+}
+
+Result<std::string> join_fleet(Store& store, const std::string& prefix, const Deadline& deadline) {
+  Result<std::string> known = read_fleet_id(store, prefix, deadline);
+  if (known.ok() || known.error().code() != Code::kNotFound) return known;
+  const std::string id = TRY(base::random_hex(8));
+  const std::string key = prefix + "meta";
+  Txn txn;
+  txn.compares = {{key, Compare::What::kCreated, 0}};
+  txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})}};
+  const TxnResult made = TRY(store.commit(txn, deadline));
+  if (made.done) return id;
+  return read_fleet_id(store, prefix, deadline);  // another host was first
+}
+
+Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
+            const Deadline& deadline) {
+  const std::string record_key = str(prefix, "hosts/", me.tag);
+  const std::string alive_key = str(prefix, "alive/", me.tag);
+  const std::optional<KeyValue> known = TRY(find_key(store, record_key, deadline));
+  const std::optional<KeyValue> alive = TRY(find_key(store, alive_key, deadline));
+  Record next{{me, true, now_ms, now_ms}, ""};
+  if (known) {
+    const Record last = TRY(parse_record(*known));
+    const HostFacts& host = last.state.host;
+    if (alive && host.identity != me.identity) return taken(me, host);
+    // Somebody has replaced this boot by his own, and this host still runs.
+    if (last.previous == me.boot && host.boot != me.boot) return taken(me, host);
+    const bool same_boot = host.boot == me.boot;
+    if (alive && same_boot) next.state.since_ms = last.state.since_ms;
+    next.previous = same_boot ? last.previous : host.boot;
+  }
+  const int64_t lease = TRY(lease_for(store, alive, deadline));
+  Txn txn;
+  txn.compares = {unchanged(record_key, known), unchanged(alive_key, alive)};
+  txn.puts = {{record_key, text_of(next)}, {alive_key, me.boot, lease}};
+  const TxnResult result = TRY(store.commit(txn, deadline));
+  if (result.done) return {};
+  return Error(Code::kBusy, str("fleet: the record of host ", me.tag,
+                                " has changed meanwhile: try again, and see 'ipuctl fleet check'"));
+}
+
+Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
+                                          const Deadline& deadline) {
+  // In this order, a host that joins in between does not look suspect.
+  const Listing records = TRY(store.list(prefix + "hosts/", deadline));
+  const std::string alive_prefix = prefix + "alive/";
+  const Listing keys = TRY(store.list(alive_prefix, deadline));
+  std::set<std::string> alive;
+  for (const KeyValue& one : keys.keys) alive.insert(one.key.substr(alive_prefix.size()));
+  std::vector<HostState> hosts;
+  for (const KeyValue& one : records.keys) {
+    HostState state = TRY(parse_record(one)).state;
+    state.is_alive = alive.contains(state.host.tag);
+    hosts.push_back(std::move(state));
+  }
+  return hosts;
+}
+
+std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts, int64_t now_ms) {
+  std::vector<std::string> lines;
+  for (const HostState& one : hosts) {
+    const int64_t ahead = one.seen_ms - now_ms;
+    if (!one.is_alive || (ahead <= kAheadMs && ahead >= -kBehindMs)) continue;
+    lines.push_back(str("fleet: the clock of host ", one.host.tag, " (", one.host.name, ") is ",
+                        (ahead > 0 ? ahead : -ahead) / 1000, " s ",
+                        ahead > 0 ? "ahead of" : "behind", " this host's: correct it, as by NTP"));
+  }
+  return lines;
+}
+
+}  // namespace hook::fleet

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fleet's store says of itself and of its hosts.
+//   PREFIX meta        the store's version and the fleet's id; made by the first host
+//   PREFIX hosts/TAG   what host TAG says of itself; stays until somebody removes it
+//   PREFIX alive/TAG   is there while the host is heard of: under a lease of kAliveTime
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+// A store of a newer version is not used.
+inline constexpr int64_t kStoreVersion = 1;
+// A host that was not heard of for so long is suspect. It beats three times as often.
+inline constexpr std::chrono::seconds kAliveTime{30};
+inline constexpr std::chrono::seconds kBeatTime{10};
+
+// Returns the id of the fleet below PREFIX, 16 hexadecimal digits. Makes it if there is nothing
+// below PREFIX. Returns kUnsupported if the store is of a newer version, and kInvalid if something
+// else is below PREFIX.
+base::Result<std::string> join_fleet(Store& store, const std::string& prefix,
+                                     const base::Deadline& deadline);
+// Does so without making any; kNotFound if no host has joined.
+base::Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
+                                        const base::Deadline& deadline);
+
+// A host, as it says itself.
+struct HostFacts {
+  std::string tag;       // the 8 hexadecimal digits in the names of its partitions
+  std::string name;      // host name
+  std::string identity;  // digests of what identifies it (ledger/host.h)
+  std::string version;   // of the product
+  std::string boot;      // boot id
+  bool operator==(const HostFacts&) const = default;
+};
+
+struct HostState {
+  HostFacts host;
+  bool is_alive = false;  // no: suspect. That alone says nothing of its containers
+  int64_t since_ms = 0;   // since when it is alive without a break, by its own clock
+  int64_t seen_ms = 0;    // its clock at its last beat
+};
+
+// Says that ME is alive at NOW_MS (ms since 1970). Returns kExists if another host has the same
+// tag.
+base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
+                  const base::Deadline& deadline);
+
+// Returns all hosts that have ever beaten, by tag.
+base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
+                                                const base::Deadline& deadline);
+
+// Returns one line for each host whose clock differs from NOW_MS by more than a beat explains.
+[[nodiscard]] std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts,
+                                                      int64_t now_ms);
+
+}  // namespace hook::fleet

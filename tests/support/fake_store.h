@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeStore: a fleet's store in memory. Time passes by advance() alone.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hook/fleet/store.h"
+
+namespace test {
+
+class FakeStore final : public hook::fleet::Store {
+ public:
+  using Deadline = base::Deadline;
+  using KeyValue = hook::fleet::KeyValue;
+
+  base::Result<hook::fleet::TxnResult> commit(const hook::fleet::Txn& txn,
+                                              const Deadline&) override {
+    hook::fleet::TxnResult result{true, revision_};
+    for (const hook::fleet::Compare& one : txn.compares) {
+      const auto at = keys_.find(one.key);
+      const bool created = one.what == hook::fleet::Compare::What::kCreated;
+      const int64_t now =
+          at == keys_.end() ? 0 : (created ? at->second.created : at->second.modified);
+      result.done = result.done && now == one.revision;
+    }
+    if (!result.done) {
+      for (const hook::fleet::Compare& one : txn.compares) {
+        if (keys_.contains(one.key)) result.found.push_back(keys_[one.key]);
+      }
+      return result;
+    }
+    for (const hook::fleet::Put& one : txn.puts) {
+      if (one.lease != 0 && !leases_.contains(one.lease)) {
+        return base::Error(base::Code::kNotFound, "fleet: txn: the lease has ended");
+      }
+    }
+    if (txn.puts.empty() && txn.deletes.empty()) return result;
+    ++revision_;
+    for (const hook::fleet::Put& one : txn.puts) {
+      KeyValue& key = keys_[one.key];
+      key = {one.key, one.value, key.created == 0 ? revision_ : key.created, revision_, one.lease};
+      changes_.push_back({key, false});
+    }
+    for (const std::string& key : txn.deletes) remove(key);
+    result.revision = revision_;
+    return result;
+  }
+
+  base::Result<hook::fleet::Listing> list(const std::string& prefix, const Deadline&) override {
+    hook::fleet::Listing listing{revision_};
+    for (const auto& [key, value] : keys_) {
+      if (key.starts_with(prefix)) listing.keys.push_back(value);
+    }
+    return listing;
+  }
+
+  base::Result<hook::fleet::Changes> wait(const std::string& prefix, int64_t revision,
+                                          const Deadline& deadline) override {
+    if (revision < compacted_) {
+      return base::Error(base::Code::kNotFound, "fleet: watch: read again");
+    }
+    hook::fleet::Changes changes{revision};
+    for (const hook::fleet::Change& one : changes_) {
+      if (one.key.modified < revision || !one.key.key.starts_with(prefix)) continue;
+      changes.all.push_back(one);
+      changes.next = one.key.modified + 1;
+    }
+    if (changes.all.empty()) std::this_thread::sleep_for(deadline.left());
+    return changes;
+  }
+
+  base::Result<hook::fleet::Lease> grant(uint32_t ttl_s, const Deadline&) override {
+    const hook::fleet::Lease lease{++last_lease_, ttl_s};
+    leases_[lease.id] = {ttl_s, now_ + std::chrono::seconds(ttl_s)};
+    return lease;
+  }
+
+  base::Result<hook::fleet::Lease> keep(int64_t lease, const Deadline&) override {
+    const auto at = leases_.find(lease);
+    if (at == leases_.end()) {
+      return base::Error(base::Code::kNotFound, "fleet: keep_alive: the lease has ended");
+    }
+    at->second.end = now_ + std::chrono::seconds(at->second.ttl_s);
+    return hook::fleet::Lease{lease, at->second.ttl_s};
+  }
+
+  base::Status revoke(int64_t lease, const Deadline&) override {
+    end(lease);
+    return {};
+  }
+
+  base::Result<std::vector<hook::fleet::Member>> members(const Deadline&) override {
+    return std::vector<hook::fleet::Member>{{"memory", "1", true}};
+  }
+
+  // Lets TIME pass.
+  void advance(std::chrono::seconds time) {
+    now_ += time;
+    std::set<int64_t> over;
+    for (const auto& [id, lease] : leases_) {
+      if (lease.end <= now_) over.insert(id);
+    }
+    for (const int64_t id : over) end(id);
+  }
+  // Forgets what changed before the newest revision.
+  void compact() {
+    compacted_ = revision_;
+    std::erase_if(changes_, [&](const auto& one) { return one.key.modified < compacted_; });
+  }
+
+ private:
+  struct Time {
+    uint32_t ttl_s = 0;
+    std::chrono::seconds end{0};
+  };
+  void remove(const std::string& key) {
+    if (keys_.erase(key) == 0) return;
+    KeyValue gone;
+    gone.key = key;
+    gone.modified = revision_;
+    changes_.push_back({gone, true});
+  }
+  void end(int64_t lease) {
+    if (leases_.erase(lease) == 0) return;
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : keys_) {
+      if (value.lease == lease) keys.push_back(key);
+    }
+    if (!keys.empty()) ++revision_;
+    for (const std::string& key : keys) remove(key);
+  }
+
+  std::map<std::string, KeyValue> keys_;
+  std::vector<hook::fleet::Change> changes_;
+  std::map<int64_t, Time> leases_;
+  int64_t revision_ = 1;
+  int64_t compacted_ = 0;
+  int64_t last_lease_ = 0;
+  std::chrono::seconds now_{0};
+};
+
+}  // namespace test

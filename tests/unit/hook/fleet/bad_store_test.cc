@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores that cannot serve: each is one line that says what to do, by the deadline.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "base/fd.h"
+#include "base/names.h"
+#include "hook/fleet/hosts.h"
+#include "tests/support/etcd.h"
+#include "tests/support/outcome.h"
+#include "tests/support/requires.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+
+Deadline within(int ms) { return Deadline::after(milliseconds(ms)); }
+
+Txn put(const std::string& value) {
+  Txn txn;
+  txn.puts = {{"/f/a", value}};
+  return txn;
+}
+
+// Returns whether a put succeeds within 40 s. While etcd elects a leader, one may be lost.
+bool succeeds_in_time(Store& store) {
+  const Deadline patience = within(40'000);
+  while (!patience.passed()) {
+    const Result<TxnResult> result = store.commit(put("1"), within(10'000));
+    if (result.ok()) return true;
+    EXPECT_TRUE(result.error().code() == Code::kUnavailable ||
+                result.error().code() == Code::kTimeout)
+        << result.error().message();
+  }
+  return false;
+}
+
+// A socket that listens on a free port of loopback, and never answers.
+class Listener {
+ public:
+  Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(fd_.get(), generic, size), 0);
+    EXPECT_EQ(::getsockname(fd_.get(), generic, &size), 0);
+    EXPECT_EQ(::listen(fd_.get(), 8), 0);
+    address_ = str("127.0.0.1:", ntohs(address.sin_port));
+  }
+  [[nodiscard]] const std::string& address() const { return address_; }
+  void close() { fd_.reset(); }
+
+ private:
+  base::Fd fd_;
+  std::string address_;
+};
+
+TEST(BadStoreTest, SaysThatNobodyListens) {
+  Listener gone;
+  gone.close();
+  config::FleetConfig fleet;
+  fleet.endpoints = {gone.address()};
+  EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(2000)), Code::kUnavailable,
+                          "Connection refused"));
+}
+
+TEST(BadStoreTest, EndsWithASilentEndpoint) {
+  const Listener silent;
+  config::FleetConfig fleet;
+  fleet.endpoints = {silent.address()};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(1000)), Code::kTimeout,
+                          silent.address()));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+}
+
+TEST(BadStoreTest, SaysThatAProgramIsAbsent) {
+  config::FleetConfig fleet;
+  fleet.endpoints = {"127.0.0.1:1"};
+  const auto store = make_process_store({"/nonexistent/ipu-fleet-client", fleet});
+  EXPECT_TRUE(test::fails(store->list("/f/", within(1000)), Code::kInternal, "ipu-fleet-client"));
+}
+
+class BadEtcdTest : public testing::Test {
+ protected:
+  void SetUp() override { REQUIRES_ETCD(); }
+};
+
+TEST_F(BadEtcdTest, GoesOnWithAnotherMemberAndFailsWithoutAQuorum) {
+  test::Etcd etcd({3});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  const auto store = etcd.store();
+  // A stalled member takes connections, and says nothing.
+  etcd.signal(0, SIGSTOP);
+  EXPECT_TRUE(succeeds_in_time(*store));
+  const Result<std::vector<Member>> members = store->members(within(6'000));
+  ASSERT_TRUE(test::succeeds(members));
+  ASSERT_EQ(members.value().size(), 3U);
+  EXPECT_NE(members.value()[0].trouble, "");
+  etcd.signal(0, SIGCONT);
+  etcd.kill(1);
+  EXPECT_TRUE(succeeds_in_time(*store));
+  etcd.kill(2);
+  base::sleep_for(milliseconds(2500), within(5000));
+  const Result<TxnResult> alone = store->commit(put("3"), within(4'000));
+  ASSERT_FALSE(alone.ok());
+  EXPECT_TRUE(alone.error().code() == Code::kUnavailable || alone.error().code() == Code::kTimeout)
+      << alone.error().message();
+}
+
+TEST_F(BadEtcdTest, SaysThatTheStoreIsFull) {
+  test::Etcd etcd({1, false, false, "1048576"});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  const auto store = etcd.store();
+  Result<TxnResult> result = store->commit(put("0"), within(5'000));
+  for (int i = 0; i < 200 && result.ok(); ++i) {
+    result = store->commit(put(std::string(60'000, 'x')), within(5'000));
+  }
+  EXPECT_TRUE(test::fails(result, Code::kBusy, "etcdctl alarm disarm"));
+  EXPECT_TRUE(test::succeeds(store->list("/f/", within(5'000))));
+  const Result<std::vector<Member>> members = store->members(within(5'000));
+  ASSERT_TRUE(test::succeeds(members));
+  EXPECT_NE(members.value()[0].trouble.find("NOSPACE"), std::string::npos);
+}
+
+TEST_F(BadEtcdTest, TrustsTheConfiguredAuthorityAlone) {
+  test::Etcd etcd({1, true, true});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  EXPECT_TRUE(test::succeeds(etcd.store()->list("/f/", within(5'000))));
+  const test::Authority another;
+  config::FleetConfig fleet = etcd.fleet();
+  fleet.ca = another.certificate("ca");
+  EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(5'000)), Code::kUnavailable,
+                          "configured CA"));
+  fleet.ca.clear();
+  fleet.certificate.clear();
+  fleet.key.clear();
+  EXPECT_TRUE(
+      test::fails(test::Etcd::store(fleet)->list("/f/", within(5'000)), Code::kUnavailable, "TLS"));
+}
+
+TEST_F(BadEtcdTest, SaysWhatIsWrongWithTheUser) {
+  test::Etcd etcd({1, true, true});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  EXPECT_TRUE(test::fails(etcd.store()->list("/other/", within(5'000)), Code::kDenied, "prefix"));
+  config::FleetConfig fleet = etcd.fleet();
+  std::ofstream(fleet.password_file) << "another secret\n";
+  const Result<Listing> refused = etcd.store()->list("/f/", within(5'000));
+  EXPECT_TRUE(test::fails(refused, Code::kDenied, "password_file"));
+  EXPECT_EQ(refused.error().message().find("another secret"), std::string::npos);
+  ASSERT_EQ(::chmod(fleet.password_file.c_str(), 0644), 0);
+  EXPECT_TRUE(test::fails(etcd.store()->list("/f/", within(5'000)), Code::kDenied, "chmod 0600"));
+}
+
+}  // namespace
+}  // namespace hook::fleet

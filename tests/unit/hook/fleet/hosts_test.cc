@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/hosts.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/names.h"
+#include "tests/support/fake_store.h"
+#include "tests/support/outcome.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kPrefix = "/f/";
+constexpr int64_t kNow = 1'800'000'000'000;
+
+class HostsTest : public testing::Test {
+ protected:
+  static Deadline soon() { return Deadline::after(milliseconds(1000)); }
+  static HostFacts host(const std::string& tag, const std::string& boot = "boot1") {
+    return {tag, "node-" + tag, "identity-" + tag, "1.0", boot};
+  }
+  Status beat_at(const HostFacts& one, int64_t now) {
+    return beat(store_, kPrefix, one, now, soon());
+  }
+  std::vector<HostState> hosts() { return list_hosts(store_, kPrefix, soon()).take(); }
+  void put(const std::string& key, const std::string& value) {
+    Txn txn;
+    txn.puts = {{key, value}};
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  }
+
+  test::FakeStore store_;
+};
+
+TEST_F(HostsTest, MakesTheFleetOnce) {
+  EXPECT_TRUE(test::fails(read_fleet_id(store_, kPrefix, soon()), Code::kNotFound, "ipuctl"));
+  const Result<std::string> id = join_fleet(store_, kPrefix, soon());
+  ASSERT_TRUE(test::succeeds(id));
+  EXPECT_EQ(id.value().size(), 16U);
+  EXPECT_EQ(join_fleet(store_, kPrefix, soon()).take(), id.value());
+  EXPECT_EQ(read_fleet_id(store_, kPrefix, soon()).take(), id.value());
+  EXPECT_NE(join_fleet(store_, "/other/", soon()).take(), id.value());
+}
+
+TEST_F(HostsTest, RefusesANewerStore) {
+  put("/f/meta", R"({"version":2,"id":"0011"})");
+  EXPECT_TRUE(test::fails(join_fleet(store_, kPrefix, soon()), Code::kUnsupported, "version 2"));
+}
+
+TEST_F(HostsTest, RefusesAPrefixOfOthers) {
+  put("/f/registry/pods", "k8s");
+  EXPECT_TRUE(test::fails(join_fleet(store_, kPrefix, soon()), Code::kInvalid, "registry"));
+  for (const char* meta : {"", "x", "{}", R"({"version":"1","id":"a"})", R"({"version":1})"}) {
+    put("/f/meta", meta);
+    EXPECT_TRUE(test::fails(join_fleet(store_, kPrefix, soon()), Code::kInvalid, "prefix")) << meta;
+  }
+}
+
+TEST_F(HostsTest, ShowsASilentHostAsSuspectAndNeverAsAbsent) {
+  ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa"), kNow)));
+  ASSERT_TRUE(test::succeeds(beat_at(host("bbbbbbbb"), kNow)));
+  for (int i = 1; i <= 5; ++i) {
+    store_.advance(seconds(10));
+    ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa"), kNow + i * 10'000)));
+  }
+  const std::vector<HostState> all = hosts();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].host, host("aaaaaaaa"));
+  EXPECT_TRUE(all[0].is_alive);
+  EXPECT_EQ(all[0].since_ms, kNow);
+  EXPECT_EQ(all[0].seen_ms, kNow + 50'000);
+  EXPECT_FALSE(all[1].is_alive);
+  EXPECT_EQ(all[1].seen_ms, kNow);
+  ASSERT_TRUE(test::succeeds(beat_at(host("bbbbbbbb"), kNow + 60'000)));
+  EXPECT_TRUE(hosts()[1].is_alive);
+  EXPECT_EQ(hosts()[1].since_ms, kNow + 60'000);
+}
+
+TEST_F(HostsTest, TakesOneHostsNextBootForItself) {
+  ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa", "boot1"), kNow)));
+  ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa", "boot2"), kNow + 5'000)));
+  ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa", "boot2"), kNow + 15'000)));
+  EXPECT_EQ(hosts()[0].since_ms, kNow + 5'000);
+}
+
+TEST_F(HostsTest, NoticesTwoHostsWithOneTag) {
+  const HostFacts first = host("aaaaaaaa", "boot1");
+  HostFacts other = host("aaaaaaaa", "boot2");
+  ASSERT_TRUE(test::succeeds(beat_at(first, kNow)));
+  other.identity = "another";
+  EXPECT_TRUE(test::fails(beat_at(other, kNow), Code::kExists, "tag aaaaaaaa"));
+  // A clone shares all that identifies it.
+  other.identity = first.identity;
+  ASSERT_TRUE(test::succeeds(beat_at(other, kNow)));
+  EXPECT_TRUE(test::fails(beat_at(first, kNow), Code::kExists, "host] id"));
+  // A repaired host takes the place of one that is not alive.
+  store_.advance(seconds(31));
+  other.identity = "another";
+  EXPECT_TRUE(test::succeeds(beat_at(other, kNow)));
+}
+
+TEST_F(HostsTest, RefusesARecordOfOthers) {
+  put("/f/hosts/aaaaaaaa", "{\"name\":1}");
+  EXPECT_TRUE(test::fails(beat_at(host("aaaaaaaa"), kNow), Code::kInvalid, "hosts/aaaaaaaa"));
+  EXPECT_TRUE(test::fails(list_hosts(store_, kPrefix, soon()), Code::kInvalid, "prefix"));
+}
+
+TEST_F(HostsTest, NoticesClocksThatDiffer) {
+  HostState state{host("aaaaaaaa"), true, kNow, kNow};
+  EXPECT_TRUE(clock_troubles({state}, kNow + 40'000).empty());
+  const std::vector<std::string> behind = clock_troubles({state}, kNow + 7'200'000);
+  ASSERT_EQ(behind.size(), 1U);
+  EXPECT_NE(behind[0].find("7200 s behind"), std::string::npos) << behind[0];
+  EXPECT_EQ(clock_troubles({state}, kNow - 7'200'000).size(), 1U);
+  state.is_alive = false;
+  EXPECT_TRUE(clock_troubles({state}, kNow + 7'200'000).empty());
+}
+
+}  // namespace
+}  // namespace hook::fleet
