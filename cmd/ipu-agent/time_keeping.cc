@@ -8,7 +8,9 @@
 
 #include "base/names.h"
 #include "base/spawn.h"
+#include "hook/config/config.h"
 #include "hook/config/paths.h"
+#include "hook/fleet/hosts.h"
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
@@ -33,9 +35,11 @@ TimeKeeping::TimeKeeping(netns::FilterWatch filters, netns::LinkWatch links)
       mend_{hook::config::control_program(), {"ipuctl", "border", "mend"}},
       reconcile_{hook::config::hook_program(), {"ipu-container-hook", "reconcile"}},
       collect_{hook::config::control_program(), {"ipuctl", "gc", "--timeout", "30s"}},
+      beat_{hook::config::control_program(), {"ipuctl", "fleet", "beat"}},
       next_look_(Deadline::after(milliseconds(0))),
       next_mend_(Deadline::after(milliseconds(0))),
-      next_collect_(Deadline::after(kCollectTime)) {}
+      next_collect_(Deadline::after(kCollectTime)),
+      next_beat_(Deadline::after(milliseconds(0))) {}
 
 Result<TimeKeeping> TimeKeeping::open() {
   const netns::Namespace host = TRY(netns::Namespace::current());
@@ -52,9 +56,10 @@ void TimeKeeping::work() {
   if (next_look_.passed()) {
     next_look_ = Deadline::after(kLookTime);
     report(look_at_ledger(), last_errors_[1]);
+    report(look_at_fleet(), last_errors_[3]);
   }
   Status started;
-  for (Job* const job : {&mend_, &reconcile_, &collect_}) {
+  for (Job* const job : {&mend_, &reconcile_, &collect_, &beat_}) {
     const Status one = start(*job);
     if (!one.ok()) started = one;
   }
@@ -83,6 +88,16 @@ Status TimeKeeping::look_at_ledger() {
   return hook::lifecycle::end::reconcile_soon(env);
 }
 
+// Reads the configuration each time, so that a host joins and leaves a fleet without a restart.
+Status TimeKeeping::look_at_fleet() {
+  if (!next_beat_.passed()) return {};
+  next_beat_ = Deadline::after(hook::fleet::kBeatTime);
+  const std::string file = hook::config::config_file();
+  if (::access(file.c_str(), F_OK) != 0) return {};
+  beat_.is_wanted = TRY(hook::config::load_config(file)).fleet.has_value();
+  return {};
+}
+
 Status TimeKeeping::start(Job& job) {
   if (!job.is_wanted || job.running != 0) return {};
   job.is_wanted = false;
@@ -91,7 +106,7 @@ Status TimeKeeping::start(Job& job) {
 }
 
 void TimeKeeping::ended(pid_t child) {
-  for (Job* const job : {&mend_, &reconcile_, &collect_}) {
+  for (Job* const job : {&mend_, &reconcile_, &collect_, &beat_}) {
     if (job->running == child) job->running = 0;
   }
 }

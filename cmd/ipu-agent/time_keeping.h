@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must happen on a host though nobody calls a program: reservations end, places of dead
-// waiters are given back, what crashes left is released, and the packet filter is made again. The
+// waiters are given back, what crashes left is released, the packet filter is made again, and the
+// host says to its fleet that it is alive. The
 // work is done by the programs that do it without ipu-agent, too; here is only when.
 #pragma once
 
@@ -44,6 +45,7 @@ class TimeKeeping {
   TimeKeeping(netns::FilterWatch filters, netns::LinkWatch links);
   base::Status look_at_network();
   base::Status look_at_ledger();
+  base::Status look_at_fleet();
   base::Status start(Job& job);
   void report(const base::Status& status, std::string& last);
 
@@ -52,10 +54,12 @@ class TimeKeeping {
   Job mend_;
   Job reconcile_;
   Job collect_;
+  Job beat_;
   base::Deadline next_look_;
   base::Deadline next_mend_;
   base::Deadline next_collect_;
-  std::array<std::string, 3> last_errors_;
+  base::Deadline next_beat_;
+  std::array<std::string, 4> last_errors_;
 };
 
 }  // namespace agent

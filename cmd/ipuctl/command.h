@@ -101,6 +101,7 @@ void add_tenant_commands(CLI::App& app, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);
+void add_fleet_commands(CLI::App& app, Command& chosen);
 void add_health_commands(CLI::App& app, Command& chosen);
 void add_history_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_ledger_commands(CLI::App& app, Command& chosen);

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/hosts.h"
@@ -19,6 +20,7 @@ using namespace base::names;
 using hook::lifecycle::partitions::MadePartition;
 
 constexpr std::chrono::milliseconds kListTime{10'000};
+constexpr std::chrono::milliseconds kFleetListTime{8'000};
 constexpr std::chrono::milliseconds kFenceTime{120'000};
 
 // What is known of one host.
@@ -26,6 +28,7 @@ struct HostLine {
   std::string state;  // "this host", "fenced since TIME", or empty
   size_t partitions = 0;
   size_t ipus = 0;
+  std::string fleet;  // "LIVE", "SUSPECT", "FENCED", or empty
 };
 
 struct HostOptions {
@@ -34,20 +37,38 @@ struct HostOptions {
   bool dry_run = false;
 };
 
-std::string text_of(const std::map<std::string, HostLine>& hosts, Output output) {
+// Adds what the fleet says of its hosts, if this host is in one.
+Status add_fleet(const hook::config::Config& config, const std::vector<hook::ledger::Fence>& fences,
+                 std::map<std::string, HostLine>& hosts) {
+  if (!config.fleet) return {};
+  const std::unique_ptr<hook::fleet::Store> store = open_store(*config.fleet);
+  const std::vector<hook::fleet::HostState> known =
+      TRY(hook::fleet::list_hosts(*store, config.fleet->prefix, Deadline::after(kFleetListTime)));
+  for (const hook::fleet::HostState& one : known) {
+    hosts[one.host.tag].fleet = state_of(one, fences);
+  }
+  return {};
+}
+
+std::string text_of(const std::map<std::string, HostLine>& hosts, bool in_fleet, Output output) {
   if (output == Output::kJson) {
     base::Json list = base::Json::array();
     for (const auto& [host, line] : hosts) {
-      list.push_back({{"host", host},
-                      {"state", line.state},
-                      {"partitions", line.partitions},
-                      {"ipus", line.ipus}});
+      base::Json one = {{"host", host},
+                        {"state", line.state},
+                        {"partitions", line.partitions},
+                        {"ipus", line.ipus}};
+      if (in_fleet) one["fleet"] = line.fleet;
+      list.push_back(std::move(one));
     }
     return base::to_pretty_text(list);
   }
   Rows rows = {{"HOST", "PARTITIONS", "IPUS", "STATE"}};
-  for (const auto& [host, line] : hosts)
+  if (in_fleet) rows[0].insert(rows[0].end() - 1, "FLEET");
+  for (const auto& [host, line] : hosts) {
     rows.push_back({host, str(line.partitions), str(line.ipus), line.state});
+    if (in_fleet) rows.back().insert(rows.back().end() - 1, line.fleet);
+  }
   return table(rows);
 }
 
@@ -57,7 +78,8 @@ Result<Outcome> run_list(const HostOptions& options) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Outcome outcome;
   std::map<std::string, HostLine> hosts;
-  for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
+  const std::vector<hook::ledger::Fence> fences = TRY(ledger.fences().all());
+  for (const hook::ledger::Fence& fence : fences)
     hosts[fence.host].state = str("fenced at ", base::rfc3339(fence.since_ms));
   TRY(ledger.host().check());
   hosts[ledger.host().tag()].state = "this host";
@@ -67,7 +89,9 @@ Result<Outcome> run_list(const HostOptions& options) {
     ++line.partitions;
     line.ipus += one.partition.ipus.size();
   }
-  outcome.text = text_of(hosts, options.output);
+  const Status asked = add_fleet(config, fences, hosts);
+  if (!asked.ok()) outcome.obstacles.push_back(asked.error());
+  outcome.text = text_of(hosts, config.fleet.has_value(), options.output);
   return outcome;
 }
 

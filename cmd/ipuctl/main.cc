@@ -107,6 +107,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_report(app, command);
   ipuctl::add_history_commands(app, viewer, command);
   ipuctl::add_host_commands(app, command);
+  ipuctl::add_fleet_commands(app, command);
   ipuctl::add_ledger_commands(app, command);
   ipuctl::add_runtime_commands(app, command);
   ipuctl::add_border_commands(app, command);

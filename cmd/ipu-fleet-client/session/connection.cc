@@ -74,9 +74,12 @@ Status Connection::connect(size_t index, const Deadline& deadline) {
   const hook::fleet::wire::Question question{index, deadline.left()};
   base::Answer answer = TRY(base::ask(base::kQuestionFd, hook::fleet::wire::to_text(question)));
   if (answer.text == vipu::kNoConnectionInTime) {
-    return Error(Code::kTimeout, "no connection in time");
+    return Error(Code::kTimeout,
+                 "no connection in time: check the network and 'endpoints' in [fleet]");
   }
-  if (!answer.fd.valid()) return Error(Code::kUnavailable, answer.text);
+  if (!answer.fd.valid())
+    return Error(Code::kUnavailable,
+                 str(answer.text, ": start etcd there, or correct 'endpoints' in [fleet]"));
   channel_.emplace(std::move(answer.fd), std::move(tls), hook::fleet::wire::kMaxReply);
   return {};
 }
@@ -115,8 +118,6 @@ Status Connection::open() {
     if (member.ok()) return {};
     channel_.reset();
     last = std::move(member).error();
-    // Another member knows the user no better.
-    if (last.code() == Code::kDenied && access_.endpoints.size() == 1) break;
   }
   return last;
 }
@@ -162,7 +163,10 @@ std::vector<Member> Connection::members() {
     if (member.ok()) {
       shown = member.value();
     } else {
-      shown.trouble = base::one_line(member.error().message(), 512);
+      const std::string place = str("etcd ", shown.address, ": ");
+      std::string_view why = member.error().message();
+      if (why.starts_with(place)) why.remove_prefix(place.size());
+      shown.trouble = base::one_line(why, 512);
     }
     all.push_back(std::move(shown));
   }

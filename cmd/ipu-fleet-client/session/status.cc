@@ -39,6 +39,15 @@ constexpr Meaning kMeanings[] = {
     {"too many requests", Code::kBusy, "it has too many requests: try again later"},
 };
 
+// Returns what to do about a connection that was lost because of WHY.
+std::string_view advice(std::string_view why) {
+  const auto has = [&](std::string_view text) { return why.find(text) != std::string_view::npos; };
+  if (has("TLS") || has("certificate")) {
+    return ": check 'ca', 'certificate' and 'server_name' in [fleet]";
+  }
+  return has("HTTP/2") ? ": check 'endpoints' in [fleet]" : ": see 'ipuctl fleet status'";
+}
+
 }  // namespace
 
 Error to_error(const transport::RpcStatus& status) {
@@ -49,9 +58,10 @@ Error to_error(const transport::RpcStatus& status) {
   }
   switch (status.code) {
     case StatusCode::DEADLINE_EXCEEDED:
-      return {Code::kTimeout, "it gave no answer in time"};
+      return {Code::kTimeout,
+              "it gave no answer in time: see whether it runs, and has most of its members"};
     case StatusCode::UNAVAILABLE:
-      return {Code::kUnavailable, status.message};
+      return {Code::kUnavailable, str(status.message, advice(status.message))};
     case StatusCode::UNIMPLEMENTED:
       return {Code::kInvalid, "it is no etcd with API v3: check 'endpoints' in [fleet]"};
     case StatusCode::PERMISSION_DENIED:

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fleet of this host's configuration, for commands.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/config/fleet.h"
+#include "hook/fleet/hosts.h"
+#include "hook/fleet/store.h"
+#include "hook/ledger/fences.h"
+
+namespace ipuctl {
+
+// Returns the store of FLEET, which the installed ipu-fleet-client asks.
+[[nodiscard]] std::unique_ptr<hook::fleet::Store> open_store(
+    const hook::config::FleetConfig& fleet);
+
+// Returns "LIVE", "SUSPECT" or "FENCED".
+[[nodiscard]] const char* state_of(const hook::fleet::HostState& host,
+                                   const std::vector<hook::ledger::Fence>& fences);
+
+}  // namespace ipuctl

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The group `fleet`: the etcd that hosts share, and how the hosts are.
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/fleet.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/client_user.h"
+#include "hook/lifecycle/env.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::config::FleetConfig;
+using hook::fleet::HostFacts;
+using hook::fleet::HostState;
+using hook::fleet::Member;
+using hook::fleet::Store;
+
+constexpr std::chrono::milliseconds kFleetTime{8'000};
+constexpr std::chrono::milliseconds kAliveMs = hook::fleet::kAliveTime;
+
+struct FleetView {
+  std::string id;  // empty: not known
+  std::vector<Member> members;
+  std::vector<HostState> hosts;
+  std::vector<hook::ledger::Fence> fences;
+};
+
+// Returns since when HOST is as it is. A suspect host was alive until its key ended.
+int64_t since_of(const HostState& host, const std::vector<hook::ledger::Fence>& fences) {
+  for (const hook::ledger::Fence& fence : fences) {
+    if (fence.host == host.host.tag) return fence.since_ms;
+  }
+  return host.is_alive ? host.since_ms : host.seen_ms + kAliveMs.count();
+}
+
+Result<FleetConfig> load_fleet() {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  if (config.fleet) return *config.fleet;
+  return Error(Code::kInvalid, str(hook::config::config_file(),
+                                   ": this host is in no fleet: set 'endpoints' in [fleet]"));
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return base::one_line(name, HOST_NAME_MAX);
+}
+
+// Returns what identifies the host of LEDGER, as its ledger keeps it.
+Result<HostFacts> this_host_of(hook::ledger::Ledger& ledger) {
+  TRY(ledger.host().check());
+  const hook::ledger::HostWitnesses now =
+      hook::lifecycle::this_host(hook::config::load_host_id(hook::config::config_file()));
+  HostFacts me;
+  me.tag = ledger.host().tag();
+  me.name = host_name();
+  me.identity = str(now.id.empty() ? now.machine : now.id, '-', now.board, '-', now.rnic);
+  me.version = base::product_version();
+  me.boot = TRY(base::boot_id());
+  return me;
+}
+
+std::string members_table(const FleetView& view) {
+  Rows rows = {{"ETCD", "VERSION", "ROLE", "STATE"}};
+  for (const Member& one : view.members) {
+    const char* const role = one.version.empty() ? "" : one.leads ? "leader" : "follower";
+    rows.push_back({one.address, one.version, role, one.trouble.empty() ? "ok" : one.trouble});
+  }
+  return table(rows);
+}
+
+std::string status_text(const FleetView& view) {
+  Rows rows = {{"HOST", "NAME", "STATE", "SINCE", "VERSION"}};
+  for (const HostState& one : view.hosts) {
+    rows.push_back({one.host.tag, one.host.name, state_of(one, view.fences),
+                    base::rfc3339(since_of(one, view.fences)), one.host.version});
+  }
+  return str(members_table(view), '\n', table(rows));
+}
+
+std::string status_json(const FleetView& view, const std::string& prefix) {
+  base::Json members = base::Json::array();
+  for (const Member& one : view.members) {
+    members.push_back({{"address", one.address},
+                       {"version", one.version},
+                       {"leader", one.leads},
+                       {"trouble", one.trouble}});
+  }
+  base::Json hosts = base::Json::array();
+  for (const HostState& one : view.hosts) {
+    hosts.push_back({{"host", one.host.tag},
+                     {"name", one.host.name},
+                     {"state", state_of(one, view.fences)},
+                     {"since", base::rfc3339(since_of(one, view.fences))},
+                     {"seen", base::rfc3339(one.seen_ms)},
+                     {"version", one.host.version},
+                     {"boot", one.host.boot}});
+  }
+  return base::to_pretty_text(base::Json{{"fleet", view.id},
+                                         {"prefix", prefix},
+                                         {"members", std::move(members)},
+                                         {"hosts", std::move(hosts)}});
+}
+
+// Reads all that can be read; what cannot is an obstacle.
+FleetView read_view(const FleetConfig& fleet, std::vector<Error>& obstacles) {
+  const std::unique_ptr<Store> store = open_store(fleet);
+  const Deadline deadline = Deadline::after(kFleetTime);
+  FleetView view;
+  Result<std::vector<Member>> members = store->members(deadline.capped(kFleetTime / 2));
+  if (!members.ok()) obstacles.push_back(members.error());
+  if (members.ok()) view.members = std::move(members).take();
+  Result<std::string> id = hook::fleet::read_fleet_id(*store, fleet.prefix, deadline);
+  if (!id.ok()) {
+    obstacles.push_back(id.error());
+    return view;
+  }
+  view.id = id.value();
+  Result<std::vector<HostState>> hosts = hook::fleet::list_hosts(*store, fleet.prefix, deadline);
+  if (!hosts.ok()) obstacles.push_back(hosts.error());
+  if (hosts.ok()) view.hosts = std::move(hosts).take();
+  return view;
+}
+
+Result<Outcome> run_status(const Output& output) {
+  const FleetConfig fleet = TRY(load_fleet());
+  Outcome outcome;
+  FleetView view = read_view(fleet, outcome.obstacles);
+  hook::ledger::Ledger ledger = TRY(view_ledger());
+  view.fences = TRY(ledger.fences().all());
+  outcome.text = output == Output::kJson ? status_json(view, fleet.prefix) : status_text(view);
+  return outcome;
+}
+
+Result<Outcome> run_check() {
+  const FleetConfig fleet = TRY(load_fleet());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const HostFacts me = TRY(this_host_of(ledger));
+  Outcome outcome;
+  const FleetView view = read_view(fleet, outcome.obstacles);
+  for (const Member& one : view.members) {
+    if (one.trouble.empty()) continue;
+    outcome.obstacles.emplace_back(Code::kUnavailable,
+                                   str("fleet: member ", one.address, " of etcd: ", one.trouble));
+  }
+  for (const std::string& line : hook::fleet::clock_troubles(view.hosts, base::unix_millis())) {
+    outcome.obstacles.emplace_back(Code::kInternal, line);
+  }
+  const auto same = std::find_if(view.hosts.begin(), view.hosts.end(),
+                                 [&](const HostState& one) { return one.host.tag == me.tag; });
+  const bool known = same != view.hosts.end();
+  if (known && same->host.identity != me.identity) {
+    outcome.obstacles.emplace_back(
+        Code::kExists, str("fleet: two hosts have the tag ", me.tag, ", this one and ",
+                           quote(same->host.name), ": give one of them its own [host] id"));
+  }
+  const bool alive = known && same->is_alive;
+  if (!view.id.empty() && !alive) {
+    outcome.obstacles.emplace_back(
+        Code::kUnavailable,
+        "fleet: this host is not alive in it: start ipu-agent, which runs 'ipuctl fleet beat'");
+  }
+  if (outcome.obstacles.empty()) {
+    outcome.text = str("fleet ", view.id, ": ", view.members.size(), " members of etcd, ",
+                       view.hosts.size(), " hosts, no trouble\n");
+  }
+  return outcome;
+}
+
+Result<Outcome> run_beat() {
+  const FleetConfig fleet = TRY(load_fleet());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const HostFacts me = TRY(this_host_of(ledger));
+  const std::unique_ptr<Store> store = open_store(fleet);
+  const Deadline deadline = Deadline::after(kFleetTime);
+  TRY(hook::fleet::join_fleet(*store, fleet.prefix, deadline));
+  TRY(hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline));
+  return Outcome{};
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(const FleetConfig& fleet) {
+  const hook::lifecycle::ClientUser user = hook::lifecycle::client_user();
+  return hook::fleet::make_process_store(
+      {hook::config::fleet_program(), fleet, user.credentials, user.is_its_own});
+}
+
+const char* state_of(const HostState& host, const std::vector<hook::ledger::Fence>& fences) {
+  const bool fenced =
+      std::any_of(fences.begin(), fences.end(),
+                  [&](const hook::ledger::Fence& fence) { return fence.host == host.host.tag; });
+  if (fenced) return "FENCED";
+  return host.is_alive ? "LIVE" : "SUSPECT";
+}
+
+void add_fleet_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group =
+      add_group(app, {"fleet", "The hosts that share an etcd, by [fleet]", "ipuctl fleet status"});
+  const auto output = std::make_shared<Output>(Output::kTable);
+  add_command(group,
+              {"status", "Show the members of etcd, and which hosts are alive",
+               "ipuctl fleet status --output json"},
+              chosen, [output] { return run_status(*output); })
+      .output(*output);
+  add_command(group,
+              {"check", "Look for what is wrong with etcd, the clocks and this host's tag",
+               "ipuctl fleet check"},
+              chosen, [] { return run_check(); });
+  add_command(
+      group,
+      {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
+      chosen, [] { return run_beat(); });
+}
+
+}  // namespace ipuctl

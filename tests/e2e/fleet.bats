@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Two hosts that share an etcd: which of them are alive, what is wrong, and that nothing that runs depends on it.
+
+load support
+
+CONFIG=/etc/ipu-container-toolkit/config.toml
+ENDPOINT=127.0.0.1:23790
+
+setup() {
+  etcd_start
+  in_host sh -c "printf '[fleet]\nendpoints = [\"%s\"]\n' $ENDPOINT >>$CONFIG"
+}
+
+teardown() {
+  etcd_stop
+  # shellcheck disable=SC2016
+  in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"
+  in_host rm -rf /run/etcd
+  remove_containers
+  ! in_host test -d /run/other-host || in_host rm -r /run/other-host
+  wait_until 10 gc_leaves_nothing || assert_nothing_left
+}
+
+etcd_start() {
+  # shellcheck disable=SC2016
+  in_host sh -e -c '
+    mkdir -p /run/etcd
+    setsid etcd --data-dir /run/etcd/data --listen-client-urls "http://$1" --advertise-client-urls "http://$1" \
+      --listen-peer-urls http://127.0.0.1:23800 >>/run/etcd/log 2>&1 &
+    echo $! >/run/etcd/pid' sh "$ENDPOINT"
+  wait_until 20 etcd_answers || fail "$(in_host tail -n 5 /run/etcd/log)"
+}
+
+etcd_answers() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" get / >/dev/null 2>&1; }
+
+etcd_stop() {
+  # shellcheck disable=SC2016
+  in_host sh -c '[ ! -e /run/etcd/pid ] || kill -9 "$(cat /run/etcd/pid)" || true; rm -f /run/etcd/pid'
+}
+
+etcd_control() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" "$@"; }
+
+# Prints "NAME=STATE" of this host and of the other one, by their places in the list of tags.
+states() { ipuctl fleet status -o json | jq -r '[.hosts[].state] | sort | join(" ")'; }
+
+all_are_suspect() { [ "$(states)" = 'SUSPECT SUSPECT' ]; }
+
+@test "hosts that beat are alive, and one whose key is gone is suspect and not absent" {
+  run -1 ipuctl fleet status
+  assert_contains "$output" "no host has joined"
+  run -0 ipuctl fleet beat
+  [ -z "$output" ]
+  on_other_host ipuctl fleet beat
+  run -0 ipuctl fleet status
+  assert_contains "$output" "$ENDPOINT"
+  assert_contains "$output" leader
+  assert_contains "$(states)" 'LIVE LIVE'
+  [ "$(ipuctl host list -o json | jq -r '[.[].fleet] | join(" ")')" = 'LIVE LIVE' ]
+  run -0 ipuctl fleet check
+  assert_contains "$output" '2 hosts, no trouble'
+  # The host is cut off: its lease ends.
+  etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p' | while read -r lease; do
+    etcd_control lease revoke "$lease" </dev/null
+  done
+  all_are_suspect || fail "$(states)"
+  run -3 ipuctl fleet check
+  assert_contains "$output" 'start ipu-agent'
+  run -0 ipuctl fleet beat
+  assert_contains "$(states)" 'LIVE SUSPECT'
+}
+
+@test "while etcd is away, containers start and run, and the fleet's commands fail in one line" {
+  ipuctl fleet beat
+  start first -e IPU_COUNT=2
+  etcd_stop
+  for words in 'fleet beat' 'fleet status' 'fleet check'; do
+    # shellcheck disable=SC2086
+    run -3 ipuctl $words
+    assert_contains "$output" "$ENDPOINT"
+  done
+  run -3 ipuctl host list
+  assert_contains "$output" 'this host'
+  start second -e IPU_COUNT=2
+  inside first true
+  inside second true
+}
+
+@test "a store of a newer release, and a prefix of others, are one clear error" {
+  etcd_control put /ipu-container-toolkit/meta '{"version":2,"id":"00"}' >/dev/null
+  run -1 ipuctl fleet beat
+  assert_contains "$output" 'install a newer release'
+  etcd_control put /ipu-container-toolkit/meta 'something' >/dev/null
+  run -2 ipuctl fleet beat
+  assert_contains "$output" "choose another 'prefix'"
+  etcd_control del --prefix /ipu-container-toolkit/ >/dev/null
+}
+
+@test "a malformed [fleet] is refused with the key" {
+  in_host sed -i 's|^endpoints = .*|endpoints = ["etcd.example:2379"]|' "$CONFIG"
+  run -2 ipuctl fleet status
+  assert_contains "$output" 'fleet.endpoints must be'
+}
