@@ -70,6 +70,23 @@ all_are_suspect() { [ "$(states)" = 'SUSPECT SUSPECT' ]; }
   assert_contains "$(states)" 'LIVE SUSPECT'
 }
 
+is_live() { [ "$(states)" = LIVE ]; }
+
+@test "ipu-agent keeps the host alive, and says so again after etcd was away" {
+  in_host sh -e -c 'groupadd --system ipu; useradd --system ipu-agent'
+  host_spawn agent ipu-agent
+  wait_until 20 is_live || fail "$(in_host cat /run/service/agent.log)"
+  etcd_stop
+  sleep 1
+  etcd_start
+  etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p' | while read -r lease; do
+    etcd_control lease revoke "$lease" </dev/null
+  done
+  wait_until 25 is_live || fail "$(in_host cat /run/service/agent.log)"
+  host_stop agent
+  in_host sh -e -c 'userdel ipu-agent; ! getent group ipu >/dev/null || groupdel ipu'
+}
+
 @test "while etcd is away, containers start and run, and the fleet's commands fail in one line" {
   ipuctl fleet beat
   start first -e IPU_COUNT=2
