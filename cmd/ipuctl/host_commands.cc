@@ -31,6 +31,9 @@ struct HostLine {
   std::string fleet;  // "LIVE", "SUSPECT", "FENCED", or empty
 };
 
+// Names of a release before 0.1 do not say whose they are.
+constexpr const char* kUnknown = "unknown";
+
 struct HostOptions {
   Output output = Output::kTable;
   std::string host;
@@ -50,24 +53,32 @@ Status add_fleet(const hook::config::Config& config, const std::vector<hook::led
   return {};
 }
 
-std::string text_of(const std::map<std::string, HostLine>& hosts, bool in_fleet, Output output) {
+// What the list of hosts is about.
+struct Whole {
+  bool in_fleet = false;    // this host is in a fleet
+  bool is_complete = true;  // each controller answered
+};
+
+std::string text_of(const std::map<std::string, HostLine>& hosts, Whole whole, Output output) {
   if (output == Output::kJson) {
     base::Json list = base::Json::array();
     for (const auto& [host, line] : hosts) {
       base::Json one = {{"host", host},
                         {"state", line.state},
                         {"partitions", line.partitions},
-                        {"ipus", line.ipus}};
-      if (in_fleet) one["fleet"] = line.fleet;
+                        {"ipus", line.ipus},
+                        {"complete", whole.is_complete}};
+      if (whole.in_fleet) one["fleet"] = line.fleet;
       list.push_back(std::move(one));
     }
     return base::to_pretty_text(list);
   }
+  const char* const more = whole.is_complete ? "" : "+?";
   Rows rows = {{"HOST", "PARTITIONS", "IPUS", "STATE"}};
-  if (in_fleet) rows[0].insert(rows[0].end() - 1, "FLEET");
+  if (whole.in_fleet) rows[0].insert(rows[0].end() - 1, "FLEET");
   for (const auto& [host, line] : hosts) {
-    rows.push_back({host, str(line.partitions), str(line.ipus), line.state});
-    if (in_fleet) rows.back().insert(rows.back().end() - 1, line.fleet);
+    rows.push_back({host, str(line.partitions, more), str(line.ipus, more), line.state});
+    if (whole.in_fleet) rows.back().insert(rows.back().end() - 1, line.fleet);
   }
   return table(rows);
 }
@@ -85,14 +96,34 @@ Result<Outcome> run_list(const HostOptions& options) {
   hosts[ledger.host().tag()].state = "this host";
   for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
            env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
-    HostLine& line = hosts[one.made.host.empty() ? "unknown" : one.made.host];
+    HostLine& line = hosts[one.made.host.empty() ? kUnknown : one.made.host];
     ++line.partitions;
     line.ipus += one.partition.ipus.size();
   }
+  const Whole whole{config.fleet.has_value(), outcome.obstacles.empty()};
   const Status asked = add_fleet(config, fences, hosts);
   if (!asked.ok()) outcome.obstacles.push_back(asked.error());
-  outcome.text = text_of(hosts, config.fleet.has_value(), options.output);
+  outcome.text = text_of(hosts, whole, options.output);
   return outcome;
+}
+
+// Returns what a fence of HOST finds to remove. Fails if there is nothing, and the host was not
+// fenced before: its digits may be mistyped.
+Result<std::vector<MadePartition>> found_of(hook::lifecycle::Env& env,
+                                            const hook::config::Config& config,
+                                            const std::string& host, const Deadline& deadline,
+                                            Outcome& outcome) {
+  std::vector<MadePartition> found =
+      hook::lifecycle::partitions::made_partitions(env, config.pools, deadline, outcome.obstacles);
+  std::erase_if(found, [&](const MadePartition& one) { return one.made.host != host; });
+  if (!found.empty() || !outcome.obstacles.empty()) return found;
+  for (const hook::ledger::Fence& fence : TRY(env.ledger.fences().all()))
+    if (fence.host == host) return found;
+  std::map<std::string, HostLine> known;
+  TRY(add_fleet(config, {}, known));
+  if (known.contains(host)) return found;
+  return Error(Code::kNotFound, str("no partition at the controllers is of host ", quote(host),
+                                    ", so nothing was changed; see 'ipuctl host list'"));
 }
 
 Result<Outcome> run_fence(const HostOptions& options) {
@@ -101,20 +132,30 @@ Result<Outcome> run_fence(const HostOptions& options) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = Deadline::after(kFenceTime);
   Outcome outcome;
+  if (options.host == kUnknown) {
+    return Error(Code::kInvalid,
+                 "names of a release before 0.1 do not say whose partitions they are, so no host is"
+                 " fenced for them; remove each with 'vipu remove partition' if nobody uses it");
+  }
+  TRY(hook::lifecycle::partitions::check_fence(env, options.host));
+  const std::vector<MadePartition> found =
+      TRY(found_of(env, config, options.host, deadline, outcome));
   if (options.dry_run) {
-    TRY(hook::lifecycle::partitions::check_fence(env, options.host));
-    for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
-             env, config.pools, deadline, outcome.obstacles)) {
-      if (one.made.host == options.host)
-        outcome.text += str("would remove partition ", one.partition.id, " of pool ", one.pool,
-                            " with ", one.partition.ipus.size(), " IPUs\n");
+    for (const MadePartition& one : found) {
+      const bool is_own = TRY(ledger.partitions().knows(one.partition.id));
+      outcome.text += str(is_own ? "would leave" : "would remove", " partition ", one.partition.id,
+                          " of pool ", one.pool, " with ", one.partition.ipus.size(), " IPUs",
+                          is_own ? ", which this host's own ledger has\n" : "\n");
     }
     return outcome;
   }
+  outcome.obstacles.clear();  // the same controllers are asked again
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
       env, config.pools, options.host, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
-  if (outcome.obstacles.empty()) outcome.text += str("host ", options.host, " is fenced\n");
+  if (outcome.obstacles.empty())
+    outcome.text +=
+        str("host ", options.host, " is fenced; partitions that operators named stay\n");
   return outcome;
 }
 

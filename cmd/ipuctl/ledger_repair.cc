@@ -206,7 +206,8 @@ Result<Outcome> run_adopt_host(const RebuildOptions& options) {
               " of this ledger; if the"
               " host whose it was still runs, containers there use them, and 'ipuctl ledger"
               " rebuild' is what this host needs; if this host was repaired, run 'ipuctl ledger"
-              " adopt-host --force', and 'ipuctl gc' removes them"));
+              " adopt-host --force', after which 'ipuctl gc' releases the containers that do not"
+              " run here; named partitions and reservations stay"));
     }
   }
   TRY(ledger.host().adopt(this_host()));

@@ -51,7 +51,7 @@ Result<netns::Address> address_by_ipu(const RailConfig& rail, const netns::Addre
     return Error(Code::kUnsupported,
                  str(ipu, " gives no address by scheme = \"ipu\" of rail ", quote(name_of(rail)),
                      ", because 'machines' does not have that machine; enlarge 'machines' of"
-                     " network.rail"));
+                     " network.rail, on all hosts and while no container runs"));
   }
   if (device >= vipu::kIpusPerMachine) {
     return Error(Code::kUnsupported,

@@ -16,12 +16,12 @@ using sqlite::Transaction;
 namespace {
 
 Error of_another(std::string_view differs) {
-  return {
-      Code::kDenied,
-      str("the ledger is of another host (this is one with another ", differs,
-          "), so nothing is started with IPUs or released; if this host was repaired, run 'ipuctl"
-          " ledger adopt-host'; if its disk is a copy of another host's, run 'ipuctl ledger"
-          " rebuild'")};
+  return {Code::kDenied, str("the ledger is of another host (this is one with another ", differs,
+                             "), so nothing is started with IPUs or released; if [host] id was "
+                             "changed, set it back; if"
+                             " this host was repaired, run 'ipuctl ledger adopt-host'; if its disk "
+                             "is a copy of another"
+                             " host's, run 'ipuctl ledger rebuild'")};
 }
 
 // Returns RECORDED with what NOW knows in addition or anew.

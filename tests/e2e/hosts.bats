@@ -106,7 +106,7 @@ ledger.commit()' "$LEDGER"
 }
 
 @test "a dead host is fenced: its partitions are free, those of others stay" {
-  local here there before
+  local here there before option
   hold
   before=$(partitions)
   on_other_host ipuctl reserve theirs --ipus 8
@@ -115,6 +115,13 @@ ledger.commit()' "$LEDGER"
   assert_contains "$output" "host $here is this one"
   run -2 ipuctl host fence train
   assert_contains "$output" "'train' is no host"
+  run -2 ipuctl host fence unknown
+  assert_contains "$output" 'before 0.1'
+  for option in '' --dry-run; do
+    # shellcheck disable=SC2086 # no option at all
+    run -1 ipuctl host fence deadbeef $option
+    assert_contains "$output" "no partition at the controllers is of host 'deadbeef'"
+  done
   run -3 ipuctl host forget "$there"
   assert_contains "$output" "if the host is dead, run 'ipuctl host fence $there' first"
   run -0 ipuctl host fence "$there" --dry-run

@@ -328,7 +328,7 @@ examples_of() { # [WORD...]
 # What an example exits with here, where p0 is there already and dockerd has its runtime as an option.
 expected_status() { # EXAMPLE
   case $1 in
-    *' adopt '* | *' host forget '* | *' tenant show '*) echo 1 ;;
+    *' adopt '* | *' host forget '* | *' host fence '* | *' tenant show '*) echo 1 ;;
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
     'ipuctl fleet '* | *' ipuctl fleet '*) echo 2 ;; # this host is in no fleet
     *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;

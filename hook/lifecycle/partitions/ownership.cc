@@ -60,8 +60,9 @@ Result<Unsure> look_for(vipu::Controller& controller, const ledger::PartitionRec
   return Error(Code::kBusy,
                str("partition ", quote(record.name), " of pool ", quote(record.pool),
                    " may be another host's, because its ", was_made ? "removal" : "creation",
-                   " here was cut short; 'ipuctl partition remove ", record.name,
-                   "' removes it, and 'ipuctl partition adopt ", record.name, "' leaves it alone"));
+                   " here was cut short; 'ipuctl partition adopt ", record.name,
+                   "' leaves it alone, and 'ipuctl partition remove ", record.name,
+                   "' removes it, whoever uses it"));
 }
 
 }  // namespace hook::lifecycle::partitions

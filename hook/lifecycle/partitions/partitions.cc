@@ -174,7 +174,7 @@ Error leave_unsure(Env& env, const ledger::PartitionRecord& record, const Error&
   if (!noted.ok()) return noted.error();
   return Error(error.code(), str(error.message(), "; if 'ipuctl partition list' shows partition ",
                                  quote(record.name), ", 'ipuctl partition remove ", record.name,
-                                 "' removes it, unless another host uses it"));
+                                 "' removes it, whoever uses it: first ask on the other hosts"));
 }
 
 // Returns the record of this name that a dead process left, and whose partition may be another
@@ -337,7 +337,13 @@ Status check_reset(Env& env, const config::PoolConfig& pool, const std::string& 
                                     " partition'"));
   }
   TRY(check_change(env, pool, name, vipu::Force::kNo, deadline));
-  return {};
+  if (record.state == ledger::PartitionState::kReady) return {};
+  // A request was cut short: the partition may be another host's.
+  const bool is_made = record.state != ledger::PartitionState::kIntent;
+  return Error(Code::kBusy,
+               str("partition ", base::quote(name), " of pool '", pool.name,
+                   "' may be another host's, because its ", is_made ? "removal" : "creation",
+                   " here was cut short, so it is not reset; 'ipuctl gc' says what to do"));
 }
 
 Status reset_partition(Env& env, const config::PoolConfig& pool, const std::string& name,

@@ -42,6 +42,7 @@ TEST_F(UnsureTest, WhoseCreationGotNoAnswerIsLeftToAPerson) {
   expect_left_to_a_person("its creation here was cut short");
   EXPECT_TRUE(test::fails(create_partition(host_.env, wanted("p0", 4), soon()), Code::kBusy,
                           "may be another host's"));
+  EXPECT_TRUE(test::fails(reset("p0"), Code::kBusy, "so it is not reset"));
   ASSERT_TRUE(test::succeeds(adopt("p0")));
   EXPECT_EQ(record("p0")->kind, ledger::PartitionKind::kForeign);
   EXPECT_THAT(host_.partitions(), ElementsAre("p0"));
