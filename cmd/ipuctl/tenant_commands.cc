@@ -182,14 +182,17 @@ std::vector<hook::ledger::Waiter> in_served_order(hook::ledger::Ledger& ledger,
                                                   std::vector<hook::ledger::Waiter> waiters) {
   const std::optional<hook::config::PolicyConfig> policy = find_policy();
   if (waiters.empty() || !policy || policy->tenants.empty()) return waiters;
-  const Result<hook::lifecycle::Standing> standing =
-      hook::lifecycle::standing_of(ledger, policy->tenants, waiters);
-  if (!standing.ok()) return waiters;
   std::map<std::string, std::vector<hook::ledger::Waiter>> by_resource;
   for (hook::ledger::Waiter& waiter : waiters)
     by_resource[waiter.resource].push_back(std::move(waiter));
   std::vector<hook::ledger::Waiter> sorted;
   for (const auto& [resource, those] : by_resource) {
+    const Result<hook::lifecycle::Standing> standing =
+        hook::lifecycle::standing_of(ledger, policy->tenants, those);
+    if (!standing.ok()) {
+      sorted.insert(sorted.end(), those.begin(), those.end());
+      continue;
+    }
     for (hook::lifecycle::Ranked& ranked : hook::lifecycle::served_order(those, standing.value()))
       sorted.push_back(std::move(ranked.waiter));
   }

@@ -77,6 +77,9 @@ Result<Record> read_record(const Json& json, const std::string& tag) {
   record.previous = TRY(fields.text("previous", kMaxText));
   record.state.since_ms = TRY(base::get_int(json, "since_ms", "host"));
   record.state.seen_ms = TRY(base::get_int(json, "seen_ms", "host"));
+  constexpr int64_t kLatest = int64_t{1} << 53;  // so that differences of times are numbers
+  for (const int64_t time : {record.state.since_ms, record.state.seen_ms})
+    if (time < 0 || time > kLatest) return Error(Code::kInvalid, "host: a time is out of range");
   return record;
 }
 

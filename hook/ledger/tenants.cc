@@ -31,7 +31,8 @@ class Count {
     }
     if (fresh == 0) return;
     holdings_.push_back({lease.tenant, lease.pool, lease.container, "",
-                         lease.ipus / lease.gcds * fresh, lease.created_ms, 0});
+                         lease.ipus / lease.gcds * fresh, lease.created_ms, 0,
+                         lease.state != LeaseState::kIntent});
   }
   void add(const PartitionRecord& record) {
     holdings_.push_back({record.tenant, record.pool, "", record.reservation, record.ipus,
@@ -53,7 +54,7 @@ Status count_leases(Database& database, Count& count) {
   Statement row =
       TRY(database.prepare(
           "SELECT tenant, pool, partition, container, gcd, gcds, ipus,"
-          " MAX(created_ms, allocated_ms) AS since FROM lease"
+          " MAX(created_ms, allocated_ms) AS since, state = 'INTENT' FROM lease"
           " WHERE " LEASE_IS_LIVE " AND origin <> 'JOINED' AND NOT EXISTS (SELECT 1 FROM partition"
           " WHERE partition.pool = lease.pool AND partition.name = lease.partition"
           " AND partition.reservation <> '' AND partition.tenant <> '') ORDER BY since, id"));
@@ -67,6 +68,7 @@ Status count_leases(Database& database, Count& count) {
     lease.gcds = std::max(1U, static_cast<uint32_t>(row.integer(5)));
     lease.ipus = static_cast<uint32_t>(row.integer(6));
     lease.created_ms = row.integer(7);
+    lease.state = row.integer(8) != 0 ? LeaseState::kIntent : LeaseState::kAllocated;
     count.add(lease);
   }
   return {};
@@ -142,7 +144,7 @@ TenantUse use_of(const Share& share, const std::vector<Holding>& holdings, int64
     const uint32_t borrowed = holding.ipus > kept ? holding.ipus - kept : 0;
     use.held += holding.ipus;
     use.borrowed += borrowed;
-    if (holding.since_ms < overdue_before) use.overdue += borrowed;
+    if (holding.has_ipus && holding.since_ms < overdue_before) use.overdue += borrowed;
   }
   return use;
 }

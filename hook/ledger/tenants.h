@@ -35,6 +35,7 @@ struct Holding {
   uint32_t ipus = 0;
   int64_t since_ms = 0;  // unix time at which it got its IPUs, or was asked for, if it has none yet
   int64_t until_ms = 0;  // unix time of the end of a reservation; 0: not known
+  bool has_ipus = true;  // false: it asks for them, so it is never overdue
 };
 
 // What one tenant has, compared with its share. Its oldest IPUs are those that are guaranteed.

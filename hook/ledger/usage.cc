@@ -79,18 +79,27 @@ Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
 }
 
 Status add_usage(Database& database, const PartitionRecord& reservation, int64_t now_ms) {
-  if (reservation.reservation.empty() || reservation.created_ms == 0) return {};
+  const bool was_made = reservation.state != PartitionState::kIntent;
+  if (reservation.reservation.empty() || reservation.created_ms == 0 || !was_made) return {};
   const Had had{reservation.tenant,        reservation.user,       reservation.pool,
                 int64_t{reservation.ipus}, reservation.created_ms, now_ms};
   return add_days(database, had, Kind::kReserved, false);
 }
 
-Status add_refused(Database& database, const Lease& lease, int64_t user, const std::string& kind) {
+Status add_refused(Database& database, const RefusedStart& start) {
+  const int64_t day = start.at_ms / kDayMs;
+  Statement count = TRY(database.prepare(
+      "SELECT COUNT(*) >= ?1 AND NOT EXISTS (SELECT 1 FROM refused WHERE day = ?2 AND tenant = ?3"
+      " AND user = ?4 AND pool = ?5 AND cause = ?6) FROM refused WHERE day = ?2"));
+  count.bind(kMostRowsOfDay).bind(day).bind(start.tenant).bind(start.user).bind(start.pool);
+  TRY(count.bind(start.cause).step());
+  const bool is_full = count.integer(0) != 0;
+  const auto kept = [&](const std::string& text) { return is_full ? std::string_view() : text; };
   Statement add = TRY(database.prepare(
       "INSERT INTO refused(day, tenant, user, pool, cause, count) VALUES(?,?,?,?,?,1)"
       " ON CONFLICT DO UPDATE SET count = count + 1"));
-  add.bind(lease.changed_ms / kDayMs).bind(lease.tenant).bind(user).bind(lease.pool);
-  return add.bind(kind).run();
+  add.bind(day).bind(kept(start.tenant)).bind(is_full ? -1 : start.user).bind(kept(start.pool));
+  return add.bind(kept(start.cause)).run();
 }
 
 Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {

@@ -146,9 +146,9 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
 // Returns those of WAITERS that are served before this request.
 Result<std::vector<ledger::Waiter>> Turn::served_first(std::vector<ledger::Waiter> waiters) {
   if (ticket_ == 0) waiters.push_back(as_waiter());  // the newest
-  const Standing standing = TRY(standing_of(env_.ledger, *what_.tenants, waiters));
   std::erase_if(waiters,
                 [&](const ledger::Waiter& waiter) { return waiter.resource != what_.resource; });
+  const Standing standing = TRY(standing_of(env_.ledger, *what_.tenants, waiters));
   const std::vector<Ranked> order = served_order(waiters, standing);
   is_over_limit_ = std::any_of(order.begin(), order.end(), [&](const Ranked& ranked) {
     return ranked.waiter.ticket == ticket_ && ranked.rank == Rank::kOverLimit;

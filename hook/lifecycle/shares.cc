@@ -5,15 +5,18 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "hook/lifecycle/queue_turn.h"
 
 namespace hook::lifecycle {
 namespace {
 
-Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, int64_t waited_ms) {
-  if (tenant == nullptr) return Rank::kBorrows;
-  if (wanted > tenant->limit) return Rank::kOverLimit;
-  if (wanted <= tenant->guaranteed || waited_ms >= kLongestPass.count()) return Rank::kGuaranteed;
-  return Rank::kBorrows;
+Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, bool is_overdue,
+             int64_t waited_ms) {
+  const bool is_within = tenant != nullptr && wanted <= tenant->guaranteed;
+  const bool is_over = tenant != nullptr && (wanted > tenant->limit || (is_overdue && !is_within));
+  if (is_over) return Rank::kOverLimit;
+  return is_within || waited_ms >= kLongestPass.count() ? Rank::kGuaranteed : Rank::kBorrows;
 }
 
 }  // namespace
@@ -34,7 +37,9 @@ std::vector<ledger::Holding> without_waiting(std::vector<ledger::Holding> holdin
                                              const std::vector<ledger::Waiter>& waiters) {
   std::erase_if(holdings, [&](const ledger::Holding& holding) {
     return std::any_of(waiters.begin(), waiters.end(), [&](const ledger::Waiter& waiter) {
-      return waiter.container == holding.container;
+      return holding.reservation.empty()
+                 ? waiter.container == holding.container
+                 : waiter.container == base::str(kReservationWaiter, holding.reservation);
     });
   });
   return holdings;
@@ -43,10 +48,15 @@ std::vector<ledger::Holding> without_waiting(std::vector<ledger::Holding> holdin
 base::Result<Standing> standing_of(ledger::Ledger& ledger,
                                    const std::vector<config::TenantConfig>& tenants,
                                    const std::vector<ledger::Waiter>& waiters) {
-  Standing standing{tenants, {}, base::unix_millis()};
-  std::vector<ledger::Holding> all = TRY(ledger.tenants().holdings());
-  for (const ledger::Holding& holding : without_waiting(std::move(all), waiters))
-    standing.held[holding.tenant] += holding.ipus;
+  Standing standing{tenants, {}, {}, base::unix_millis()};
+  const std::vector<ledger::Holding> holdings =
+      without_waiting(TRY(ledger.tenants().holdings()), waiters);
+  for (const ledger::Holding& holding : holdings) standing.held[holding.tenant] += holding.ipus;
+  for (const config::TenantConfig& tenant : tenants) {
+    const ledger::Share share{tenant.name, tenant.guaranteed, tenant.limit, tenant.borrow_time};
+    if (ledger::use_of(share, holdings, standing.now_ms).overdue != 0)
+      standing.overdue.insert(tenant.name);
+  }
   return standing;
 }
 
@@ -59,7 +69,8 @@ std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
     uint64_t& sum = wanted[waiter.tenant];
     sum += waiter.ipus;
     const config::TenantConfig* const tenant = config::find_tenant(standing.tenants, waiter.tenant);
-    order.push_back({waiter, rank_of(tenant, sum, standing.now_ms - waiter.since_ms)});
+    order.push_back({waiter, rank_of(tenant, sum, standing.overdue.contains(waiter.tenant),
+                                     standing.now_ms - waiter.since_ms)});
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const Ranked& one, const Ranked& other) { return one.rank < other.rank; });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5
 enum class Rank {
   kGuaranteed,  // it is within what is guaranteed, or has been passed for kLongestPass
   kBorrows,     // it is within the limit
-  kOverLimit,   // it gets nothing before its tenant has given something back
+  kOverLimit,   // it, or a loan that is overdue: nothing before its tenant has given something back
 };
 
 struct Ranked {
@@ -38,6 +39,7 @@ struct Ranked {
 struct Standing {
   const std::vector<config::TenantConfig>& tenants;
   std::map<std::string, uint32_t> held;  // IPUs by tenant
+  std::set<std::string> overdue = {};    // tenants that may borrow no more
   int64_t now_ms = 0;
 };
 
@@ -46,7 +48,8 @@ struct Standing {
 [[nodiscard]] std::vector<ledger::Holding> without_waiting(
     std::vector<ledger::Holding> holdings, const std::vector<ledger::Waiter>& waiters);
 
-// Returns what LEDGER says of TENANTS now. WAITERS are all that wait.
+// Returns what LEDGER says of TENANTS now, for an order of WAITERS, all that wait for one resource.
+// What waits for others counts as the ledger's check counts it.
 base::Result<Standing> standing_of(ledger::Ledger& ledger,
                                    const std::vector<config::TenantConfig>& tenants,
                                    const std::vector<ledger::Waiter>& waiters);

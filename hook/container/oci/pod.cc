@@ -2,24 +2,26 @@
 #include "hook/container/oci/pod.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+
+#include "base/text.h"
 
 namespace hook::oci {
 namespace {
 
+using base::quote;
+using base::str;
+
 struct Keys {
   const char* type;
   const char* sandbox;
-  std::array<const char*, 2> space;  // the first that is there counts
+  const char* space;
 };
 constexpr Keys kEngines[] = {
-    {"io.kubernetes.cri.container-type",
-     "io.kubernetes.cri.sandbox-id",
-     {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-namespace"}},
-    {"io.kubernetes.cri-o.ContainerType",
-     "io.kubernetes.cri-o.SandboxID",
-     {"io.kubernetes.cri-o.Namespace", "io.kubernetes.pod.namespace"}},
+    {"io.kubernetes.cri.container-type", "io.kubernetes.cri.sandbox-id",
+     "io.kubernetes.cri.sandbox-namespace"},
+    {"io.kubernetes.cri-o.ContainerType", "io.kubernetes.cri-o.SandboxID",
+     "io.kubernetes.pod.namespace"},
 };
 
 }  // namespace
@@ -34,15 +36,21 @@ std::string sandbox_of(const std::map<std::string, std::string>& annotations) {
   return "";
 }
 
-std::string namespace_of(const std::map<std::string, std::string>& annotations) {
+base::Result<std::string> namespace_of(const std::map<std::string, std::string>& annotations) {
+  std::string space;
+  size_t engines = 0;
   for (const Keys& keys : kEngines) {
     if (!annotations.contains(keys.type)) continue;
-    for (const char* key : keys.space) {
-      const auto space = annotations.find(key);
-      if (space != annotations.end()) return space->second;
-    }
+    ++engines;
+    const auto found = annotations.find(keys.space);
+    if (found != annotations.end()) space = found->second;
   }
-  return "";
+  if (engines < 2) return space;
+  return base::Error(base::Code::kDenied,
+                     str("the container has annotations of two engines, ", quote(kEngines[0].type),
+                         " and ", quote(kEngines[1].type),
+                         ", so its namespace is not known; remove the one that is in the pod's"
+                         " metadata.annotations"));
 }
 
 bool is_of_pod(const std::map<std::string, std::string>& annotations) {

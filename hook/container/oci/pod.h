@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "base/result.h"
+
 namespace hook::oci {
 
 // Returns the id of the sandbox container of a container's pod; empty if the container is in no pod
@@ -13,9 +15,10 @@ namespace hook::oci {
 [[nodiscard]] std::string sandbox_of(const std::map<std::string, std::string>& annotations);
 
 // Returns the Kubernetes namespace of the container's pod, as the engine says it; empty if it is in
-// no pod. Uses io.kubernetes.cri.sandbox-namespace of containerd, io.kubernetes.cri-o.Namespace and
-// io.kubernetes.pod.namespace, which the kubelet gives to CRI-O.
-[[nodiscard]] std::string namespace_of(const std::map<std::string, std::string>& annotations);
+// no pod. Uses io.kubernetes.cri.sandbox-namespace of containerd, and io.kubernetes.pod.namespace
+// of CRI-O. CRI-O also passes on what the pod's author wrote, but writes this label after it. Fails
+// with kDenied if annotations of both engines are there, because one of them is then the author's.
+base::Result<std::string> namespace_of(const std::map<std::string, std::string>& annotations);
 
 // Returns whether the container is in a pod or is its sandbox.
 [[nodiscard]] bool is_of_pod(const std::map<std::string, std::string>& annotations);

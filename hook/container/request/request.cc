@@ -344,7 +344,7 @@ Result<std::optional<Request>> parse_request(const std::vector<std::string>& env
     words.annotated = tenant->second.annotated;
   }
   words.image_account = image.names.contains(kSlurmAccount);
-  request.tenant = tenant_by(words, policy, request.ignored);
+  request.tenant = TRY(tenant_by(words, policy, request.ignored));
   return std::optional<Request>(std::move(request));
 }
 

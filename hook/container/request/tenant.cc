@@ -23,10 +23,10 @@ std::string value_in(const std::vector<std::string>& environment, std::string_vi
 
 }  // namespace
 
-std::string tenant_by(const TenantWords& words, const config::PolicyConfig& policy,
-                      std::vector<std::string>& ignored) {
+Result<std::string> tenant_by(const TenantWords& words, const config::PolicyConfig& policy,
+                              std::vector<std::string>& ignored) {
   const std::string given = base::one_line(words.given, kMaxTenant);
-  const std::string space = base::one_line(oci::namespace_of(words.annotations), kMaxTenant);
+  const std::string space = base::one_line(TRY(oci::namespace_of(words.annotations)), kMaxTenant);
   if (!space.empty()) {
     if (!given.empty() && given != space) {
       ignored.push_back(str(words.annotated ? annotation_of("IPU_TENANT") : "IPU_TENANT", "=",
@@ -38,7 +38,7 @@ std::string tenant_by(const TenantWords& words, const config::PolicyConfig& poli
     return space;
   }
   if (!given.empty()) return given;
-  if (!policy.tenant_variable || words.image_account) return "";
+  if (!policy.tenant_variable || words.image_account) return std::string();
   return base::one_line(value_in(words.environment, kSlurmAccount), kMaxTenant);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "hook/config/policy.h"
 
 namespace hook::request {
@@ -25,8 +26,8 @@ struct TenantWords {
 
 // Returns the tenant, empty if nothing says it, by the first of: the namespace of its pod; the
 // annotation; IPU_TENANT; SLURM_JOB_ACCOUNT, where the policy lets variables name the tenant. Adds
-// a line to IGNORED if the namespace overrules another word.
-[[nodiscard]] std::string tenant_by(const TenantWords& words, const config::PolicyConfig& policy,
+// a line to IGNORED if the namespace overrules another word. Fails as oci::namespace_of() does.
+base::Result<std::string> tenant_by(const TenantWords& words, const config::PolicyConfig& policy,
                                     std::vector<std::string>& ignored);
 
 }  // namespace hook::request

@@ -199,7 +199,9 @@ Result<std::string> count_refusal(Store& store, const Lease& lease, bool may_for
   refusal.leases = TRY(forget_leases(store.database, refusal.leases));
   if (quiet && may_forget) refusal.leases += str(lease.id, " ");
   TRY(store_refusal(store.database, refusal));
-  TRY(add_refused(store.database, lease, refusal.user, refusal.kind));
+  const RefusedStart start{lease.changed_ms, refusal.tenant, refusal.user, refusal.pool,
+                           refusal.kind};
+  TRY(add_refused(store.database, start));
   // Its own events are not audited, and there is no earlier one of its kind that was.
   if (quiet && refusal.count == 1) {
     TRY(record_event(store, event_of(refusal, str("refused: ", refusal.error))));

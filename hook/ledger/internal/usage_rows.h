@@ -19,8 +19,15 @@ base::Status add_usage(sqlite::Database& database, const Lease& lease, int64_t n
 // Adds what RESERVATION had, which ends at NOW_MS.
 base::Status add_usage(sqlite::Database& database, const PartitionRecord& reservation,
                        int64_t now_ms);
-// Adds one refused start of KIND.
-base::Status add_refused(sqlite::Database& database, const Lease& lease, int64_t user,
-                         const std::string& kind);
+// A refused start, and why.
+struct RefusedStart {
+  int64_t at_ms = 0;  // unix time
+  const std::string& tenant;
+  int64_t user = -1;  // -1: unknown
+  const std::string& pool;
+  const std::string& cause;
+};
+// Adds it. A day has kMostRowsOfDay kinds at most; the others count as one, of nobody.
+base::Status add_refused(sqlite::Database& database, const RefusedStart& start);
 
 }  // namespace hook::ledger

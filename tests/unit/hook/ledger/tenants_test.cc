@@ -118,8 +118,13 @@ TEST_F(TenantsTest, BorrowNoMoreWhileALoanIsOverdue) {
   Lease first = next().take();
   now_ += 1;
   Lease second = next().take();
-  now_ += std::chrono::milliseconds(hours(1)).count();
   const Share share{"a", 4, 16, hours(1)};
+  now_ += std::chrono::milliseconds(hours(2)).count();
+  EXPECT_EQ(use(share).overdue, 0U) << "it waits for its IPUs";
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(
+      second, {ipu("10.5.1.1", 0), ipu("10.5.1.1", 1), ipu("10.5.1.1", 2), ipu("10.5.1.1", 3)}, {},
+      {})));
+  now_ += std::chrono::milliseconds(hours(1)).count();
   EXPECT_EQ(use(share).borrowed, 4U);
   EXPECT_EQ(use(share).overdue, 0U);
   now_ += 1;

@@ -34,7 +34,7 @@ class SharesTest : public testing::Test {
   }
 
   const std::vector<config::TenantConfig> tenants_ = {{"a", 8, 16}, {"b", 4, 8}, {"c", 0, 8}};
-  Standing standing_{tenants_, {}, 0};
+  Standing standing_{tenants_, {}, {}, 0};
   std::vector<ledger::Waiter> waiters_;
 };
 
@@ -73,6 +73,17 @@ TEST_F(SharesTest, LetNobodyWaitForATenantOverItsLimit) {
   EXPECT_THAT(before(3), ElementsAre(2, 1));
 }
 
+TEST_F(SharesTest, LetNobodyWaitForATenantWhoseLoanIsOverdue) {
+  standing_.held["a"] = 12;
+  standing_.overdue.insert("a");
+  standing_.now_ms = kLongestPass.count();
+  add("a", 2, 0);
+  add("c", 4, 1);
+  EXPECT_THAT(before(2), IsEmpty());
+  standing_.held["a"] = 4;
+  EXPECT_THAT(before(2), ElementsAre(1)) << "it is within its share";
+}
+
 TEST_F(SharesTest, StarveNobody) {
   standing_.now_ms = kLongestPass.count();
   add("c", 4, 0);
@@ -87,7 +98,10 @@ TEST_F(SharesTest, CountNoLeaseOfARequestThatWaits) {
   waiters_[0].container = "waits";
   const std::vector<ledger::Holding> holdings = {{"a", "pod16", "waits", "", 4},
                                                  {"a", "pod16", "runs", "", 2},
-                                                 {"a", "pod16", "", "night", 1}};
+                                                 {"a", "pod16", "", "night", 1},
+                                                 {"a", "pod16", "", "day", 8}};
+  add("a", 8);
+  waiters_[1].container = "reservation day";
   std::vector<uint32_t> ipus;
   for (const ledger::Holding& holding : without_waiting(holdings, waiters_))
     ipus.push_back(holding.ipus);

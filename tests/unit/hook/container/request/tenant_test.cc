@@ -29,14 +29,23 @@ const Annotations kContainerd = {{"io.kubernetes.cri.container-type", "container
 
 TEST(Tenant, IsTheNamespaceOfThePod) {
   EXPECT_EQ(asked({}, kContainerd).tenant, "vision");
+  // CRI-O passes on annotations of the pod's author, and writes its own label last.
   EXPECT_EQ(asked({}, {{"io.kubernetes.cri-o.ContainerType", "container"},
-                       {"io.kubernetes.cri-o.Namespace", "nlp"}})
+                       {"io.kubernetes.cri-o.Namespace", "forged"}})
                 .tenant,
-            "nlp");
+            "");
   EXPECT_EQ(asked({}, {{"io.kubernetes.cri-o.ContainerType", "container"},
                        {"io.kubernetes.pod.namespace", "nlp"}})
                 .tenant,
             "nlp");
+}
+
+TEST(Tenant, IsNotChosenByTheAnnotationsOfAnotherEngine) {
+  Annotations annotations = kContainerd;
+  annotations["io.kubernetes.cri-o.ContainerType"] = "container";
+  annotations["io.kubernetes.pod.namespace"] = "nlp";
+  EXPECT_TRUE(test::fails(parse_request({"IPU_COUNT=1"}, annotations, {}, {}), base::Code::kDenied,
+                          "annotations of two engines"));
 }
 
 TEST(Tenant, IsNoNamespaceWithoutAPod) {
