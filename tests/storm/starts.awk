@@ -4,9 +4,11 @@
 # product says why it did not start), or unexpected.
 
 FILENAME == "kills" {
+  # Until its execve, a client has the name of the start that makes it.
+  is_client = $5 != "own" && ($2 == "ipu-vipu-client" || $2 == "ipu-container-s")
   if ($5 == "own") own[$4]
-  else if ($2 == "ipu-vipu-client") client[$4]
-  if ($2 == "ipu-vipu-client" && $4 == "-") unknown[++unknowns] = $1
+  else if (is_client) client[$4]
+  if (is_client && $4 == "-") unknown[++unknowns] = $1
   next
 }
 

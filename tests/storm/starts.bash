@@ -64,6 +64,7 @@ starts_were_made() { # STARTS
 starts_had_no_other_errors() {
   if starts_outcomes | grep '^unexpected'; then
     host_run cat /run/storm/kills
+    host_run sh -c "grep -h 'was killed' /run/storm/log/*"
     return 1
   fi
   ! host_run sh -c 'grep -r . /run/storm/errors'
