@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs beside the workers in the throw-away host: killer.sh NAME SEED LATEST. At random moments it kills a process NAME, as
-# the kernel cuts the name of a wrapper, a hook or a V-IPU client. It writes to /run/storm/kills: time, program, pid, the
-# container's id or "-", and what the process was; separated by tabs. That is "own" (the start or the end of this container itself: whatever the engine then says is
-# right), or "helper" (a client or a probe: the product must say what happened, or bear it).
+# Runs beside the workers in the throw-away host: killer.sh NAME SEED LATEST MOST. At random moments it kills a process
+# NAME, as the kernel cuts the name of a wrapper, a hook or a V-IPU client. It ends after MOST of them: where a start takes
+# longer than the time between two kills, hardly one would ever be made.
+# It writes to /run/storm/kills: time, program, pid, the container's id or "-", and what the process was; separated by
+# tabs. That is "own" (the start or the end of this container itself: whatever the engine then says is right), or "helper"
+# (a client or a probe: the product must say what happened, or bear it).
 set -u -o pipefail
 cd /run/storm || exit 1
 name=$1
 RANDOM=$2
 latest=$3
+most=$4
+count=0
 
 # Sets REPLY to all of a file of /proc, with spaces for zeros. Fails if there is nothing.
 slurp() { # FILE
@@ -85,10 +89,11 @@ kill_one() {
   container=$REPLY
   role_of "$pid"
   printf '%s\t%s\t%s\t%s\t%s\n' "$EPOCHREALTIME" "$name" "$pid" "$container" "$REPLY" >>kills
+  count=$((count + 1))
   kill -KILL "$pid" 2>/dev/null # its parent may have killed it first
 }
 
-while [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$latest" ]; do
+while [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$latest" ] && [ "$count" -lt "$most" ]; do
   sleep "$((RANDOM % 2)).$((RANDOM % 10))"
   for ((tries = 0; tries < 200; ++tries)); do
     if look; then break; fi

@@ -21,7 +21,7 @@ starts_rage() { # STARTS SEED SECONDS
       bash /run/storm/starts.sh "$i" "$2" $((($1 + i - 1) / $4)) "$latest" & workers+=($!)
     done
     for name in ipu-container-s ipu-container-h ipu-vipu-client; do
-      nice --adjustment=-10 bash /run/storm/killer.sh "$name" "$2" "$latest" & others+=($!)
+      nice --adjustment=-10 bash /run/storm/killer.sh "$name" "$2" "$latest" $((2 * $1)) & others+=($!)
     done
     bash /run/storm/watch.sh "$latest" & others+=($!)
     echo "$$ ${workers[*]} ${others[*]}" >/run/storm/pids
