@@ -17,6 +17,7 @@ namespace ipuctl {
 namespace {
 
 using namespace base::names;
+using hook::lifecycle::partitions::Fenced;
 using hook::lifecycle::partitions::MadePartition;
 
 constexpr std::chrono::milliseconds kListTime{10'000};
@@ -107,41 +108,35 @@ Result<Outcome> run_list(const HostOptions& options) {
   return outcome;
 }
 
-// Returns what a fence of HOST finds to remove. Fails if there is nothing, and the host was not
-// fenced before: its digits may be mistyped.
-Result<std::vector<MadePartition>> found_of(hook::lifecycle::Env& env,
-                                            const hook::config::Config& config,
-                                            const std::string& host, const Deadline& deadline,
-                                            Outcome& outcome) {
-  std::vector<MadePartition> found =
-      hook::lifecycle::partitions::made_partitions(env, config.pools, deadline, outcome.obstacles);
-  std::erase_if(found, [&](const MadePartition& one) { return one.made.host != host; });
-  if (!found.empty() || !outcome.obstacles.empty()) return found;
-  for (const hook::ledger::Fence& fence : TRY(env.ledger.fences().all()))
-    if (fence.host == host) return found;
+// Fails if HOST, which has nothing at the controllers, is not known at all: its digits may be
+// mistyped. Without etcd nobody knows whether the fleet has it.
+Status check_known(hook::ledger::Ledger& ledger, const hook::config::Config& config,
+                   const std::string& host) {
+  for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
+    if (fence.host == host) return {};
   std::map<std::string, HostLine> known;
-  const Status asked = add_fleet(config, {}, known);
-  if (!asked.ok() || known.contains(host)) return found;  // without etcd nobody knows
+  if (!add_fleet(config, {}, known).ok() || known.contains(host)) return {};
   return Error(Code::kNotFound, str("no partition at the controllers is of host ", quote(host),
                                     ", so nothing was changed; see 'ipuctl host list'"));
 }
 
 Result<Outcome> run_fence(const HostOptions& options) {
-  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const Deadline deadline = Deadline::after(kFenceTime);
-  Outcome outcome;
   if (options.host == kUnknown) {
     return Error(Code::kInvalid,
                  "names of a release before 0.1 do not say whose partitions they are, so no host is"
                  " fenced for them; remove each with 'vipu remove partition' if nobody uses it");
   }
-  TRY(hook::lifecycle::partitions::check_fence(env, options.host));
-  const std::vector<MadePartition> found =
-      TRY(found_of(env, config, options.host, deadline, outcome));
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const Deadline deadline = Deadline::after(kFenceTime);
+  Outcome outcome;
+  const Fenced fenced = TRY(hook::lifecycle::partitions::find_fenced(
+      env, config.pools, options.host, deadline, outcome.obstacles));
+  if (fenced.partitions.empty() && outcome.obstacles.empty())
+    TRY(check_known(ledger, config, options.host));
   if (options.dry_run) {
-    for (const MadePartition& one : found) {
+    for (const MadePartition& one : fenced.partitions) {
       const bool is_own = TRY(ledger.partitions().knows(one.partition.id));
       outcome.text += str(is_own ? "would leave" : "would remove", " partition ", one.partition.id,
                           " of pool ", one.pool, " with ", one.partition.ipus.size(), " IPUs",
@@ -149,9 +144,8 @@ Result<Outcome> run_fence(const HostOptions& options) {
     }
     return outcome;
   }
-  outcome.obstacles.clear();  // the same controllers are asked again
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
-      env, config.pools, options.host, deadline, outcome.obstacles));
+      env, config.pools, fenced, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
   if (outcome.obstacles.empty())
     outcome.text +=
@@ -192,11 +186,11 @@ void add_host_commands(CLI::App& app, Command& chosen) {
                "ipuctl host list --output json"},
               chosen, [options] { return run_list(*options); })
       .output(options->output);
-  Options fence = add_command(
-      group,
-      {"fence", "Declare a host dead, and remove its partitions, also from containers that run",
-       "ipuctl host fence 1f2e3d4c --dry-run"},
-      chosen, [options] { return run_fence(*options); });
+  Options fence =
+      add_command(group,
+                  {"fence", "Declare a host dead, and remove its partitions, whoever uses them",
+                   "ipuctl host fence 1f2e3d4c --dry-run"},
+                  chosen, [options] { return run_fence(*options); });
   fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
   add_command(group, {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"},

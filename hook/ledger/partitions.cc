@@ -127,6 +127,17 @@ std::string removing_text(const std::vector<Lease>& holders) {
   return str("REMOVING by force, from ", base::join(containers, ", "));
 }
 
+// Adds RECORD in state INTENT with its event, and commits.
+Status add_intent(Store& store, Transaction& transaction, const PartitionRecord& record) {
+  const Status inserted = insert(store.database, record);
+  if (!inserted.ok() && inserted.error().code() == Code::kExists)
+    return is_there_already(record.name);
+  TRY(inserted);
+  TRY(record_partition(store, record.pool, record.name,
+                       first_text(PartitionState::kIntent, record)));
+  return commit(store, transaction);
+}
+
 // Checks that no pool has the partition. Several pools may have one controller, and only one of
 // them may have the partition.
 Status check_unknown(Database& database, const PartitionRecord& record) {
@@ -213,14 +224,7 @@ Status Partitions::intend(const PartitionRecord& record, uint32_t most,
                                       " already; see 'ipuctl reservation list'"));
     }
   }
-  const Status inserted = insert(store_.database, record);
-  if (!inserted.ok() && inserted.error().code() == Code::kExists) {
-    return is_there_already(record.name);
-  }
-  TRY(inserted);
-  TRY(record_partition(store_, record.pool, record.name,
-                       first_text(PartitionState::kIntent, record)));
-  return commit(store_, transaction);
+  return add_intent(store_, transaction, record);
 }
 
 Status Partitions::intend_again(const PartitionRecord& record, const PartitionRecord& left) {
@@ -229,10 +233,7 @@ Status Partitions::intend_again(const PartitionRecord& record, const PartitionRe
       "DELETE FROM partition WHERE pool = ? AND name = ? AND state = 'INTENT' AND created_ms = ?"));
   TRY(remove.bind(left.pool).bind(left.name).bind(left.created_ms).run());
   if (store_.database.changes() != 1) return changed(left);
-  TRY(insert(store_.database, record));
-  TRY(record_partition(store_, record.pool, record.name,
-                       first_text(PartitionState::kIntent, record)));
-  return commit(store_, transaction);
+  return add_intent(store_, transaction, record);
 }
 
 Status Partitions::adopt(const PartitionRecord& record, const std::vector<LeasedIpu>& ipus) {

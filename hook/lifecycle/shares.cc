@@ -19,18 +19,17 @@ Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, bool is_overdu
   return is_within || waited_ms >= kLongestPass.count() ? Rank::kGuaranteed : Rank::kBorrows;
 }
 
+ledger::Share to_share(const config::TenantConfig& tenant) {
+  return {tenant.name, tenant.guaranteed, tenant.limit, tenant.borrow_time};
+}
+
 }  // namespace
 
 std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
                                       const std::string& tenant) {
   if (policy.tenants.empty()) return std::nullopt;
-  ledger::Share share{tenant};
   const config::TenantConfig* const table = config::find_tenant(policy.tenants, tenant);
-  if (table == nullptr) return share;
-  share.guaranteed = table->guaranteed;
-  share.limit = table->limit;
-  share.borrow_time = table->borrow_time;
-  return share;
+  return table == nullptr ? ledger::Share{tenant} : to_share(*table);
 }
 
 std::vector<ledger::Holding> without_waiting(std::vector<ledger::Holding> holdings,
@@ -53,8 +52,7 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
       without_waiting(TRY(ledger.tenants().holdings()), waiters);
   for (const ledger::Holding& holding : holdings) standing.held[holding.tenant] += holding.ipus;
   for (const config::TenantConfig& tenant : tenants) {
-    const ledger::Share share{tenant.name, tenant.guaranteed, tenant.limit, tenant.borrow_time};
-    if (ledger::use_of(share, holdings, standing.now_ms).overdue != 0)
+    if (ledger::use_of(to_share(tenant), holdings, standing.now_ms).overdue != 0)
       standing.overdue.insert(tenant.name);
   }
   return standing;

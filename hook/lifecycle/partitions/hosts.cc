@@ -51,7 +51,9 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
   return found;
 }
 
-Status check_fence(Env& env, const std::string& host) {
+Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
+                           const std::string& host, const Deadline& deadline,
+                           std::vector<Error>& obstacles) {
   TRY(env.ledger.host().check());
   if (!vipu::is_host(host)) {
     return Error(Code::kInvalid, str(quote(host),
@@ -63,16 +65,16 @@ Status check_fence(Env& env, const std::string& host) {
                                      " is this one, which is not dead; 'ipuctl"
                                      " drain' ends its use of IPUs"));
   }
-  return {};
+  Fenced fenced{host, made_partitions(env, pools, deadline, obstacles)};
+  std::erase_if(fenced.partitions, [&](const MadePartition& one) { return one.made.host != host; });
+  return fenced;
 }
 
 Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
-                                            const std::string& host, const Deadline& deadline,
+                                            const Fenced& fenced, const Deadline& deadline,
                                             std::vector<Error>& obstacles) {
-  TRY(check_fence(env, host));
   std::vector<std::string> names;
-  for (const MadePartition& one : made_partitions(env, pools, deadline, obstacles)) {
-    if (one.made.host != host) continue;
+  for (const MadePartition& one : fenced.partitions) {
     if (TRY(env.ledger.partitions().knows(one.partition.id))) {
       obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),
                                               " is in this host's own ledger, so it stays"));
@@ -81,8 +83,9 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
     }
   }
   for (const std::string& name : names)
-    TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
-  if (obstacles.empty()) TRY(env.ledger.fences().add(host));
+    TRY(env.ledger.events().record(
+        str("removed partition ", name, " of the dead host ", fenced.host)));
+  if (obstacles.empty()) TRY(env.ledger.fences().add(fenced.host));
   return names;
 }
 

@@ -27,14 +27,22 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
                                            const base::Deadline& deadline,
                                            std::vector<base::Error>& obstacles);
 
-// Fails with kInvalid if HOST is no tag or this host's own.
-base::Status check_fence(Env& env, const std::string& host);
-// Removes all partitions of HOST, whoever uses them, and records that the host is fenced. Returns
-// their names. What cannot be removed is in OBSTACLES, and the host is not recorded as fenced then:
-// another call goes on. What is in this host's own ledger stays. Fails as check_fence() does.
+// Another host that is to be fenced, and what it has.
+struct Fenced {
+  std::string host;  // its tag
+  std::vector<MadePartition> partitions;
+};
+// Returns what HOST has, as made_partitions() does. Fails with kInvalid if HOST is no tag or this
+// host's own.
+base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
+                                 const std::string& host, const base::Deadline& deadline,
+                                 std::vector<base::Error>& obstacles);
+// Removes these partitions, whoever uses them, and records that the host is fenced. Returns their
+// names. What cannot be removed is in OBSTACLES, and the host is not recorded as fenced then, nor
+// if there was one before: another call goes on. What is in this host's own ledger stays.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
-                                                  const std::string& host,
+                                                  const Fenced& fenced,
                                                   const base::Deadline& deadline,
                                                   std::vector<base::Error>& obstacles);
 

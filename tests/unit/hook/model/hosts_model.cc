@@ -72,6 +72,16 @@ bool begin_change(World& world, const Rules& rules, uint8_t host) {
   return !rules.knows_its_host || is_at_home(self.ledger_of, host);
 }
 
+bool make_partition(World& world, uint8_t host, const Name& name) {
+  if (world.find(name) != nullptr) return false;
+  for (Partition& partition : world.partitions) {
+    if (partition.name != kNoName) continue;
+    partition = {name, host};
+    return true;
+  }
+  return false;
+}
+
 std::string_view remove_partition(World& world, uint8_t host, const Name& name) {
   Partition* const partition = world.find(name);
   if (partition == nullptr) return "";
@@ -106,13 +116,7 @@ void HostsModel::step_environment(const World& world, uint8_t host, const Emit& 
     Host& its = after.hosts[host];
     its.late = false;
     emit(after, {host, "the late request is lost"});
-    Partition* const block = [&]() -> Partition* {
-      for (Partition& partition : after.partitions)
-        if (partition.name == kNoName) return &partition;
-      return nullptr;
-    }();
-    if (block != nullptr && after.find(its.late_name) == nullptr) {
-      *block = {its.late_name, host};
+    if (make_partition(after, host, its.late_name)) {
       // `ipuctl host list` shows it, and an operator fences the host again.
       its.has_changed = bounds_.power;
       emit(after, {host, "the late request is carried out"});

@@ -55,6 +55,9 @@ using Emit = std::function<void(const World&, const Outcome&)>;
 // Returns whether a ledger of host RECORDED is at home on HOST, which has the same machine-id.
 [[nodiscard]] bool is_at_home(uint8_t recorded, uint8_t host);
 
+// The controller makes a partition for HOST. Returns whether it has room, and no other of that
+// name.
+bool make_partition(World& world, uint8_t host, const Name& name);
 // What HOST removes of the partition called NAME; the result says what is wrong with that.
 std::string_view remove_partition(World& world, uint8_t host, const Name& name);
 // Whether HOST's ledger may be changed. One that has none gets it.

@@ -30,24 +30,10 @@ struct Worker {
   }
 };
 
-Partition* free_block(World& world) {
-  for (Partition& partition : world.partitions)
-    if (partition.name == kNoName) return &partition;
-  return nullptr;
-}
-
-// The controller makes the partition. Returns whether it has room, and no other of that name.
-bool make(World& world, uint8_t host, const Name& name) {
-  Partition* const block = free_block(world);
-  if (block == nullptr || world.find(name) != nullptr) return false;
-  *block = {name, host};
-  return true;
-}
-
 // A request for a partition: what the controller does, and what the client hears.
 void request(const Worker& worker, const Name& name, Row Host::*row, Step done) {
   World made = worker.world;
-  if (make(made, worker.host, name)) {
+  if (make_partition(made, worker.host, name)) {
     worker.go_on(made, done, "asks for a partition, which is made");
     worker.go_on(made, Step::kNone, "asks for a partition, which is made; the answer is lost");
   } else {
