@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
@@ -157,10 +158,10 @@ Status check_store(Store& store, std::vector<Flaw>& flaws) {
   // A transaction, so that concurrent changes do not show.
   TRY(store.database.execute("BEGIN"));
   TRY(check_pages(store.database, flaws));
-  constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
+
   const int64_t version = TRY(version_of(store.database));
-  if (version != kNewest) {
-    add_other_version(version, kNewest, flaws);
+  if (version != kNewestVersion) {
+    add_other_version(version, kNewestVersion, flaws);
     return {};
   }
   TRY(check_rules(store.database, flaws));
@@ -192,11 +193,10 @@ Status check_known(const std::string& path) {
   Result<Database> database = Database::open_to_read(path, kCheckMs);
   if (!database.ok()) return {};
   const Result<int64_t> version = version_of(database.value());
-  constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
-  if (!version.ok() || version.value() <= kNewest) return {};
+  if (!version.ok() || version.value() <= kNewestVersion) return {};
   return Error(Code::kUnsupported,
                str("ledger: written by a newer version of ipu-container-toolkit (schema ",
-                   version.value(), ", this one knows ", kNewest, "); use that version"));
+                   version.value(), ", this one knows ", kNewestVersion, "); use that version"));
 }
 
 }  // namespace hook::ledger

@@ -2,7 +2,7 @@
 #include "hook/ledger/internal/late_partitions.h"
 
 #include "base/names.h"
-#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/conditions.h"
 
 namespace hook::ledger {
 

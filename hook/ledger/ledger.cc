@@ -119,25 +119,25 @@ Result<Ledger> Ledger::open_copy(const std::string& path) {
 }
 
 Status Ledger::migrate(const std::string& path, bool had_reserve) {
-  constexpr auto kNewest = static_cast<int64_t>(std::size(kMigrations));
   const auto version = [&]() -> Result<int64_t> {
     Statement statement = TRY(store_->database.prepare("PRAGMA user_version"));
     TRY(statement.step());
     return statement.integer(0);
   };
   const int64_t seen = TRY(version());
-  const int64_t compatible = seen > kNewest ? TRY(compatible_from()) : 0;
-  if (seen > kNewest && compatible > kNewest) {
+  const int64_t compatible = seen > kNewestVersion ? TRY(compatible_from()) : 0;
+  if (seen > kNewestVersion && compatible > kNewestVersion) {
     return Error(Code::kUnsupported,
                  str("ledger: written by a newer version of ipu-container-toolkit (schema ", seen,
-                     ", this one knows ", kNewest, "); install that version again"));
+                     ", this one knows ", kNewestVersion, "); install that version again"));
   }
-  if (seen >= kNewest) return {};
+  if (seen >= kNewestVersion) return {};
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
   if (now == 0 && had_reserve) return sqlite::damaged(path, "it has become empty");
-  for (int64_t step = now; step < kNewest; ++step) TRY(store_->database.execute(kMigrations[step]));
-  TRY(store_->database.execute(str("PRAGMA user_version = ", kNewest).c_str()));
+  for (int64_t step = now; step < kNewestVersion; ++step)
+    TRY(store_->database.execute(kMigrations[step]));
+  TRY(store_->database.execute(str("PRAGMA user_version = ", kNewestVersion).c_str()));
   TRY(store_->database.execute(str("INSERT OR REPLACE INTO meta(name, value)"
                                    " VALUES('compatible_from', '",
                                    kCompatibleFrom, "')")

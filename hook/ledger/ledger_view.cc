@@ -41,7 +41,7 @@ Result<Ledger> Ledger::open_view(const std::string& path) {
   if (!file.ok()) return file.error();
   Ledger ledger(std::make_unique<Store>(Store{std::move(file).take()}));
   const int64_t version = TRY(begin_to_read(ledger.store_->database));
-  if (version != static_cast<int64_t>(std::size(kMigrations))) return open_copy(path);
+  if (version != kNewestVersion) return open_copy(path);
   return ledger;
 }
 

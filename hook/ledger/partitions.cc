@@ -6,12 +6,12 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/drain.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/late_partitions.h"
 #include "hook/ledger/internal/partition_files.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
-#include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
 #include "hook/ledger/internal/usage_rows.h"
 

@@ -9,7 +9,6 @@
 #include "base/names.h"
 #include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/store.h"
-#include "hook/ledger/internal/tenant_tables.h"
 #include "hook/ledger/internal/usage_rows.h"
 #include "hook/ledger/partitions.h"
 

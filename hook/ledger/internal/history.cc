@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "hook/ledger/actor.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/refusals.h"
-#include "hook/ledger/internal/schema.h"
 
 namespace hook::ledger {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/ledger/internal/schema.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {

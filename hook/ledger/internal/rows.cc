@@ -6,8 +6,8 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/actor.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/rail_rows.h"
-#include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {

@@ -5,9 +5,9 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/host_row.h"
 #include "hook/ledger/internal/rows.h"
-#include "hook/ledger/internal/schema.h"
 #include "hook/ledger/internal/store.h"
 #include "hook/ledger/ledger.h"
 #include "hook/ledger/rebuilder.h"

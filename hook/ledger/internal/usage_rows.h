@@ -11,6 +11,10 @@
 
 namespace hook::ledger {
 
+// The most rows of usage for one day. Whoever varies the tenant of a start meets this limit;
+// further ones count for none.
+inline constexpr int64_t kMostRowsOfDay = 256;
+
 struct Lease;
 struct PartitionRecord;
 
