@@ -305,6 +305,16 @@ std::string load_host_id(const std::string& file) {
   return found.ok() ? found.value() : std::string();
 }
 
+std::optional<FleetConfig> load_fleet(const std::string& file) {
+  const auto find = [&]() -> Result<std::optional<FleetConfig>> {
+    const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
+    if (!text) return std::optional<FleetConfig>();
+    return read_fleet(TRY(Section::parse(*text, file)));
+  };
+  const Result<std::optional<FleetConfig>> found = find();
+  return found.ok() ? found.value() : std::nullopt;
+}
+
 std::optional<netns::Address> numeric_controller(const PoolConfig& pool) {
   std::string_view host = std::string_view(pool.controller).substr(0, pool.controller.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "hook/fleet/keys.h"
 #include "vipu/wire_fields.h"
 
 namespace hook::fleet {
@@ -27,11 +28,6 @@ struct Record {
   std::string previous;  // boot id before
 };
 
-Error something_else(const std::string& key) {
-  return {Code::kInvalid, str("fleet: the store has something else at ", quote(key),
-                              ": choose another 'prefix' in [fleet]")};
-}
-
 Result<std::string> parse_meta(const KeyValue& meta) {
   const Result<Json> json = base::parse_json(meta.value, "meta");
   if (!json.ok()) return something_else(meta.key);
@@ -44,15 +40,6 @@ Result<std::string> parse_meta(const KeyValue& meta) {
   return Error(Code::kUnsupported,
                str("fleet: the store below ", quote(meta.key), " is of version ", version.value(),
                    ", and this release knows ", kStoreVersion, ": install a newer release"));
-}
-
-Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
-                                         const Deadline& deadline) {
-  const Listing listing = TRY(store.list(key, deadline));
-  for (const KeyValue& one : listing.keys) {
-    if (one.key == key) return std::optional<KeyValue>(one);
-  }
-  return std::optional<KeyValue>();
 }
 
 std::string text_of(const Record& record) {
@@ -89,11 +76,6 @@ Result<Record> parse_record(const KeyValue& key) {
   Result<Record> record = read_record(json.value(), key.key.substr(key.key.rfind('/') + 1));
   if (!record.ok()) return something_else(key.key);
   return record;
-}
-
-Compare unchanged(const std::string& key, const std::optional<KeyValue>& found) {
-  if (!found) return {key, Compare::What::kCreated, 0};
-  return {key, Compare::What::kModified, found->modified};
 }
 
 Error taken(const HostFacts& me, const HostFacts& other) {

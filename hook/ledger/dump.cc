@@ -29,7 +29,7 @@ constexpr Part kParts[] = {
      " generation, owner_pid, owner_start, owner_pid_namespace, boot_id, netns_device, netns_inode,"
      " netns_cookie, netns_id, host_netns_cookie, attachment, prohibited, state_dir, cgroup, error,"
      " obstacle, attempts, retry_ms, quarantine_until_ms, created_ms, changed_ms,"
-     " allocated_ms, asked_ms, user",
+     " allocated_ms, asked_ms, user, claim, fleet",
      "lease ORDER BY created_ms, id"},
     {"addresses",
      "address, lease, kind, parent, rdma_device, mode, mtu, interface, mac, subnet, peers,"
@@ -40,7 +40,7 @@ constexpr Part kParts[] = {
     {"partitions",
      "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter,"
      " owner_pid, owner_start, owner_pid_namespace, boot_id, created_ms, attempts, retry_ms,"
-     " reservation, until_ms, reserved_for, user, tenant",
+     " reservation, until_ms, reserved_for, user, tenant, fleet",
      "partition ORDER BY pool, name"},
     {"waiters",
      "ticket, resource, container, bundle, ipus, owner_pid, owner_start, owner_pid_namespace, "

@@ -43,7 +43,8 @@ struct Intent {
   bool waits = false;          // Queue::cancel() can tell its start to give up
   // Of TENANT, checked when the lease is acquired; unset: tenants have no shares on this host.
   std::optional<Share> share = {};
-  int64_t asked_ms = 0;  // when the start began, unix time, for the usage; 0: unknown
+  std::string fleet = {};  // prefix of the fleet of this host; empty: none
+  int64_t asked_ms = 0;    // when the start began, unix time, for the usage; 0: unknown
 };
 
 // A VF or SF of the host that a container can get now.

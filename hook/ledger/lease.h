@@ -99,6 +99,10 @@ struct Lease {
   std::vector<LeasedIpu> devices;
   std::vector<netns::Prefix> prohibited;  // never reachable from the container
   bool has_endpoint = false;              // a process is recorded in Endpoints
+  // The id under which GCDs are claimed at a fleet: that of the lease that claimed them, which may
+  // have passed them on. Empty: no claim is needed.
+  std::string claim = {};
+  std::string fleet = {};  // prefix of that fleet
 };
 
 // The part of a live lease that a quick look at all of them needs.

@@ -316,6 +316,7 @@ Status Ledger::pass_partition_on(Lease& lease) {
   Lease heir = joined.front();
   TRY(pass_partition(store_->database, lease, heir));
   lease.origin = Origin::kJoined;
+  lease.claim.clear();
   heir.changed_ms = lease.changed_ms;
   return record_change(
       *store_, heir, str("took over the partition of container ", base::short_id(lease.container)));

@@ -54,6 +54,16 @@ Status check_tenant(const PartitionRecord& record, const Lease& lease) {
                                   " 'ipuctl reserve'"));
 }
 
+// Checks that this host can claim what it shares with others.
+Status check_fleet(const PartitionRecord& record, const Intent& intent) {
+  if (record.fleet.empty() || record.fleet == intent.fleet) return {};
+  return Error(Code::kUnsupported,
+               str("partition ", quote(record.name), " is shared by the hosts of fleet ",
+                   quote(record.fleet), ", and this host's configuration ",
+                   intent.fleet.empty() ? "has no [fleet]" : "has another 'prefix' in [fleet]",
+                   "; set 'endpoints' and 'prefix' of [fleet] as they were"));
+}
+
 Result<Lease> new_lease(const Intent& intent) {
   Lease lease;
   lease.id = TRY(base::random_hex(16));
@@ -183,6 +193,7 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
                                       " create', or adopt one of Graphcore's vipu with 'ipuctl"
                                       " partition adopt'"));
   }
+  TRY(check_fleet(*record, intent));
   if (has_ended(*record, lease.created_ms)) {
     return Error(Code::kDenied,
                  str("reservation ", quote(record->reservation), " ended at ",
@@ -204,6 +215,8 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   lease.controller = record->source;
   lease.origin = origin_of(*record);
   if (intent.named->all_gcds) lease.gcds = record->gcds;
+  lease.fleet = record->fleet;
+  if (!lease.fleet.empty()) lease.claim = lease.id;
   lease.ipus = record->ipus / record->gcds * lease.gcds;
   if (record->tenant.empty()) return check_share(intent, lease);
   TRY(check_tenant(*record, lease));

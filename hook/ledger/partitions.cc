@@ -10,6 +10,7 @@
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/late_partitions.h"
 #include "hook/ledger/internal/partition_files.h"
+#include "hook/ledger/internal/partition_rows.h"
 #include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
@@ -23,69 +24,6 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
 using sqlite::Transaction;
-
-constexpr std::string_view kPartitionColumns =
-    "pool, name, source, kind, state, ipus, gcds, shared, reconfigurable, dirty, resetter, boot_id,"
-    " created_ms, owner_pid, owner_start, owner_pid_namespace, attempts, retry_ms, reservation,"
-    " until_ms, reserved_for, user, tenant";
-
-Result<PartitionRecord> read_record(const Statement& row) {
-  PartitionRecord record;
-  record.pool = row.text(0);
-  record.name = row.text(1);
-  record.source = row.text(2);
-  record.kind =
-      TRY(parse_name("kind of partition", row.text(3),
-                     {PartitionKind::kNamed, PartitionKind::kWarm, PartitionKind::kForeign}));
-  record.state =
-      TRY(parse_name("state of partition", row.text(4),
-                     {PartitionState::kIntent, PartitionState::kReady, PartitionState::kRemoving}));
-  record.ipus = static_cast<uint32_t>(row.integer(5));
-  record.gcds = static_cast<uint32_t>(row.integer(6));
-  record.shared = row.integer(7) != 0;
-  record.reconfigurable = row.integer(8) != 0;
-  record.dirty = row.integer(9) != 0;
-  record.resetter = row.text(10);
-  record.boot_id = row.text(11);
-  record.created_ms = row.integer(12);
-  record.owner = read_process(row, 13);
-  record.attempts = static_cast<uint32_t>(row.integer(16));
-  record.retry_ms = row.integer(17);
-  record.reservation = row.text(18);
-  record.until_ms = row.integer(19);
-  record.reserved_for = row.text(20);
-  record.user = row.integer(21);
-  record.tenant = row.text(22);
-  return record;
-}
-
-Result<std::vector<PartitionRecord>> select(Database& database, std::string_view condition,
-                                            std::initializer_list<std::string_view> parameters) {
-  std::vector<PartitionRecord> records;
-  Statement row = TRY(database.prepare(str("SELECT ", kPartitionColumns, " FROM partition ",
-                                           condition, " ORDER BY pool, created_ms, name")));
-  for (const std::string_view parameter : parameters) row.bind(parameter);
-  while (TRY(row.step()) == Step::kRow) {
-    records.push_back(TRY(read_record(row)));
-  }
-  return records;
-}
-
-Status insert(Database& database, const PartitionRecord& record) {
-  Statement statement =
-      TRY(database.prepare(str("INSERT INTO partition(", kPartitionColumns,
-                               ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
-  statement.bind(record.pool).bind(record.name).bind(record.source).bind(name_of(record.kind));
-  statement.bind(name_of(record.state)).bind(int64_t{record.ipus}).bind(int64_t{record.gcds});
-  statement.bind(int64_t{record.shared}).bind(int64_t{record.reconfigurable});
-  statement.bind(int64_t{record.dirty}).bind(record.resetter).bind(record.boot_id);
-  statement.bind(record.created_ms);
-  bind_process(statement, record.owner);
-  statement.bind(int64_t{record.attempts}).bind(record.retry_ms);
-  statement.bind(record.reservation).bind(record.until_ms).bind(record.reserved_for);
-  statement.bind(record.user).bind(record.tenant);
-  return statement.run();
-}
 
 // Returns the text of a record's first event.
 std::string first_text(PartitionState state, const PartitionRecord& record) {
@@ -129,7 +67,7 @@ std::string removing_text(const std::vector<Lease>& holders) {
 
 // Adds RECORD in state INTENT with its event, and commits.
 Status add_intent(Store& store, Transaction& transaction, const PartitionRecord& record) {
-  const Status inserted = insert(store.database, record);
+  const Status inserted = insert_partition(store.database, record);
   if (!inserted.ok() && inserted.error().code() == Code::kExists)
     return is_there_already(record.name);
   TRY(inserted);
@@ -141,8 +79,8 @@ Status add_intent(Store& store, Transaction& transaction, const PartitionRecord&
 // Checks that no pool has the partition. Several pools may have one controller, and only one of
 // them may have the partition.
 Status check_unknown(Database& database, const PartitionRecord& record) {
-  const std::vector<PartitionRecord> known =
-      TRY(select(database, "WHERE source = ? AND name = ?", {record.source, record.name}));
+  const std::vector<PartitionRecord> known = TRY(
+      select_partitions(database, "WHERE source = ? AND name = ?", {record.source, record.name}));
   if (known.empty()) return {};
   return Error(Code::kExists,
                str("partition ", base::quote(record.name),
@@ -217,7 +155,7 @@ Status Partitions::intend(const PartitionRecord& record, uint32_t most,
   if (!record.reservation.empty()) TRY(check_share(record, most));
   if (share) TRY(Tenants(store_).check(*share, record));
   if (!record.reservation.empty()) {
-    const std::vector<PartitionRecord> same = TRY(select(
+    const std::vector<PartitionRecord> same = TRY(select_partitions(
         store_.database, "WHERE pool = ? AND reservation = ?", {record.pool, record.reservation}));
     if (!same.empty()) {
       return Error(Code::kExists, str("there is a reservation ", quote(record.reservation),
@@ -248,7 +186,7 @@ Status Partitions::adopt(const PartitionRecord& record, const std::vector<Leased
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
   if (!leases.empty()) return in_use(record.name, leases);
   for (const LeasedIpu& ipu : ipus) TRY(check_free(store_.database, record.name, ipu));
-  TRY(insert(store_.database, foreign));
+  TRY(insert_partition(store_.database, foreign));
   TRY(record_partition(store_, foreign.pool, foreign.name, first_text(foreign.state, foreign)));
   return commit(store_, transaction);
 }
@@ -270,11 +208,11 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
                                                      uint32_t limit) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::vector<PartitionRecord> there =
-      TRY(select(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
+      TRY(select_partitions(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
   const auto same_size = std::count_if(
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
   if (same_size >= int64_t{limit} || !Drain(store_).check().ok()) return Recorded::kNo;
-  TRY(insert(store_.database, record));
+  TRY(insert_partition(store_.database, record));
   TRY(record_partition(store_, record.pool, record.name,
                        first_text(PartitionState::kIntent, record)));
   TRY(commit(store_, transaction));
@@ -348,9 +286,7 @@ Status Partitions::finish_removal(const PartitionRecord& record, base::Removed r
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
     TRY(expect_late(store_, record, removed));
-    Statement remove =
-        TRY(store_.database.prepare("DELETE FROM partition WHERE pool = ? AND name = ?"));
-    TRY(remove.bind(record.pool).bind(record.name).run());
+    TRY(delete_partition(store_.database, record));
     if (store_.database.changes() == 0) return {};
     TRY(add_usage(store_.database, record, store_.now()));
     TRY(record_partition(store_, record.pool, record.name, "REMOVED"));
@@ -375,20 +311,21 @@ Status Partitions::cancel_removal(const PartitionRecord& record) {
                  "UPDATE partition SET state = ? WHERE pool = ? AND name = ?"
                  " AND state = 'REMOVING'",
                  record, name_of(PartitionState::kReady)));
-  TRY(record_partition(store_, record.pool, record.name,
-                       "READY: the controller refused to remove it"));
+  TRY(record_partition(store_, record.pool, record.name, "READY: its removal was refused"));
   return commit(store_, transaction);
 }
 
 Result<std::optional<PartitionRecord>> Partitions::find(const std::string& pool,
                                                         const std::string& name) {
   std::vector<PartitionRecord> records =
-      TRY(select(store_.database, "WHERE pool = ? AND name = ?", {pool, name}));
+      TRY(select_partitions(store_.database, "WHERE pool = ? AND name = ?", {pool, name}));
   if (records.empty()) return std::optional<PartitionRecord>();
   return std::optional<PartitionRecord>(std::move(records.front()));
 }
 
-Result<std::vector<PartitionRecord>> Partitions::all() { return select(store_.database, "", {}); }
+Result<std::vector<PartitionRecord>> Partitions::all() {
+  return select_partitions(store_.database, "", {});
+}
 
 Result<std::vector<Lease>> Partitions::holders(const std::string& pool, const std::string& name) {
   return select_leases(store_.database, kLiveOfPartition, {pool, name});

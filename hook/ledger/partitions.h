@@ -55,6 +55,7 @@ struct PartitionRecord {
   std::string reserved_for = {};  // whoever it is for, in the words of who reserved it
   int64_t user = -1;              // uid of who reserved it; -1: unknown
   std::string tenant = {};        // to which the reservation counts; empty: none
+  std::string fleet = {};         // prefix of the fleet whose hosts share it; empty: none
 };
 
 // Where partitions come from: a pool, and what source_of() says of it.
@@ -102,6 +103,13 @@ class Partitions {
   // Removes the record of a FOREIGN partition and changes nothing else. Fails with kBusy while a
   // live lease has the partition; the error names the containers.
   base::Status forget(const PartitionRecord& record);
+  // Records that a READY partition is its fleet's, or RECORD if it is not known. Fails with kBusy,
+  // and names the containers, if it is known as another one, and live leases have it.
+  base::Status learn(const PartitionRecord& record);
+  // Records that a fleet shares the partition, and that its live leases have claims.
+  base::Status share(const PartitionRecord& record, const std::string& fleet);
+  // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
+  base::Status unlearn(const PartitionRecord& record);
   // Changes INTENT to READY, and sets the end of a reservation.
   base::Status mark_ready(const PartitionRecord& record);
   // Sets the end of a READY reservation. Fails with kBusy if it is none any more.

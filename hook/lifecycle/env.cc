@@ -61,6 +61,12 @@ std::unique_ptr<vipu::Controller> make_controller(ledger::Ledger& ledger,
       {config::client_program(), endpoint_of(pool), user.credentials, user.is_its_own});
 }
 
+std::unique_ptr<fleet::Store> make_store(const config::FleetConfig& fleet) {
+  const ClientUser user = client_user();
+  return fleet::make_process_store(
+      {config::fleet_program(), fleet, user.credentials, user.is_its_own});
+}
+
 void refill_in_background(const std::string& pool) {
   // If this fails, the timer and the next start try again.
   (void)base::start_detached(config::control_program(),
@@ -133,6 +139,8 @@ Env product_env(ledger::Ledger& ledger) {
           kSysfs,
           /*is_only_ledger=*/true};
   env.is_debugged = config::asks_to_debug();
+  env.store = make_store;
+  env.fleet = [] { return config::load_fleet(config::config_file()); };
   return env;
 }
 

@@ -11,6 +11,7 @@
 
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
+#include "hook/fleet/store.h"
 #include "hook/ledger/ledger.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -54,6 +55,12 @@ struct Env {
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
   std::string endpoint_program = config::endpoint_program();
+  // Returns the store of FLEET.
+  std::function<std::unique_ptr<fleet::Store>(const config::FleetConfig& fleet)> store = {};
+  // Returns the fleet of this host, if it is in one, also without the rest of a configuration.
+  std::function<std::optional<config::FleetConfig>()> fleet = [] {
+    return std::optional<config::FleetConfig>();
+  };
   bool is_debugged = false;  // hooks of a container that it starts log everything
 };
 

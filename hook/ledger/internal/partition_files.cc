@@ -49,7 +49,8 @@ std::string file_text(const PartitionRecord& record) {
                      {"until_ms", record.until_ms},
                      {"reserved_for", record.reserved_for},
                      {"user", record.user},
-                     {"tenant", record.tenant}};
+                     {"tenant", record.tenant},
+                     {"fleet", record.fleet}};
   return base::to_text(json);
 }
 
@@ -70,6 +71,7 @@ Result<PartitionRecord> parse_file(const std::string& text) {
   record.user = TRY(base::get_int(json, "user", kSubject));
   // Earlier builds write none.
   if (json.contains("tenant")) record.tenant = TRY(base::get_string(json, "tenant", kSubject));
+  if (json.contains("fleet")) record.fleet = TRY(base::get_string(json, "fleet", kSubject));
   record.state = PartitionState::kReady;
   record.dirty = true;
   return record;

@@ -23,7 +23,7 @@ constexpr std::string_view kLeaseColumns =
     " state, generation, owner_pid, owner_start, boot_id, netns_device, netns_inode,"
     " netns_cookie, netns_id, prohibited, error, obstacle, changed_ms, owner_pid_namespace,"
     " host_netns_cookie, attachment, state_dir, cgroup, attempts, retry_ms, quarantine_until_ms,"
-    " gcd, gcds, origin";
+    " gcd, gcds, origin, claim, fleet";
 // Live, and not being released.
 constexpr std::string_view kHolding = "state IN ('INTENT', 'ALLOCATED', 'RUNNING')";
 
@@ -123,7 +123,9 @@ Result<Lease> read_lease(const Statement& row) {
   lease.gcd = static_cast<uint32_t>(row.integer(30));
   lease.gcds = std::max(1U, static_cast<uint32_t>(row.integer(31)));
   lease.origin = TRY(parse_origin(row.text(32)));
-  lease.has_endpoint = row.integer(33) != 0;
+  lease.claim = row.text(33);
+  lease.fleet = row.text(34);
+  lease.has_endpoint = row.integer(35) != 0;
   return lease;
 }
 
@@ -167,13 +169,14 @@ Status insert_lease(Database& database, const Lease& lease) {
   Statement insert = TRY(database.prepare(
       str("INSERT INTO lease(", kLeaseColumns,
           ", user, asked_ms) "
-          "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
+          "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")));
   insert.bind(lease.id).bind(lease.container).bind(lease.bundle).bind(lease.tenant);
   insert.bind(lease.pool).bind(lease.controller).bind(lease.partition);
   insert.bind(int64_t{lease.ipus}).bind(lease.created_ms);
   bind_changing(insert, lease);
   insert.bind(int64_t{lease.gcd}).bind(int64_t{lease.gcds});
-  return insert.bind(name_of(lease.origin)).bind(user_who_logged_in()).bind(lease.asked_ms).run();
+  insert.bind(name_of(lease.origin)).bind(lease.claim).bind(lease.fleet);
+  return insert.bind(user_who_logged_in()).bind(lease.asked_ms).run();
 }
 
 Status update_lease(Database& database, const Lease& lease) {
@@ -228,6 +231,9 @@ Status pass_partition(Database& database, const Lease& from, const Lease& to) {
   } changes[] = {
       {"UPDATE lease SET origin = ? WHERE id = ?", name_of(Origin::kJoined), from.id},
       {"UPDATE lease SET origin = ? WHERE id = ?", name_of(from.origin), to.id},
+      {"UPDATE lease SET claim = ? WHERE id = ?", from.claim, to.id},
+      {"UPDATE lease SET fleet = ? WHERE id = ?", from.fleet, to.id},
+      {"UPDATE lease SET claim = ? WHERE id = ?", "", from.id},
       {"UPDATE ipu SET lease = ? WHERE lease = ?", to.id, from.id},
   };
   for (const auto& change : changes) {

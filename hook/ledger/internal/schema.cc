@@ -196,6 +196,11 @@ ALTER TABLE lease ADD COLUMN allocated_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lease ADD COLUMN asked_ms INTEGER NOT NULL DEFAULT 0;
 -- The uid of whoever started it; -1: unknown.
 ALTER TABLE lease ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
+-- The prefix of the fleet whose hosts share the partition; '': none.
+ALTER TABLE partition ADD COLUMN fleet TEXT NOT NULL DEFAULT '';
+-- The lease by whose id GCDs are claimed at a fleet, and the prefix of that fleet; '': no claim.
+ALTER TABLE lease ADD COLUMN claim TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN fleet TEXT NOT NULL DEFAULT '';
 -- What ended leases and reservations had, in IPU-milliseconds, by day (since 1970, UTC).
 CREATE TABLE usage (day INTEGER NOT NULL, tenant TEXT NOT NULL, user INTEGER NOT NULL,
   pool TEXT NOT NULL, held INTEGER NOT NULL, reserved INTEGER NOT NULL, starts INTEGER NOT NULL,

@@ -10,6 +10,7 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/network.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/recording.h"
 
 namespace hook::lifecycle::end {
@@ -49,6 +50,10 @@ Status undo_partition(Env& env, const ledger::Lease& lease, const Deadline& dead
   return {};
 }
 
+// ---- claim
+
+bool may_have_claim(const ledger::Lease& lease) { return !lease.claim.empty(); }
+
 // ---- files
 
 bool may_have_files(const ledger::Lease&) { return true; }
@@ -70,6 +75,7 @@ constexpr Effect kEffects[] = {
     {kEndpoint, may_have_endpoint, endpoint::find_endpoint, endpoint::end_endpoint, ""},
     {kInterfaces, may_have_interfaces, probe_interfaces, network::disconnect_lease, ""},
     {kPartition, may_have_partition, probe_partition, undo_partition, kInterfaces},
+    {kClaim, may_have_claim, partitions::find_claim, partitions::unclaim_gcds, kInterfaces},
     {kFiles, may_have_files, probe_files, undo_files, ""},
 };
 

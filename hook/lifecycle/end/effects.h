@@ -32,12 +32,13 @@ struct Effect {
 // Returns the effects in the order in which they are undone. The endpoint comes first, because its
 // socket keeps the namespace alive; then the interfaces. The
 // partition follows, because its IPUs must not go to another container while the interfaces still
-// reach them. The files come last.
+// reach them; and so does the claim of its GCDs at a fleet. The files come last.
 [[nodiscard]] std::span<const Effect> effects();
 
 inline constexpr std::string_view kEndpoint = "V-IPU endpoint";
 inline constexpr std::string_view kInterfaces = "interfaces";
 inline constexpr std::string_view kPartition = "partition";
+inline constexpr std::string_view kClaim = "claim";
 inline constexpr std::string_view kFiles = "files";
 
 }  // namespace hook::lifecycle::end

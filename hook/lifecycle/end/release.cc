@@ -12,6 +12,7 @@
 #include "hook/lifecycle/endpoint/revive.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/plain/links.h"
@@ -29,14 +30,14 @@ using Sources = std::set<std::string>;  // see source_of()
 
 Status undo(Env& env, const Effect& effect, const ledger::Lease& lease, const Deadline& deadline,
             Sources& silent) {
-  const bool asks = effect.name == kPartition;
-  if (asks && silent.contains(lease.controller)) {
-    return Error(Code::kUnavailable,
-                 str("V-IPU controller ", lease.controller, " did not answer for another lease"));
-  }
+  const std::string asked = effect.name == kPartition ? lease.controller
+                            : effect.name == kClaim   ? str("fleet ", lease.fleet)
+                                                      : "";
+  if (!asked.empty() && silent.contains(asked))
+    return Error(Code::kUnavailable, str(asked, " did not answer for another lease"));
   Status undone = effect.undo(env, lease, deadline);
-  if (asks && !undone.ok() && partitions::is_silence(undone.error()))
-    silent.insert(lease.controller);
+  if (!asked.empty() && !undone.ok() && partitions::is_silence(undone.error()))
+    silent.insert(asked);
   return undone;
 }
 
@@ -208,6 +209,7 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
     done.partitions.push_back(std::move(name));
   }
+  partitions::remove_lost_claims(env, deadline, done.obstacles);
   const Result<network::Mended> mended = network::mend_border(env, deadline);
   if (!mended.ok()) done.obstacles.push_back(mended.error());
   Status unmarked = network::sweep_marks(env);

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "vipu/placement.h"

@@ -19,6 +19,7 @@
 #include "hook/lifecycle/network/duplicate_probe.h"
 #include "hook/lifecycle/network/guard.h"
 #include "hook/lifecycle/network/prohibitions.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/recording.h"
 #include "hook/lifecycle/shares.h"
@@ -171,6 +172,7 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   intent.ipus = ipus_of(start.request);
   intent.waits = start.request.wait.count() != 0;
   intent.asked_ms = start.since_ms;
+  if (start.config.fleet) intent.fleet = start.config.fleet->prefix;
   intent.share = share_of(start.config.policy, start.request.tenant);
   if (!start.request.partition.empty()) {
     intent.named =
@@ -184,6 +186,10 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn) {
   const base::ProcessId self = TRY(base::current_process());
   const ledger::Intent intent = intent_of(start, self);
   Patience patience = TRY(Patience::of_request(env, start.pool.name, turn, start.until));
+  if (!start.request.partition.empty() && start.sandbox.empty()) {
+    TRY(partitions::learn_partition(env, start.pool, start.request.partition,
+                                    Deadline::after(start.pool.timeout)));
+  }
   for (;;) {
     Result<ledger::Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;

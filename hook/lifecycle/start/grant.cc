@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
@@ -256,6 +257,30 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
   }
 }
 
+// Claims the GCDs of a partition that hosts of a fleet share, and resets it if that is this start's
+// duty. A request that waits also waits for GCDs that another host has.
+Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
+                      const Deadline& until, const Deadline& deadline) {
+  for (;;) {
+    TRY(env.ledger.queue().check_wanted(lease.id));
+    TRY(env.still_wanted());
+    const Result<fleet::ClaimDuty> duty = partitions::claim_gcds(env, lease, deadline);
+    const bool is_taken = !duty.ok() && duty.error().code() == Code::kBusy;
+    if (!duty.ok() && (!is_taken || until.passed())) return duty.error();
+    if (duty.ok() && duty.value() == fleet::ClaimDuty::kNone) return {};
+    if (duty.ok() && duty.value() == fleet::ClaimDuty::kReset) {
+      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, deadline));
+      return partitions::finish_claimed_reset(env, lease, deadline);
+    }
+    if (duty.ok() && deadline.passed()) {
+      return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
+                                       " is still being reset for a container of another host;"
+                                       " start the container again"));
+    }
+    TRY(partitions::wait_for_claims(env, lease, is_taken ? until : deadline));
+  }
+}
+
 // Checks that an adopted partition still has its IPUs: its maker may have made it again since.
 Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
   size_t ipus = 0;
@@ -269,9 +294,13 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
 }
 
 Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
-                                const ledger::Lease& lease) {
+                                const ledger::Lease& lease, const Deadline& until) {
+  if (!lease.claim.empty()) {
+    const auto all = Deadline::after(what.pool.timeout + until.left());
+    TRY(claim_in_fleet(env, controller, lease, until, all));
+  }
   const auto deadline = Deadline::after(what.pool.timeout);
-  TRY(reset_if_used(env, controller, lease, deadline));
+  if (lease.claim.empty()) TRY(reset_if_used(env, controller, lease, deadline));
   vipu::Grant grant = TRY(controller.wait(lease.partition, deadline));
   if (grant.cards.empty()) {
     grant.gcds = TRY(plan::gcds_of(lease, grant.gcds));
@@ -299,7 +328,7 @@ Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lea
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
   int late = 0;  // attempts that a controller which is there let time out
   return outlast(env, lease, until, [&] {
-    Result<vipu::Grant> grant = named_grant(env, *controller, what, lease);
+    Result<vipu::Grant> grant = named_grant(env, *controller, what, lease, until);
     const bool is_late = !grant.ok() && grant.error().code() == Code::kTimeout;
     if (!is_late || !answers(*controller)) return grant;
     // Once it may have come back just now. After that, each attempt would only reset the partition.

@@ -80,24 +80,26 @@ TEST_F(CheckTest, SaysWhatCannotBe) {
       {"INSERT INTO ipu VALUES('pod64', x'0a050101', 0, 1, 2, 'x', 0)",
        "IPU 0A050101 0: it is held, but not by a live lease"},
       {"INSERT INTO partition VALUES('pod64', 'p', '', 'NAMED', 'READY', 4, 3, 0, 0, 0, '', 0, 0,"
-       " 0, '', 0, 0, 0, '', 0, '', -1, '')",
+       " 0, '', 0, 0, 0, '', 0, '', -1, '', '')",
        "its number of GCDs or IPUs is not possible"},
       {"INSERT INTO partition VALUES('pod64', 'p', '', 'LENT', 'READY', 4, 1, 0, 0, 0, '', 0, 0,"
-       " 0, '', 0, 0, 0, '', 0, '', -1, '')",
+       " 0, '', 0, 0, 0, '', 0, '', -1, '', '')",
        "unknown kind of partition 'LENT'"},
       {"INSERT INTO partition VALUES('pod64', 'p', '', 'NAMED', 'READY', 4, 1, 0, 0, 0, 'x', 0, 0,"
-       " 0, '', 0, 0, 0, '', 0, '', -1, '')",
+       " 0, '', 0, 0, 0, '', 0, '', -1, '', '')",
        "the lease that resets it is not live"},
       {"DROP INDEX lease_live; DROP TRIGGER lease_gcds_inserted; INSERT INTO lease SELECT "
        "'ffffffffffffffffffffffffffffffff',"
        " container, bundle, tenant, pool, controller, partition, gcd, origin, 0, 'INTENT', 0, 1, 1,"
-       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 1, 0, 0, 0, -1 FROM "
+       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 1, 0, 0, 0, -1, '', '' "
+       "FROM "
        "lease",
        "another live lease holds its partition too"},
       {"DROP TRIGGER lease_gcds_inserted; UPDATE lease SET gcd = 1; INSERT INTO lease SELECT"
        " 'ffffffffffffffffffffffffffffffff',"
        " container, bundle, tenant, pool, controller, partition, 0, origin, 0, 'INTENT', 0, 1, 1,"
-       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 2, 0, 0, 0, -1 FROM "
+       " 1, boot_id, 0, 0, 0, -1, 0, '', '', '', '', 0, 0, '', '', 0, 0, 0, 2, 0, 0, 0, -1, '', '' "
+       "FROM "
        "lease",
        "another live lease holds its partition too"},
   };

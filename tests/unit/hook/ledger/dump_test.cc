@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "hook/ledger/internal/schema.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -39,9 +40,9 @@ TEST_F(DumpTest, HasWhatTheLedgerHas) {
   ASSERT_TRUE(test::succeeds(ledger_.queue().enter(waiter)));
   release(acquire("ended"));
   const base::Json all = dump();
-  EXPECT_EQ(all["schema"], 2);
+  EXPECT_EQ(all["schema"], kNewestVersion);
   ASSERT_EQ(all["leases"].size(), 2U);
-  EXPECT_EQ(all["leases"][0].size(), 36U);
+  EXPECT_EQ(all["leases"][0].size(), 38U);
   EXPECT_EQ(all["addresses"][0]["address"], "10.5.200.10");
   EXPECT_EQ(all["addresses"][0]["lease"], lease.id);
   EXPECT_EQ(all["addresses"][0]["free_at"], nullptr);

@@ -132,7 +132,8 @@ TEST_P(MigrationTest, IsDoneOnceByProcessesThatBeginTogether) {
 TEST_P(MigrationTest, LetsProgramsOfThatVersionGoOn) {
   const std::string path = copy(GetParam());
   Ledger ledger = Ledger::open(path).take();
-  for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
+  for (const char* table :
+       {"lease", "address", "ipu", "partition", "waiter", "event", "endpoint"}) {
     ASSERT_TRUE(test::succeeds(test::run_sql(path, str("DELETE FROM ", table))));
   }
   const std::string script = base::read_file(data(GetParam(), ".sql"), 1 << 24).take();

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all that keeps keys in the store needs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+// Returns kInvalid: the store has something else at KEY than this product would put there.
+[[nodiscard]] base::Error something_else(const std::string& key);
+
+// Returns KEY if the store has it.
+base::Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
+                                               const base::Deadline& deadline);
+
+// Returns the compare that holds while KEY is as FOUND; unset: while it is absent.
+[[nodiscard]] Compare unchanged(const std::string& key, const std::optional<KeyValue>& found);
+
+}  // namespace hook::fleet

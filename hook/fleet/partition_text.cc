@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/partition_text.h"
+
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/keys.h"
+#include "vipu/wire_fields.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using base::Json;
+using vipu::wire::Fields;
+using vipu::wire::Flag;
+
+constexpr size_t kMaxWord = 256;
+constexpr uint32_t kMostIpus = 65'536;  // far above a POD's
+constexpr const char* kRecord = "record";
+constexpr const char* kClaims = "claims";
+
+const std::vector<std::string>& phase_names() {
+  static const std::vector<std::string> kNames = {"MAKING", "READY", "REMOVING"};
+  return kNames;
+}
+
+Result<bool> read_flag(const Fields& fields, const char* key) {
+  return TRY(fields.flag(key)) == Flag::kYes;
+}
+
+Result<PartitionView> read_partition(const Json& json) {
+  const Fields fields = TRY(Fields::open(json, "partition"));
+  PartitionView view;
+  view.facts.maker = TRY(fields.text("maker", kMaxWord));
+  view.facts.source = TRY(fields.text("source", kMaxWord));
+  view.facts.ipus = TRY(fields.number("ipus", 1, kMostIpus));
+  view.facts.gcds = TRY(fields.number("gcds", 1, kMostIpus));
+  view.facts.shared = TRY(read_flag(fields, "shared"));
+  view.facts.reconfigurable = TRY(read_flag(fields, "reconfigurable"));
+  view.facts.adopted = TRY(read_flag(fields, "adopted"));
+  view.phase = static_cast<PartitionPhase>(TRY(fields.choice("phase", phase_names())));
+  view.changer = TRY(fields.text("changer", kMaxWord));
+  view.dirty = TRY(read_flag(fields, "dirty"));
+  view.resetter = TRY(fields.text("resetter", kMaxWord));
+  return view;
+}
+
+Result<Claim> read_claim(const Json& json, const std::string& id, int64_t modified) {
+  const Fields fields = TRY(Fields::open(json, "claim"));
+  Claim claim;
+  claim.id = id;
+  claim.host = TRY(fields.text("host", kMaxWord));
+  claim.container = TRY(fields.text("container", kMaxWord));
+  claim.process = TRY(fields.text("process", kMaxWord));
+  claim.gcd = TRY(fields.number("gcd", 0, kMostIpus));
+  claim.gcds = TRY(fields.number("gcds", 1, kMostIpus));
+  claim.uses = TRY(read_flag(fields, "uses"));
+  claim.modified = modified;
+  return claim;
+}
+
+// Adds KEY, whose name has PARTS below PREFIX partitions/POOL/NAME/, to VIEW.
+Status add_key(const KeyValue& key, const std::vector<std::string_view>& parts,
+               PartitionView& view) {
+  const Json json = TRY(base::parse_json(key.value, "partition"));
+  if (parts.size() == 3 && parts[2] == kRecord) {
+    PartitionView read = TRY(read_partition(json));
+    read.name = view.name;
+    read.claims = std::move(view.claims);
+    read.modified = key.modified;
+    view = std::move(read);
+    return {};
+  }
+  if (parts.size() != 4 || parts[2] != kClaims) return Error(Code::kInvalid, "no such key");
+  view.claims.push_back(TRY(read_claim(json, std::string(parts[3]), key.modified)));
+  return {};
+}
+
+std::string all_partitions(const std::string& prefix) { return prefix + "partitions/"; }
+
+}  // namespace
+
+std::string partition_prefix(const std::string& prefix, const PartitionName& name) {
+  return str(all_partitions(prefix), name.pool, '/', name.name, '/');
+}
+
+std::string record_key(const std::string& prefix, const PartitionName& name) {
+  return partition_prefix(prefix, name) + kRecord;
+}
+
+std::string claim_key(const std::string& prefix, const PartitionName& name, const std::string& id) {
+  return str(partition_prefix(prefix, name), kClaims, '/', id);
+}
+
+std::string fence_key(const std::string& prefix, const std::string& host) {
+  return str(prefix, "fences/", host);
+}
+
+std::string record_text(const PartitionView& view) {
+  return base::to_text(Json{{"maker", view.facts.maker},
+                            {"source", view.facts.source},
+                            {"ipus", view.facts.ipus},
+                            {"gcds", view.facts.gcds},
+                            {"shared", view.facts.shared},
+                            {"reconfigurable", view.facts.reconfigurable},
+                            {"adopted", view.facts.adopted},
+                            {"phase", phase_names()[static_cast<size_t>(view.phase)]},
+                            {"changer", view.changer},
+                            {"dirty", view.dirty},
+                            {"resetter", view.resetter}});
+}
+
+std::string claim_text(const Claim& claim) {
+  return base::to_text(Json{{"host", claim.host},
+                            {"container", claim.container},
+                            {"process", claim.process},
+                            {"gcd", claim.gcd},
+                            {"gcds", claim.gcds},
+                            {"uses", claim.uses}});
+}
+
+std::vector<PartitionView> parse_partitions(const std::string& prefix, const Listing& listing,
+                                            std::vector<base::Error>& obstacles) {
+  const std::string all = all_partitions(prefix);
+  std::map<std::string, PartitionView> views;
+  std::set<std::string> broken;
+  for (const KeyValue& key : listing.keys) {
+    const std::vector<std::string_view> parts =
+        base::split(std::string_view(key.key).substr(all.size()), '/');
+    const std::string which = parts.size() < 2 ? key.key : str(parts[0], '/', parts[1]);
+    PartitionView& view = views[which];
+    if (parts.size() >= 2) view.name = {std::string(parts[0]), std::string(parts[1])};
+    if (add_key(key, parts, view).ok()) continue;
+    obstacles.push_back(something_else(key.key));
+    broken.insert(which);
+  }
+  std::vector<PartitionView> found;
+  for (auto& [which, view] : views) {
+    view.revision = listing.revision;
+    if (view.modified != 0 && !broken.contains(which)) found.push_back(std::move(view));
+  }
+  return found;
+}
+
+}  // namespace hook::fleet

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the store keeps partitions and claims: one JSON object for each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hook/fleet/partitions.h"
+
+namespace hook::fleet {
+
+[[nodiscard]] std::string partition_prefix(const std::string& prefix, const PartitionName& name);
+[[nodiscard]] std::string record_key(const std::string& prefix, const PartitionName& name);
+[[nodiscard]] std::string claim_key(const std::string& prefix, const PartitionName& name,
+                                    const std::string& id);
+[[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);
+
+[[nodiscard]] std::string record_text(const PartitionView& view);
+[[nodiscard]] std::string claim_text(const Claim& claim);
+
+// Returns the partitions of LISTING, whose keys are below PREFIX partitions/. Claims of a partition
+// without a record are left out. What cannot be read is in OBSTACLES, and its partition is left
+// out.
+[[nodiscard]] std::vector<PartitionView> parse_partitions(const std::string& prefix,
+                                                          const Listing& listing,
+                                                          std::vector<base::Error>& obstacles);
+
+}  // namespace hook::fleet

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/partitions.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/keys.h"
+#include "hook/fleet/partition_text.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+
+// Each attempt fails only if another host has changed the same partition meanwhile.
+constexpr int kMostAttempts = 50;
+
+std::string text_of(const PartitionName& name) {
+  return str("partition ", quote(name.name), " of pool ", quote(name.pool));
+}
+
+Error not_there(const PartitionName& name) {
+  return {Code::kNotFound, str("the fleet has no ", text_of(name))};
+}
+
+std::string holder_text(const Claim& claim) {
+  if (!claim.process.empty()) return str("a reset on host ", claim.host);
+  return str("container ", base::short_id(claim.container), " on host ", claim.host);
+}
+
+Compare as_seen(const Fleet& fleet, const PartitionView& view) {
+  return {record_key(fleet.prefix, view.name), Compare::What::kModified, view.modified};
+}
+
+Put put_of(const Fleet& fleet, const PartitionView& view) {
+  return {record_key(fleet.prefix, view.name), record_text(view)};
+}
+
+Put put_of(const Fleet& fleet, const PartitionName& name, const Claim& claim) {
+  return {claim_key(fleet.prefix, name, claim.id), claim_text(claim)};
+}
+
+const Claim* find_claim(const PartitionView& view, const std::string& id) {
+  const auto at = std::find_if(view.claims.begin(), view.claims.end(),
+                               [&](const Claim& one) { return one.id == id; });
+  return at == view.claims.end() ? nullptr : &*at;
+}
+
+Status check_ready(const PartitionView& view) {
+  if (view.phase == PartitionPhase::kReady) return {};
+  const bool is_made = view.phase == PartitionPhase::kRemoving;
+  return Error(
+      Code::kBusy,
+      str(text_of(view.name), " is being ", is_made ? "removed" : "made", " by host ", view.changer,
+          "; if nothing happens, run 'ipuctl partition remove ", view.name.name, "' there"));
+}
+
+using Change = std::function<Result<Txn>(PartitionView& view)>;
+
+// Commits what MAKE makes of the partition, again while others change it. MAKE is called with what
+// is there; a transaction without changes is not committed.
+Status change(const Fleet& fleet, const PartitionName& name, const Change& make) {
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::optional<PartitionView> view = TRY(find_partition(fleet, name));
+    if (!view) return not_there(name);
+    Txn txn = TRY(make(*view));
+    if (txn.puts.empty() && txn.deletes.empty()) return {};
+    txn.compares.push_back(as_seen(fleet, *view));
+    const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+    if (result.done) return {};
+    for (const KeyValue& one : result.found) {
+      if (!one.key.starts_with(fleet.prefix + "fences/")) continue;
+      const std::string host = one.key.substr(one.key.rfind('/') + 1);
+      return Error(Code::kDenied, str("this host, ", host,
+                                      ", was declared dead with 'ipuctl host fence'; end its"
+                                      " containers with IPUs, then run 'ipuctl host forget ",
+                                      host, "'"));
+    }
+  }
+  return Error(Code::kBusy, str(text_of(name), " changes all the time; try again"));
+}
+
+// Returns DONE, but success if there is no such partition.
+Status if_there(Status done) {
+  return !done.ok() && done.error().code() == Code::kNotFound ? Status() : std::move(done);
+}
+
+// Returns whether two claims exclude each other.
+bool overlap(const Claim& a, const Claim& b) {
+  return a.gcd < b.gcd + b.gcds && b.gcd < a.gcd + a.gcds;
+}
+
+Status check_free(const PartitionView& view, const Claim& wanted) {
+  std::vector<Claim> holders;
+  for (const Claim& other : view.claims) {
+    const bool excludes = !view.facts.shared || !other.process.empty();
+    if (other.id != wanted.id && excludes && overlap(other, wanted)) holders.push_back(other);
+  }
+  return holders.empty() ? Status() : claimed(view.name, holders);
+}
+
+// Who must reset the partition before WANTED uses it. WITNESS becomes a claim that makes a reset
+// impossible: it must still be there when WANTED is recorded.
+ClaimDuty duty_of(const PartitionView& view, const Claim& wanted, const Claim*& witness) {
+  const bool never = view.facts.adopted || view.facts.reconfigurable;
+  const Claim* const mine = find_claim(view, wanted.id);
+  if (never || !view.dirty || (mine != nullptr && mine->uses)) return ClaimDuty::kNone;
+  if (view.resetter != wanted.id && find_claim(view, view.resetter) != nullptr)
+    return ClaimDuty::kWait;
+  for (const Claim& other : view.claims) {
+    if (other.id == wanted.id || !other.uses) continue;
+    witness = &other;
+    return ClaimDuty::kNone;
+  }
+  return ClaimDuty::kReset;
+}
+
+}  // namespace
+
+Error claimed(const PartitionName& name, const std::vector<Claim>& claims) {
+  std::string text;
+  for (const Claim& one : claims) {
+    text += str(text.empty() ? "" : ", ", holder_text(one),
+                one.gcds == 1 ? str(" (GCD ", one.gcd, ")") : "");
+  }
+  return {Code::kBusy, str("partition ", quote(name.name), " is in use in the fleet by ", text,
+                           "; see 'ipuctl partition show ", name.name, "'")};
+}
+
+Result<std::optional<PartitionView>> find_partition(const Fleet& fleet, const PartitionName& name) {
+  const Listing listing =
+      TRY(fleet.store.list(partition_prefix(fleet.prefix, name), fleet.deadline));
+  std::vector<Error> obstacles;
+  std::vector<PartitionView> found = parse_partitions(fleet.prefix, listing, obstacles);
+  if (!obstacles.empty()) return obstacles.front();
+  if (found.empty()) return std::optional<PartitionView>();
+  return std::optional<PartitionView>(std::move(found.front()));
+}
+
+Result<std::vector<PartitionView>> list_partitions(const Fleet& fleet,
+                                                   std::vector<Error>& obstacles) {
+  const Listing listing = TRY(fleet.store.list(fleet.prefix + "partitions/", fleet.deadline));
+  return parse_partitions(fleet.prefix, listing, obstacles);
+}
+
+Status publish(const Fleet& fleet, const PartitionView& view) {
+  const std::string key = record_key(fleet.prefix, view.name);
+  const std::optional<PartitionView> known = TRY(find_partition(fleet, view.name));
+  const bool is_begun =
+      known && known->phase == PartitionPhase::kMaking && known->facts.maker == view.facts.maker;
+  if (known && !is_begun) {
+    return Error(Code::kExists, str("the fleet already has ", text_of(view.name), ", made on host ",
+                                    known->facts.maker, "; choose another name"));
+  }
+  Txn txn;
+  txn.compares = {known ? as_seen(fleet, *known) : Compare{key, Compare::What::kCreated, 0}};
+  txn.puts = {put_of(fleet, view)};
+  for (const Claim& one : view.claims) txn.puts.push_back(put_of(fleet, view.name, one));
+  const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+  if (result.done) return {};
+  return Error(Code::kExists, str("another host has made ", text_of(view.name),
+                                  " known to the fleet meanwhile; choose another name"));
+}
+
+Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (view.phase == PartitionPhase::kReady) return txn;
+    if (view.phase != PartitionPhase::kMaking || view.changer != host) return not_there(name);
+    view.phase = PartitionPhase::kReady;
+    view.changer.clear();
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  });
+}
+
+Status forget_making(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return if_there(change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (view.phase == PartitionPhase::kMaking && view.changer == host)
+      txn.deletes = {record_key(fleet.prefix, name)};
+    return txn;
+  }));
+}
+
+Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& wanted) {
+  ClaimDuty duty = ClaimDuty::kNone;
+  const Status claimed = change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    TRY(check_ready(view));
+    TRY(check_free(view, wanted));
+    const Claim* const mine = find_claim(view, wanted.id);
+    const Claim* witness = nullptr;
+    duty = duty_of(view, wanted, witness);
+    if (mine != nullptr && (mine->uses || duty == ClaimDuty::kWait)) return Txn();
+    Claim made = wanted;
+    made.uses = duty == ClaimDuty::kNone;
+    view.dirty = view.dirty || made.uses;
+    if (duty == ClaimDuty::kReset) view.resetter = wanted.id;
+    Txn txn;
+    txn.compares = {{fence_key(fleet.prefix, wanted.host), Compare::What::kCreated, 0}};
+    if (witness != nullptr) {
+      txn.compares.push_back({claim_key(fleet.prefix, name, witness->id), Compare::What::kModified,
+                              witness->modified});
+    }
+    txn.puts = {put_of(fleet, view), put_of(fleet, name, made)};
+    return txn;
+  });
+  if (!claimed.ok()) return claimed.error();
+  return duty;
+}
+
+Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    const Claim* const found = find_claim(view, id);
+    if (found == nullptr || view.resetter != id) {
+      return Error(Code::kBusy, str("the claim of ", text_of(name),
+                                    " was taken away during its reset; start the container again"));
+    }
+    Claim made = *found;
+    made.uses = true;
+    view.resetter.clear();
+    Txn txn;
+    txn.compares = {{fence_key(fleet.prefix, made.host), Compare::What::kCreated, 0}};
+    txn.puts = {put_of(fleet, view), put_of(fleet, name, made)};
+    return txn;
+  });
+}
+
+Status unclaim(const Fleet& fleet, const PartitionName& name, const std::string& id) {
+  Txn txn;
+  txn.deletes = {claim_key(fleet.prefix, name, id)};
+  TRY(fleet.store.commit(txn, fleet.deadline));
+  return {};
+}
+
+Status begin_reset(const Fleet& fleet, const PartitionName& name, const Claim& wanted) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    TRY(check_ready(view));
+    if (!view.claims.empty()) return claimed(name, view.claims);
+    Claim all = wanted;
+    all.gcds = view.facts.gcds;
+    view.resetter = wanted.id;
+    view.dirty = true;
+    Txn txn;
+    txn.compares = {{fence_key(fleet.prefix, wanted.host), Compare::What::kCreated, 0}};
+    txn.puts = {put_of(fleet, view), put_of(fleet, name, all)};
+    return txn;
+  });
+}
+
+Status end_reset(const Fleet& fleet, const PartitionName& name, const std::string& id,
+                 ResetDone done) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (find_claim(view, id) != nullptr) txn.deletes = {claim_key(fleet.prefix, name, id)};
+    if (view.resetter != id) return txn;
+    view.resetter.clear();
+    view.dirty = done == ResetDone::kNo;
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  });
+}
+
+Status begin_removal(const Fleet& fleet, const PartitionName& name, const std::string& host,
+                     Takes takes) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    if (view.phase != PartitionPhase::kReady && view.changer != host)
+      return check_ready(view).error();
+    std::vector<Claim> others = view.claims;
+    std::erase_if(others, [&](const Claim& one) {
+      return takes == Takes::kOwn && one.host == host && one.process.empty();
+    });
+    if (!others.empty()) return claimed(name, others);
+    Txn txn;
+    if (view.phase == PartitionPhase::kRemoving) return txn;
+    view.phase = PartitionPhase::kRemoving;
+    view.changer = host;
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  });
+}
+
+Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return if_there(change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (view.phase == PartitionPhase::kRemoving && view.changer == host)
+      txn.deletes = {record_key(fleet.prefix, name)};
+    return txn;
+  }));
+}
+
+Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (view.phase != PartitionPhase::kRemoving || view.changer != host) return txn;
+    view.phase = PartitionPhase::kReady;
+    view.changer.clear();
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  });
+}
+
+Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms) {
+  Txn fenced;
+  fenced.puts = {{fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}})}};
+  TRY(fleet.store.commit(fenced, fleet.deadline));
+  std::vector<Error> obstacles;
+  for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
+    for (const Claim& one : view.claims)
+      if (one.host == host) TRY(unclaim(fleet, view.name, one.id));
+    TRY(forget_making(fleet, view.name, host));
+  }
+  return obstacles.empty() ? Status() : obstacles.front();
+}
+
+Status forget_fence(const Fleet& fleet, const std::string& host) {
+  Txn txn;
+  txn.deletes = {fence_key(fleet.prefix, host)};
+  TRY(fleet.store.commit(txn, fleet.deadline));
+  return {};
+}
+
+}  // namespace hook::fleet

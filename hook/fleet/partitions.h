@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions that operators named, for all hosts of a fleet, and who uses their GCDs.
+//   PREFIX partitions/POOL/NAME/record      what a partition is, and who changes it
+//   PREFIX partitions/POOL/NAME/claims/ID   one claim of its GCDs
+//   PREFIX fences/TAG                       host TAG was declared dead, and claims nothing
+// All hosts call the same pool by the same name. Each claim also changes the record, so of two that
+// exclude each other one is made. No claim ends with time: whoever made it removes it, or a fence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+// A fleet's store, and where its keys are.
+struct Fleet {
+  Store& store;
+  const std::string& prefix;
+  base::Deadline deadline;  // of each call
+};
+
+struct PartitionName {
+  std::string pool;
+  std::string name;
+  bool operator==(const PartitionName&) const = default;
+};
+
+struct PartitionFacts {
+  std::string maker;   // tag of the host that made or adopted it
+  std::string source;  // its controller, as that host's configuration has it
+  uint32_t ipus = 0;
+  uint32_t gcds = 1;
+  bool shared = false;          // several containers may have the same GCD
+  bool reconfigurable = false;  // never reset between containers
+  bool adopted = false;         // somebody else made it, who alone resets and removes it
+  bool operator==(const PartitionFacts&) const = default;
+};
+
+struct Claim {
+  std::string id;         // of the lease for which it was made, or of a reset
+  std::string host;       // tag
+  std::string container;  // its id at the engine
+  std::string process;    // of a reset: the process that does it; empty: a lease's
+  uint32_t gcd = 0;       // the first one
+  uint32_t gcds = 1;
+  bool uses = false;     // no: its container waits for a reset
+  int64_t modified = 0;  // revision of its last change; not written
+  bool operator==(const Claim&) const = default;
+};
+
+enum class PartitionPhase { kMaking, kReady, kRemoving };
+
+// A partition at one revision of the store.
+struct PartitionView {
+  PartitionName name;
+  PartitionFacts facts;
+  PartitionPhase phase = PartitionPhase::kReady;
+  std::string changer;   // tag of the host that makes or removes it
+  bool dirty = false;    // a container has had it since it was made or reset
+  std::string resetter;  // the claim that is to reset it; empty: none
+  int64_t modified = 0;  // revision of the record
+  int64_t revision = 0;  // of the store
+  std::vector<Claim> claims;
+};
+
+// Returns what the fleet knows of a partition, if it does.
+base::Result<std::optional<PartitionView>> find_partition(const Fleet& fleet,
+                                                          const PartitionName& name);
+// Returns all of them. What cannot be read is in OBSTACLES.
+base::Result<std::vector<PartitionView>> list_partitions(const Fleet& fleet,
+                                                         std::vector<base::Error>& obstacles);
+
+// Makes a partition known, with what already uses it. VIEW's phase is kMaking or kReady. Fails with
+// kExists, and names the host, if the fleet has one of this name; not if FACTS' maker has begun to
+// make it.
+base::Status publish(const Fleet& fleet, const PartitionView& view);
+// Changes kMaking to kReady, or forgets a partition that HOST could not make.
+base::Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
+base::Status forget_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
+
+enum class ClaimDuty {
+  kNone,   // the container may use its GCDs
+  kReset,  // reset the partition, then finish_reset()
+  kWait,   // another claim resets it: claim again once something has changed
+};
+// Claims GCDs, also again. Fails with kNotFound if the fleet has no such partition, with kBusy if
+// one of them has another claim or the partition is being made or removed; with kDenied if the host
+// was fenced. After kTimeout the claim may have been made.
+base::Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& claim);
+// Says that the reset is done, and its claim uses the partition.
+base::Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id);
+// Removes a claim. One that is not there is no error.
+base::Status unclaim(const Fleet& fleet, const PartitionName& name, const std::string& id);
+
+// Claims a partition that nobody uses, in order to reset it. Fails with kBusy as begin_removal().
+base::Status begin_reset(const Fleet& fleet, const PartitionName& name, const Claim& claim);
+// Removes that claim. The partition is clean if the reset was DONE.
+enum class ResetDone { kNo, kYes };
+base::Status end_reset(const Fleet& fleet, const PartitionName& name, const std::string& id,
+                       ResetDone done);
+
+// Which claims a removal takes the partition from.
+enum class Takes { kNone, kOwn };
+// Says that HOST removes the partition. Fails with kBusy, and names hosts and containers, while it
+// has other claims than those that it may take, or another host removes it; with kNotFound if the
+// fleet has no such partition. Harmless twice.
+base::Status begin_removal(const Fleet& fleet, const PartitionName& name, const std::string& host,
+                           Takes takes);
+// It is gone, or it stays (kReady again).
+base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
+base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
+
+// Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, and what it had begun
+// to make. Its partitions at controllers are removed before that.
+base::Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms);
+// Allows it to claim again.
+base::Status forget_fence(const Fleet& fleet, const std::string& host);
+
+// Returns kBusy, with what has a partition: containers and their hosts.
+[[nodiscard]] base::Error claimed(const PartitionName& name, const std::vector<Claim>& claims);
+
+}  // namespace hook::fleet

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions that the hosts of a fleet share. What the fleet's store says of them is the truth.
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/ledger/internal/conditions.h"
+#include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/partition_files.h"
+#include "hook/ledger/internal/partition_rows.h"
+#include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/store.h"
+#include "hook/ledger/partitions.h"
+
+namespace hook::ledger {
+
+using namespace base::names;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+namespace {
+
+bool is_same(const PartitionRecord& a, const PartitionRecord& b) {
+  return a.source == b.source && a.kind == b.kind && a.state == b.state && a.ipus == b.ipus &&
+         a.gcds == b.gcds && a.shared == b.shared && a.reconfigurable == b.reconfigurable &&
+         a.fleet == b.fleet;
+}
+
+}  // namespace
+
+Status Partitions::learn(const PartitionRecord& record) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const std::optional<PartitionRecord> known = TRY(find(record.pool, record.name));
+  if (known && is_same(*known, record)) return {};
+  const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+  if (!leases.empty()) return in_use(record.name, leases);
+  TRY(delete_partition(store_.database, record));
+  TRY(insert_partition(store_.database, record));
+  TRY(write_partition_file(store_.database.path(), record));
+  TRY(record_partition(store_, record.pool, record.name, "READY, made by the fleet"));
+  return commit(store_, transaction);
+}
+
+Status Partitions::share(const PartitionRecord& record, const std::string& fleet) {
+  PartitionRecord shared = record;
+  shared.fleet = fleet;
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement partition =
+      TRY(store_.database.prepare("UPDATE partition SET fleet = ? WHERE pool = ? AND name = ?"));
+  TRY(partition.bind(fleet).bind(record.pool).bind(record.name).run());
+  Statement leases =
+      TRY(store_.database.prepare(str("UPDATE lease SET claim = id, fleet = ? WHERE ",
+                                      kLiveOfPartition, " AND origin <> 'JOINED'")));
+  TRY(leases.bind(fleet).bind(record.pool).bind(record.name).run());
+  TRY(write_partition_file(store_.database.path(), shared));
+  TRY(record_partition(store_, record.pool, record.name, str("shared with fleet ", fleet)));
+  return commit(store_, transaction);
+}
+
+Status Partitions::unlearn(const PartitionRecord& record) {
+  return with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
+    if (!leases.empty()) return in_use(record.name, leases);
+    TRY(remove_partition_file(store_.database.path(), record));
+    TRY(delete_partition(store_.database, record));
+    TRY(record_partition(store_, record.pool, record.name, "the fleet has it no more"));
+    return commit(store_, transaction);
+  });
+}
+
+}  // namespace hook::ledger

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/fleet_claims.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/names.h"
+#include "base/text.h"
+
+namespace hook::lifecycle::partitions {
+
+using namespace base::names;
+
+namespace {
+
+constexpr std::chrono::milliseconds kCallTime{5'000};
+// A wait for changes ends so often, to see whether anybody wants its result.
+constexpr std::chrono::milliseconds kWatchTime{2'000};
+
+fleet::PartitionName name_of(const ledger::PartitionRecord& record) {
+  return {record.pool, record.name};
+}
+
+fleet::PartitionName name_of(const ledger::Lease& lease) { return {lease.pool, lease.partition}; }
+
+fleet::PartitionFacts facts_of(const Env& env, const ledger::PartitionRecord& record) {
+  fleet::PartitionFacts facts;
+  facts.maker = env.ledger.host().tag();
+  facts.source = record.source;
+  facts.ipus = record.ipus;
+  facts.gcds = record.gcds;
+  facts.shared = record.shared;
+  facts.reconfigurable = record.reconfigurable;
+  facts.adopted = record.kind == ledger::PartitionKind::kForeign;
+  return facts;
+}
+
+ledger::PartitionRecord record_of(const config::PoolConfig& pool, const fleet::PartitionView& view,
+                                  const std::string& prefix) {
+  ledger::PartitionRecord record;
+  record.pool = view.name.pool;
+  record.name = view.name.name;
+  record.source = config::source_of(pool);  // as this host reaches the controller
+  record.kind =
+      view.facts.adopted ? ledger::PartitionKind::kForeign : ledger::PartitionKind::kNamed;
+  record.state = ledger::PartitionState::kReady;
+  record.ipus = view.facts.ipus;
+  record.gcds = view.facts.gcds;
+  record.shared = view.facts.shared;
+  record.reconfigurable = view.facts.reconfigurable;
+  record.created_ms = base::unix_millis();
+  record.fleet = prefix;
+  return record;
+}
+
+fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
+  fleet::Claim claim;
+  claim.id = lease.claim;
+  claim.host = env.ledger.host().tag();
+  claim.container = lease.container;
+  claim.gcd = lease.gcd;
+  claim.gcds = lease.gcds;
+  return claim;
+}
+
+// Makes RECORD, which this host had before it was in the fleet, known to it, with its containers.
+Status share_partition(Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                       const Deadline& deadline) {
+  fleet::PartitionView view;
+  view.name = name_of(record);
+  view.facts = facts_of(env, record);
+  view.dirty = record.dirty;
+  for (ledger::Lease& lease : TRY(env.ledger.partitions().holders(record.pool, record.name))) {
+    if (lease.origin == ledger::Origin::kJoined) continue;
+    lease.claim = lease.id;
+    view.claims.push_back(claim_of(env, lease));
+    view.claims.back().uses = true;
+    view.dirty = true;
+  }
+  TRY(fleet::publish(fleet.at(deadline), view));
+  return env.ledger.partitions().share(record, fleet.config.prefix);
+}
+
+// The fleet has no partition of RECORD, which it had before.
+Status forget_partition(Env& env, const config::PoolConfig& pool,
+                        const ledger::PartitionRecord& record, const Deadline& deadline) {
+  for (const vipu::Partition& one : TRY(env.controller(pool)->list(deadline))) {
+    if (one.id != record.name || record.kind == ledger::PartitionKind::kForeign) continue;
+    return Error(Code::kNotFound, str("the fleet has no partition ", quote(record.name),
+                                      " of pool ", quote(record.pool),
+                                      " any more, but the controller has one; if etcd was"
+                                      " restored from an older copy, run 'ipuctl partition remove ",
+                                      record.name, "' on one host and create the partition again"));
+  }
+  return env.ledger.partitions().unlearn(record);
+}
+
+// The process of a reset, as its claim names it.
+std::string process_text(const base::ProcessId& process, const std::string& boot) {
+  return str(process.pid, ' ', process.start_time, ' ', process.pid_namespace, ' ', boot);
+}
+
+Result<bool> runs(const std::string& process) {
+  const std::vector<std::string_view> parts = base::split(process, ' ');
+  if (parts.size() != 4) return Error(Code::kInvalid, str(quote(process), " is no process"));
+  base::ProcessId id;
+  id.pid = TRY(base::parse_int<pid_t>(parts[0], 1, INT32_MAX));
+  id.start_time = TRY(base::parse_int<uint64_t>(parts[1], 0, UINT64_MAX));
+  id.pid_namespace = TRY(base::parse_int<uint64_t>(parts[2], 0, UINT64_MAX));
+  return parts[3] == TRY(base::boot_id()) && base::is_running(id);
+}
+
+Status remove_lost(Env& env, const OpenFleet& fleet, const Deadline& deadline,
+                   std::vector<Error>& obstacles) {
+  // The claims first: a lease that begins meanwhile is live before its claim is made.
+  const std::vector<fleet::PartitionView> views =
+      TRY(fleet::list_partitions(fleet.at(deadline), obstacles));
+  std::set<std::string> live;
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    live.insert(lease.id);
+    live.insert(lease.claim);
+  }
+  for (const fleet::PartitionView& view : views) {
+    for (const fleet::Claim& one : view.claims) {
+      if (one.host != env.ledger.host().tag() || live.contains(one.id)) continue;
+      if (!one.process.empty() && TRY(runs(one.process))) continue;
+      TRY(fleet::unclaim(fleet.at(deadline), view.name, one.id));
+      TRY(env.ledger.events().record(str("removed the lost claim ", one.id, " of partition ",
+                                         view.name.name, " from the fleet")));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
+  return {*store, config.prefix, deadline.capped(kCallTime)};
+}
+
+std::optional<OpenFleet> open_fleet(const Env& env) {
+  std::optional<config::FleetConfig> config = env.fleet();
+  if (!config) return std::nullopt;
+  std::unique_ptr<fleet::Store> store = env.store(*config);
+  return OpenFleet{std::move(*config), std::move(store)};
+}
+
+Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
+  std::optional<OpenFleet> fleet = open_fleet(env);
+  if (fleet && fleet->config.prefix == prefix) return *std::move(fleet);
+  return Error(Code::kUnsupported,
+               str("this host has claims at the fleet of prefix ", quote(prefix),
+                   ", and its configuration has ", fleet ? "another prefix" : "no [fleet]",
+                   "; set 'endpoints' and 'prefix' of [fleet] as they were, until 'ipuctl gc'"
+                   " succeeds"));
+}
+
+Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
+                       const Deadline& deadline) {
+  if (pool.provider != config::Provider::kVipu || ledger::is_reserved_name(name)) return {};
+  const std::optional<OpenFleet> fleet = open_fleet(env);
+  if (!fleet) return {};
+  const auto row = TRY(env.ledger.partitions().find(pool.name, name));
+  if (row && (row->state != ledger::PartitionState::kReady || !row->reservation.empty())) return {};
+  const std::string& me = env.ledger.host().tag();
+  const std::optional<fleet::PartitionView> view =
+      TRY(fleet::find_partition(fleet->at(deadline), {pool.name, name}));
+  if (!view) {
+    if (!row) return {};
+    return row->fleet.empty() ? share_partition(env, *fleet, *row, deadline)
+                              : forget_partition(env, pool, *row, deadline);
+  }
+  const bool is_mine = view->facts.maker == me;
+  if (row && row->fleet.empty()) {
+    // The answer to share_partition() was lost.
+    if (is_mine) return env.ledger.partitions().share(*row, fleet->config.prefix);
+    return Error(Code::kExists,
+                 str("partition ", quote(name), " of pool ", quote(pool.name),
+                     " is known here, and"
+                     " to the fleet as another one, made on host ",
+                     view->facts.maker, "; remove one of them and choose another name"));
+  }
+  if (row && is_mine && view->phase == fleet::PartitionPhase::kMaking)
+    return fleet::finish_making(fleet->at(deadline), view->name, me);
+  if (view->phase != fleet::PartitionPhase::kReady) return {};
+  return env.ledger.partitions().learn(record_of(pool, *view, fleet->config.prefix));
+}
+
+Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
+                                    const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  return fleet::claim(fleet.at(deadline), name_of(lease), claim_of(env, lease));
+}
+
+Status finish_claimed_reset(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  return fleet::finish_reset(fleet.at(deadline), name_of(lease), lease.claim);
+}
+
+Status wait_for_claims(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  const fleet::Fleet at = fleet.at(deadline);
+  const auto view = TRY(fleet::find_partition(at, name_of(lease)));
+  if (!view) return {};
+  const std::string below = str(at.prefix, "partitions/", lease.pool, '/', lease.partition, '/');
+  const Result<fleet::Changes> changes =
+      at.store.wait(below, view->revision + 1, deadline.capped(kWatchTime));
+  if (changes.ok() || changes.error().code() == Code::kNotFound) return {};
+  return changes.error();
+}
+
+Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(lease)));
+  const auto has = [&](const fleet::Claim& one) { return one.id == lease.claim; };
+  const bool is_there = view && std::any_of(view->claims.begin(), view->claims.end(), has);
+  return is_there ? netns::Presence::kThere : netns::Presence::kGone;
+}
+
+Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
+}
+
+void remove_lost_claims(Env& env, const Deadline& deadline, std::vector<Error>& obstacles) {
+  const std::optional<OpenFleet> fleet = open_fleet(env);
+  if (!fleet) return;
+  Status removed = remove_lost(env, *fleet, deadline, obstacles);
+  if (!removed.ok()) obstacles.push_back(std::move(removed).error());
+}
+
+Status begin_making(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                    const Deadline& deadline) {
+  fleet::PartitionView view;
+  view.name = name_of(record);
+  view.facts = facts_of(env, record);
+  view.phase = fleet::PartitionPhase::kMaking;
+  view.changer = view.facts.maker;
+  return fleet::publish(fleet.at(deadline), view);
+}
+
+Status check_claims(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                    fleet::Takes takes, const Deadline& deadline) {
+  const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(record)));
+  if (!view) return {};
+  std::vector<fleet::Claim> others = view->claims;
+  std::erase_if(others, [&](const fleet::Claim& one) {
+    return takes == fleet::Takes::kOwn && one.host == env.ledger.host().tag();
+  });
+  return others.empty() ? Status() : fleet::claimed(view->name, others);
+}
+
+Status reset_alone(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                   const Deadline& deadline, const std::function<Status()>& reset) {
+  fleet::Claim claim;
+  claim.id = str("reset-", TRY(base::random_hex(8)));
+  claim.host = env.ledger.host().tag();
+  const std::string boot = TRY(base::boot_id());
+  claim.process = process_text(TRY(base::current_process()), boot);
+  const fleet::PartitionName name = name_of(record);
+  const Status begun = fleet::begin_reset(fleet.at(deadline), name, claim);
+  if (!begun.ok()) {
+    // It may have been made nevertheless.
+    (void)fleet::unclaim(fleet.at(Deadline::after(kCallTime)), name, claim.id);
+    return begun;
+  }
+  const Status done = reset();
+  // The reset may have used all of the time.
+  const Status ended = fleet::end_reset(fleet.at(Deadline::after(kCallTime)), name, claim.id,
+                                        done.ok() ? fleet::ResetDone::kYes : fleet::ResetDone::kNo);
+  return done.ok() ? ended : done;
+}
+
+}  // namespace hook::lifecycle::partitions

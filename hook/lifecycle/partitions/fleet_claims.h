@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Named partitions of a host in a fleet: what the fleet's store has to allow first. Pools without a
+// V-IPU controller, warm partitions and reservations are the host's own, and never there.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/fleet/partitions.h"
+#include "hook/lifecycle/env.h"
+#include "netns/types.h"
+
+namespace hook::lifecycle::partitions {
+
+// An open store, with the configuration to which it belongs.
+struct OpenFleet {
+  config::FleetConfig config;
+  std::unique_ptr<fleet::Store> store;
+
+  // Each call ends after 5 s, or by DEADLINE.
+  [[nodiscard]] fleet::Fleet at(const base::Deadline& deadline) const;
+};
+
+// Opens the fleet of this host; nothing if it is in none.
+std::optional<OpenFleet> open_fleet(const Env& env);
+// Opens the fleet with this prefix. Fails with kUnsupported if this host is not in it any more.
+base::Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix);
+
+// ---- a start
+
+// Brings what the ledger knows of partition NAME of POOL in line with the fleet, before a lease of
+// it begins: records one that another host has made; shares one that this host had before it was in
+// the fleet; forgets one that another host has removed.
+base::Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
+                             const base::Deadline& deadline);
+// Claims the GCDs of LEASE, whose claim is in the ledger already. Fails as fleet::claim().
+base::Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
+                                          const base::Deadline& deadline);
+// Says that the reset is done that claim_gcds() asked for.
+base::Status finish_claimed_reset(Env& env, const ledger::Lease& lease,
+                                  const base::Deadline& deadline);
+// Waits until the fleet's record of LEASE's partition changes, or until DEADLINE.
+base::Status wait_for_claims(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
+
+// ---- its end
+
+base::Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease,
+                                         const base::Deadline& deadline);
+base::Status unclaim_gcds(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
+// Removes claims of this host that no live lease and no running reset has: the answer to such a
+// claim was lost, and it was made after its lease had ended. Adds what failed to OBSTACLES.
+void remove_lost_claims(Env& env, const base::Deadline& deadline,
+                        std::vector<base::Error>& obstacles);
+
+// ---- commands of an operator
+
+// Tells the fleet that this host makes the partition of RECORD. Fails with kExists, and names the
+// host, if the name is taken in the fleet.
+base::Status begin_making(const Env& env, const OpenFleet& fleet,
+                          const ledger::PartitionRecord& record, const base::Deadline& deadline);
+// Fails with kBusy, naming containers and hosts, while others than those that this host may TAKE
+// have the partition of RECORD.
+base::Status check_claims(const Env& env, const OpenFleet& fleet,
+                          const ledger::PartitionRecord& record, fleet::Takes takes,
+                          const base::Deadline& deadline);
+// Makes RESET while nobody can claim the partition of RECORD. Fails as check_claims().
+base::Status reset_alone(const Env& env, const OpenFleet& fleet,
+                         const ledger::PartitionRecord& record, const base::Deadline& deadline,
+                         const std::function<base::Status()>& reset);
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two hosts of a fleet, with one controller, and partitions that operators name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/partitions.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "tests/support/hook_host.h"
+#include "tests/support/lent_store.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using test::Call;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using vipu::Force;
+
+constexpr const char* kPrefix = "/f/";
+
+class FleetTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (test::HookHost* host : {&a_, &b_}) join(*host);
+    b_.env.controller = a_.env.controller;
+    ledger::HostWitnesses one{"1111111111111111"};
+    ledger::HostWitnesses other{"2222222222222222"};
+    ASSERT_TRUE(test::succeeds(a_.ledger.host().be_on(one)));
+    ASSERT_TRUE(test::succeeds(b_.ledger.host().be_on(other)));
+  }
+  void join(test::HookHost& host) {
+    host.config.fleet = config::FleetConfig{{"10.1.0.5:2379"}};
+    host.config.fleet->prefix = kPrefix;
+    host.env.fleet = [&host] { return host.config.fleet; };
+    host.env.store = [this](const config::FleetConfig&) {
+      return std::make_unique<test::LentStore>(store_, [this] {
+        const int call = calls_++;
+        return call == fails_at_ ? fate_ : Call::kAnswered;
+      });
+    };
+  }
+  static Deadline soon() { return test::HookHost::soon(); }
+  static Status create(test::HookHost& host, uint32_t size = 8, uint32_t gcds = 4) {
+    NewPartition wanted{host.config.pools[0], {}};
+    wanted.request.id = "p0";
+    wanted.request.size = size;
+    wanted.request.gcds = gcds;
+    return create_partition(host.env, wanted, soon());
+  }
+  static Status start(test::HookHost& host, const std::string& container, uint32_t gcd) {
+    request::Request request;
+    request.partition = "p0";
+    request.gcd = gcd;
+    return host.prepare(container, request);
+  }
+  static Status stop(test::HookHost& host, const std::string& container) {
+    return end::release_by_id(host.env, host.lease_of(container).id, soon());
+  }
+  static Result<RemovedPartition> remove(test::HookHost& host, Force force = Force::kNo) {
+    return remove_partition(host.env, host.config.pools[0], "p0", force, soon());
+  }
+  static Status reset(test::HookHost& host) {
+    return reset_partition(host.env, host.config.pools[0], "p0", vipu::Relocate::kNo, soon());
+  }
+  std::optional<fleet::PartitionView> view() {
+    return fleet::find_partition({store_, kPrefix_, soon()}, {"pod16", "p0"}).take();
+  }
+  size_t claims() {
+    const auto found = view();
+    return found ? found->claims.size() : 0;
+  }
+  uint32_t resets() { return a_.controller.resets("p0"); }
+  static std::vector<Error> gc(test::HookHost& host) {
+    return end::reconcile(host.env, soon()).take().obstacles;
+  }
+
+  test::FakeStore store_;
+  const std::string kPrefix_ = kPrefix;
+  int calls_ = 0;
+  int fails_at_ = -1;
+  Call fate_ = Call::kAnswered;
+  test::HookHost a_;
+  test::HookHost b_;
+};
+
+TEST_F(FleetTest, AContainerUsesAPartitionOfAnotherHost) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  EXPECT_EQ(claims(), 2U);
+  EXPECT_EQ(b_.lease_of("two").claim, b_.lease_of("two").id);
+  EXPECT_EQ(resets(), 0U);
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  ASSERT_TRUE(test::succeeds(stop(b_, "two")));
+  EXPECT_EQ(claims(), 0U);
+}
+
+TEST_F(FleetTest, AGcdOfAnotherHostIsRefusedByItsName) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy,
+                          str("container one on host ", a_.ledger.host().tag())));
+  EXPECT_EQ(b_.live_leases(), 0U);
+  EXPECT_EQ(claims(), 1U);
+}
+
+TEST_F(FleetTest, APartitionIsResetBetweenContainersOfTwoHosts) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 0)));
+  EXPECT_EQ(resets(), 1U);
+  ASSERT_TRUE(test::succeeds(start(a_, "three", 1)));  // not under the other container
+  EXPECT_EQ(resets(), 1U);
+}
+
+TEST_F(FleetTest, NobodyResetsOrRemovesItUnderAContainerOfAnotherHost) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  const std::string who = str("container two on host ", b_.ledger.host().tag());
+  EXPECT_TRUE(test::fails(reset(a_), Code::kBusy, who));
+  EXPECT_TRUE(test::fails(remove(a_), Code::kBusy, who));
+  EXPECT_TRUE(test::fails(remove(a_, Force::kYes), Code::kBusy, who));
+  EXPECT_EQ(resets(), 0U);
+  EXPECT_EQ(a_.partitions(), std::vector<std::string>{"p0"});
+  ASSERT_TRUE(test::succeeds(stop(b_, "two")));
+  ASSERT_TRUE(test::succeeds(reset(a_)));
+  EXPECT_EQ(resets(), 1U);
+  ASSERT_TRUE(test::succeeds(start(b_, "three", 1)));
+  EXPECT_EQ(resets(), 1U);  // it is clean
+  ASSERT_TRUE(test::succeeds(stop(b_, "three")));
+  ASSERT_TRUE(test::succeeds(remove(a_)));
+  EXPECT_FALSE(view());
+}
+
+TEST_F(FleetTest, AnyHostRemovesIt) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(remove(b_)));
+  EXPECT_THAT(a_.partitions(), IsEmpty());
+  EXPECT_TRUE(test::fails(start(a_, "one", 0), Code::kNotFound, "has no partition 'p0'"));
+  EXPECT_FALSE(a_.ledger.partitions().find("pod16", "p0").take());
+  ASSERT_TRUE(test::succeeds(create(a_, 4, 2)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
+TEST_F(FleetTest, OneThatIsMadeAnewIsKnownAnew) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 3)));
+  ASSERT_TRUE(test::succeeds(stop(b_, "two")));
+  ASSERT_TRUE(test::succeeds(remove(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 4, 2)));
+  EXPECT_TRUE(test::fails(start(b_, "two", 3), Code::kInvalid, "has no GCD 3"));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  EXPECT_EQ(b_.lease_of("two").ipus, 2U);
+}
+
+TEST_F(FleetTest, ANameIsGivenOnce) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  EXPECT_TRUE(test::fails(create(b_), Code::kExists));
+  EXPECT_EQ(view()->facts.maker, a_.ledger.host().tag());
+}
+
+TEST_F(FleetTest, WhatCouldNotBeMadeHasNoName) {
+  EXPECT_FALSE(create(a_, 64, 4).ok());
+  EXPECT_FALSE(view());
+  ASSERT_TRUE(test::succeeds(create(b_)));
+}
+
+TEST_F(FleetTest, WhatAHostHadBeforeItIsSharedWithItsContainers) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  EXPECT_FALSE(view());
+  a_.config.fleet = fleet;
+  ASSERT_TRUE(test::succeeds(start(a_, "two", 1)));
+  EXPECT_EQ(claims(), 2U);
+  EXPECT_TRUE(test::fails(start(b_, "three", 0), Code::kBusy, "container one on host"));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 2U);
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  EXPECT_EQ(claims(), 1U);
+}
+
+TEST_F(FleetTest, AHostThatLeftItsFleetUsesNothingOfIt) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  EXPECT_TRUE(test::fails(start(a_, "two", 1), Code::kUnsupported, "no [fleet]"));
+  EXPECT_TRUE(test::fails(stop(a_, "one"), Code::kUnsupported, "no [fleet]"));
+  EXPECT_EQ(claims(), 1U);
+  a_.config.fleet = fleet;
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 0U);
+  EXPECT_EQ(a_.live_leases(), 0U);
+}
+
+// Each call to the store fails, or its answer is lost, once. In the end nothing is claimed.
+TEST_F(FleetTest, NothingIsLostWithACallOrItsAnswer) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "before", 1)));
+  ASSERT_TRUE(test::succeeds(stop(b_, "before")));  // so that the next start resets it
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
+    int failed = 0;
+    for (int at = 0; at < 12; ++at) {
+      SCOPED_TRACE(str("call ", at, fate == Call::kFails ? " fails" : " is not answered"));
+      calls_ = 0;
+      fails_at_ = at;
+      fate_ = fate;
+      const Status started = start(a_, str("c", at), 0);
+      const Status stopped = started.ok() ? stop(a_, str("c", at)) : started;
+      failed += started.ok() && stopped.ok() ? 0 : 1;
+      fails_at_ = -1;
+      EXPECT_THAT(gc(a_), IsEmpty());
+      EXPECT_EQ(a_.live_leases(), 0U);
+      EXPECT_EQ(claims(), 0U);
+    }
+    EXPECT_GE(failed, 4);
+  }
+  ASSERT_TRUE(test::succeeds(start(b_, "after", 0)));
+}
+
+TEST_F(FleetTest, AClaimWithoutALeaseIsRemovedByItsHostAlone) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  for (test::HookHost* host : {&a_, &b_}) {
+    fleet::Claim lost;
+    lost.host = host->ledger.host().tag();
+    lost.id = "l-" + lost.host;
+    lost.gcd = host == &a_ ? 0 : 1;
+    ASSERT_TRUE(test::succeeds(fleet::claim({store_, kPrefix_, soon()}, {"pod16", "p0"}, lost)));
+  }
+  EXPECT_THAT(gc(a_), IsEmpty());
+  ASSERT_EQ(claims(), 1U);
+  EXPECT_EQ(view()->claims.front().host, b_.ledger.host().tag());
+}
+
+TEST_F(FleetTest, AResetThatRunsKeepsItsClaim) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  const OpenFleet fleet = open_fleet(a_.env).value();
+  const auto record = a_.ledger.partitions().find("pod16", "p0").take().value();
+  const Status done = reset_alone(a_.env, fleet, record, soon(), [&]() -> Status {
+    EXPECT_THAT(gc(a_), IsEmpty());
+    EXPECT_EQ(claims(), 1U);
+    EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kBusy, "a reset on host"));
+    return {};
+  });
+  ASSERT_TRUE(test::succeeds(done));
+  EXPECT_EQ(claims(), 0U);
+}
+
+TEST_F(FleetTest, AnAdoptedOneIsAdoptedOnce) {
+  ASSERT_TRUE(a_.controller.create({"p0", 8}, soon()).ok());
+  ASSERT_TRUE(test::succeeds(adopt_partition(a_.env, a_.config.pools[0], "p0", soon())));
+  EXPECT_TRUE(
+      test::fails(adopt_partition(b_.env, b_.config.pools[0], "p0", soon()), Code::kExists));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 0)));
+  EXPECT_TRUE(test::fails(start(a_, "one", 0), Code::kBusy, "container two on host"));
+  ASSERT_TRUE(test::succeeds(stop(b_, "two")));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  EXPECT_EQ(resets(), 0U);
+  EXPECT_TRUE(test::fails(remove(b_), Code::kBusy, "container one on host"));
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  ASSERT_TRUE(test::succeeds(remove(b_)));
+  EXPECT_EQ(a_.partitions(), std::vector<std::string>{"p0"});
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::partitions
