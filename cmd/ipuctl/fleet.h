@@ -18,7 +18,8 @@ namespace ipuctl {
 [[nodiscard]] std::unique_ptr<hook::fleet::Store> open_store(
     const hook::config::FleetConfig& fleet);
 
-// Returns "LIVE", "SUSPECT" or "FENCED".
+// Returns "LIVE", "SUSPECT", "FENCED", or "FENCED, LIVE" of a host that has come back. FENCES are
+// those that this host recorded.
 [[nodiscard]] const char* state_of(const hook::fleet::HostState& host,
                                    const std::vector<hook::ledger::Fence>& fences);
 

@@ -158,6 +158,14 @@ Result<Outcome> run_check() {
   for (const std::string& line : hook::fleet::clock_troubles(view.hosts, base::unix_millis())) {
     outcome.obstacles.emplace_back(Code::kInternal, line);
   }
+  for (const HostState& one : view.hosts) {
+    if (!one.is_fenced || !one.is_alive || one.host.tag == me.tag) continue;
+    outcome.obstacles.emplace_back(
+        Code::kBusy, str("fleet: host ", one.host.tag, " (", one.host.name,
+                         ") is fenced and alive:"
+                         " end its containers with IPUs, then run 'ipuctl host forget ",
+                         one.host.tag, "'"));
+  }
   const auto same = std::find_if(view.hosts.begin(), view.hosts.end(),
                                  [&](const HostState& one) { return one.host.tag == me.tag; });
   const bool known = same != view.hosts.end();
@@ -199,10 +207,11 @@ std::unique_ptr<Store> open_store(const FleetConfig& fleet) {
 }
 
 const char* state_of(const HostState& host, const std::vector<hook::ledger::Fence>& fences) {
-  const bool fenced =
-      std::any_of(fences.begin(), fences.end(),
-                  [&](const hook::ledger::Fence& fence) { return fence.host == host.host.tag; });
-  if (fenced) return "FENCED";
+  const bool fenced = host.is_fenced || std::any_of(fences.begin(), fences.end(),
+                                                    [&](const hook::ledger::Fence& fence) {
+                                                      return fence.host == host.host.tag;
+                                                    });
+  if (fenced) return host.is_alive ? "FENCED, LIVE" : "FENCED";
   return host.is_alive ? "LIVE" : "SUSPECT";
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/hosts.h"
 
 namespace ipuctl {
@@ -39,6 +40,7 @@ struct HostOptions {
   Output output = Output::kTable;
   std::string host;
   bool dry_run = false;
+  bool alive = false;
 };
 
 // Adds what the fleet says of its hosts, if this host is in one.
@@ -120,6 +122,31 @@ Status check_known(hook::ledger::Ledger& ledger, const hook::config::Config& con
                                     ", so nothing was changed; see 'ipuctl host list'"));
 }
 
+// Fails if the fleet hears of HOST. If etcd cannot be asked, the operator alone knows.
+Status check_dead(const hook::config::Config& config, const std::string& host) {
+  if (!config.fleet) return {};
+  const std::unique_ptr<hook::fleet::Store> store = open_store(*config.fleet);
+  const auto known =
+      hook::fleet::list_hosts(*store, config.fleet->prefix, Deadline::after(kFleetListTime));
+  if (!known.ok()) return {};
+  for (const hook::fleet::HostState& one : known.value()) {
+    if (one.host.tag != host || !one.is_alive || one.is_fenced) continue;
+    return Error(Code::kBusy,
+                 str("host ", host, " (", one.host.name,
+                     ") is alive in the fleet, so nothing was"
+                     " changed; shut it down first, or give --alive if it is cut off from all but"
+                     " etcd"));
+  }
+  return {};
+}
+
+// Tells the fleet, which then has no claim of HOST.
+Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
+                      const Deadline& deadline) {
+  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
+  return fleet ? hook::fleet::fence(fleet->at(deadline), host, base::unix_millis()) : Status();
+}
+
 Result<Outcome> run_fence(const HostOptions& options) {
   if (options.host == kUnknown) {
     return Error(Code::kInvalid,
@@ -131,6 +158,7 @@ Result<Outcome> run_fence(const HostOptions& options) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = Deadline::after(kFenceTime);
   Outcome outcome;
+  if (!options.alive) TRY(check_dead(config, options.host));
   const Fenced fenced = TRY(hook::lifecycle::partitions::find_fenced(
       env, config.pools, options.host, deadline, outcome.obstacles));
   if (fenced.partitions.empty() && outcome.obstacles.empty())
@@ -147,6 +175,10 @@ Result<Outcome> run_fence(const HostOptions& options) {
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
       env, config.pools, fenced, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
+  if (outcome.obstacles.empty()) {
+    const Status told = fence_in_fleet(env, options.host, deadline);
+    if (!told.ok()) outcome.obstacles.push_back(told.error());
+  }
   if (outcome.obstacles.empty())
     outcome.text +=
         str("host ", options.host, " is fenced; partitions that operators named stay\n");
@@ -168,7 +200,10 @@ Result<Outcome> run_forget(const HostOptions& options) {
                        options.host, "' first"));
   }
   if (!outcome.obstacles.empty()) return outcome;
-  if (!TRY(ledger.fences().remove(options.host)))
+  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
+  if (fleet)
+    TRY(hook::fleet::forget_fence(fleet->at(Deadline::after(kFleetListTime)), options.host));
+  if (!TRY(ledger.fences().remove(options.host)) && !fleet)
     return Error(Code::kNotFound,
                  str("host ", quote(options.host), " is not fenced; see 'ipuctl host list'"));
   outcome.text = str("host ", options.host, " is forgotten\n");
@@ -192,6 +227,7 @@ void add_host_commands(CLI::App& app, Command& chosen) {
                    "ipuctl host fence 1f2e3d4c --dry-run"},
                   chosen, [options] { return run_fence(*options); });
   fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
+  fence.flag("--alive", options->alive, "Also if the fleet hears of the host");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
   add_command(group, {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"},
               chosen, [options] { return run_forget(*options); })

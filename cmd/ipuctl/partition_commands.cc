@@ -37,17 +37,23 @@ Deadline deadline_of(const PartitionOptions& options, const hook::config::PoolCo
 Result<Outcome> done(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                      const std::string& verb, const PartitionOptions& options) {
   if (options.output == Output::kTable) return Outcome{success_text(verb, options.name)};
-  const PartitionView view = TRY(get_partition(env, pool, options.name, query_deadline()));
-  return Outcome{partition_json(view)};
+  Outcome outcome;
+  const PartitionView view =
+      TRY(get_partition(env, pool, options.name, query_deadline(), outcome.obstacles));
+  outcome.text = partition_json(view);
+  return outcome;
 }
 
 Result<Outcome> run_list(const PartitionOptions& options) {
   const hook::config::PoolConfig pool = TRY(load_pool(options.pool));
   hook::ledger::Ledger ledger = TRY(read_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const std::vector<PartitionView> views = TRY(list_partitions(env, pool, query_deadline()));
+  Outcome outcome;
+  const std::vector<PartitionView> views =
+      TRY(list_partitions(env, pool, query_deadline(), outcome.obstacles));
   const Holders holders = options.holders ? Holders::kShow : Holders::kHide;
-  return Outcome{partitions_text(views, holders, options.output)};
+  outcome.text = partitions_text(views, holders, options.output);
+  return outcome;
 }
 
 Result<Outcome> run_show(const PartitionOptions& options) {
@@ -55,9 +61,12 @@ Result<Outcome> run_show(const PartitionOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = query_deadline();
-  const PartitionView view = TRY(get_partition(env, pool, options.name, deadline));
+  Outcome outcome;
+  const PartitionView view =
+      TRY(get_partition(env, pool, options.name, deadline, outcome.obstacles));
   const vipu::PartitionStatus status = TRY(env.controller(pool)->status(options.name, deadline));
-  return Outcome{partition_text(view, status, options.output)};
+  outcome.text = partition_text(view, status, options.output);
+  return outcome;
 }
 
 Result<Outcome> run_wait(const PartitionOptions& options) {

@@ -96,10 +96,12 @@ Result<Outcome> run_create(const CreateOptions& options) {
   TRY(hook::lifecycle::partitions::create_partition(env, wanted, deadline));
   const std::string& name = wanted.request.id;
   if (options.output == Output::kTable) return Outcome{success_text("create", name)};
+  Outcome outcome;
   const PartitionView view =
       TRY_CTX(str("partition ", base::quote(name), " was created, but cannot be shown"),
-              get_partition(env, pool, name, query_deadline()));
-  return Outcome{partition_json(view)};
+              get_partition(env, pool, name, query_deadline(), outcome.obstacles));
+  outcome.text = partition_json(view);
+  return outcome;
 }
 
 // Declares an option that sets TARGET to what PARSE makes of its text.

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 
 namespace ipuctl {
 namespace {
@@ -19,16 +20,39 @@ bool is_from(const hook::config::PoolConfig& pool, const std::string& name,
   return same_names && source == hook::config::source_of(pool);
 }
 
+// Adds what the fleet knows of the partitions of POOL.
+void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
+               const Deadline& deadline, std::vector<PartitionView>& views,
+               std::vector<Error>& obstacles) {
+  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
+  if (!fleet) return;
+  const auto known = hook::fleet::list_partitions(fleet->at(deadline), obstacles);
+  if (!known.ok()) {
+    obstacles.push_back(known.error());
+    return;
+  }
+  for (const hook::fleet::PartitionView& one : known.value()) {
+    for (PartitionView& view : views) {
+      if (one.name.pool != pool.name || one.name.name != view.partition.id) continue;
+      view.in_fleet = true;
+      for (const hook::fleet::Claim& claim : one.claims)
+        if (claim.host != env.ledger.host().tag()) view.claims.push_back(claim);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view kind_of(const PartitionView& view) {
   if (view.record) return name_of(view.record->kind);
-  return view.leases.empty() ? "OTHER" : "LEASE";
+  if (!view.leases.empty()) return "LEASE";
+  return view.in_fleet ? "FLEET" : "OTHER";
 }
 
 Result<std::vector<PartitionView>> list_partitions(hook::lifecycle::Env& env,
                                                    const hook::config::PoolConfig& pool,
-                                                   const Deadline& deadline) {
+                                                   const Deadline& deadline,
+                                                   std::vector<Error>& obstacles) {
   std::vector<vipu::Partition> partitions = TRY(env.controller(pool)->list(deadline));
   const std::vector<hook::ledger::Lease> leases = TRY(env.ledger.live());
   const std::vector<hook::ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
@@ -45,12 +69,14 @@ Result<std::vector<PartitionView>> list_partitions(hook::lifecycle::Env& env,
     }
     views.push_back(std::move(view));
   }
+  add_fleet(env, pool, deadline, views, obstacles);
   return views;
 }
 
 Result<PartitionView> get_partition(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
-                                    const std::string& name, const Deadline& deadline) {
-  for (PartitionView& view : TRY(list_partitions(env, pool, deadline))) {
+                                    const std::string& name, const Deadline& deadline,
+                                    std::vector<Error>& obstacles) {
+  for (PartitionView& view : TRY(list_partitions(env, pool, deadline, obstacles))) {
     if (view.partition.id == name) return std::move(view);
   }
   return Error(Code::kNotFound, str("pool '", pool.name, "' has no partition ", base::quote(name),

@@ -22,6 +22,8 @@ std::string holders_text(const PartitionView& view) {
   std::vector<std::string> containers;
   for (const hook::ledger::Lease& lease : view.leases)
     containers.push_back(base::short_id(lease.container));
+  for (const hook::fleet::Claim& claim : view.claims)
+    containers.push_back(str(base::short_id(claim.container), "@", claim.host));
   return or_dash(base::join(containers, ","));
 }
 
@@ -49,6 +51,13 @@ Json to_json(const PartitionView& view) {
                                {"gcd", lease.gcd},
                                {"gcds", lease.gcds},
                                {"lease", lease.id}});
+  }
+  for (const hook::fleet::Claim& claim : view.claims) {
+    json["holders"].push_back({{"container", claim.container},
+                               {"gcd", claim.gcd},
+                               {"gcds", claim.gcds},
+                               {"host", claim.host},
+                               {"lease", claim.id}});
   }
   for (const vipu::IpuPlace& ipu : partition.ipus) {
     json["ipus"].push_back({{"domain", ipu.domain}, {"ipu", ipu.ipu}});
@@ -156,6 +165,8 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
     rows.push_back({"holder", str("container ", base::short_id(lease.container), ", ",
                                   gcds_text(lease), ", lease ", base::short_id(lease.id))});
   }
+  for (const hook::fleet::Claim& claim : view.claims)
+    rows.push_back({"holder", hook::fleet::holder_text(claim)});
   return table(rows);
 }
 

@@ -97,6 +97,13 @@ Result<int64_t> lease_for(Store& store, const std::optional<KeyValue>& alive,
   return granted.id;
 }
 
+// A host that is alive and fenced must be told: others may have its IPUs by now.
+Status check_fence(Store& store, const std::string& prefix, const std::string& host,
+                   const Deadline& deadline) {
+  if (!TRY(find_key(store, fence_key(prefix, host), deadline))) return {};
+  return fenced(host);
+}
+
 }  // namespace
 
 Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
@@ -144,7 +151,7 @@ Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_
   txn.compares = {unchanged(record_key, known), unchanged(alive_key, alive)};
   txn.puts = {{record_key, text_of(next)}, {alive_key, me.boot, lease}};
   const TxnResult result = TRY(store.commit(txn, deadline));
-  if (result.done) return {};
+  if (result.done) return check_fence(store, prefix, me.tag, deadline);
   return Error(Code::kBusy, str("fleet: the record of host ", me.tag,
                                 " has changed meanwhile: try again, and see 'ipuctl fleet check'"));
 }
@@ -155,12 +162,17 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
   const Listing records = TRY(store.list(prefix + "hosts/", deadline));
   const std::string alive_prefix = prefix + "alive/";
   const Listing keys = TRY(store.list(alive_prefix, deadline));
+  const std::string fence_prefix = fence_key(prefix, "");
+  const Listing fences = TRY(store.list(fence_prefix, deadline));
+  std::set<std::string> fenced;
+  for (const KeyValue& one : fences.keys) fenced.insert(one.key.substr(fence_prefix.size()));
   std::set<std::string> alive;
   for (const KeyValue& one : keys.keys) alive.insert(one.key.substr(alive_prefix.size()));
   std::vector<HostState> hosts;
   for (const KeyValue& one : records.keys) {
     HostState state = TRY(parse_record(one)).state;
     state.is_alive = alive.contains(state.host.tag);
+    state.is_fenced = fenced.contains(state.host.tag);
     hosts.push_back(std::move(state));
   }
   return hosts;

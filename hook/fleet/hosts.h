@@ -2,6 +2,7 @@
 // What a fleet's store says of itself and of its hosts.
 //   PREFIX meta        the store's version and the fleet's id; made by the first host
 //   PREFIX hosts/TAG   what host TAG says of itself; stays until somebody removes it
+//   PREFIX fences/TAG  the host was declared dead
 //   PREFIX alive/TAG   is there while the host is heard of: under a lease of kAliveTime
 #pragma once
 
@@ -43,13 +44,14 @@ struct HostFacts {
 
 struct HostState {
   HostFacts host;
-  bool is_alive = false;  // no: suspect. That alone says nothing of its containers
-  int64_t since_ms = 0;   // since when it is alive without a break, by its own clock
-  int64_t seen_ms = 0;    // its clock at its last beat
+  bool is_alive = false;   // no: suspect. That alone says nothing of its containers
+  int64_t since_ms = 0;    // since when it is alive without a break, by its own clock
+  int64_t seen_ms = 0;     // its clock at its last beat
+  bool is_fenced = false;  // some host declared it dead: see fence() in partitions.h
 };
 
 // Says that ME is alive at NOW_MS (ms since 1970). Returns kExists if another host has the same
-// tag.
+// tag; kDenied, having said so, if this host was declared dead meanwhile.
 base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
                   const base::Deadline& deadline);
 

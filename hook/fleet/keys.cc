@@ -12,6 +12,18 @@ Error something_else(const std::string& key) {
                               ": choose another 'prefix' in [fleet]")};
 }
 
+std::string fence_key(const std::string& prefix, const std::string& host) {
+  return str(prefix, "fences/", host);
+}
+
+Error fenced(const std::string& host) {
+  return {Code::kDenied,
+          str("fleet: this host, ", host,
+              ", was declared dead with 'ipuctl host fence', so others"
+              " may have its IPUs; end its containers with IPUs, then run 'ipuctl host forget ",
+              host, "' on another host")};
+}
+
 Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
                                          const Deadline& deadline) {
   const Listing listing = TRY(store.list(key, deadline));

@@ -14,6 +14,10 @@ namespace hook::fleet {
 // Returns kInvalid: the store has something else at KEY than this product would put there.
 [[nodiscard]] base::Error something_else(const std::string& key);
 
+// Returns the key that says that HOST was declared dead, and what it is told.
+[[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);
+[[nodiscard]] base::Error fenced(const std::string& host);
+
 // Returns KEY if the store has it.
 base::Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
                                                const base::Deadline& deadline);

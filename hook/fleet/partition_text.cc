@@ -96,10 +96,6 @@ std::string claim_key(const std::string& prefix, const PartitionName& name, cons
   return str(partition_prefix(prefix, name), kClaims, '/', id);
 }
 
-std::string fence_key(const std::string& prefix, const std::string& host) {
-  return str(prefix, "fences/", host);
-}
-
 std::string record_text(const PartitionView& view) {
   return base::to_text(Json{{"maker", view.facts.maker},
                             {"source", view.facts.source},

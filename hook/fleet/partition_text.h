@@ -13,7 +13,6 @@ namespace hook::fleet {
 [[nodiscard]] std::string record_key(const std::string& prefix, const PartitionName& name);
 [[nodiscard]] std::string claim_key(const std::string& prefix, const PartitionName& name,
                                     const std::string& id);
-[[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);
 
 [[nodiscard]] std::string record_text(const PartitionView& view);
 [[nodiscard]] std::string claim_text(const Claim& claim);

@@ -27,11 +27,6 @@ Error not_there(const PartitionName& name) {
   return {Code::kNotFound, str("the fleet has no ", text_of(name))};
 }
 
-std::string holder_text(const Claim& claim) {
-  if (!claim.process.empty()) return str("a reset on host ", claim.host);
-  return str("container ", base::short_id(claim.container), " on host ", claim.host);
-}
-
 Compare as_seen(const Fleet& fleet, const PartitionView& view) {
   return {record_key(fleet.prefix, view.name), Compare::What::kModified, view.modified};
 }
@@ -74,11 +69,7 @@ Status change(const Fleet& fleet, const PartitionName& name, const Change& make)
     if (result.done) return {};
     for (const KeyValue& one : result.found) {
       if (!one.key.starts_with(fleet.prefix + "fences/")) continue;
-      const std::string host = one.key.substr(one.key.rfind('/') + 1);
-      return Error(Code::kDenied, str("this host, ", host,
-                                      ", was declared dead with 'ipuctl host fence'; end its"
-                                      " containers with IPUs, then run 'ipuctl host forget ",
-                                      host, "'"));
+      return fenced(one.key.substr(one.key.rfind('/') + 1));
     }
   }
   return Error(Code::kBusy, str(text_of(name), " changes all the time; try again"));
@@ -121,11 +112,16 @@ ClaimDuty duty_of(const PartitionView& view, const Claim& wanted, const Claim*& 
 
 }  // namespace
 
+std::string holder_text(const Claim& claim) {
+  if (!claim.process.empty()) return str("a reset on host ", claim.host);
+  return str("container ", base::short_id(claim.container), " on host ", claim.host,
+             claim.gcds == 1 ? str(" (GCD ", claim.gcd, ")") : str(" (", claim.gcds, " GCDs)"));
+}
+
 Error claimed(const PartitionName& name, const std::vector<Claim>& claims) {
   std::string text;
   for (const Claim& one : claims) {
-    text += str(text.empty() ? "" : ", ", holder_text(one),
-                one.gcds == 1 ? str(" (GCD ", one.gcd, ")") : "");
+    text += str(text.empty() ? "" : ", ", holder_text(one));
   }
   return {Code::kBusy, str("partition ", quote(name.name), " is in use in the fleet by ", text,
                            "; see 'ipuctl partition show ", name.name, "'")};
@@ -305,9 +301,9 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
 }
 
 Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms) {
-  Txn fenced;
-  fenced.puts = {{fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}})}};
-  TRY(fleet.store.commit(fenced, fleet.deadline));
+  Txn txn;
+  txn.puts = {{fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}})}};
+  TRY(fleet.store.commit(txn, fleet.deadline));
   std::vector<Error> obstacles;
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
     for (const Claim& one : view.claims)

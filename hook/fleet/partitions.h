@@ -122,6 +122,8 @@ base::Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms);
 // Allows it to claim again.
 base::Status forget_fence(const Fleet& fleet, const std::string& host);
 
+// Returns "container 0123456789ab on host 1f2e3d4c (GCD 0)".
+[[nodiscard]] std::string holder_text(const Claim& claim);
 // Returns kBusy, with what has a partition: containers and their hosts.
 [[nodiscard]] base::Error claimed(const PartitionName& name, const std::vector<Claim>& claims);
 

@@ -3,43 +3,21 @@
 # Two hosts that share an etcd: which of them are alive, what is wrong, and that nothing that runs depends on it.
 
 load support
-
-CONFIG=/etc/ipu-container-toolkit/config.toml
-ENDPOINT=127.0.0.1:23790
+# shellcheck source=tests/e2e/etcd.bash
+source "$BATS_TEST_DIRNAME/etcd.bash"
 
 setup() {
   etcd_start
-  in_host sh -c "printf '[fleet]\nendpoints = [\"%s\"]\n' $ENDPOINT >>$CONFIG"
+  configure_fleet
 }
 
 teardown() {
   etcd_stop
-  # shellcheck disable=SC2016
-  in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"
-  in_host rm -rf /run/etcd
+  unconfigure_fleet
   remove_containers
   ! in_host test -d /run/other-host || in_host rm -r /run/other-host
   wait_until 10 gc_leaves_nothing || assert_nothing_left
 }
-
-etcd_start() {
-  # shellcheck disable=SC2016
-  in_host sh -e -c '
-    mkdir -p /run/etcd
-    setsid etcd --data-dir /run/etcd/data --listen-client-urls "http://$1" --advertise-client-urls "http://$1" \
-      --listen-peer-urls http://127.0.0.1:23800 >>/run/etcd/log 2>&1 &
-    echo $! >/run/etcd/pid' sh "$ENDPOINT"
-  wait_until 20 etcd_answers || fail "$(in_host tail -n 5 /run/etcd/log)"
-}
-
-etcd_answers() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" get / >/dev/null 2>&1; }
-
-etcd_stop() {
-  # shellcheck disable=SC2016
-  in_host sh -c '[ ! -e /run/etcd/pid ] || kill -9 "$(cat /run/etcd/pid)" || true; rm -f /run/etcd/pid'
-}
-
-etcd_control() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" "$@"; }
 
 # Prints "NAME=STATE" of this host and of the other one, by their places in the list of tags.
 states() { ipuctl fleet status -o json | jq -r '[.hosts[].state] | sort | join(" ")'; }

@@ -137,6 +137,7 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
   record.reconfigurable = partition.reconfigurable;
   record.created_ms = base::unix_millis();
   TRY(forget_unsure(env, pool.name, name));
+  TRY(learn_partition(env, pool, name, deadline));
   const std::optional<OpenFleet> fleet = open_fleet(env);
   if (!fleet) return env.ledger.partitions().adopt(record, ipus);
   record.kind = ledger::PartitionKind::kForeign;

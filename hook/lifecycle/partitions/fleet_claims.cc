@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/hosts.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -162,6 +163,9 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
   if (!fleet) return {};
   const auto row = TRY(env.ledger.partitions().find(pool.name, name));
   if (row && (row->state != ledger::PartitionState::kReady || !row->reservation.empty())) return {};
+  // A store of a newer release, or of something else, is left alone.
+  const fleet::Fleet at = fleet->at(deadline);
+  TRY(fleet::join_fleet(at.store, at.prefix, at.deadline));
   const std::string& me = env.ledger.host().tag();
   const std::optional<fleet::PartitionView> view =
       TRY(fleet::find_partition(fleet->at(deadline), {pool.name, name}));

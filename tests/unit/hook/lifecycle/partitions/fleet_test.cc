@@ -186,6 +186,15 @@ TEST_F(FleetTest, WhatAHostHadBeforeItIsSharedWithItsContainers) {
   EXPECT_EQ(claims(), 1U);
 }
 
+TEST_F(FleetTest, AStoreOfANewerReleaseIsLeftAlone) {
+  fleet::Txn txn;
+  txn.puts = {{"/f/meta", R"({"version":2,"id":"00"})"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  EXPECT_TRUE(test::fails(create(a_), Code::kUnsupported, "install a newer release"));
+  EXPECT_TRUE(test::fails(start(a_, "one", 0), Code::kUnsupported, "install a newer release"));
+  EXPECT_THAT(a_.partitions(), IsEmpty());
+}
+
 TEST_F(FleetTest, AHostThatLeftItsFleetUsesNothingOfIt) {
   ASSERT_TRUE(test::succeeds(create(a_)));
   ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));

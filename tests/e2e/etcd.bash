@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# An etcd for the hosts of a test. For sourcing after support.
+
+CONFIG=/etc/ipu-container-toolkit/config.toml
+ENDPOINT=127.0.0.1:23790       # where it listens,
+ETCD_NETNS=/proc/self/ns/net   # in this network namespace
+
+# Adds [fleet] to the configuration, as its last section.
+configure_fleet() { in_host sh -c "printf '[fleet]\nendpoints = [\"%s\"]\n' $ENDPOINT >>$CONFIG"; }
+
+unconfigure_fleet() {
+  # shellcheck disable=SC2016
+  in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"
+  in_host rm -rf /run/etcd
+}
+
+etcd_start() {
+  # shellcheck disable=SC2016
+  in_host sh -e -c '
+    mkdir -p /run/etcd
+    setsid nsenter --net="$2" etcd --data-dir /run/etcd/data --listen-client-urls "http://$1" --advertise-client-urls "http://$1" \
+      --listen-peer-urls http://127.0.0.1:23800 >>/run/etcd/log 2>&1 &
+    echo $! >/run/etcd/pid' sh "$ENDPOINT" "$ETCD_NETNS"
+  wait_until 20 etcd_answers || fail "$(in_host tail -n 5 /run/etcd/log)"
+}
+
+etcd_answers() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" get / >/dev/null 2>&1; }
+
+etcd_stop() {
+  # shellcheck disable=SC2016
+  in_host sh -c '[ ! -e /run/etcd/pid ] || kill -9 "$(cat /run/etcd/pid)" || true; rm -f /run/etcd/pid'
+}
+
+etcd_control() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" "$@"; }

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Two hosts of a fleet and the partitions that operators name: a GCD has one container, a partition is neither reset nor
+# removed under a container of the other host, and nobody has to adopt it.
+
+load support
+load bundle
+# shellcheck source=tests/e2e/two_hosts.bash
+source "$BATS_TEST_DIRNAME/two_hosts.bash"
+# shellcheck source=tests/e2e/etcd.bash
+source "$BATS_TEST_DIRNAME/etcd.bash"
+ENDPOINT=10.1.3.101:2379
+ETCD_NETNS=/run/netns/pod
+
+setup_file() { two_hosts_up; }
+teardown_file() { two_hosts_down; }
+
+setup() {
+  host_config
+  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
+  in_host truncate --size 0 "$SIM_LOG"
+  etcd_start
+  configure_fleet
+}
+
+teardown() {
+  local name
+  etcd_answers || etcd_start
+  remove_containers_of_both
+  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
+    on a ipuctl partition remove "$name" >/dev/null
+  done
+  assert_equal "$(keys)" ''
+  etcd_stop
+  unconfigure_fleet
+}
+
+# The keys of partitions in etcd.
+keys() { etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/ | grep . || true; }
+tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
+resets() { sim_log 'map(select(.method == "ResetPartition")) | length'; }
+
+use() { # HOST CONTAINER GCD [VARIABLE...]
+  local host=$1 id=$2 gcd=$3
+  shift 3
+  make_bundle_of "$host" IPU_PARTITION=p0 "IPU_GCD=$gcd" "$@"
+  start_on "$host" "$id"
+}
+
+end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
+
+claims() { keys | grep -c /claims/ || true; }
+has_claims() { [ "$(claims)" = "$1" ]; }
+
+@test "a partition of one host is used on the other, without an adoption, and each GCD once" {
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  use b two 1
+  assert_equal "$(claims)" 2
+  assert_equal "$({ on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -r '.[].rails[].address' | sort -u | wc -l)" 2
+  run -1 use b three 0
+  assert_contains "$output" "in use in the fleet by container one on host $(tag_of a) (GCD 0)"
+  run -0 on b ipuctl partition show p0
+  assert_contains "$output" "container one on host $(tag_of a) (GCD 0)"
+  assert_contains "$(on b ipuctl partition list --holders)" "one@$(tag_of a)"
+  assert_equal "$(resets)" 0
+}
+
+@test "what one host has left is reset before the other uses it, and not under a container" {
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  end_on a one
+  wait_until 10 has_claims 0
+  use b two 0
+  assert_equal "$(resets)" 1
+  use a three 1
+  assert_equal "$(resets)" 1
+  end_on a three
+  wait_until 10 has_claims 1
+  run -3 on a ipuctl partition reset p0
+  assert_contains "$output" "container two on host $(tag_of b)"
+  run -3 on a ipuctl partition remove p0 --force
+  assert_contains "$output" "container two on host $(tag_of b)"
+  end_on b two
+  wait_until 10 has_claims 0
+  run -0 on b ipuctl partition remove p0
+  run -1 use a four 0
+  assert_contains "$output" "has no partition 'p0'"
+}
+
+@test "hosts that want one GCD at the same time: one gets it, and the other one says who has it" {
+  local round first second
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  for round in 1 2 3 4 5 6; do
+    make_bundle_of a IPU_PARTITION=p0 IPU_GCD=0
+    make_bundle_of b IPU_PARTITION=p0 IPU_GCD=0
+    start_on a "a$round" 3>&- >"$BATS_TEST_TMPDIR/a" 2>&1 &
+    first=$!
+    start_on b "b$round" 3>&- >"$BATS_TEST_TMPDIR/b" 2>&1 &
+    second=$!
+    wait "$first" && first=0 || first=1
+    wait "$second" && second=0 || second=1
+    assert_equal "$((first + second))" 1
+    grep -q 'in use in the fleet by container' "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" ||
+      fail "$(cat "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b")"
+    assert_equal "$(claims)" 1
+    if [ "$first" = 0 ]; then end_on a "a$round"; else end_on b "b$round"; fi
+    wait_until 10 has_claims 0
+  done
+}
+
+@test "a request that waits gets the GCD when the container of the other host ends" {
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  use b two 0 IPU_WAIT=60s 3>&- &
+  sleep 1
+  end_on a one
+  wait $!
+  assert_equal "$(on b ipuctl ps -o json | jq -r '.[].container')" two
+}
+
+@test "cut off from etcd: what runs goes on, a start fails in one line, and an end is finished later" {
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  use b two 1
+  etcd_stop
+  make_bundle_of a IPU_PARTITION=p0 IPU_GCD=1
+  run -1 start_on a three
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "$ENDPOINT"
+  assert_equal "$(on a runc --root /run/oci-a state one | jq -r .status)" created
+  make_bundle_of a IPU_COUNT=2
+  start_on a four
+  end_on b two
+  wait_until 20 is_releasing
+  etcd_start
+  on b ipuctl gc
+  assert_equal "$(claims)" 1
+}
+
+is_releasing() { [ "$(on b ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]; }
+
+has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = stopped ]; }
+
+@test "a dead host: its claims go with the fence, and it starts nothing more of the fleet until it is forgotten" {
+  local tag
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  tag=$(tag_of a)
+  on a ipuctl fleet beat
+  run -3 on b ipuctl host fence "$tag"
+  assert_contains "$output" 'is alive in the fleet'
+  on b ipuctl host fence "$tag" --alive
+  assert_equal "$(claims)" 0
+  on a runc --root /run/oci-a kill one KILL
+  wait_until 10 has_stopped
+  use b two 0
+  run -1 use a three 1
+  assert_contains "$output" "was declared dead with 'ipuctl host fence'"
+  run -1 on a ipuctl fleet beat
+  assert_contains "$output" "run 'ipuctl host forget $tag'"
+  assert_equal "$(on b ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$tag\").state")" 'FENCED, LIVE'
+  on a ipuctl gc
+  on b ipuctl host forget "$tag"
+  use a three 1
+}
