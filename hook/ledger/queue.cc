@@ -72,6 +72,11 @@ Status Queue::pin(int64_t ticket, const vipu::Block& block) {
   return update.bind(ticket).run();
 }
 
+Status Queue::resize(int64_t ticket, uint32_t ipus) {
+  Statement update = TRY(store_.database.prepare("UPDATE waiter SET ipus = ? WHERE ticket = ?"));
+  return update.bind(int64_t{ipus}).bind(ticket).run();
+}
+
 Result<std::vector<Waiter>> Queue::list() {
   std::vector<Waiter> waiters;
   Statement row = TRY(store_.database.prepare(

@@ -50,6 +50,9 @@ class Queue {
   base::Result<base::Removed> leave(int64_t ticket);
   // Pins BLOCK for the waiter, in place of the one that it had. Has no effect if it left.
   base::Status pin(int64_t ticket, const vipu::Block& block);
+  // Records that the waiter asks for IPUS: the size of a partition is known when it was looked up.
+  // Has no effect if it left.
+  base::Status resize(int64_t ticket, uint32_t ipus);
   // Returns the waiters for all resources in order of arrival, including those whose process ended.
   base::Result<std::vector<Waiter>> list();
 

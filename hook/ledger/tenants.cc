@@ -163,11 +163,12 @@ Result<std::vector<Holding>> Tenants::holdings() {
 }
 
 Status Tenants::check(const Share& share, const Lease& lease) {
-  if (lease.ipus == 0 && share.limit != UINT32_MAX) {
+  const bool has_limit = share.limit != UINT32_MAX;
+  if (lease.ipus == 0 && (has_limit || share.borrow_time.count() != 0)) {
     return Error(Code::kInvalid,
-                 str("tenant ", quote(share.tenant),
-                     " has a limit, and this request says not how"
-                     " many IPUs it takes; ask with IPU_COUNT=N, or name the cards"));
+                 str("tenant ", quote(share.tenant), " has a ", has_limit ? "limit" : "borrow_time",
+                     ", and this request says not how many IPUs it takes; ask with"
+                     " IPU_COUNT=N, or name the cards"));
   }
   Count count;
   TRY(count_leases(store_.database, count));

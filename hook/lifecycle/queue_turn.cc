@@ -247,6 +247,11 @@ Status Turn::join(const Deadline& patience) {
   }
 }
 
+Status Turn::resize(uint32_t ipus) {
+  if (std::exchange(what_.ipus, ipus) == ipus || ticket_ == 0) return {};
+  return env_.ledger.queue().resize(ticket_, ipus);
+}
+
 Status Turn::finish() {
   if (ticket_ != 0) {
     // If this fails, the place is void when the process ends.

@@ -18,7 +18,7 @@ namespace hook::lifecycle {
 struct WaitFor {
   std::string resource;  // a pool's name, or "pool/partition"
   std::string container;
-  uint32_t ipus = 0;                                  // 0: unknown
+  uint32_t ipus = 0;                                  // 0: unknown, or none of the tenant's share
   std::chrono::milliseconds time{0};                  // 0: the request does not wait
   uint32_t max_waiters = config::kDefaultMaxWaiters;  // for all resources together
   std::string bundle = {};                            // of the container
@@ -54,6 +54,9 @@ class Turn {
   // request that finds nothing left. Pins IPUs for one that is first. Fails as await() does, and
   // with kBusy if somebody took its place away.
   base::Status join(const base::Deadline& patience);
+
+  // Says that the request is for IPUS, which its tenant's share is compared with.
+  base::Status resize(uint32_t ipus);
 
   // The IPUs that are pinned for the request which this one may pass, and which it must not have
   // (PartitionRequest::pinned); unset: it is first.

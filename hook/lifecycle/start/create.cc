@@ -181,6 +181,16 @@ ledger::Intent intent_of(const Start& start, const base::ProcessId& owner) {
   return intent;
 }
 
+// Returns how many IPUs the request adds to what its tenant has, as the ledger counts them; 0:
+// none, because a reservation counts already, or not known.
+Result<uint32_t> ipus_for_tenant(Env& env, const Start& start) {
+  const request::Request& request = start.request;
+  if (request.partition.empty() || !start.sandbox.empty()) return ipus_of(request);
+  const auto record = TRY(env.ledger.partitions().find(start.pool.name, request.partition));
+  if (!record || !record->tenant.empty()) return 0U;
+  return request.all_gcds ? record->ipus : record->ipus / record->gcds;
+}
+
 // Acquires a lease. Tries again during its wait while its partition or all addresses are taken.
 Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn) {
   const base::ProcessId self = TRY(base::current_process());
@@ -193,6 +203,9 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn) {
   for (;;) {
     Result<ledger::Lease> lease = env.ledger.acquire(intent);
     if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
+    // Nobody waits behind a request that the tenant's share refuses.
+    const uint32_t ipus = TRY(ipus_for_tenant(env, start));
+    TRY(turn.resize(ipus));
     if (TRY(patience.wait()) == Next::kGiveUp) return lease;
   }
 }
@@ -229,9 +242,10 @@ std::string resource_of(const Start& start) {
   return partition.empty() ? start.pool.name : str(start.pool.name, "/", partition);
 }
 
-WaitFor wait_for(const Start& start) {
+Result<WaitFor> wait_for(Env& env, const Start& start) {
   const request::Request& request = start.request;
-  WaitFor what{resource_of(start), start.newcomer.container,        ipus_of(request),
+  const uint32_t ipus = TRY(ipus_for_tenant(env, start));
+  WaitFor what{resource_of(start), start.newcomer.container,        ipus,
                request.wait,       start.config.policy.max_waiters, start.newcomer.bundle};
   const bool takes_any_block = start.sandbox.empty() && request.partition.empty() &&
                                request.cards.empty() && !request.all_cards;
@@ -268,7 +282,8 @@ namespace {
 Result<ledger::Lease> obtain_lease(Env& env, const Start& start, const Apply& apply,
                                    SetAside& aside) {
   const request::Request& request = start.request;
-  Turn turn = TRY(Turn::await(env, wait_for(start), start.until));
+  WaitFor what = TRY(wait_for(env, start));
+  Turn turn = TRY(Turn::await(env, std::move(what), start.until));
   base::log_step(LogLevel::kDebug, "it is its turn");
   ledger::Lease lease = TRY(acquire(env, start, turn));
   for (const std::string& line : request.ignored) {

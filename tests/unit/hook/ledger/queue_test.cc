@@ -24,6 +24,16 @@ TEST_F(QueueTest, AWaiterHasTheBlockThatWasPinnedLast) {
   EXPECT_EQ(waiters[1].pinned, std::nullopt);
 }
 
+TEST_F(QueueTest, AWaiterAsksForWhatItSaidLast) {
+  Queue queue = ledger_.queue();
+  ASSERT_TRUE(test::succeeds(queue.enter({})));
+  const int64_t second = queue.enter({}).take();
+  ASSERT_TRUE(test::succeeds(queue.resize(second, 16)));
+  ASSERT_TRUE(test::succeeds(queue.resize(second + 1, 16))) << "it left";
+  EXPECT_EQ(queue.list().take()[0].ipus, 0U);
+  EXPECT_EQ(queue.list().take()[1].ipus, 16U);
+}
+
 TEST_F(QueueTest, QueueTicketsAreNeverGivenTwice) {
   Queue queue = ledger_.queue();
   Waiter waiter;

@@ -62,6 +62,11 @@ TEST_F(TenantsTest, NeverGetMoreThanTheLimitAtOnce) {
   EXPECT_TRUE(test::succeeds(ledger_.acquire(of("a", 0, UINT32_MAX))));
 }
 
+TEST_F(TenantsTest, BorrowNoUnknownNumberOfCards) {
+  EXPECT_TRUE(test::fails(ledger_.acquire(of("a", 0, UINT32_MAX, 0, hours(1))), Code::kInvalid,
+                          "tenant 'a' has a borrow_time, and this request says not how many IPUs"));
+}
+
 TEST_F(TenantsTest, CountAReservationOnceAndSayWhenItEnds) {
   ASSERT_TRUE(test::succeeds(reserve("night", 8, "a", 8, 1'000'000'100'000)));
   EXPECT_TRUE(test::fails(reserve("day", 4, "a", 8), Code::kBusy,
