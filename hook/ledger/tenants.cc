@@ -36,7 +36,8 @@ class Count {
   }
   void add(const PartitionRecord& record) {
     holdings_.push_back({record.tenant, record.pool, "", record.reservation, record.ipus,
-                         record.created_ms, record.until_ms});
+                         record.created_ms, record.until_ms,
+                         record.state != PartitionState::kIntent});
   }
   [[nodiscard]] std::vector<Holding> sorted() && {
     std::stable_sort(
@@ -75,9 +76,9 @@ Status count_leases(Database& database, Count& count) {
 }
 
 Status count_reservations(Database& database, Count& count) {
-  Statement row = TRY(
-      database.prepare("SELECT tenant, pool, reservation, ipus, created_ms, until_ms FROM partition"
-                       " WHERE reservation <> '' AND tenant <> ''"));
+  Statement row = TRY(database.prepare(
+      "SELECT tenant, pool, reservation, ipus, created_ms, until_ms,"
+      " state = 'INTENT' FROM partition WHERE reservation <> '' AND tenant <> ''"));
   while (TRY(row.step()) == Step::kRow) {
     PartitionRecord record;
     record.tenant = row.text(0);
@@ -86,6 +87,7 @@ Status count_reservations(Database& database, Count& count) {
     record.ipus = static_cast<uint32_t>(row.integer(3));
     record.created_ms = row.integer(4);
     record.until_ms = row.integer(5);
+    record.state = row.integer(6) != 0 ? PartitionState::kIntent : PartitionState::kReady;
     count.add(record);
   }
   return {};

@@ -32,14 +32,24 @@ std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
   return table == nullptr ? ledger::Share{tenant} : to_share(*table);
 }
 
+namespace {
+
+bool is_of(const ledger::Waiter& waiter, const ledger::Holding& holding) {
+  const bool is_there =
+      waiter.resource == holding.pool || waiter.resource.starts_with(base::str(holding.pool, "/"));
+  if (!is_there || holding.has_ipus) return false;
+  return holding.reservation.empty()
+             ? waiter.container == holding.container
+             : waiter.container == base::str(kReservationWaiter, holding.reservation);
+}
+
+}  // namespace
+
 std::vector<ledger::Holding> without_waiting(std::vector<ledger::Holding> holdings,
                                              const std::vector<ledger::Waiter>& waiters) {
   std::erase_if(holdings, [&](const ledger::Holding& holding) {
-    return std::any_of(waiters.begin(), waiters.end(), [&](const ledger::Waiter& waiter) {
-      return holding.reservation.empty()
-                 ? waiter.container == holding.container
-                 : waiter.container == base::str(kReservationWaiter, holding.reservation);
-    });
+    return std::any_of(waiters.begin(), waiters.end(),
+                       [&](const ledger::Waiter& waiter) { return is_of(waiter, holding); });
   });
   return holdings;
 }

@@ -43,8 +43,8 @@ struct Standing {
   int64_t now_ms = 0;
 };
 
-// Returns HOLDINGS without those of WAITERS: while the controller is asked in vain, a request that
-// waits has a lease without IPUs.
+// Returns HOLDINGS without those that WAITERS ask for: while the controller is asked in vain, a
+// request that waits has a lease or a reservation without IPUs in the pool for which it waits.
 [[nodiscard]] std::vector<ledger::Holding> without_waiting(
     std::vector<ledger::Holding> holdings, const std::vector<ledger::Waiter>& waiters);
 

@@ -96,16 +96,34 @@ TEST_F(SharesTest, StarveNobody) {
 TEST_F(SharesTest, CountNoLeaseOfARequestThatWaits) {
   add("a", 4);
   waiters_[0].container = "waits";
-  const std::vector<ledger::Holding> holdings = {{"a", "pod16", "waits", "", 4},
-                                                 {"a", "pod16", "runs", "", 2},
-                                                 {"a", "pod16", "", "night", 1},
-                                                 {"a", "pod16", "", "day", 8}};
+  waiters_[0].resource = "pod16/p0";
+  std::vector<ledger::Holding> holdings = {{"a", "pod16", "waits", "", 4},
+                                           {"a", "pod16", "runs", "", 2},
+                                           {"a", "pod16", "", "night", 1},
+                                           {"a", "pod16", "", "day", 8}};
+  holdings[0].has_ipus = holdings[3].has_ipus = false;
   add("a", 8);
   waiters_[1].container = "reservation day";
+  waiters_[1].resource = "pod16";
   std::vector<uint32_t> ipus;
   for (const ledger::Holding& holding : without_waiting(holdings, waiters_))
     ipus.push_back(holding.ipus);
   EXPECT_THAT(ipus, ElementsAre(2, 1));
+}
+
+TEST_F(SharesTest, CountWhatHasTheNameOfARequestThatWaits) {
+  for (const char* const container : {"reservation x", "web"}) {
+    add("a", 4);
+    waiters_.back().container = container;
+    waiters_.back().resource = "podB";
+  }
+  ledger::Holding elsewhere = {"a", "pod16", "", "x", 4};
+  elsewhere.has_ipus = false;
+  EXPECT_EQ(
+      without_waiting({{"a", "podB", "", "x", 4}, {"a", "podB", "web", "", 4}, elsewhere}, waiters_)
+          .size(),
+      3U)
+      << "two have their IPUs, and one is of another pool";
 }
 
 TEST_F(SharesTest, AreUnknownWithoutATable) {

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/start/create.h"
+#include "hook/lifecycle/start/reserve.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::start {
@@ -77,6 +78,27 @@ TEST_F(SharesStartTest, KeepNobodyFromGcdsOfWhichTheyWantAll) {
   EXPECT_TRUE(test::fails(host_.prepare("a2", all), Code::kTimeout, "nobody wants it"));
   ASSERT_EQ(queue_.size(), 1U);
   EXPECT_EQ(queue_[0].ipus, 4U) << "all GCDs";
+}
+
+TEST_F(SharesStartTest, KeepNobodyFromAPoolByTheNameOfAReservation) {
+  config::PoolConfig other = host_.config.pools[0];
+  other.name = "podB";
+  host_.config.pools.push_back(other);
+  ReservationRequest night{"night", 4, milliseconds(0), milliseconds(0), "alice"};
+  night.tenant = "a";
+  const auto reserve_in = [&](const config::PoolConfig& pool) {
+    return reserve(host_.env, host_.config, pool, night);
+  };
+  ASSERT_TRUE(test::succeeds(reserve_in(host_.config.pools[0])));
+  while_it_waits([&] {
+    request::Request request = of("b", 4);
+    request.pool = "podB";
+    EXPECT_TRUE(test::succeeds(host_.prepare("b1", request)));
+  });
+  night.wait = milliseconds(20'000);
+  EXPECT_TRUE(test::fails(reserve_in(other), Code::kTimeout, "nobody wants it"));
+  ASSERT_EQ(queue_.size(), 1U);
+  EXPECT_EQ(queue_[0].container, "reservation night");
 }
 
 }  // namespace
