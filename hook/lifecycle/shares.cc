@@ -11,12 +11,11 @@
 namespace hook::lifecycle {
 namespace {
 
-Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, bool is_overdue,
-             int64_t waited_ms) {
+Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, bool is_overdue) {
   const bool is_within = tenant != nullptr && wanted <= tenant->guaranteed;
   const bool is_over = tenant != nullptr && (wanted > tenant->limit || (is_overdue && !is_within));
   if (is_over) return Rank::kOverLimit;
-  return is_within || waited_ms >= kLongestPass.count() ? Rank::kGuaranteed : Rank::kBorrows;
+  return is_within ? Rank::kGuaranteed : Rank::kBorrows;
 }
 
 ledger::Share to_share(const config::TenantConfig& tenant) {
@@ -77,9 +76,15 @@ std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
     uint64_t& sum = wanted[waiter.tenant];
     sum += waiter.ipus;
     const config::TenantConfig* const tenant = config::find_tenant(standing.tenants, waiter.tenant);
-    order.push_back({waiter, rank_of(tenant, sum, standing.overdue.contains(waiter.tenant),
-                                     standing.now_ms - waiter.since_ms)});
+    order.push_back({waiter, rank_of(tenant, sum, standing.overdue.contains(waiter.tenant))});
   }
+  // One at a time: where many have waited for long, or the clock was set, guarantees hold.
+  const auto oldest = std::find_if(order.begin(), order.end(), [](const Ranked& ranked) {
+    return ranked.rank == Rank::kBorrows;
+  });
+  const bool was_passed =
+      oldest != order.end() && standing.now_ms - oldest->waiter.since_ms >= kLongestPass.count();
+  if (was_passed) oldest->rank = Rank::kGuaranteed;
   std::stable_sort(order.begin(), order.end(),
                    [](const Ranked& one, const Ranked& other) { return one.rank < other.rank; });
   return order;

@@ -16,7 +16,8 @@
 
 namespace hook::lifecycle {
 
-// Nobody is passed for longer than this by requests that are within their guaranteed share.
+// The oldest request of a resource that borrows is passed for no longer than this by later ones
+// that are within their guaranteed share.
 inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5);
 
 // Returns the share of TENANT by its table; unset if the configuration has no tenants.
@@ -25,7 +26,7 @@ inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5
 
 // How a request is served, by what its tenant has and by its requests that came before.
 enum class Rank {
-  kGuaranteed,  // it is within what is guaranteed, or has been passed for kLongestPass
+  kGuaranteed,  // it is within what is guaranteed, or is the oldest that borrows, for kLongestPass
   kBorrows,     // it is within the limit
   kOverLimit,   // it, or a loan that is overdue: nothing before its tenant has given something back
 };
@@ -55,8 +56,9 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
                                    const std::vector<ledger::Waiter>& waiters);
 
 // Returns WAITERS of one resource, which are in order of arrival, in the order in which they are
-// served: those within their guaranteed share, those who borrow, those over a limit, each in order
-// of arrival. Requests of one tenant are never served in another order than that of arrival.
+// served: those within their guaranteed share, with the oldest who borrows if it has waited for
+// kLongestPass; the others who borrow; those over a limit; each in order of arrival. Requests of
+// one tenant are never served in another order than that of arrival.
 [[nodiscard]] std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
                                                const Standing& standing);
 

@@ -93,6 +93,14 @@ TEST_F(SharesTest, StarveNobody) {
   EXPECT_THAT(order(), ElementsAre(2, 1));
 }
 
+TEST_F(SharesTest, KeepTheGuaranteedWaitingForOneBorrowerOnly) {
+  standing_.now_ms = 2 * kLongestPass.count();
+  for (int i = 0; i < 8; ++i) add("c", 1);
+  add("b", 4, standing_.now_ms - 1);
+  EXPECT_THAT(before(9), ElementsAre(1));
+  EXPECT_THAT(before(2), ElementsAre(1, 9));
+}
+
 TEST_F(SharesTest, CountNoLeaseOfARequestThatWaits) {
   add("a", 4);
   waiters_[0].container = "waits";
