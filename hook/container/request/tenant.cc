@@ -37,6 +37,13 @@ Result<std::string> tenant_by(const TenantWords& words, const config::PolicyConf
     }
     return space;
   }
+  if (!policy.tenants.empty() && oci::is_of_pod(words.annotations)) {
+    return Error(Code::kDenied,
+                 "the container is in a pod, whose tenant is its namespace, and the engine does not"
+                 " say the namespace; use an engine that sets annotation"
+                 " 'io.kubernetes.cri.sandbox-namespace' (containerd) or"
+                 " 'io.kubernetes.pod.namespace' (CRI-O)");
+  }
   if (!given.empty()) return given;
   if (!policy.tenant_variable || words.image_account) return std::string();
   return base::one_line(value_in(words.environment, kSlurmAccount), kMaxTenant);

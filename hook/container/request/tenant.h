@@ -26,7 +26,8 @@ struct TenantWords {
 
 // Returns the tenant, empty if nothing says it, by the first of: the namespace of its pod; the
 // annotation; IPU_TENANT; SLURM_JOB_ACCOUNT, where the policy lets variables name the tenant. Adds
-// a line to IGNORED if the namespace overrules another word. Fails as oci::namespace_of() does.
+// a line to IGNORED if the namespace overrules another word. Fails as oci::namespace_of() does, and
+// with kDenied if the policy has tenants and the engine gives a pod no namespace.
 base::Result<std::string> tenant_by(const TenantWords& words, const config::PolicyConfig& policy,
                                     std::vector<std::string>& ignored);
 

@@ -48,6 +48,21 @@ TEST(Tenant, IsNotChosenByTheAnnotationsOfAnotherEngine) {
                           "annotations of two engines"));
 }
 
+TEST(Tenant, IsNotChosenByAPodWhoseEngineGivesNoNamespace) {
+  config::PolicyConfig policy;
+  policy.tenants = {{"vision"}};
+  policy.tenant_variable = true;
+  for (const char* const type :
+       {"io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType"}) {
+    const Annotations annotations = {{type, "container"}, {"graphcore.ai/ipu.tenant", "vision"}};
+    EXPECT_TRUE(test::fails(parse_request({"IPU_COUNT=1"}, annotations, policy, {}), Code::kDenied,
+                            "the engine does not say the namespace"))
+        << type;
+  }
+  EXPECT_TRUE(test::succeeds(
+      parse_request({"IPU_COUNT=1"}, {{"graphcore.ai/ipu.tenant", "vision"}}, policy, {})));
+}
+
 TEST(Tenant, IsNoNamespaceWithoutAPod) {
   EXPECT_EQ(asked({}, {{"io.kubernetes.cri.sandbox-namespace", "vision"}}).tenant, "");
 }
