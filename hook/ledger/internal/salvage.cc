@@ -52,6 +52,23 @@ std::vector<Lease> read_leases(Database& database, const std::set<std::string>& 
   return leases;
 }
 
+// Returns the columns that TABLE has in both ledgers, with commas between.
+Result<std::string> shared_columns(Database& database, const char* table) {
+  Statement row = TRY(
+      database.prepare("SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(?1,"
+                       " 'main') INTERSECT SELECT name FROM pragma_table_info(?1, 'damaged'))"));
+  TRY(row.bind(std::string_view(table)).step());
+  return row.text(0);
+}
+
+// Copies the rows of TABLE for which WHERE holds, all or none.
+Status copy_rows(Database& into, const char* table, const char* where = "1") {
+  const std::string columns = TRY(shared_columns(into, table));
+  return into.execute(str("INSERT OR IGNORE INTO ", table, "(", columns, ") SELECT ", columns,
+                          " FROM damaged.", table, " WHERE ", where)
+                          .c_str());
+}
+
 }  // namespace
 
 Salvaged read_damaged(const std::string& path) {
@@ -61,7 +78,8 @@ Salvaged read_damaged(const std::string& path) {
   if (!database.ok()) return salvaged;
   const std::set<std::string> ids = read_ids(database.value());
   // An index that lacks rows of its table hides them from readers of the index.
-  for (const char* table : {"lease", "address", "ipu", "partition", "event", "refusal"}) {
+  for (const char* table :
+       {"lease", "address", "ipu", "partition", "event", "refusal", "usage", "refused"}) {
     (void)database.value().execute(str("REINDEX ", table).c_str());
   }
   salvaged.leases = read_leases(database.value(), ids);
@@ -87,22 +105,17 @@ Salvaged read_damaged(const std::string& path) {
 Taints copy_history(Database& into, const std::string& from) {
   Result<Statement> attach = into.prepare("ATTACH ? AS damaged");
   if (!attach.ok() || !attach.value().bind(from).run().ok()) return Taints::kLost;
-  // Each statement by itself: one that fails leaves nothing.
-  for (const char* sql :
-       {"INSERT OR IGNORE INTO lease SELECT * FROM damaged.lease"
-        " WHERE " LEASE_HAS_ENDED,
-        "INSERT OR IGNORE INTO address SELECT * FROM damaged.address WHERE free_at IS NOT NULL",
-        "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details,"
-        " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
-        " audited FROM damaged.event",
-        "INSERT OR IGNORE INTO late_partition SELECT * FROM damaged.late_partition",
-        "INSERT OR IGNORE INTO refusal SELECT * FROM damaged.refusal",
-        "INSERT OR IGNORE INTO meta SELECT * FROM damaged.meta WHERE name IN ('audit', "
-        "'drained')"}) {
-    (void)into.execute(sql);
-  }
-  const Status taints =
-      into.execute("INSERT OR IGNORE INTO ipu_health SELECT * FROM damaged.ipu_health");
+  // Each table by itself: one that fails leaves nothing.
+  (void)copy_rows(into, "lease", LEASE_HAS_ENDED);
+  (void)copy_rows(into, "address", "free_at IS NOT NULL");
+  (void)into.execute(
+      "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details,"
+      " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
+      " audited FROM damaged.event");
+  for (const char* table : {"late_partition", "refusal", "usage", "refused"})
+    (void)copy_rows(into, table);
+  (void)copy_rows(into, "meta", "name IN ('audit', 'drained')");
+  const Status taints = copy_rows(into, "ipu_health");
   (void)into.execute("DETACH damaged");
   return taints.ok() ? Taints::kKept : Taints::kLost;
 }

@@ -18,8 +18,9 @@ enum class Taints;
 [[nodiscard]] Salvaged read_damaged(const std::string& path);
 
 // Copies the following from the ledger at FROM into INTO, which has none of it: ended leases,
-// events with their numbers, the mark of the audit log, addresses in quarantine, and taints. Each
-// of them is copied as a whole or not at all.
+// events with their numbers, the mark of the audit log, usage and refusals, addresses in
+// quarantine, and taints. Each of them is copied as a whole or not at all, in the columns that both
+// have.
 Taints copy_history(sqlite::Database& into, const std::string& from);
 
 }  // namespace hook::ledger

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "hook/ledger/rebuilder.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 
 namespace hook::ledger {
@@ -130,6 +132,34 @@ TEST_F(UsageTest, IsForgottenInTheEnd) {
   release(run("new", "b", 1));
   ASSERT_THAT(since(0), SizeIs(1));
   EXPECT_EQ(since(0)[0].tenant, "b");
+}
+
+// A ledger that an operator, or a newer release, gave another column loses nothing of the others.
+TEST_F(UsageTest, SurvivesARebuild) {
+  release(run("web", "a", 4));
+  ASSERT_TRUE(test::succeeds(
+      ledger_.record_refusal(intent("refused"), base::Error(base::Code::kBusy, "no IPUs"))));
+  ledger_ = Ledger::open(dir_ / "other/ledger.db").take();
+  ASSERT_TRUE(test::succeeds(test::run_sql(
+      path_,
+      "ALTER TABLE usage ADD COLUMN later INTEGER; ALTER TABLE lease ADD COLUMN later TEXT")));
+  const size_t used = test::query_sql(path_, "SELECT * FROM usage").size();
+  const size_t refused = test::query_sql(path_, "SELECT * FROM refused").size();
+  const size_t leases = test::query_sql(path_, "SELECT * FROM lease").size();
+  {
+    Rebuilder rebuilder = Rebuilder::enter(path_).take();
+    ASSERT_TRUE(test::succeeds(rebuilder.salvage()));
+    ASSERT_TRUE(test::succeeds(rebuilder.open_new({})));
+    ASSERT_TRUE(test::succeeds(rebuilder.begin_history("rebuilt")));
+    ASSERT_TRUE(test::succeeds(rebuilder.put_in_place()));
+  }
+  ledger_ = open();
+  EXPECT_EQ(used, 1U);
+  EXPECT_EQ(refused, 1U);
+  EXPECT_EQ(leases, 2U);
+  EXPECT_THAT(test::query_sql(path_, "SELECT tenant FROM usage"), SizeIs(used));
+  EXPECT_THAT(test::query_sql(path_, "SELECT tenant FROM refused"), SizeIs(refused));
+  EXPECT_THAT(test::query_sql(path_, "SELECT id FROM lease"), SizeIs(leases));
 }
 
 }  // namespace
