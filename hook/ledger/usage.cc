@@ -65,6 +65,28 @@ Status add_days(Database& database, const Had& had, Kind kind, bool start) {
   return refused.bind(last - kUsageDays).run();
 }
 
+// Returns whether there is a row for START already, or room for one more of its tenant and user,
+// who may have MOST on a day.
+Result<bool> has_room(Database& database, const RefusedStart& start, int64_t most) {
+  Statement row =
+      TRY(database.prepare("SELECT (COUNT(*) < ?1 AND COUNT(CASE WHEN tenant = ?2 AND user = ?3"
+                           " THEN 1 END) < ?4) OR COUNT(CASE WHEN tenant = ?2 AND user = ?3"
+                           " AND pool = ?5 AND cause = ?6 THEN 1 END) > 0"
+                           " FROM refused WHERE day = ?7"));
+  row.bind(kMostRowsOfDay).bind(start.tenant).bind(start.user).bind(most);
+  row.bind(start.pool).bind(start.cause).bind(start.at_ms / kDayMs);
+  TRY(row.step());
+  return row.integer(0) != 0;
+}
+
+Status add_row(Database& database, const RefusedStart& start) {
+  Statement add = TRY(database.prepare(
+      "INSERT INTO refused(day, tenant, user, pool, cause, count) VALUES(?,?,?,?,?,1)"
+      " ON CONFLICT DO UPDATE SET count = count + 1"));
+  add.bind(start.at_ms / kDayMs).bind(start.tenant).bind(start.user).bind(start.pool);
+  return add.bind(start.cause).run();
+}
+
 }  // namespace
 
 Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
@@ -86,19 +108,12 @@ Status add_usage(Database& database, const PartitionRecord& reservation, int64_t
 }
 
 Status add_refused(Database& database, const RefusedStart& start) {
-  const int64_t day = start.at_ms / kDayMs;
-  Statement count = TRY(database.prepare(
-      "SELECT COUNT(*) >= ?1 AND NOT EXISTS (SELECT 1 FROM refused WHERE day = ?2 AND tenant = ?3"
-      " AND user = ?4 AND pool = ?5 AND cause = ?6) FROM refused WHERE day = ?2"));
-  count.bind(kMostRowsOfDay).bind(day).bind(start.tenant).bind(start.user).bind(start.pool);
-  TRY(count.bind(start.cause).step());
-  const bool is_full = count.integer(0) != 0;
-  const auto kept = [&](const std::string& text) { return is_full ? std::string_view() : text; };
-  Statement add = TRY(database.prepare(
-      "INSERT INTO refused(day, tenant, user, pool, cause, count) VALUES(?,?,?,?,?,1)"
-      " ON CONFLICT DO UPDATE SET count = count + 1"));
-  add.bind(day).bind(kept(start.tenant)).bind(is_full ? -1 : start.user).bind(kept(start.pool));
-  return add.bind(kept(start.cause)).run();
+  const std::string none;
+  if (TRY(has_room(database, start, kMostKindsOfUser))) return add_row(database, start);
+  const RefusedStart of_user{start.at_ms, start.tenant, start.user, start.pool, none};
+  if (TRY(has_room(database, of_user, kMostKindsOfUser + kMorePools)))
+    return add_row(database, of_user);
+  return add_row(database, RefusedStart{start.at_ms, none, -1, none, none});
 }
 
 Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {

@@ -20,7 +20,8 @@ using sqlite::Statement;
 using sqlite::Step;
 
 constexpr int64_t kPeriodMs = 3'600'000;
-// Whoever varies a tenant or an error meets this limit; all further kinds count as one.
+// Whoever varies an error meets kMostKindsOfUser; further kinds of this tenant and user count as
+// one in each pool. Whoever varies a tenant meets kMostKinds; all further kinds count as one.
 constexpr int64_t kMostKinds = 64;
 constexpr size_t kMaxKind = 120;
 
@@ -86,10 +87,13 @@ Status store_refusal(Database& database, const Refusal& refusal) {
   return row.bind(refusal.error).bind(refusal.leases).run();
 }
 
-Result<int64_t> number_of(Database& database, const char* sql) {
-  Statement row = TRY(database.prepare(sql));
-  TRY(row.step());
-  return row.integer(0);
+// Returns whether there is room for another kind of KEY's tenant and user, who may have MOST.
+Result<bool> has_room(Database& database, const Refusal& key, int64_t most) {
+  Statement row =
+      TRY(database.prepare("SELECT COUNT(*) < ? AND COUNT(CASE WHEN tenant = ? AND user = ? THEN 1"
+                           " END) < ? FROM refusal"));
+  TRY(row.bind(kMostKinds).bind(key.tenant).bind(key.user).bind(most).step());
+  return row.integer(0) != 0;
 }
 
 // Returns the refusal that LEASE is one of: not yet counted, or one that was counted before.
@@ -99,12 +103,15 @@ Result<Refusal> refusal_of(Database& database, const Lease& lease) {
   key.tenant = lease.tenant;
   key.user = this_user();
   key.kind = kind_of(lease.error);
-  std::optional<Refusal> known = TRY(find(database, key));
-  if (!known && TRY(number_of(database, "SELECT COUNT(*) FROM refusal")) >= kMostKinds) {
-    key = Refusal();
-    known = TRY(find(database, key));
-  }
-  return known.value_or(key);
+  const std::optional<Refusal> known = TRY(find(database, key));
+  if (known) return *known;
+  if (TRY(has_room(database, key, kMostKindsOfUser))) return key;
+  key.kind.clear();
+  const std::optional<Refusal> of_user = TRY(find(database, key));
+  if (of_user) return *of_user;
+  if (TRY(has_room(database, key, kMostKindsOfUser + kMorePools))) return key;
+  key = Refusal();
+  return TRY(find(database, key)).value_or(key);
 }
 
 Event event_of(const Refusal& refusal, std::string text) {
@@ -199,8 +206,8 @@ Result<std::string> count_refusal(Store& store, const Lease& lease, bool may_for
   refusal.leases = TRY(forget_leases(store.database, refusal.leases));
   if (quiet && may_forget) refusal.leases += str(lease.id, " ");
   TRY(store_refusal(store.database, refusal));
-  const RefusedStart start{lease.changed_ms, refusal.tenant, refusal.user, refusal.pool,
-                           refusal.kind};
+  const std::string kind = kind_of(lease.error);
+  const RefusedStart start{lease.changed_ms, lease.tenant, this_user(), lease.pool, kind};
   TRY(add_refused(store.database, start));
   // Its own events are not audited, and there is no earlier one of its kind that was.
   if (quiet && refusal.count == 1) {

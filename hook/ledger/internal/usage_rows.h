@@ -14,6 +14,10 @@ namespace hook::ledger {
 // The most rows of usage for one day. Whoever varies the tenant of a start meets this limit;
 // further ones count for none.
 inline constexpr int64_t kMostRowsOfDay = 256;
+// The most kinds of refused starts of one tenant and user, within an hour or a day, and how many
+// more there may be of unnamed kinds, one for each pool.
+inline constexpr int64_t kMostKindsOfUser = 16;
+inline constexpr int64_t kMorePools = 8;
 
 struct Lease;
 struct PartitionRecord;
@@ -31,7 +35,8 @@ struct RefusedStart {
   const std::string& pool;
   const std::string& cause;
 };
-// Adds it. A day has kMostRowsOfDay kinds at most; the others count as one, of nobody.
+// Adds it. A tenant and user has kMostKindsOfUser on a day; further ones count as one, of no kind,
+// for each pool. A day has kMostRowsOfDay; further ones count as one, of nobody.
 base::Status add_refused(sqlite::Database& database, const RefusedStart& start);
 
 }  // namespace hook::ledger

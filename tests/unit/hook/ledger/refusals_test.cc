@@ -162,6 +162,20 @@ TEST_F(RefusalsTest, AreCountedTogetherBeyondSomeKinds) {
   EXPECT_EQ(fault(), "none");
 }
 
+TEST_F(RefusalsTest, OfOneUserHideNoneOfAnother) {
+  for (char name = 'a'; name <= 'z'; ++name) {
+    for (const char* const end : {"x", "y", "z"})
+      refuse("web", str("no partition '", name, end, "'"), Ledger::Late::kNever, "evil");
+  }
+  for (int i = 0; i < 10; ++i) refuse("web", kFull, Ledger::Late::kNever, "victim");
+  EXPECT_EQ(number("SELECT COUNT(*) FROM refusal WHERE tenant = 'evil'"), 17);
+  EXPECT_EQ(number("SELECT count FROM refusal WHERE tenant = 'evil' AND kind = ''"), 78 - 16);
+  EXPECT_EQ(number("SELECT count FROM refusal WHERE tenant = 'victim' AND kind != ''"), 10);
+  EXPECT_EQ(number("SELECT COUNT(*) FROM refused WHERE tenant = 'evil' AND pool = 'pod64'"), 17);
+  EXPECT_EQ(number("SELECT count FROM refused WHERE tenant = 'evil' AND cause = ''"), 78 - 16);
+  EXPECT_EQ(number("SELECT count FROM refused WHERE tenant = 'victim' AND cause != ''"), 10);
+}
+
 TEST_F(RefusalsTest, HideNothingOfAStartThatGetsItsIpus) {
   refuse("first");
   const Lease lease = allocate("lucky");
