@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# How many instructions the wrapper's programs execute until they become another program. valgrind counts them, and
+# shows every program the same processor, so that the figures are nearly the same everywhere. instructions.txt has them.
+# Who needs more says why in the commit that changes the file.
+# The hook and the client are not counted: their filters of system calls forbid valgrind's own.
+
+load support
+load bundle
+load sliced
+
+COUNTED=$BATS_TEST_DIRNAME/instructions.txt
+MARGIN=5 # percent
+PROGRAMS=/run/instructions
+
+# The programs are not stripped: valgrind has to find the function `execve`. The ledger is that of another host, so that
+# the leases of earlier tests are not in it.
+setup() {
+  local program
+  host_config
+  configure_slices "$SLICED"
+  in_host mkdir -p "$PROGRAMS"
+  for program in ipu-container-runtime ipu-container-start; do
+    in_host install -m 0755 /dev/stdin "$PROGRAMS/$program" <"$O/bin/$program"
+  done
+}
+
+teardown() {
+  remove_bundle
+  in_host rm -rf "$PROGRAMS"
+  wait_until 10 other_host_is_free
+  remove_other_host
+}
+
+other_host_is_free() { [ "$(on_other_host ipuctl ps --output json)" = '[]' ]; }
+
+# Prints how many instructions a program executes until its first execve, without those of its children.
+count() { # PROGRAM ARGUMENT...
+  local pid
+  # shellcheck disable=SC2016
+  on_other_host timeout "$LIMIT" sh -c 'cd "$1"; shift; echo $$ >pid
+    exec valgrind --quiet --tool=callgrind --callgrind-out-file=out.%p --dump-before=execve "$@"' \
+    sh "$PROGRAMS" "./$1" --root "$STATE" "${@:2}" >/dev/null
+  pid=$(in_host cat "$PROGRAMS/pid")
+  in_host sed -n 's/^summary: //p' "$PROGRAMS/out.$pid.1"
+}
+
+# Compares with the line `NAME: INSTRUCTIONS PROGRAM` of the file, and prints both figures.
+assert_counted() { # NAME PROGRAM ARGUMENT...
+  local now before
+  now=$(count "${@:2}")
+  before=$(sed -n "s/^$1: *\([0-9]*\) $2\$/\1/p" "$COUNTED")
+  echo "$1: ${now:-none} $2 (counted before: ${before:-none})" >&2
+  [ "$now" -le $((before + before * MARGIN / 100)) ]
+}
+
+@test "a command on a container, and a container without a request, execute no more instructions than before" {
+  make_bundle '.process.args = ["true"]'
+  on_other_host ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" first # the runtime is known from now on
+  assert_counted version ipu-container-runtime --version
+  assert_counted plain ipu-container-runtime run --bundle "$BUNDLE" plain
+  assert_counted unknown ipu-container-start run --bundle "$BUNDLE" unknown
+}
+
+@test "a start with IPUs executes no more instructions than before" {
+  make_bundle '.process.args = ["true"] | .process.env += ["IPU_COUNT=4", "IPU_POOL=slices"]'
+  in_host cp "$BUNDLE/config.json" "$PROGRAMS/config.json"
+  on_other_host ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" first
+  wait_until 10 other_host_is_free
+  in_host cp "$PROGRAMS/config.json" "$BUNDLE/config.json"
+  assert_counted ipus ipu-container-start run --bundle "$BUNDLE" counted
+}
