@@ -93,6 +93,8 @@ $(error FLAVOR=$(FLAVOR) is unknown: use release, debug, asan, tsan or fuzz)
 endif
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(filter asan tsan fuzz,$(FLAVOR)),,-static-pie)
+# Where static programs of the product begin: see base/memory.h.
+ENTRY := $(if $(and $(STATIC),$(filter x86_64%,$(shell $(CXX) -dumpmachine))),-Xlinker -emap_program)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
   -Wold-style-cast -Woverloaded-virtual -Wformat=2 -Wundef -Wunused-result
@@ -214,7 +216,7 @@ $(call objs,$(1),$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_
 $(call objs,$(1),$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
 $(call objs,$(1),$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
 $(O)/bin/$(1): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
-$(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC),-pie)
+$(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC) $(if $(filter $(1),$(BINS)),$(ENTRY)),-pie)
 $(O)/bin/$(1): private PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
 $(O)/bin/$(1): private ARCHIVES = $(if $(STATIC),$$(BIN_$(1)_ARCHIVES))
 $(O)/bin/$(1): $(call objs,$(1),$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,46 @@
 extern "C" const char __executable_start;
 extern "C" const char __init_array_start;
 
+// Set by map_program, before the program is relocated.
+extern "C" {
+[[gnu::visibility("hidden")]] char base_program_is_mapped = 0;
+}
+
+#if defined(__x86_64__)
+// The program's first instructions: nothing is relocated yet, there is no stack frame, and RDX and
+// the stack are what _start expects. `syscall` spoils RCX and R11.
+asm(R"(
+  .pushsection .text.map_program, "ax", @progbits
+  .globl map_program
+  .hidden map_program
+  .type map_program, @function
+map_program:
+  endbr64
+  mov %rdx, %r12
+  lea __init_array_start(%rip), %rdi
+  and $-4096, %rdi
+  mov %rdi, %r13
+  lea _end+4095(%rip), %rsi
+  and $-4096, %rsi
+  sub %rdi, %rsi
+  mov $23, %edx # MADV_POPULATE_WRITE
+  mov $28, %eax # madvise
+  syscall
+  lea __executable_start(%rip), %rdi
+  mov %r13, %rsi
+  sub %rdi, %rsi
+  mov $22, %edx # MADV_POPULATE_READ
+  mov $28, %eax
+  syscall
+  movb $1, base_program_is_mapped(%rip)
+  mov %r12, %rdx
+  jmp _start
+  .size map_program, . - map_program
+  .popsection
+)");
+static_assert(MADV_POPULATE_READ == 22 && MADV_POPULATE_WRITE == 23 && SYS_madvise == 28);
+#endif
+
 namespace base {
 namespace {
 
@@ -32,7 +73,8 @@ void populate(const void* first, const void* last, int how) {
 }  // namespace
 
 void map_memory(size_t heap) {
-  populate(&__executable_start, &__init_array_start, MADV_POPULATE_READ);
+  if (base_program_is_mapped == 0)
+    populate(&__executable_start, &__init_array_start, MADV_POPULATE_READ);
   // One piece, which malloc() keeps when it is free again.
   (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(2 * heap));
   (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(2 * heap));

@@ -64,3 +64,14 @@ assert_within() { # NAME, and the figures on standard input
     count_calls ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" "ipus-$start"
   done | sort -n | awk '{ program = $0; sub(/^[0-9]* /, "", program) } !seen[program]++' | assert_within ipus
 }
+
+@test "a static program maps its memory before it does anything else" {
+  [ "$(uname -m)" = x86_64 ] || skip 'only programs for x86_64 do so'
+  local program calls
+  for program in ipu-container-runtime ipu-container-hook ipuctl gc-docker ipu-agent; do
+    in_host timeout "$LIMIT" strace -qq -o /run/strace "$program" --version >/dev/null
+    calls=$(in_host head -n 3 /run/strace)
+    assert_equal "$(grep -o '^execve\|MADV_POPULATE_[A-Z]*) = 0$' <<<"$calls" | tr -s '\n )=0' ' ')" \
+      'execve MADV_POPULATE_WRITE MADV_POPULATE_READ '
+  done
+}
