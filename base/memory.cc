@@ -62,6 +62,8 @@ static_assert(MADV_POPULATE_READ == 22 && MADV_POPULATE_WRITE == 23 && SYS_madvi
 namespace base {
 namespace {
 
+constexpr size_t kLargePage = 2 << 20;  // on x86_64, and on aarch64 with pages of 4 KiB
+
 // Of the whole pages between these two.
 void populate(const void* first, const void* last, int how) {
   const auto page = static_cast<uintptr_t>(::getpagesize());
@@ -75,12 +77,21 @@ void populate(const void* first, const void* last, int how) {
 void map_memory(size_t heap) {
   if (base_program_is_mapped == 0)
     populate(&__executable_start, &__init_array_start, MADV_POPULATE_READ);
-  // One piece, which malloc() keeps when it is free again.
-  (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(2 * heap));
-  (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(2 * heap));
-  auto* const piece = static_cast<char*>(std::malloc(heap));
-  if (piece != nullptr) populate(piece + ::getpagesize(), piece + heap, MADV_POPULATE_WRITE);
+  // One piece that has a whole large page in it, and that malloc() keeps when it is free again.
+  constexpr size_t kPiece = 2 * kLargePage;
+  (void)::mallopt(M_MMAP_THRESHOLD, 2 * kPiece);
+  (void)::mallopt(M_TRIM_THRESHOLD, 2 * kPiece);
+  auto* const piece = static_cast<char*>(std::malloc(kPiece));
+  if (piece == nullptr) return;
+  const size_t before = kLargePage - reinterpret_cast<uintptr_t>(piece) % kLargePage;
+  (void)::madvise(piece + before, kLargePage, MADV_HUGEPAGE);
+  populate(piece + before, piece + before + std::min(heap, kLargePage), MADV_POPULATE_WRITE);
   std::free(piece);
+  // It stays unused, so that malloc() goes on in the large page. If it were not volatile, the
+  // compiler would leave it out.
+  static void* volatile unused = nullptr;
+  unused = std::malloc(before);
+  (void)unused;
 }
 
 }  // namespace base

@@ -13,7 +13,8 @@
 namespace base {
 
 // Has the kernel map HEAP bytes for malloc(3), and the program's code and constants if its entry
-// did not. Call it first in main().
+// did not. The heap is one large page (2 MiB) if the kernel has one; else at most HEAP bytes are
+// mapped ahead, of 2 MiB. Call it first in main().
 void map_memory(size_t heap);
 
 }  // namespace base

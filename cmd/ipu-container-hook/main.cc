@@ -238,7 +238,7 @@ Status run(const std::vector<std::string_view>& args, bool is_debugged) {
   }
   const Call call = TRY(parse_call(args));
   if (hand_over(call, is_debugged)) return {};
-  base::map_memory(kHeap);
+  if (call.stage != "probe") base::map_memory(kHeap);
   TRY(confine(phase_of(call)));
   const State state = read_state();
   const bool is_alone = call.lease_id.empty();
