@@ -128,7 +128,8 @@ FleetView read_view(const FleetConfig& fleet, std::vector<Error>& obstacles) {
     return view;
   }
   view.id = id.value();
-  Result<std::vector<HostState>> hosts = hook::fleet::list_hosts(*store, fleet.prefix, deadline);
+  Result<std::vector<HostState>> hosts =
+      hook::fleet::list_hosts(*store, fleet.prefix, deadline, obstacles);
   if (!hosts.ok()) obstacles.push_back(hosts.error());
   if (hosts.ok()) view.hosts = std::move(hosts).take();
   return view;

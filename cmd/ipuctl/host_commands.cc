@@ -45,11 +45,11 @@ struct HostOptions {
 
 // Adds what the fleet says of its hosts, if this host is in one.
 Status add_fleet(const hook::config::Config& config, const std::vector<hook::ledger::Fence>& fences,
-                 std::map<std::string, HostLine>& hosts) {
+                 std::map<std::string, HostLine>& hosts, std::vector<Error>& obstacles) {
   if (!config.fleet) return {};
   const std::unique_ptr<hook::fleet::Store> store = open_store(*config.fleet);
-  const std::vector<hook::fleet::HostState> known =
-      TRY(hook::fleet::list_hosts(*store, config.fleet->prefix, Deadline::after(kFleetListTime)));
+  const std::vector<hook::fleet::HostState> known = TRY(hook::fleet::list_hosts(
+      *store, config.fleet->prefix, Deadline::after(kFleetListTime), obstacles));
   for (const hook::fleet::HostState& one : known) {
     hosts[one.host.tag].fleet = state_of(one, fences);
   }
@@ -104,7 +104,7 @@ Result<Outcome> run_list(const HostOptions& options) {
     line.ipus += one.partition.ipus.size();
   }
   const Whole whole{config.fleet.has_value(), outcome.obstacles.empty()};
-  const Status asked = add_fleet(config, fences, hosts);
+  const Status asked = add_fleet(config, fences, hosts, outcome.obstacles);
   if (!asked.ok()) outcome.obstacles.push_back(asked.error());
   outcome.text = text_of(hosts, whole, options.output);
   return outcome;
@@ -112,12 +112,23 @@ Result<Outcome> run_list(const HostOptions& options) {
 
 // Fails if HOST, which has nothing at the controllers, is not known at all: its digits may be
 // mistyped. Without etcd nobody knows whether the fleet has it.
-Status check_known(hook::ledger::Ledger& ledger, const hook::config::Config& config,
+Status check_known(const hook::lifecycle::Env& env, const hook::config::Config& config,
                    const std::string& host) {
-  for (const hook::ledger::Fence& fence : TRY(ledger.fences().all()))
+  for (const hook::ledger::Fence& fence : TRY(env.ledger.fences().all()))
     if (fence.host == host) return {};
+  // One that never beat may have claims.
+  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  std::vector<Error> obstacles;
+  if (fleet) {
+    const auto claims =
+        hook::fleet::list_claims(fleet->at(Deadline::after(kFleetListTime)), obstacles);
+    if (!claims.ok()) return {};
+    for (const hook::fleet::PartitionClaim& one : claims.value())
+      if (one.claim.host == host) return {};
+  }
   std::map<std::string, HostLine> known;
-  if (!add_fleet(config, {}, known).ok() || known.contains(host)) return {};
+  if (!add_fleet(config, {}, known, obstacles).ok() || !obstacles.empty() || known.contains(host))
+    return {};
   return Error(Code::kNotFound, str("no partition at the controllers is of host ", quote(host),
                                     ", so nothing was changed; see 'ipuctl host list'"));
 }
@@ -126,25 +137,21 @@ Status check_known(hook::ledger::Ledger& ledger, const hook::config::Config& con
 Status check_dead(const hook::config::Config& config, const std::string& host) {
   if (!config.fleet) return {};
   const std::unique_ptr<hook::fleet::Store> store = open_store(*config.fleet);
-  const auto known =
-      hook::fleet::list_hosts(*store, config.fleet->prefix, Deadline::after(kFleetListTime));
-  if (!known.ok()) return {};
-  for (const hook::fleet::HostState& one : known.value()) {
-    if (one.host.tag != host || !one.is_alive || one.is_fenced) continue;
-    return Error(Code::kBusy,
-                 str("host ", host, " (", one.host.name,
-                     ") is alive in the fleet, so nothing was"
-                     " changed; shut it down first, or give --alive if it is cut off from all but"
-                     " etcd"));
-  }
-  return {};
+  const Result<bool> alive =
+      hook::fleet::is_alive(*store, config.fleet->prefix, host, Deadline::after(kFleetListTime));
+  if (!alive.ok() || !alive.value()) return {};
+  return Error(Code::kBusy, str("host ", host,
+                                " is alive in the fleet, so nothing was changed; shut it down"
+                                " first, or give --alive if it is cut off from all but etcd"));
 }
 
 // Tells the fleet, which then has no claim of HOST.
 Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
                       const Deadline& deadline) {
-  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
-  return fleet ? hook::fleet::fence(fleet->at(deadline), host, base::unix_millis()) : Status();
+  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  if (!fleet) return {};
+  const std::string& me = env.ledger.host().tag();
+  return hook::fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
 }
 
 Result<Outcome> run_fence(const HostOptions& options) {
@@ -162,7 +169,7 @@ Result<Outcome> run_fence(const HostOptions& options) {
   const Fenced fenced = TRY(hook::lifecycle::partitions::find_fenced(
       env, config.pools, options.host, deadline, outcome.obstacles));
   if (fenced.partitions.empty() && outcome.obstacles.empty())
-    TRY(check_known(ledger, config, options.host));
+    TRY(check_known(env, config, options.host));
   if (options.dry_run) {
     for (const MadePartition& one : fenced.partitions) {
       const bool is_own = TRY(ledger.partitions().knows(one.partition.id));
@@ -200,10 +207,13 @@ Result<Outcome> run_forget(const HostOptions& options) {
                        options.host, "' first"));
   }
   if (!outcome.obstacles.empty()) return outcome;
-  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
-  if (fleet)
-    TRY(hook::fleet::forget_fence(fleet->at(Deadline::after(kFleetListTime)), options.host));
-  if (!TRY(ledger.fences().remove(options.host)) && !fleet)
+  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  bool was_fenced = TRY(ledger.fences().remove(options.host));
+  if (fleet) {
+    const Deadline deadline = Deadline::after(kFleetListTime);
+    was_fenced = TRY(hook::fleet::forget_fence(fleet->at(deadline), options.host)) || was_fenced;
+  }
+  if (!was_fenced)
     return Error(Code::kNotFound,
                  str("host ", quote(options.host), " is not fenced; see 'ipuctl host list'"));
   outcome.text = str("host ", options.host, " is forgotten\n");

@@ -305,14 +305,10 @@ std::string load_host_id(const std::string& file) {
   return found.ok() ? found.value() : std::string();
 }
 
-std::optional<FleetConfig> load_fleet(const std::string& file) {
-  const auto find = [&]() -> Result<std::optional<FleetConfig>> {
-    const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
-    if (!text) return std::optional<FleetConfig>();
-    return read_fleet(TRY(Section::parse(*text, file)));
-  };
-  const Result<std::optional<FleetConfig>> found = find();
-  return found.ok() ? found.value() : std::nullopt;
+Result<std::optional<FleetConfig>> load_fleet(const std::string& file) {
+  const auto text = TRY(base::read_trusted_file(file, kMaxConfig));
+  if (!text) return std::optional<FleetConfig>();
+  return read_fleet(TRY(Section::parse(*text, file)));
 }
 
 std::optional<netns::Address> numeric_controller(const PoolConfig& pool) {

@@ -173,8 +173,9 @@ base::Result<Config> load_config(const std::string& file);
 // can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
 [[nodiscard]] std::vector<std::string> load_runtimes(const std::string& file);
-// Returns [fleet] of FILE; nothing if it has none, or cannot be read or parsed.
-[[nodiscard]] std::optional<FleetConfig> load_fleet(const std::string& file);
+// Returns [fleet] of FILE, whose other sections may be invalid; nothing if it has none, or there is
+// no file.
+base::Result<std::optional<FleetConfig>> load_fleet(const std::string& file);
 // Returns [host] id of FILE; empty if it has none, or cannot be read or parsed.
 [[nodiscard]] std::string load_host_id(const std::string& file);
 

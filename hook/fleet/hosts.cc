@@ -157,7 +157,7 @@ Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_
 }
 
 Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
-                                          const Deadline& deadline) {
+                                          const Deadline& deadline, std::vector<Error>& obstacles) {
   // In this order, a host that joins in between does not look suspect.
   const Listing records = TRY(store.list(prefix + "hosts/", deadline));
   const std::string alive_prefix = prefix + "alive/";
@@ -170,12 +170,22 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
   for (const KeyValue& one : keys.keys) alive.insert(one.key.substr(alive_prefix.size()));
   std::vector<HostState> hosts;
   for (const KeyValue& one : records.keys) {
-    HostState state = TRY(parse_record(one)).state;
+    Result<Record> record = parse_record(one);
+    if (!record.ok()) {
+      obstacles.push_back(std::move(record).error());
+      continue;
+    }
+    HostState state = record.value().state;
     state.is_alive = alive.contains(state.host.tag);
     state.is_fenced = fenced.contains(state.host.tag);
     hosts.push_back(std::move(state));
   }
   return hosts;
+}
+
+Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
+                      const Deadline& deadline) {
+  return TRY(find_key(store, str(prefix, "alive/", host), deadline)).has_value();
 }
 
 std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts, int64_t now_ms) {

@@ -55,9 +55,13 @@ struct HostState {
 base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
                   const base::Deadline& deadline);
 
-// Returns all hosts that have ever beaten, by tag.
+// Returns all hosts that have ever beaten, by tag. Records that cannot be read are in OBSTACLES.
 base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
-                                                const base::Deadline& deadline);
+                                                const base::Deadline& deadline,
+                                                std::vector<base::Error>& obstacles);
+// Returns whether the store hears of HOST.
+base::Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
+                            const base::Deadline& deadline);
 
 // Returns one line for each host whose clock differs from NOW_MS by more than a beat explains.
 [[nodiscard]] std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts,

@@ -137,7 +137,7 @@ std::vector<PartitionView> parse_partitions(const std::string& prefix, const Lis
   std::vector<PartitionView> found;
   for (auto& [which, view] : views) {
     view.revision = listing.revision;
-    if (view.modified != 0 && !broken.contains(which)) found.push_back(std::move(view));
+    if (!broken.contains(which)) found.push_back(std::move(view));
   }
   return found;
 }

@@ -17,9 +17,9 @@ namespace hook::fleet {
 [[nodiscard]] std::string record_text(const PartitionView& view);
 [[nodiscard]] std::string claim_text(const Claim& claim);
 
-// Returns the partitions of LISTING, whose keys are below PREFIX partitions/. Claims of a partition
-// without a record are left out. What cannot be read is in OBSTACLES, and its partition is left
-// out.
+// Returns the partitions of LISTING, whose keys are below PREFIX partitions/. One without a record
+// has its claims, and is modified at 0. What cannot be read is in OBSTACLES, and its partition is
+// left out.
 [[nodiscard]] std::vector<PartitionView> parse_partitions(const std::string& prefix,
                                                           const Listing& listing,
                                                           std::vector<base::Error>& obstacles);

@@ -133,21 +133,31 @@ Result<std::optional<PartitionView>> find_partition(const Fleet& fleet, const Pa
   std::vector<Error> obstacles;
   std::vector<PartitionView> found = parse_partitions(fleet.prefix, listing, obstacles);
   if (!obstacles.empty()) return obstacles.front();
-  if (found.empty()) return std::optional<PartitionView>();
+  if (found.empty() || found.front().modified == 0) return std::optional<PartitionView>();
   return std::optional<PartitionView>(std::move(found.front()));
 }
 
 Result<std::vector<PartitionView>> list_partitions(const Fleet& fleet,
                                                    std::vector<Error>& obstacles) {
   const Listing listing = TRY(fleet.store.list(fleet.prefix + "partitions/", fleet.deadline));
-  return parse_partitions(fleet.prefix, listing, obstacles);
+  std::vector<PartitionView> views = parse_partitions(fleet.prefix, listing, obstacles);
+  std::erase_if(views, [](const PartitionView& view) { return view.modified == 0; });
+  return views;
+}
+
+Result<std::vector<PartitionClaim>> list_claims(const Fleet& fleet, std::vector<Error>& obstacles) {
+  const Listing listing = TRY(fleet.store.list(fleet.prefix + "partitions/", fleet.deadline));
+  std::vector<PartitionClaim> all;
+  for (const PartitionView& view : parse_partitions(fleet.prefix, listing, obstacles))
+    for (const Claim& one : view.claims) all.push_back({view.name, one});
+  return all;
 }
 
 Status publish(const Fleet& fleet, const PartitionView& view) {
   const std::string key = record_key(fleet.prefix, view.name);
   const std::optional<PartitionView> known = TRY(find_partition(fleet, view.name));
   const bool is_begun =
-      known && known->phase == PartitionPhase::kMaking && known->facts.maker == view.facts.maker;
+      known && known->phase != PartitionPhase::kReady && known->changer == view.facts.maker;
   if (known && !is_begun) {
     return Error(Code::kExists, str("the fleet already has ", text_of(view.name), ", made on host ",
                                     known->facts.maker, "; choose another name"));
@@ -300,24 +310,36 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
   });
 }
 
-Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms) {
+Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
   Txn txn;
   txn.puts = {{fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}})}};
   TRY(fleet.store.commit(txn, fleet.deadline));
   std::vector<Error> obstacles;
+  const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));
+  for (const PartitionClaim& one : claims)
+    if (one.claim.host == host) TRY(unclaim(fleet, one.partition, one.claim.id));
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
-    for (const Claim& one : view.claims)
-      if (one.host == host) TRY(unclaim(fleet, view.name, one.id));
+    if (view.changer != host) continue;
     TRY(forget_making(fleet, view.name, host));
+    const Status passed = change(fleet, view.name, [&](PartitionView& now) -> Result<Txn> {
+      Txn pass;
+      if (now.phase != PartitionPhase::kRemoving || now.changer != host) return pass;
+      now.changer = me;
+      pass.puts = {put_of(fleet, now)};
+      return pass;
+    });
+    TRY(if_there(passed));
   }
   return obstacles.empty() ? Status() : obstacles.front();
 }
 
-Status forget_fence(const Fleet& fleet, const std::string& host) {
+Result<bool> forget_fence(const Fleet& fleet, const std::string& host) {
+  const std::string key = fence_key(fleet.prefix, host);
+  const bool was_fenced = TRY(find_key(fleet.store, key, fleet.deadline)).has_value();
   Txn txn;
-  txn.deletes = {fence_key(fleet.prefix, host)};
-  TRY(fleet.store.commit(txn, fleet.deadline));
-  return {};
+  txn.deletes = {key};
+  if (was_fenced) TRY(fleet.store.commit(txn, fleet.deadline));
+  return was_fenced;
 }
 
 }  // namespace hook::fleet

@@ -76,9 +76,17 @@ base::Result<std::optional<PartitionView>> find_partition(const Fleet& fleet,
 base::Result<std::vector<PartitionView>> list_partitions(const Fleet& fleet,
                                                          std::vector<base::Error>& obstacles);
 
-// Makes a partition known, with what already uses it. VIEW's phase is kMaking or kReady. Fails with
-// kExists, and names the host, if the fleet has one of this name; not if FACTS' maker has begun to
-// make it.
+struct PartitionClaim {
+  PartitionName partition;
+  Claim claim;
+};
+// Returns all claims, also of partitions that the fleet does not know any more. What cannot be read
+// is in OBSTACLES.
+base::Result<std::vector<PartitionClaim>> list_claims(const Fleet& fleet,
+                                                      std::vector<base::Error>& obstacles);
+
+// Makes a partition known, with what already uses it. Fails with kExists, and names the host, if
+// the fleet has one of this name; not if its maker has begun to make or to remove it.
 base::Status publish(const Fleet& fleet, const PartitionView& view);
 // Changes kMaking to kReady, or forgets a partition that HOST could not make.
 base::Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
@@ -117,10 +125,12 @@ base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const
 base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 
 // Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, and what it had begun
-// to make. Its partitions at controllers are removed before that.
-base::Status fence(const Fleet& fleet, const std::string& host, int64_t at_ms);
-// Allows it to claim again.
-base::Status forget_fence(const Fleet& fleet, const std::string& host);
+// to make. What it had begun to remove becomes ME's to remove. Its partitions at controllers are
+// removed before that.
+base::Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
+                   int64_t at_ms);
+// Allows it to claim again. Returns whether it was fenced.
+base::Result<bool> forget_fence(const Fleet& fleet, const std::string& host);
 
 // Returns "container 0123456789ab on host 1f2e3d4c (GCD 0)".
 [[nodiscard]] std::string holder_text(const Claim& claim);

@@ -19,9 +19,8 @@ using sqlite::Transaction;
 namespace {
 
 bool is_same(const PartitionRecord& a, const PartitionRecord& b) {
-  return a.source == b.source && a.kind == b.kind && a.state == b.state && a.ipus == b.ipus &&
-         a.gcds == b.gcds && a.shared == b.shared && a.reconfigurable == b.reconfigurable &&
-         a.fleet == b.fleet;
+  return a.kind == b.kind && a.state == b.state && a.ipus == b.ipus && a.gcds == b.gcds &&
+         a.shared == b.shared && a.reconfigurable == b.reconfigurable && a.fleet == b.fleet;
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ bool is_same(const PartitionRecord& a, const PartitionRecord& b) {
 Status Partitions::learn(const PartitionRecord& record) {
   Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::optional<PartitionRecord> known = TRY(find(record.pool, record.name));
-  if (known && is_same(*known, record)) return {};
+  if (known && (known->state != PartitionState::kReady || is_same(*known, record))) return {};
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
   if (!leases.empty()) return in_use(record.name, leases);
   TRY(delete_partition(store_.database, record));
@@ -39,10 +38,16 @@ Status Partitions::learn(const PartitionRecord& record) {
   return commit(store_, transaction);
 }
 
-Status Partitions::share(const PartitionRecord& record, const std::string& fleet) {
+Status Partitions::share(const PartitionRecord& record, const std::string& fleet,
+                         const std::set<std::string>& claims) {
   PartitionRecord shared = record;
   shared.fleet = fleet;
   Transaction transaction = TRY(Transaction::begin(store_.database));
+  std::vector<Lease> without;
+  for (Lease& lease : TRY(holders(record.pool, record.name)))
+    if (lease.origin != Origin::kJoined && !claims.contains(lease.id))
+      without.push_back(std::move(lease));
+  if (!without.empty()) return in_use(record.name, without);
   Statement partition =
       TRY(store_.database.prepare("UPDATE partition SET fleet = ? WHERE pool = ? AND name = ?"));
   TRY(partition.bind(fleet).bind(record.pool).bind(record.name).run());

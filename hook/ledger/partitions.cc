@@ -263,12 +263,13 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
     Statement update = TRY(store_.database.prepare(
         "UPDATE partition SET state = 'REMOVING', boot_id = ?, owner_pid = ?, owner_start = ?,"
         " owner_pid_namespace = ? WHERE pool = ? AND name = ? AND kind <> 'FOREIGN'"
-        " AND state = ? AND owner_pid = ? AND owner_start = ? AND until_ms = ?"));
+        " AND state = ? AND owner_pid = ? AND owner_start = ? AND until_ms = ?"
+        " AND fleet = ?"));
     update.bind(boot);
     bind_process(update, owner);
     update.bind(record.pool).bind(record.name).bind(name_of(record.state));
     update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
-    update.bind(record.until_ms);
+    update.bind(record.until_ms).bind(record.fleet);
     TRY(update.run());
     if (store_.database.changes() != 1) return changed(record);
     TRY(record_partition(store_, record.pool, record.name, removing_text(leases)));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,8 +107,10 @@ class Partitions {
   // Records that a READY partition is its fleet's, or RECORD if it is not known. Fails with kBusy,
   // and names the containers, if it is known as another one, and live leases have it.
   base::Status learn(const PartitionRecord& record);
-  // Records that a fleet shares the partition, and that its live leases have claims.
-  base::Status share(const PartitionRecord& record, const std::string& fleet);
+  // Records that a fleet shares the partition, and that its live leases have CLAIMS there, by their
+  // ids. Fails with kBusy, and names the containers, if one of them has none.
+  base::Status share(const PartitionRecord& record, const std::string& fleet,
+                     const std::set<std::string>& claims);
   // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
   base::Status unlearn(const PartitionRecord& record);
   // Changes INTENT to READY, and sets the end of a reservation.

@@ -167,6 +167,8 @@ void read_partition(Reader& reader, Lease& lease) {
   lease.origin = reader.one_of<Origin>(
       "origin", {Origin::kOwn, Origin::kNamed, Origin::kShared, Origin::kForeign, Origin::kJoined});
   lease.ipus = reader.number<uint32_t>("ipus");
+  if (reader.has("claim")) lease.claim = reader.text("claim");  // not in earlier ones
+  if (reader.has("fleet")) lease.fleet = reader.text("fleet");
 }
 
 }  // namespace
@@ -184,6 +186,8 @@ std::string to_record(const Lease& lease) {
                        {"gcds", lease.gcds},
                        {"origin", name_of(lease.origin)},
                        {"ipus", lease.ipus},
+                       {"claim", lease.claim},
+                       {"fleet", lease.fleet},
                        {"state", name_of(lease.state)},
                        {"generation", lease.generation},
                        {"pid", lease.owner.pid},

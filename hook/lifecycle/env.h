@@ -58,7 +58,7 @@ struct Env {
   // Returns the store of FLEET.
   std::function<std::unique_ptr<fleet::Store>(const config::FleetConfig& fleet)> store = {};
   // Returns the fleet of this host, if it is in one, also without the rest of a configuration.
-  std::function<std::optional<config::FleetConfig>()> fleet = [] {
+  std::function<base::Result<std::optional<config::FleetConfig>>()> fleet = [] {
     return std::optional<config::FleetConfig>();
   };
   bool is_debugged = false;  // hooks of a container that it starts log everything

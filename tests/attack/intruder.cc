@@ -103,13 +103,16 @@ int overwrite(const char* stop) {
     for_each_number("/proc", [&](int pid) {
       const std::string exe = "/proc/" + std::to_string(pid) + "/exe";
       const int fd = open(exe.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0) return;
+      // By the descriptor: the process may have ended meanwhile.
+      const std::string path = link_of("/proc/self/fd/" + std::to_string(fd));
       struct stat found {};
       struct stat ours {};
-      const bool is_ours = stat(link_of(exe).c_str(), &ours) == 0;
+      const bool is_ours = stat(path.c_str(), &ours) == 0;
       const bool is_new =
-          fd >= 0 && !is_ours && fstat(fd, &found) == 0 && kept.emplace(found.st_ino, fd).second;
-      if (is_new) std::fprintf(stderr, "found %s\n", link_of(exe).c_str());
-      if (fd >= 0 && !is_new) (void)close(fd);
+          !is_ours && fstat(fd, &found) == 0 && kept.emplace(found.st_ino, fd).second;
+      if (is_new) std::fprintf(stderr, "found %s\n", path.c_str());
+      if (!is_new) (void)close(fd);
     });
     for (const auto& [inode, fd] : kept) {
       const std::string again = "/proc/self/fd/" + std::to_string(fd);

@@ -33,6 +33,7 @@ two_hosts_down() {
     ip -n pod link delete brctl
     ip -n pod address add 10.1.3.101/24 dev ctl0
     ip -n pod route replace 10.5.0.0/16 dev fab0
+    ip neigh flush all
     rm -rf /run/hostb'
 }
 

@@ -22,6 +22,7 @@ using transport::RpcStatus;
 using transport::StatusCode;
 
 constexpr Rpc kStatus{"/etcdserverpb.Maintenance/Status"};
+constexpr Rpc kProbe{"/etcdserverpb.KV/Range"};
 constexpr Rpc kAuthenticate{"/etcdserverpb.Auth/Authenticate"};
 // The shortest time for one member: in less, only an idle one would answer.
 constexpr milliseconds kShortestTry(250);
@@ -38,7 +39,8 @@ Error said_by(const std::string& address, const RpcStatus& status) {
 
 }  // namespace
 
-transport::Call Connection::call_of(const Rpc& rpc, std::string message) const {
+transport::Call Connection::call_of(const Rpc& rpc, std::string message,
+                                    const Deadline& deadline) const {
   transport::Call call;
   call.path = rpc.path;
   const bool has_name = access_.tls && !access_.tls->server_name.empty();
@@ -46,13 +48,13 @@ transport::Call Connection::call_of(const Rpc& rpc, std::string message) const {
   call.tls = access_.tls.has_value();
   if (!token_.empty()) call.metadata["token"] = token_;
   call.message = std::move(message);
-  call.timeout = deadline_.left();
+  call.timeout = deadline.left();
   return call;
 }
 
 RpcStatus Connection::ask(const Rpc& rpc, const MessageLite& request, MessageLite& reply,
                           const Deadline& deadline) {
-  RpcStatus status = channel_->call(call_of(rpc, request.SerializeAsString()), deadline);
+  RpcStatus status = channel_->call(call_of(rpc, request.SerializeAsString(), deadline), deadline);
   if (!status.ok()) return status;
   const std::string_view message = channel_->reply();
   if (transport::has_too_many_fields(message)) {
@@ -90,6 +92,12 @@ Result<Member> Connection::try_endpoint(size_t index, const Deadline& deadline) 
   etcd::StatusReply health;
   const RpcStatus asked = ask(kStatus, etcd::Nothing(), health, deadline);
   if (!asked.ok()) return said_by(address, asked);
+  if (cluster_ == 0) cluster_ = health.header().cluster_id();
+  if (health.header().cluster_id() != cluster_) {
+    return Error(Code::kInvalid, str("etcd ", address,
+                                     ": it is of another cluster than the endpoints before it:"
+                                     " correct 'endpoints' in [fleet]"));
+  }
   Member member{address, health.version()};
   if (health.leader() == 0) return said_by(address, {StatusCode::UNAVAILABLE, "no leader"});
   member.leads = health.leader() == health.header().member_id();
@@ -107,13 +115,28 @@ Result<Member> Connection::try_endpoint(size_t index, const Deadline& deadline) 
   return member;
 }
 
+// A member that does not answer leaves time for the others, and for the call.
+Deadline Connection::share() const {
+  const auto others = static_cast<int64_t>(access_.endpoints.size() - next_);
+  return deadline_.capped(std::max(deadline_.left() / (others + 1), kShortestTry));
+}
+
+// A member may say that it is well, and keep no other call: one whose disk hangs, for example.
+RpcStatus Connection::probe(const Deadline& deadline) {
+  etcd::RangeRequest nothing;
+  nothing.set_key(std::string(1, '\0'));
+  nothing.set_limit(1);
+  etcd::RangeReply reply;
+  const RpcStatus status = ask(kProbe, nothing, reply, deadline);
+  // Whoever may not read there is answered, too.
+  return status.code == StatusCode::PERMISSION_DENIED ? RpcStatus() : status;
+}
+
 Status Connection::open() {
   if (channel_ && channel_->is_usable()) return {};
   Error last(Code::kUnavailable, "no endpoint of etcd is left to try");
-  for (size_t tries = access_.endpoints.size() - next_; tries > 0; --tries) {
-    // A member that does not answer leaves time for the others, and for the call.
-    const milliseconds share = deadline_.left() / static_cast<int64_t>(tries + 1);
-    const Deadline limit = deadline_.capped(std::max(share, kShortestTry));
+  while (next_ < access_.endpoints.size()) {
+    const Deadline limit = share();
     Result<Member> member = try_endpoint(next_++, limit);
     if (member.ok()) return {};
     channel_.reset();
@@ -125,21 +148,25 @@ Status Connection::open() {
 Status Connection::call(const Rpc& rpc, const MessageLite& request, MessageLite& reply) {
   for (;;) {
     TRY(open());
-    const RpcStatus status = ask(rpc, request, reply, deadline_);
+    const bool is_last = next_ == access_.endpoints.size();
+    const Deadline limit = is_last ? deadline_ : share();
+    RpcStatus status = is_last || !rpc.changes ? RpcStatus() : probe(limit);
+    const bool is_sent = status.ok();
+    if (is_sent) status = ask(rpc, request, reply, rpc.changes ? deadline_ : limit);
     if (status.ok()) return {};
     Error error = said_by(address_, status);
-    if (rpc.changes && is_lost(status)) {
+    if (is_sent && rpc.changes && is_lost(status)) {
       return Error(Code::kTimeout, str(error.message(), "; it may have been carried out"));
     }
-    if (error.code() != Code::kUnavailable) return error;
+    const bool may_go_on = error.code() == Code::kUnavailable || error.code() == Code::kTimeout;
+    if (is_last || !may_go_on || deadline_.passed()) return error;
     channel_.reset();
-    if (next_ == access_.endpoints.size()) return error;
   }
 }
 
 Status Connection::begin(const Rpc& rpc, const MessageLite& request) {
   TRY(open());
-  transport::Call stream = call_of(rpc, request.SerializeAsString());
+  transport::Call stream = call_of(rpc, request.SerializeAsString(), deadline_);
   stream.is_stream = true;
   return channel_->begin(stream);
 }

@@ -4,6 +4,7 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,14 +51,20 @@ class Connection {
   base::Status connect(size_t index, const base::Deadline& deadline);
   transport::RpcStatus ask(const Rpc& rpc, const google::protobuf::MessageLite& request,
                            google::protobuf::MessageLite& reply, const base::Deadline& deadline);
-  [[nodiscard]] transport::Call call_of(const Rpc& rpc, std::string message) const;
+  // Asks a member for a key.
+  transport::RpcStatus probe(const base::Deadline& deadline);
+  // Returns the time for the endpoint that is tried next, or for the one of the channel.
+  [[nodiscard]] base::Deadline share() const;
+  [[nodiscard]] transport::Call call_of(const Rpc& rpc, std::string message,
+                                        const base::Deadline& deadline) const;
 
   hook::fleet::wire::Access access_;
   base::Deadline deadline_;
   transport::MakeFilter make_filter_;
-  size_t next_ = 0;      // the endpoint that is tried next
-  std::string address_;  // of the channel
-  std::string token_;    // of the user, for the member of the channel
+  uint64_t cluster_ = 0;  // to which the members belong that answered; 0: none has
+  size_t next_ = 0;       // the endpoint that is tried next
+  std::string address_;   // of the channel
+  std::string token_;     // of the user, for the member of the channel
   std::optional<transport::Channel> channel_;
 };
 

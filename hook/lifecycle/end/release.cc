@@ -209,7 +209,7 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
     done.partitions.push_back(std::move(name));
   }
-  partitions::remove_lost_claims(env, deadline, done.obstacles);
+  partitions::sweep_claims(env, done.obstacles);
   const Result<network::Mended> mended = network::mend_border(env, deadline);
   if (!mended.ok()) done.obstacles.push_back(mended.error());
   Status unmarked = network::sweep_marks(env);

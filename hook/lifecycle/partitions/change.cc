@@ -52,8 +52,8 @@ Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& p
                                            const std::string& name, const Deadline& deadline) {
   std::optional<ledger::PartitionRecord> record =
       TRY(env.ledger.partitions().find(pool.name, name));
-  if (!record) {
-    TRY(learn_partition(env, pool, name, deadline));  // another host may have made it
+  if (!record || record->fleet.empty()) {
+    TRY(learn_begun(env, pool, name, deadline));  // another host may have made or adopted it
     record = TRY(env.ledger.partitions().find(pool.name, name));
   }
   if (record) return std::move(*record);
@@ -80,25 +80,17 @@ fleet::Takes takes(vipu::Force force) {
   return force == vipu::Force::kYes ? fleet::Takes::kOwn : fleet::Takes::kNone;
 }
 
-// Asks the fleet for the removal of RECORD's partition. One that the fleet does not know is the
-// host's own to remove.
-Status begin_shared_removal(const Env& env, const OpenFleet& fleet,
-                            const ledger::PartitionRecord& record, vipu::Force force,
-                            const Deadline& deadline) {
-  const Status begun = fleet::begin_removal(fleet.at(deadline), {record.pool, record.name},
-                                            env.ledger.host().tag(), takes(force));
-  const bool is_unknown = !begun.ok() && begun.error().code() == Code::kNotFound;
-  return is_unknown ? Status() : begun;
-}
-
 // Removes the record of an adopted partition.
 Status forget_adopted(Env& env, const std::optional<OpenFleet>& fleet,
                       const ledger::PartitionRecord& record, const Deadline& deadline) {
   if (!fleet) return env.ledger.partitions().forget(record);
-  TRY(begin_shared_removal(env, *fleet, record, vipu::Force::kNo, deadline));
-  TRY(env.ledger.partitions().forget(record));
-  return fleet::finish_removal(fleet->at(deadline), {record.pool, record.name},
-                               env.ledger.host().tag());
+  const fleet::PartitionName name{record.pool, record.name};
+  const std::string& me = env.ledger.host().tag();
+  TRY(begin_shared_removal(env, *fleet, record, fleet::Takes::kNone, deadline));
+  const Status forgotten = env.ledger.partitions().forget(record);
+  if (forgotten.ok()) return fleet::finish_removal(fleet->at(deadline), name, me);
+  TRY(fleet::cancel_removal(fleet->at(deadline), name, me));
+  return forgotten;
 }
 
 // Forgets that record.
@@ -136,13 +128,17 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
   record.gcds = static_cast<uint32_t>(grant.gcds.size());
   record.reconfigurable = partition.reconfigurable;
   record.created_ms = base::unix_millis();
-  TRY(forget_unsure(env, pool.name, name));
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) {
+    TRY(forget_unsure(env, pool.name, name));
+    return env.ledger.partitions().adopt(record, ipus);
+  }
   TRY(learn_partition(env, pool, name, deadline));
-  const std::optional<OpenFleet> fleet = open_fleet(env);
-  if (!fleet) return env.ledger.partitions().adopt(record, ipus);
+  TRY(check_one_name(*fleet, record, deadline));
   record.kind = ledger::PartitionKind::kForeign;
   record.fleet = fleet->config.prefix;
   TRY(begin_making(env, *fleet, record, deadline));
+  TRY(forget_unsure(env, pool.name, name));
   const fleet::PartitionName in_fleet{record.pool, record.name};
   const std::string& me = env.ledger.host().tag();
   const Status adopted = env.ledger.partitions().adopt(record, ipus);
@@ -183,8 +179,13 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   const bool was_ready = record.state == ledger::PartitionState::kReady;
   TRY(env.ledger.partitions().begin_removal(record, self, force));
   const Status begun =
-      fleet ? begin_shared_removal(env, *fleet, record, force, deadline) : Status();
+      fleet ? begin_shared_removal(env, *fleet, record, takes(force), deadline) : Status();
+  const fleet::PartitionName in_fleet{record.pool, record.name};
+  const std::string& me = env.ledger.host().tag();
   if (!begun.ok()) {
+    // Its answer may have been lost. Whoever comes next finds the row last, and so waits for this.
+    if (is_silence(begun.error()))
+      (void)fleet::cancel_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me);
     TRY(was_ready ? env.ledger.partitions().cancel_removal(record)
                   : env.ledger.partitions().note_failure(record));
     return begun.error();
@@ -194,11 +195,8 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
     // The controller refused. After any other error the outcome is unknown: whoever gave the name
     // removes it again, or reconcile() does if the name is ours.
+    if (fleet) TRY(fleet::cancel_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me));
     TRY(env.ledger.partitions().cancel_removal(record));
-    if (fleet) {
-      TRY(fleet::cancel_removal(fleet->at(Deadline::after(kFleetTime)), {record.pool, record.name},
-                                env.ledger.host().tag()));
-    }
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));
   }
@@ -207,9 +205,13 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return removed.error();
   }
   done.removed = removed.value();
-  if (fleet) {
-    TRY(fleet::finish_removal(fleet->at(Deadline::after(kFleetTime)), {record.pool, record.name},
-                              env.ledger.host().tag()));
+  const Status told =
+      fleet ? fleet::finish_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me)
+            : Status();
+  if (!told.ok()) {
+    // The command can be repeated, and gc also tells the fleet.
+    TRY(env.ledger.partitions().note_failure(record));
+    return told.error();
   }
   TRY(env.ledger.partitions().finish_removal(record, removed.value()));
   return done;

@@ -64,6 +64,13 @@ fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
   return claim;
 }
 
+std::set<std::string> ids_of(const Env& env, const std::vector<fleet::Claim>& claims) {
+  std::set<std::string> ids;
+  for (const fleet::Claim& one : claims)
+    if (one.host == env.ledger.host().tag()) ids.insert(one.id);
+  return ids;
+}
+
 // Makes RECORD, which this host had before it was in the fleet, known to it, with its containers.
 Status share_partition(Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
                        const Deadline& deadline) {
@@ -73,13 +80,15 @@ Status share_partition(Env& env, const OpenFleet& fleet, const ledger::Partition
   view.dirty = record.dirty;
   for (ledger::Lease& lease : TRY(env.ledger.partitions().holders(record.pool, record.name))) {
     if (lease.origin == ledger::Origin::kJoined) continue;
+    // Its process does not know of the fleet, and goes by what this host knows.
+    if (lease.state == ledger::LeaseState::kIntent) return ledger::in_use(record.name, {lease});
     lease.claim = lease.id;
     view.claims.push_back(claim_of(env, lease));
     view.claims.back().uses = true;
     view.dirty = true;
   }
   TRY(fleet::publish(fleet.at(deadline), view));
-  return env.ledger.partitions().share(record, fleet.config.prefix);
+  return env.ledger.partitions().share(record, fleet.config.prefix, ids_of(env, view.claims));
 }
 
 // The fleet has no partition of RECORD, which it had before.
@@ -87,11 +96,13 @@ Status forget_partition(Env& env, const config::PoolConfig& pool,
                         const ledger::PartitionRecord& record, const Deadline& deadline) {
   for (const vipu::Partition& one : TRY(env.controller(pool)->list(deadline))) {
     if (one.id != record.name || record.kind == ledger::PartitionKind::kForeign) continue;
-    return Error(Code::kNotFound, str("the fleet has no partition ", quote(record.name),
-                                      " of pool ", quote(record.pool),
-                                      " any more, but the controller has one; if etcd was"
-                                      " restored from an older copy, run 'ipuctl partition remove ",
-                                      record.name, "' on one host and create the partition again"));
+    return Error(
+        Code::kNotFound,
+        str("the fleet has no partition ", quote(record.name), " of pool ", quote(record.pool),
+            " any more, but the controller has one; if etcd was"
+            " restored from an older copy, end its containers on all hosts, then run"
+            " 'ipuctl partition remove ",
+            record.name, "' and create it again"));
   }
   return env.ledger.partitions().unlearn(record);
 }
@@ -111,24 +122,50 @@ Result<bool> runs(const std::string& process) {
   return parts[3] == TRY(base::boot_id()) && base::is_running(id);
 }
 
-Status remove_lost(Env& env, const OpenFleet& fleet, const Deadline& deadline,
-                   std::vector<Error>& obstacles) {
+// Claims again what a live lease has and the fleet does not know: etcd was restored from an older
+// copy, or the claim was removed by a fence. The container runs, so nothing is reset.
+Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease) {
+  const fleet::Fleet at = fleet.at(Deadline::after(kCallTime));
+  const fleet::ClaimDuty duty = TRY(fleet::claim(at, name_of(lease), claim_of(env, lease)));
+  if (duty == fleet::ClaimDuty::kReset) TRY(fleet::finish_reset(at, name_of(lease), lease.claim));
+  return {};
+}
+
+// Whether CLAIM, of this host, is a running reset's.
+bool is_reset(const fleet::Claim& claim) {
+  if (claim.process.empty()) return false;
+  const Result<bool> running = runs(claim.process);
+  return running.ok() && running.value();
+}
+
+Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // The claims first: a lease that begins meanwhile is live before its claim is made.
-  const std::vector<fleet::PartitionView> views =
-      TRY(fleet::list_partitions(fleet.at(deadline), obstacles));
+  const std::vector<fleet::PartitionClaim> claims =
+      TRY(fleet::list_claims(fleet.at(Deadline::after(kCallTime)), obstacles));
+  const std::vector<ledger::Lease> leases = TRY(env.ledger.live());
   std::set<std::string> live;
-  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+  for (const ledger::Lease& lease : leases) {
     live.insert(lease.id);
     live.insert(lease.claim);
   }
-  for (const fleet::PartitionView& view : views) {
-    for (const fleet::Claim& one : view.claims) {
-      if (one.host != env.ledger.host().tag() || live.contains(one.id)) continue;
-      if (!one.process.empty() && TRY(runs(one.process))) continue;
-      TRY(fleet::unclaim(fleet.at(deadline), view.name, one.id));
-      TRY(env.ledger.events().record(str("removed the lost claim ", one.id, " of partition ",
-                                         view.name.name, " from the fleet")));
-    }
+  std::set<std::string> known;
+  for (const fleet::PartitionClaim& one : claims) {
+    known.insert(one.claim.id);
+    const bool is_lost = one.claim.host == env.ledger.host().tag() &&
+                         !live.contains(one.claim.id) && !is_reset(one.claim);
+    if (!is_lost) continue;
+    // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
+    TRY(env.ledger.events().record(str("removes the lost claim ", one.claim.id, " of partition ",
+                                       one.partition.name, " from the fleet")));
+    TRY(fleet::unclaim(fleet.at(Deadline::after(kCallTime)), one.partition, one.claim.id));
+  }
+  for (const ledger::Lease& lease : leases) {
+    const bool runs = lease.state == ledger::LeaseState::kRunning;
+    if (!runs || lease.claim.empty() || known.contains(lease.claim)) continue;
+    Status again = claim_again(env, fleet, lease);
+    if (again.ok()) continue;
+    obstacles.push_back(std::move(again).error().wrap(
+        str("container ", base::short_id(lease.container), " runs without a claim")));
   }
   return {};
 }
@@ -139,15 +176,15 @@ fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
   return {*store, config.prefix, deadline.capped(kCallTime)};
 }
 
-std::optional<OpenFleet> open_fleet(const Env& env) {
-  std::optional<config::FleetConfig> config = env.fleet();
-  if (!config) return std::nullopt;
+Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
+  std::optional<config::FleetConfig> config = TRY(env.fleet());
+  if (!config) return std::optional<OpenFleet>();
   std::unique_ptr<fleet::Store> store = env.store(*config);
-  return OpenFleet{std::move(*config), std::move(store)};
+  return std::optional<OpenFleet>(OpenFleet{std::move(*config), std::move(store)});
 }
 
 Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
-  std::optional<OpenFleet> fleet = open_fleet(env);
+  std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (fleet && fleet->config.prefix == prefix) return *std::move(fleet);
   return Error(Code::kUnsupported,
                str("this host has claims at the fleet of prefix ", quote(prefix),
@@ -159,7 +196,7 @@ Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
 Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
                        const Deadline& deadline) {
   if (pool.provider != config::Provider::kVipu || ledger::is_reserved_name(name)) return {};
-  const std::optional<OpenFleet> fleet = open_fleet(env);
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (!fleet) return {};
   const auto row = TRY(env.ledger.partitions().find(pool.name, name));
   if (row && (row->state != ledger::PartitionState::kReady || !row->reservation.empty())) return {};
@@ -177,7 +214,9 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
   const bool is_mine = view->facts.maker == me;
   if (row && row->fleet.empty()) {
     // The answer to share_partition() was lost.
-    if (is_mine) return env.ledger.partitions().share(*row, fleet->config.prefix);
+    if (is_mine) {
+      return env.ledger.partitions().share(*row, fleet->config.prefix, ids_of(env, view->claims));
+    }
     return Error(Code::kExists,
                  str("partition ", quote(name), " of pool ", quote(pool.name),
                      " is known here, and"
@@ -188,6 +227,54 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
     return fleet::finish_making(fleet->at(deadline), view->name, me);
   if (view->phase != fleet::PartitionPhase::kReady) return {};
   return env.ledger.partitions().learn(record_of(pool, *view, fleet->config.prefix));
+}
+
+Status learn_begun(Env& env, const config::PoolConfig& pool, const std::string& name,
+                   const Deadline& deadline) {
+  TRY(learn_partition(env, pool, name, deadline));
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet || TRY(env.ledger.partitions().find(pool.name, name))) return {};
+  const auto view = TRY(fleet::find_partition(fleet->at(deadline), {pool.name, name}));
+  if (!view || view->changer != env.ledger.host().tag()) return {};
+  return env.ledger.partitions().learn(record_of(pool, *view, fleet->config.prefix));
+}
+
+Status forget_in_fleet(Env& env, const ledger::PartitionRecord& record, const Deadline& deadline) {
+  if (record.fleet.empty()) return {};
+  const OpenFleet fleet = TRY(open_fleet(env, record.fleet));
+  const std::string& me = env.ledger.host().tag();
+  TRY(fleet::forget_making(fleet.at(deadline), name_of(record), me));
+  return fleet::finish_removal(fleet.at(deadline), name_of(record), me);
+}
+
+Status begin_shared_removal(const Env& env, const OpenFleet& fleet,
+                            const ledger::PartitionRecord& record, fleet::Takes takes,
+                            const Deadline& deadline) {
+  const std::string& me = env.ledger.host().tag();
+  const Status begun = fleet::begin_removal(fleet.at(deadline), name_of(record), me, takes);
+  if (begun.ok() || begun.error().code() != Code::kNotFound) return begun;
+  // Nobody makes one of this name while it is removed.
+  fleet::PartitionView view;
+  view.name = name_of(record);
+  view.facts = facts_of(env, record);
+  view.phase = fleet::PartitionPhase::kRemoving;
+  view.changer = me;
+  return fleet::publish(fleet.at(deadline), view);
+}
+
+Status check_one_name(const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                      const Deadline& deadline) {
+  std::vector<Error> obstacles;
+  for (const fleet::PartitionView& view :
+       TRY(fleet::list_partitions(fleet.at(deadline), obstacles))) {
+    const bool is_same = view.name.name == record.name && view.name.pool != record.pool &&
+                         view.facts.source == record.source;
+    if (!is_same) continue;
+    return Error(Code::kExists, str("the fleet has partition ", quote(record.name),
+                                    " of this controller already, in pool ", quote(view.name.pool),
+                                    "; call the pool so on this host, too"));
+  }
+  return obstacles.empty() ? Status() : obstacles.front();
 }
 
 Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
@@ -226,11 +313,12 @@ Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadli
   return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
 }
 
-void remove_lost_claims(Env& env, const Deadline& deadline, std::vector<Error>& obstacles) {
-  const std::optional<OpenFleet> fleet = open_fleet(env);
-  if (!fleet) return;
-  Status removed = remove_lost(env, *fleet, deadline, obstacles);
-  if (!removed.ok()) obstacles.push_back(std::move(removed).error());
+void sweep_claims(Env& env, std::vector<Error>& obstacles) {
+  const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
+  if (!fleet.ok()) obstacles.push_back(fleet.error());
+  if (!fleet.ok() || !fleet.value()) return;
+  Status swept = sweep(env, *fleet.value(), obstacles);
+  if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 
 Status begin_making(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,

@@ -27,7 +27,7 @@ struct OpenFleet {
 };
 
 // Opens the fleet of this host; nothing if it is in none.
-std::optional<OpenFleet> open_fleet(const Env& env);
+base::Result<std::optional<OpenFleet>> open_fleet(const Env& env);
 // Opens the fleet with this prefix. Fails with kUnsupported if this host is not in it any more.
 base::Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix);
 
@@ -53,11 +53,27 @@ base::Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease,
                                          const base::Deadline& deadline);
 base::Status unclaim_gcds(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
 // Removes claims of this host that no live lease and no running reset has: the answer to such a
-// claim was lost, and it was made after its lease had ended. Adds what failed to OBSTACLES.
-void remove_lost_claims(Env& env, const base::Deadline& deadline,
-                        std::vector<base::Error>& obstacles);
+// claim was lost, and it was made after its lease had ended. Claims again what a container that
+// runs has and etcd does not know. Adds what failed to OBSTACLES.
+void sweep_claims(Env& env, std::vector<base::Error>& obstacles);
 
 // ---- commands of an operator
+
+// As learn_partition(); also records a partition that this host had begun to make or to remove when
+// it lost its own record.
+base::Status learn_begun(Env& env, const config::PoolConfig& pool, const std::string& name,
+                         const base::Deadline& deadline);
+// Has the fleet forget what this host had begun to make or to remove, and which is not there.
+base::Status forget_in_fleet(Env& env, const ledger::PartitionRecord& record,
+                             const base::Deadline& deadline);
+// Asks the fleet for the removal of RECORD's partition. Fails as fleet::begin_removal(), but not if
+// the fleet does not know the partition: then nobody else makes one of its name meanwhile.
+base::Status begin_shared_removal(const Env& env, const OpenFleet& fleet,
+                                  const ledger::PartitionRecord& record, fleet::Takes takes,
+                                  const base::Deadline& deadline);
+// Fails with kExists if the fleet knows a partition of this name and controller in another pool.
+base::Status check_one_name(const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                            const base::Deadline& deadline);
 
 // Tells the fleet that this host makes the partition of RECORD. Fails with kExists, and names the
 // host, if the name is taken in the fleet.

@@ -2,6 +2,7 @@
 // Partitions that ended processes left half made or half removed.
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -19,6 +20,7 @@ Status forget_leftover(Env& env, vipu::Controller& controller, ledger::Partition
     return found.error();
   }
   if (found.value() == Unsure::kMayCome) return {};
+  TRY(forget_in_fleet(env, record, deadline));
   TRY(env.ledger.partitions().finish_removal(record));
   removed.push_back(record.name);
   return {};

@@ -188,7 +188,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(env.ledger.drain().check());
   ledger::PartitionRecord record = TRY(record_of(wanted));
   const bool is_own = wanted.reserved || wanted.pool.provider != config::Provider::kVipu;
-  const std::optional<OpenFleet> fleet = is_own ? std::nullopt : open_fleet(env);
+  const std::optional<OpenFleet> fleet =
+      TRY(is_own ? Result<std::optional<OpenFleet>>(std::nullopt) : open_fleet(env));
   if (!fleet) return create_recorded(env, wanted, record, deadline);
   return create_shared(env, wanted, std::move(record), *fleet, deadline);
 }

@@ -120,7 +120,10 @@ void find_heirs(Claims& claims) {
         ledger::is_reserved_name(heir.partition) ? ledger::Origin::kOwn : ledger::Origin::kForeign;
     if (before == claims.ended.end()) continue;
     heir.origin = before->origin;
+    heir.claim = before->claim;
+    heir.fleet = before->fleet;
     before->origin = ledger::Origin::kJoined;
+    before->claim.clear();
   }
 }
 

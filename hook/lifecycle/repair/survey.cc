@@ -82,6 +82,7 @@ ledger::PartitionRecord record_of(const ledger::Lease& lease, const vipu::Partit
   record.shared = lease.origin == ledger::Origin::kShared;
   record.reconfigurable = partition != nullptr && partition->reconfigurable;
   record.dirty = true;
+  record.fleet = lease.fleet;
   record.created_ms = lease.created_ms;
   return record;
 }

@@ -260,7 +260,8 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
 // Claims the GCDs of a partition that hosts of a fleet share, and resets it if that is this start's
 // duty. A request that waits also waits for GCDs that another host has.
 Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
-                      const Deadline& until, const Deadline& deadline) {
+                      const Deadline& until, milliseconds timeout) {
+  const auto deadline = Deadline::after(timeout + until.left());
   for (;;) {
     TRY(env.ledger.queue().check_wanted(lease.id));
     TRY(env.still_wanted());
@@ -269,7 +270,7 @@ Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Leas
     if (!duty.ok() && (!is_taken || until.passed())) return duty.error();
     if (duty.ok() && duty.value() == fleet::ClaimDuty::kNone) return {};
     if (duty.ok() && duty.value() == fleet::ClaimDuty::kReset) {
-      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, deadline));
+      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, Deadline::after(timeout)));
       return partitions::finish_claimed_reset(env, lease, deadline);
     }
     if (duty.ok() && deadline.passed()) {
@@ -295,10 +296,7 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
 
 Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
                                 const ledger::Lease& lease, const Deadline& until) {
-  if (!lease.claim.empty()) {
-    const auto all = Deadline::after(what.pool.timeout + until.left());
-    TRY(claim_in_fleet(env, controller, lease, until, all));
-  }
+  if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, lease, until, what.pool.timeout));
   const auto deadline = Deadline::after(what.pool.timeout);
   if (lease.claim.empty()) TRY(reset_if_used(env, controller, lease, deadline));
   vipu::Grant grant = TRY(controller.wait(lease.partition, deadline));

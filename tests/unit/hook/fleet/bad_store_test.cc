@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores that cannot serve: each is one line that says what to do, by the deadline.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/names.h"
@@ -47,7 +51,7 @@ bool succeeds_in_time(Store& store) {
 // A socket that listens on a free port of loopback, and never answers.
 class Listener {
  public:
-  Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Listener(int flags = 0) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -59,11 +63,86 @@ class Listener {
     address_ = str("127.0.0.1:", ntohs(address.sin_port));
   }
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   void close() { fd_.reset(); }
 
  private:
   base::Fd fd_;
   std::string address_;
+};
+
+// Stands before a member that says how it is, and keeps every other call: it passes on what a
+// client says until the second call begins.
+class HalfDeafMember {
+ public:
+  explicit HalfDeafMember(std::string member) : member_(std::move(member)) {
+    thread_ = std::thread([this] { serve(); });
+  }
+  HalfDeafMember(const HalfDeafMember&) = delete;
+  HalfDeafMember& operator=(const HalfDeafMember&) = delete;
+  ~HalfDeafMember() {
+    is_over_ = true;
+    thread_.join();
+  }
+  [[nodiscard]] const std::string& address() const { return listener_.address(); }
+
+ private:
+  struct Pair {
+    base::Fd client;
+    base::Fd member;
+    std::string said;  // by the client
+    size_t passed = 0;
+  };
+  void serve() {
+    std::vector<Pair> pairs;
+    while (!is_over_) {
+      base::Fd client(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (client.valid()) pairs.push_back({std::move(client), connect_to(member_), ""});
+      for (Pair& pair : pairs) pass(pair);
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+  }
+  static base::Fd connect_to(const std::string& address) {
+    base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    EXPECT_EQ(::fcntl(fd.get(), F_SETFL, O_NONBLOCK), 0);
+    return fd;
+  }
+  // Where the second HEADERS frame of HTTP/2 (RFC 9113) begins, or where TEXT ends.
+  static size_t before_second_call(const std::string& text) {
+    constexpr size_t kPreface = 24;
+    constexpr size_t kHead = 9;
+    constexpr char kHeaders = 1;
+    size_t at = kPreface;
+    for (int calls = 0; at + kHead <= text.size();) {
+      if (text[at + 3] == kHeaders && ++calls == 2) return at;
+      const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(text[at + i])}; };
+      at += kHead + (byte(0) << 16 | byte(1) << 8 | byte(2));
+    }
+    return text.size();
+  }
+  static void pass(Pair& pair) {
+    char buffer[4096];
+    ssize_t got = ::recv(pair.client.get(), buffer, sizeof buffer, 0);
+    if (got > 0) pair.said.append(buffer, static_cast<size_t>(got));
+    const size_t end = before_second_call(pair.said);
+    if (end > pair.passed) {
+      (void)::send(pair.member.get(), pair.said.data() + pair.passed, end - pair.passed,
+                   MSG_NOSIGNAL);
+      pair.passed = end;
+    }
+    got = ::recv(pair.member.get(), buffer, sizeof buffer, 0);
+    if (got > 0) (void)::send(pair.client.get(), buffer, static_cast<size_t>(got), MSG_NOSIGNAL);
+  }
+
+  std::string member_;
+  Listener listener_{SOCK_NONBLOCK};
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
 };
 
 TEST(BadStoreTest, SaysThatNobodyListens) {
@@ -117,6 +196,32 @@ TEST_F(BadEtcdTest, GoesOnWithAnotherMemberAndFailsWithoutAQuorum) {
   ASSERT_FALSE(alone.ok());
   EXPECT_TRUE(alone.error().code() == Code::kUnavailable || alone.error().code() == Code::kTimeout)
       << alone.error().message();
+}
+
+TEST_F(BadEtcdTest, GoesOnIfAMemberKeepsAllCallsButOne) {
+  test::Etcd etcd({3});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  const HalfDeafMember first(etcd.fleet().endpoints[0]);
+  config::FleetConfig fleet = etcd.fleet();
+  fleet.endpoints[0] = first.address();
+  const auto store = test::Etcd::store(fleet);
+  EXPECT_TRUE(test::succeeds(store->commit(put("1"), within(6'000))));
+  const Result<Listing> listing = store->list("/f/", within(6'000));
+  ASSERT_TRUE(test::succeeds(listing));
+  EXPECT_EQ(listing.value().keys.size(), 1U);
+}
+
+TEST_F(BadEtcdTest, SaysThatMembersAreOfTwoClusters) {
+  test::Etcd one({1});
+  test::Etcd other({1});
+  ASSERT_TRUE(one.wait_until_ready());
+  ASSERT_TRUE(other.wait_until_ready());
+  config::FleetConfig fleet = one.fleet();
+  fleet.endpoints.push_back(other.fleet().endpoints[0]);
+  const Result<std::vector<Member>> members = test::Etcd::store(fleet)->members(within(5'000));
+  ASSERT_TRUE(test::succeeds(members));
+  EXPECT_EQ(members.value()[0].trouble, "");
+  EXPECT_NE(members.value()[1].trouble.find("another cluster"), std::string::npos);
 }
 
 TEST_F(BadEtcdTest, SaysThatTheStoreIsFull) {

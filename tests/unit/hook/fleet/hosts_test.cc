@@ -28,7 +28,10 @@ class HostsTest : public testing::Test {
   Status beat_at(const HostFacts& one, int64_t now) {
     return beat(store_, kPrefix, one, now, soon());
   }
-  std::vector<HostState> hosts() { return list_hosts(store_, kPrefix, soon()).take(); }
+  std::vector<HostState> hosts() {
+    obstacles_.clear();
+    return list_hosts(store_, kPrefix, soon(), obstacles_).take();
+  }
   void put(const std::string& key, const std::string& value) {
     Txn txn;
     txn.puts = {{key, value}};
@@ -36,6 +39,7 @@ class HostsTest : public testing::Test {
   }
 
   test::FakeStore store_;
+  std::vector<Error> obstacles_;
 };
 
 TEST_F(HostsTest, MakesTheFleetOnce) {
@@ -105,10 +109,15 @@ TEST_F(HostsTest, NoticesTwoHostsWithOneTag) {
   EXPECT_TRUE(test::succeeds(beat_at(other, kNow)));
 }
 
-TEST_F(HostsTest, RefusesARecordOfOthers) {
+TEST_F(HostsTest, RefusesARecordOfOthersAlone) {
+  ASSERT_TRUE(test::succeeds(beat_at(host("bbbbbbbb"), kNow)));
   put("/f/hosts/aaaaaaaa", "{\"name\":1}");
   EXPECT_TRUE(test::fails(beat_at(host("aaaaaaaa"), kNow), Code::kInvalid, "hosts/aaaaaaaa"));
-  EXPECT_TRUE(test::fails(list_hosts(store_, kPrefix, soon()), Code::kInvalid, "prefix"));
+  EXPECT_EQ(hosts().size(), 1U);
+  ASSERT_EQ(obstacles_.size(), 1U);
+  EXPECT_EQ(obstacles_[0].code(), Code::kInvalid);
+  EXPECT_TRUE(is_alive(store_, kPrefix, "bbbbbbbb", soon()).take());
+  EXPECT_FALSE(is_alive(store_, kPrefix, "aaaaaaaa", soon()).take());
 }
 
 TEST_F(HostsTest, NoticesClocksThatDiffer) {

@@ -226,14 +226,28 @@ TEST_F(FleetPartitionsTest, AFencedHostClaimsNothingAndHasNothing) {
   make();
   ASSERT_EQ(ask(by("aaaaaaaa", "l1", 0)).take(), ClaimDuty::kNone);
   ASSERT_EQ(ask(by("bbbbbbbb", "l2", 1)).take(), ClaimDuty::kNone);
-  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", 1'800'000'000'000)));
-  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", 1'800'000'000'001)));
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", "bbbbbbbb", 1'800'000'000'000)));
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", "bbbbbbbb", 1'800'000'000'001)));
   ASSERT_EQ(now().claims.size(), 1U);
   EXPECT_EQ(now().claims.front().host, "bbbbbbbb");
   EXPECT_TRUE(
       test::fails(ask(by("aaaaaaaa", "l3", 2)), Code::kDenied, "ipuctl host forget aaaaaaaa"));
-  ASSERT_TRUE(test::succeeds(forget_fence(fleet(), "aaaaaaaa")));
+  EXPECT_TRUE(forget_fence(fleet(), "aaaaaaaa").take());
+  EXPECT_FALSE(forget_fence(fleet(), "aaaaaaaa").take());
   EXPECT_TRUE(test::succeeds(ask(by("aaaaaaaa", "l3", 2))));
+}
+
+TEST_F(FleetPartitionsTest, WhatADeadHostRemovedIsTheFencersToRemove) {
+  make();
+  ASSERT_TRUE(test::succeeds(begin_removal(fleet(), kP0, "aaaaaaaa", Takes::kNone)));
+  put("/f/partitions/pod64/gone/claims/l9",
+      R"({"host":"aaaaaaaa","container":"c","process":"","gcd":0,"gcds":1,"uses":true})");
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", "bbbbbbbb", 1)));
+  std::vector<Error> obstacles;
+  EXPECT_TRUE(list_claims(fleet(), obstacles).take().empty());
+  ASSERT_TRUE(test::succeeds(begin_removal(fleet(), kP0, "bbbbbbbb", Takes::kNone)));
+  ASSERT_TRUE(test::succeeds(finish_removal(fleet(), kP0, "bbbbbbbb")));
+  EXPECT_FALSE(find_partition(fleet(), kP0).take());
 }
 
 TEST_F(FleetPartitionsTest, WhatCannotBeReadHidesItsPartitionAlone) {

@@ -79,7 +79,9 @@ TEST_F(FleetPartitionsTest, SharingOneGivesItsLeasesClaims) {
   ASSERT_TRUE(test::succeeds(ledger_.partitions().learn(own)));
   const Lease lease = ledger_.acquire(use("web", 1, "")).take();
   EXPECT_EQ(lease.claim, "");
-  ASSERT_TRUE(test::succeeds(ledger_.partitions().share(own, kFleet)));
+  EXPECT_TRUE(test::fails(ledger_.partitions().share(own, kFleet, {}), Code::kBusy, "web"));
+  EXPECT_EQ(known()->fleet, "");
+  ASSERT_TRUE(test::succeeds(ledger_.partitions().share(own, kFleet, {lease.id})));
   EXPECT_EQ(known()->fleet, kFleet);
   EXPECT_EQ(ledger_.find(lease.id).take()->claim, lease.id);
 }

@@ -234,6 +234,64 @@ TEST_F(FleetTest, NothingIsLostWithACallOrItsAnswer) {
   ASSERT_TRUE(test::succeeds(start(b_, "after", 0)));
 }
 
+// Each call of a creation and a removal fails, or its answer is lost, once. The name can be given
+// again in the end.
+TEST_F(FleetTest, NoNameIsLostWithACallOrItsAnswer) {
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
+    for (int at = 0; at < 14; ++at) {
+      SCOPED_TRACE(str("call ", at, fate == Call::kFails ? " fails" : " is not answered"));
+      calls_ = 0;
+      fails_at_ = at;
+      fate_ = fate;
+      const Status created = create(a_);
+      if (created.ok()) (void)remove(a_);
+      fails_at_ = -1;
+      (void)gc(a_);
+      const bool is_left = view().has_value();
+      ASSERT_TRUE(test::succeeds(is_left ? remove(a_) : RemovedPartition()));
+      EXPECT_THAT(a_.partitions(), IsEmpty());
+      ASSERT_TRUE(test::succeeds(create(b_)));
+      ASSERT_TRUE(test::succeeds(remove(b_)));
+    }
+  }
+}
+
+TEST_F(FleetTest, AContainerThatRunsGetsItsClaimBack) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ledger::Lease lease = a_.lease_of("one");
+  const base::ProcessId self = base::current_process().take();
+  ASSERT_TRUE(test::succeeds(a_.ledger.begin_attach(lease, self, {{4, 5, 6}, 3, 77})));
+  ASSERT_TRUE(test::succeeds(a_.ledger.mark_running(lease, self)));
+  ASSERT_TRUE(
+      test::succeeds(fleet::unclaim({store_, kPrefix_, soon()}, {"pod16", "p0"}, lease.claim)));
+  EXPECT_EQ(claims(), 0U);
+  (void)gc(a_);
+  EXPECT_EQ(claims(), 1U);
+  EXPECT_EQ(resets(), 0U);
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "container one on host"));
+}
+
+TEST_F(FleetTest, WhatAHostHadBeforeIsNotTouchedUnderAnothersContainer) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 1)));
+  a_.config.fleet = fleet;
+  ASSERT_TRUE(test::succeeds(adopt_partition(b_.env, b_.config.pools[0], "p0", soon())));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 0)));
+  EXPECT_TRUE(test::fails(reset(a_), Code::kExists, "made on host"));
+  EXPECT_TRUE(test::fails(remove(a_), Code::kExists, "made on host"));
+  EXPECT_EQ(resets(), 0U);
+  EXPECT_EQ(a_.partitions(), std::vector<std::string>{"p0"});
+}
+
+TEST_F(FleetTest, OneThatIsKnownInAnotherPoolIsNotAdopted) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  b_.config.pools[0].name = "main";
+  EXPECT_TRUE(test::fails(adopt_partition(b_.env, b_.config.pools[0], "p0", soon()), Code::kExists,
+                          "in pool 'pod16'"));
+}
+
 TEST_F(FleetTest, AClaimWithoutALeaseIsRemovedByItsHostAlone) {
   ASSERT_TRUE(test::succeeds(create(a_)));
   for (test::HookHost* host : {&a_, &b_}) {
@@ -250,7 +308,7 @@ TEST_F(FleetTest, AClaimWithoutALeaseIsRemovedByItsHostAlone) {
 
 TEST_F(FleetTest, AResetThatRunsKeepsItsClaim) {
   ASSERT_TRUE(test::succeeds(create(a_)));
-  const OpenFleet fleet = open_fleet(a_.env).value();
+  const OpenFleet fleet = open_fleet(a_.env).take().value();
   const auto record = a_.ledger.partitions().find("pod16", "p0").take().value();
   const Status done = reset_alone(a_.env, fleet, record, soon(), [&]() -> Status {
     EXPECT_THAT(gc(a_), IsEmpty());
