@@ -193,6 +193,16 @@ Status forget_making(const Fleet& fleet, const PartitionName& name, const std::s
   }));
 }
 
+Status wait_for_change(const Fleet& fleet, const PartitionName& name) {
+  const std::optional<PartitionView> view = TRY(find_partition(fleet, name));
+  if (!view) return {};
+  const Result<Changes> changes =
+      fleet.store.wait(partition_prefix(fleet.prefix, name), view->revision + 1, fleet.deadline);
+  // kNotFound: the store has forgotten that revision, so there was a change.
+  if (changes.ok() || changes.error().code() == Code::kNotFound) return {};
+  return changes.error();
+}
+
 Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& wanted) {
   ClaimDuty duty = ClaimDuty::kNone;
   const Status claimed = change(fleet, name, [&](PartitionView& view) -> Result<Txn> {

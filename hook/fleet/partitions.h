@@ -92,6 +92,9 @@ base::Status publish(const Fleet& fleet, const PartitionView& view);
 base::Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status forget_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
 
+// Waits until the partition or one of its claims changes, or until FLEET's deadline.
+base::Status wait_for_change(const Fleet& fleet, const PartitionName& name);
+
 enum class ClaimDuty {
   kNone,   // the container may use its GCDs
   kReset,  // reset the partition, then finish_reset()

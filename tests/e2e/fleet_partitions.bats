@@ -36,7 +36,14 @@ teardown() {
 }
 
 # The keys of partitions in etcd.
-keys() { etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/ | grep . || true; }
+keys() {
+  local all
+  all=$(etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/) || {
+    echo 'etcd does not answer'
+    return 1
+  }
+  grep . <<<"$all" || true # none
+}
 tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
 resets() { sim_log 'map(select(.method == "ResetPartition")) | length'; }
 
@@ -49,7 +56,11 @@ use() { # HOST CONTAINER GCD [VARIABLE...]
 
 end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
 
-claims() { keys | grep -c /claims/ || true; }
+claims() {
+  local all
+  all=$(keys) || return 1
+  grep -c /claims/ <<<"$all" || true # 0
+}
 has_claims() { [ "$(claims)" = "$1" ]; }
 
 @test "a partition of one host is used on the other, without an adoption, and each GCD once" {

@@ -13,8 +13,6 @@ namespace {
 
 using namespace base::names;
 
-constexpr std::chrono::milliseconds kFleetTime{5'000};  // after the controller has had its time
-
 // Returns why there is no partition of ours with this name.
 Error not_ours(Env& env, const config::PoolConfig& pool, const std::string& name,
                const Deadline& deadline) {
@@ -184,8 +182,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   const std::string& me = env.ledger.host().tag();
   if (!begun.ok()) {
     // Its answer may have been lost. Whoever comes next finds the row last, and so waits for this.
-    if (is_silence(begun.error()))
-      (void)fleet::cancel_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me);
+    if (is_silence(begun.error())) (void)fleet::cancel_removal(fleet->at_last(), in_fleet, me);
     TRY(was_ready ? env.ledger.partitions().cancel_removal(record)
                   : env.ledger.partitions().note_failure(record));
     return begun.error();
@@ -195,7 +192,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
   if (!removed.ok() && removed.error().code() == Code::kBusy) {
     // The controller refused. After any other error the outcome is unknown: whoever gave the name
     // removes it again, or reconcile() does if the name is ours.
-    if (fleet) TRY(fleet::cancel_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me));
+    if (fleet) TRY(fleet::cancel_removal(fleet->at_last(), in_fleet, me));
     TRY(env.ledger.partitions().cancel_removal(record));
     const std::string hint = force == vipu::Force::kNo ? "; --force removes it" : "";
     return Error(Code::kBusy, str(removed.error().message(), hint));
@@ -205,9 +202,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return removed.error();
   }
   done.removed = removed.value();
-  const Status told =
-      fleet ? fleet::finish_removal(fleet->at(Deadline::after(kFleetTime)), in_fleet, me)
-            : Status();
+  const Status told = fleet ? fleet::finish_removal(fleet->at_last(), in_fleet, me) : Status();
   if (!told.ok()) {
     // The command can be repeated, and gc also tells the fleet.
     TRY(env.ledger.partitions().note_failure(record));

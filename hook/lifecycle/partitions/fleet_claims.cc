@@ -125,7 +125,7 @@ Result<bool> runs(const std::string& process) {
 // Claims again what a live lease has and the fleet does not know: etcd was restored from an older
 // copy, or the claim was removed by a fence. The container runs, so nothing is reset.
 Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease) {
-  const fleet::Fleet at = fleet.at(Deadline::after(kCallTime));
+  const fleet::Fleet at = fleet.at_last();
   const fleet::ClaimDuty duty = TRY(fleet::claim(at, name_of(lease), claim_of(env, lease)));
   if (duty == fleet::ClaimDuty::kReset) TRY(fleet::finish_reset(at, name_of(lease), lease.claim));
   return {};
@@ -141,7 +141,7 @@ bool is_reset(const fleet::Claim& claim) {
 Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // The claims first: a lease that begins meanwhile is live before its claim is made.
   const std::vector<fleet::PartitionClaim> claims =
-      TRY(fleet::list_claims(fleet.at(Deadline::after(kCallTime)), obstacles));
+      TRY(fleet::list_claims(fleet.at_last(), obstacles));
   const std::vector<ledger::Lease> leases = TRY(env.ledger.live());
   std::set<std::string> live;
   for (const ledger::Lease& lease : leases) {
@@ -157,7 +157,7 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
     // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
     TRY(env.ledger.events().record(str("removes the lost claim ", one.claim.id, " of partition ",
                                        one.partition.name, " from the fleet")));
-    TRY(fleet::unclaim(fleet.at(Deadline::after(kCallTime)), one.partition, one.claim.id));
+    TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
   }
   for (const ledger::Lease& lease : leases) {
     const bool runs = lease.state == ledger::LeaseState::kRunning;
@@ -175,6 +175,8 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
 fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
   return {*store, config.prefix, deadline.capped(kCallTime)};
 }
+
+fleet::Fleet OpenFleet::at_last() const { return at(Deadline::after(kCallTime)); }
 
 Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
   std::optional<config::FleetConfig> config = TRY(env.fleet());
@@ -290,14 +292,7 @@ Status finish_claimed_reset(Env& env, const ledger::Lease& lease, const Deadline
 
 Status wait_for_claims(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
-  const fleet::Fleet at = fleet.at(deadline);
-  const auto view = TRY(fleet::find_partition(at, name_of(lease)));
-  if (!view) return {};
-  const std::string below = str(at.prefix, "partitions/", lease.pool, '/', lease.partition, '/');
-  const Result<fleet::Changes> changes =
-      at.store.wait(below, view->revision + 1, deadline.capped(kWatchTime));
-  if (changes.ok() || changes.error().code() == Code::kNotFound) return {};
-  return changes.error();
+  return fleet::wait_for_change(fleet.at(deadline.capped(kWatchTime)), name_of(lease));
 }
 
 Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
@@ -353,12 +348,12 @@ Status reset_alone(const Env& env, const OpenFleet& fleet, const ledger::Partiti
   const Status begun = fleet::begin_reset(fleet.at(deadline), name, claim);
   if (!begun.ok()) {
     // It may have been made nevertheless.
-    (void)fleet::unclaim(fleet.at(Deadline::after(kCallTime)), name, claim.id);
+    (void)fleet::unclaim(fleet.at_last(), name, claim.id);
     return begun;
   }
   const Status done = reset();
   // The reset may have used all of the time.
-  const Status ended = fleet::end_reset(fleet.at(Deadline::after(kCallTime)), name, claim.id,
+  const Status ended = fleet::end_reset(fleet.at_last(), name, claim.id,
                                         done.ok() ? fleet::ResetDone::kYes : fleet::ResetDone::kNo);
   return done.ok() ? ended : done;
 }

@@ -24,6 +24,8 @@ struct OpenFleet {
 
   // Each call ends after 5 s, or by DEADLINE.
   [[nodiscard]] fleet::Fleet at(const base::Deadline& deadline) const;
+  // Each call has 5 s of its own: what others were asked before may have used all of the time.
+  [[nodiscard]] fleet::Fleet at_last() const;
 };
 
 // Opens the fleet of this host; nothing if it is in none.

@@ -177,7 +177,7 @@ Status create_shared(Env& env, const NewPartition& wanted, ledger::PartitionReco
   if (created.ok()) return fleet::finish_making(fleet.at(deadline), name, me);
   // While nobody knows whether there is such a partition, nobody else gets its name.
   const auto left = TRY(env.ledger.partitions().find(record.pool, record.name));
-  if (!left) TRY(fleet::forget_making(fleet.at(Deadline::after(kUndoTime)), name, me));
+  if (!left) TRY(fleet::forget_making(fleet.at_last(), name, me));
   return created;
 }
 
