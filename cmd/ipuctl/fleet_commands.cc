@@ -16,6 +16,7 @@
 #include "hook/config/paths.h"
 #include "hook/lifecycle/client_user.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 
 namespace ipuctl {
 namespace {
@@ -81,13 +82,14 @@ std::string members_table(const FleetView& view) {
   return table(rows);
 }
 
-std::string status_text(const FleetView& view) {
+std::string status_text(const FleetView& view, const std::string& prefix) {
   Rows rows = {{"HOST", "NAME", "STATE", "SINCE", "VERSION"}};
   for (const HostState& one : view.hosts) {
     rows.push_back({one.host.tag, one.host.name, state_of(one, view.fences),
                     base::rfc3339(since_of(one, view.fences)), one.host.version});
   }
-  return str(members_table(view), '\n', table(rows));
+  return str("fleet ", or_dash(view.id), " below ", prefix, "\n\n", members_table(view), '\n',
+             table(rows));
 }
 
 std::string status_json(const FleetView& view, const std::string& prefix) {
@@ -141,7 +143,8 @@ Result<Outcome> run_status(const Output& output) {
   FleetView view = read_view(fleet, outcome.obstacles);
   hook::ledger::Ledger ledger = TRY(view_ledger());
   view.fences = TRY(ledger.fences().all());
-  outcome.text = output == Output::kJson ? status_json(view, fleet.prefix) : status_text(view);
+  outcome.text =
+      output == Output::kJson ? status_json(view, fleet.prefix) : status_text(view, fleet.prefix);
   return outcome;
 }
 
@@ -160,7 +163,7 @@ Result<Outcome> run_check() {
     outcome.obstacles.emplace_back(Code::kInternal, line);
   }
   for (const HostState& one : view.hosts) {
-    if (!one.is_fenced || !one.is_alive || one.host.tag == me.tag) continue;
+    if (!one.is_fenced || !one.is_alive) continue;
     outcome.obstacles.emplace_back(
         Code::kBusy, str("fleet: host ", one.host.tag, " (", one.host.name,
                          ") is fenced and alive:"
@@ -199,6 +202,17 @@ Result<Outcome> run_beat() {
   return Outcome{};
 }
 
+Result<Outcome> run_leave() {
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const std::vector<std::string> names = TRY(hook::lifecycle::partitions::leave_fleet(env));
+  Outcome outcome;
+  for (const std::string& name : names) outcome.text += str("forgot partition ", name, "\n");
+  outcome.text += str("this host knows no partition of a fleet; now take [fleet] out of ",
+                      hook::config::config_file(), "\n");
+  return outcome;
+}
+
 }  // namespace
 
 std::unique_ptr<Store> open_store(const FleetConfig& fleet) {
@@ -233,6 +247,10 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
       group,
       {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
       chosen, [] { return run_beat(); });
+  add_command(group,
+              {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
+               "ipuctl fleet leave"},
+              chosen, [] { return run_leave(); });
 }
 
 }  // namespace ipuctl

@@ -154,6 +154,23 @@ Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
   return hook::fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
 }
 
+// Returns a line for each claim of HOST at the fleet.
+std::vector<std::string> claims_of(const hook::lifecycle::Env& env, const std::string& host,
+                                   std::vector<Error>& obstacles) {
+  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
+  if (!fleet.ok()) obstacles.push_back(fleet.error());
+  if (!fleet.ok() || !fleet.value()) return {};
+  const auto claims =
+      hook::fleet::list_claims(fleet.value()->at(Deadline::after(kFleetListTime)), obstacles);
+  if (!claims.ok()) obstacles.push_back(claims.error());
+  std::vector<std::string> lines;
+  for (const auto& one : claims.ok() ? claims.value() : std::vector<hook::fleet::PartitionClaim>())
+    if (one.claim.host == host)
+      lines.push_back(str("the claim of partition ", one.partition.name, " of pool ",
+                          one.partition.pool, " by ", hook::fleet::holder_text(one.claim)));
+  return lines;
+}
+
 Result<Outcome> run_fence(const HostOptions& options) {
   if (options.host == kUnknown) {
     return Error(Code::kInvalid,
@@ -170,7 +187,9 @@ Result<Outcome> run_fence(const HostOptions& options) {
       env, config.pools, options.host, deadline, outcome.obstacles));
   if (fenced.partitions.empty() && outcome.obstacles.empty())
     TRY(check_known(env, config, options.host));
+  const std::vector<std::string> claims = claims_of(env, options.host, outcome.obstacles);
   if (options.dry_run) {
+    for (const std::string& claim : claims) outcome.text += str("would remove ", claim, "\n");
     for (const MadePartition& one : fenced.partitions) {
       const bool is_own = TRY(ledger.partitions().knows(one.partition.id));
       outcome.text += str(is_own ? "would leave" : "would remove", " partition ", one.partition.id,
@@ -185,6 +204,8 @@ Result<Outcome> run_fence(const HostOptions& options) {
   if (outcome.obstacles.empty()) {
     const Status told = fence_in_fleet(env, options.host, deadline);
     if (!told.ok()) outcome.obstacles.push_back(told.error());
+    for (const std::string& claim : claims)
+      if (told.ok()) outcome.text += str("removed ", claim, "\n");
   }
   if (outcome.obstacles.empty())
     outcome.text +=
@@ -212,6 +233,8 @@ Result<Outcome> run_forget(const HostOptions& options) {
   if (fleet) {
     const Deadline deadline = Deadline::after(kFleetListTime);
     was_fenced = TRY(hook::fleet::forget_fence(fleet->at(deadline), options.host)) || was_fenced;
+    if (was_fenced)
+      TRY(hook::fleet::forget_host(*fleet->store, fleet->config.prefix, options.host, deadline));
   }
   if (!was_fenced)
     return Error(Code::kNotFound,

@@ -2,6 +2,7 @@
 #include "cmd/ipuctl/partition_view.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -32,12 +33,15 @@ void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
     obstacles.push_back(known.error());
     return;
   }
+  std::set<std::string> own;
+  for (const PartitionView& view : views)
+    for (const hook::ledger::Lease& lease : view.leases) own.insert({lease.id, lease.claim});
   for (const hook::fleet::PartitionView& one : known.value()) {
     for (PartitionView& view : views) {
       if (one.name.pool != pool.name || one.name.name != view.partition.id) continue;
       view.in_fleet = true;
       for (const hook::fleet::Claim& claim : one.claims)
-        if (claim.host != env.ledger.host().tag()) view.claims.push_back(claim);
+        if (!own.contains(claim.id)) view.claims.push_back(claim);
     }
   }
 }

@@ -14,9 +14,10 @@ namespace {
 using namespace base::names;
 
 constexpr std::string_view kFleetEndpoints =
-    "1 to 9 members of etcd as ADDRESS:PORT, such as [\"10.1.0.5:2379\"]";
+    "1 to 9 members of etcd as ADDRESS:PORT with IPv4 addresses, such as [\"10.1.0.5:2379\"]";
 constexpr std::string_view kFleetPrefix =
-    "a text of A-Z, a-z, 0-9, '/', '-', '_' and '.', at most 64, such as \"/ipu/pod1/\"";
+    "a text of A-Z, a-z, 0-9, '/', '-', '_' and '.', at most 64, that begins and ends with '/', "
+    "such as \"/ipu/pod1/\"";
 constexpr std::string_view kFleetPath = "the absolute path of a file";
 constexpr size_t kLongestFleetPrefix = 64;
 

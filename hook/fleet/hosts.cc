@@ -183,6 +183,15 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
   return hosts;
 }
 
+Status forget_host(Store& store, const std::string& prefix, const std::string& host,
+                   const Deadline& deadline) {
+  Txn txn;
+  txn.compares = {{str(prefix, "alive/", host), Compare::What::kCreated, 0}};
+  txn.deletes = {str(prefix, "hosts/", host)};
+  TRY(store.commit(txn, deadline));
+  return {};
+}
+
 Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
                       const Deadline& deadline) {
   return TRY(find_key(store, str(prefix, "alive/", host), deadline)).has_value();

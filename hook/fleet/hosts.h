@@ -59,6 +59,9 @@ base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, 
 base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
                                                 const base::Deadline& deadline,
                                                 std::vector<base::Error>& obstacles);
+// Removes the record of HOST, unless the store hears of it.
+base::Status forget_host(Store& store, const std::string& prefix, const std::string& host,
+                         const base::Deadline& deadline);
 // Returns whether the store hears of HOST.
 base::Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
                             const base::Deadline& deadline);

@@ -45,15 +45,6 @@ const Claim* find_claim(const PartitionView& view, const std::string& id) {
   return at == view.claims.end() ? nullptr : &*at;
 }
 
-Status check_ready(const PartitionView& view) {
-  if (view.phase == PartitionPhase::kReady) return {};
-  const bool is_made = view.phase == PartitionPhase::kRemoving;
-  return Error(
-      Code::kBusy,
-      str(text_of(view.name), " is being ", is_made ? "removed" : "made", " by host ", view.changer,
-          "; if nothing happens, run 'ipuctl partition remove ", view.name.name, "' there"));
-}
-
 using Change = std::function<Result<Txn>(PartitionView& view)>;
 
 // Commits what MAKE makes of the partition, again while others change it. MAKE is called with what
@@ -112,6 +103,16 @@ ClaimDuty duty_of(const PartitionView& view, const Claim& wanted, const Claim*& 
 
 }  // namespace
 
+Status check_ready(const PartitionView& view) {
+  if (view.phase == PartitionPhase::kReady) return {};
+  const bool is_made = view.phase == PartitionPhase::kRemoving;
+  return Error(
+      Code::kBusy,
+      str(text_of(view.name), " is being ", is_made ? "removed" : "made", " by host ", view.changer,
+          "; if that takes long, run 'ipuctl partition remove ", view.name.name,
+          "' there, or 'ipuctl host fence ", view.changer, "' if that host is dead"));
+}
+
 std::string holder_text(const Claim& claim) {
   if (!claim.process.empty()) return str("a reset on host ", claim.host);
   return str("container ", base::short_id(claim.container), " on host ", claim.host,
@@ -159,6 +160,7 @@ Status publish(const Fleet& fleet, const PartitionView& view) {
   const bool is_begun =
       known && known->phase != PartitionPhase::kReady && known->changer == view.facts.maker;
   if (known && !is_begun) {
+    TRY(check_ready(*known));
     return Error(Code::kExists, str("the fleet already has ", text_of(view.name), ", made on host ",
                                     known->facts.maker, "; choose another name"));
   }

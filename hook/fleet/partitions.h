@@ -86,11 +86,15 @@ base::Result<std::vector<PartitionClaim>> list_claims(const Fleet& fleet,
                                                       std::vector<base::Error>& obstacles);
 
 // Makes a partition known, with what already uses it. Fails with kExists, and names the host, if
-// the fleet has one of this name; not if its maker has begun to make or to remove it.
+// the fleet has one of this name; as check_ready() if another host makes or removes it. VIEW's
+// maker may have begun to do so.
 base::Status publish(const Fleet& fleet, const PartitionView& view);
 // Changes kMaking to kReady, or forgets a partition that HOST could not make.
 base::Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status forget_making(const Fleet& fleet, const PartitionName& name, const std::string& host);
+
+// Fails with kBusy, and says what to do, while a host makes or removes the partition.
+base::Status check_ready(const PartitionView& view);
 
 // Waits until the partition or one of its claims changes, or until FLEET's deadline.
 base::Status wait_for_change(const Fleet& fleet, const PartitionName& name);

@@ -161,6 +161,7 @@ has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = s
   on a ipuctl fleet beat
   run -3 on b ipuctl host fence "$tag"
   assert_contains "$output" 'is alive in the fleet'
+  assert_contains "$(on b ipuctl host fence "$tag" --alive --dry-run)" 'by container one on host'
   on b ipuctl host fence "$tag" --alive
   assert_equal "$(claims)" 0
   on a runc --root /run/oci-a kill one KILL
@@ -171,6 +172,10 @@ has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = s
   run -1 on a ipuctl fleet beat
   assert_contains "$output" "run 'ipuctl host forget $tag'"
   assert_equal "$(on b ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$tag\").state")" 'FENCED, LIVE'
+  run -3 on a ipuctl fleet check
+  assert_contains "$output" "host $tag ("
+  run -3 on b ipuctl fleet leave
+  assert_contains "$output" 'in use by two'
   on a ipuctl gc
   on b ipuctl host forget "$tag"
   use a three 1

@@ -330,6 +330,7 @@ expected_status() { # EXAMPLE
   case $1 in
     *' adopt '* | *' host forget '* | *' host fence '* | *' tenant show '*) echo 1 ;;
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
+    *'ipuctl fleet leave') echo 0 ;;
     'ipuctl fleet '* | *' ipuctl fleet '*) echo 2 ;; # this host is in no fleet
     *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;

@@ -51,7 +51,11 @@ Result<ledger::PartitionRecord> get_record(Env& env, const config::PoolConfig& p
   std::optional<ledger::PartitionRecord> record =
       TRY(env.ledger.partitions().find(pool.name, name));
   if (!record || record->fleet.empty()) {
-    TRY(learn_begun(env, pool, name, deadline));  // another host may have made or adopted it
+    const Status learned = learn_begun(env, pool, name, deadline);
+    // An adopted one is this host's to forget, whatever the fleet has by its name.
+    const bool is_adopted = record && record->kind == ledger::PartitionKind::kForeign;
+    const bool is_others = !learned.ok() && learned.error().code() == Code::kExists;
+    if (!is_adopted || !is_others) TRY(learned);
     record = TRY(env.ledger.partitions().find(pool.name, name));
   }
   if (record) return std::move(*record);
@@ -126,6 +130,7 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
   record.gcds = static_cast<uint32_t>(grant.gcds.size());
   record.reconfigurable = partition.reconfigurable;
   record.created_ms = base::unix_millis();
+  TRY(check_member(env));
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (!fleet) {
     TRY(forget_unsure(env, pool.name, name));

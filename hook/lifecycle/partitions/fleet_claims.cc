@@ -138,6 +138,18 @@ bool is_reset(const fleet::Claim& claim) {
   return running.ok() && running.value();
 }
 
+// Tells the fleet what this host has made, if it could not be told then.
+Status finish_begun(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+  const std::string& me = env.ledger.host().tag();
+  for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
+    if (view.phase != fleet::PartitionPhase::kMaking || view.changer != me) continue;
+    const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
+    const bool is_made = row && row->state == ledger::PartitionState::kReady;
+    if (is_made) TRY(fleet::finish_making(fleet.at_last(), view.name, me));
+  }
+  return {};
+}
+
 Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // The claims first: a lease that begins meanwhile is live before its claim is made.
   const std::vector<fleet::PartitionClaim> claims =
@@ -148,6 +160,7 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
     live.insert(lease.id);
     live.insert(lease.claim);
   }
+  TRY(finish_begun(env, fleet, obstacles));
   std::set<std::string> known;
   for (const fleet::PartitionClaim& one : claims) {
     known.insert(one.claim.id);
@@ -189,10 +202,27 @@ Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
   std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (fleet && fleet->config.prefix == prefix) return *std::move(fleet);
   return Error(Code::kUnsupported,
-               str("this host has claims at the fleet of prefix ", quote(prefix),
-                   ", and its configuration has ", fleet ? "another prefix" : "no [fleet]",
-                   "; set 'endpoints' and 'prefix' of [fleet] as they were, until 'ipuctl gc'"
-                   " succeeds"));
+               str("this host knows partitions of fleet ", quote(prefix),
+                   ", and its configuration has ", fleet ? "another 'prefix' in" : "no",
+                   " [fleet]; set 'endpoints' and 'prefix' of [fleet] as they were, or run"
+                   " 'ipuctl fleet leave' when its containers have ended"));
+}
+
+Status check_member(const Env& env) {
+  const std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  for (const ledger::PartitionRecord& record : records)
+    if (!record.fleet.empty()) TRY(open_fleet(env, record.fleet));
+  return {};
+}
+
+Result<std::vector<std::string>> leave_fleet(Env& env) {
+  std::vector<std::string> names;
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    if (record.fleet.empty()) continue;
+    TRY(env.ledger.partitions().unlearn(record));
+    names.push_back(record.name);
+  }
+  return names;
 }
 
 Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
@@ -202,6 +232,7 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
   if (!fleet) return {};
   const auto row = TRY(env.ledger.partitions().find(pool.name, name));
   if (row && (row->state != ledger::PartitionState::kReady || !row->reservation.empty())) return {};
+  if (row && !row->fleet.empty()) TRY(open_fleet(env, row->fleet));  // it has this prefix
   // A store of a newer release, or of something else, is left alone.
   const fleet::Fleet at = fleet->at(deadline);
   TRY(fleet::join_fleet(at.store, at.prefix, at.deadline));
@@ -223,10 +254,13 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
                  str("partition ", quote(name), " of pool ", quote(pool.name),
                      " is known here, and"
                      " to the fleet as another one, made on host ",
-                     view->facts.maker, "; remove one of them and choose another name"));
+                     view->facts.maker, "; run 'ipuctl partition remove ", name,
+                     "' on the host that adopted it, or remove one and choose another name"));
   }
   if (row && is_mine && view->phase == fleet::PartitionPhase::kMaking)
     return fleet::finish_making(fleet->at(deadline), view->name, me);
+  // This host's own command says of it what it does; see learn_begun().
+  if (!row && view->changer != me) TRY(fleet::check_ready(*view));
   if (view->phase != fleet::PartitionPhase::kReady) return {};
   return env.ledger.partitions().learn(record_of(pool, *view, fleet->config.prefix));
 }

@@ -33,6 +33,13 @@ base::Result<std::optional<OpenFleet>> open_fleet(const Env& env);
 // Opens the fleet with this prefix. Fails with kUnsupported if this host is not in it any more.
 base::Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix);
 
+// Fails with kUnsupported if the ledger knows partitions of a fleet that this host is not in: what
+// this host alone knows is not the truth then.
+base::Status check_member(const Env& env);
+// Forgets the partitions of fleets. Returns their names. Fails with kBusy, and names the
+// containers, while a live lease has one.
+base::Result<std::vector<std::string>> leave_fleet(Env& env);
+
 // ---- a start
 
 // Brings what the ledger knows of partition NAME of POOL in line with the fleet, before a lease of

@@ -174,7 +174,12 @@ Status create_shared(Env& env, const NewPartition& wanted, ledger::PartitionReco
   const fleet::PartitionName name{record.pool, record.name};
   const std::string& me = env.ledger.host().tag();
   const Status created = create_recorded(env, wanted, record, deadline);
-  if (created.ok()) return fleet::finish_making(fleet.at(deadline), name, me);
+  if (created.ok()) {
+    Status told = fleet::finish_making(fleet.at_last(), name, me);
+    if (told.ok()) return {};
+    return std::move(told).error().wrap(
+        str("partition ", quote(record.name), " is made, and 'ipuctl gc' tells the fleet"));
+  }
   // While nobody knows whether there is such a partition, nobody else gets its name.
   const auto left = TRY(env.ledger.partitions().find(record.pool, record.name));
   if (!left) TRY(fleet::forget_making(fleet.at_last(), name, me));
@@ -187,6 +192,7 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   TRY(check_partition(wanted));
   TRY(env.ledger.drain().check());
   ledger::PartitionRecord record = TRY(record_of(wanted));
+  if (!wanted.reserved) TRY(check_member(env));
   const bool is_own = wanted.reserved || wanted.pool.provider != config::Provider::kVipu;
   const std::optional<OpenFleet> fleet =
       TRY(is_own ? Result<std::optional<OpenFleet>>(std::nullopt) : open_fleet(env));

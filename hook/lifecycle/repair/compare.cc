@@ -87,7 +87,9 @@ Status compare_partitions(Env& env, const std::vector<ledger::Lease>& leases, co
     known.insert(record.name);
     const bool is_there =
         has_partition(survey, record.pool, record.source, record.name).value_or(true);
-    if (record.state != ledger::PartitionState::kReady || is_there) continue;
+    // Another host of the fleet may have removed it; the next start here forgets it.
+    const bool is_fleets = !record.fleet.empty();
+    if (record.state != ledger::PartitionState::kReady || is_there || is_fleets) continue;
     flaws.push_back({ledger::Gravity::kError,
                      str("partition '", record.name, "' of pool '", record.pool,
                          "': the controller no longer has it"),

@@ -196,13 +196,17 @@ Result<ledger::Lease> acquire(Env& env, const Start& start, Turn& turn) {
   const base::ProcessId self = TRY(base::current_process());
   const ledger::Intent intent = intent_of(start, self);
   Patience patience = TRY(Patience::of_request(env, start.pool.name, turn, start.until));
-  if (!start.request.partition.empty() && start.sandbox.empty()) {
-    TRY(partitions::learn_partition(env, start.pool, start.request.partition,
-                                    Deadline::after(start.pool.timeout)));
-  }
+  const bool is_named = !start.request.partition.empty() && start.sandbox.empty();
   for (;;) {
-    Result<ledger::Lease> lease = env.ledger.acquire(intent);
-    if (lease.ok() || lease.error().code() != Code::kBusy) return lease;
+    const Status learned =
+        is_named ? partitions::learn_partition(env, start.pool, start.request.partition,
+                                               Deadline::after(start.pool.timeout))
+                 : Status();
+    Result<ledger::Lease> lease =
+        learned.ok() ? env.ledger.acquire(intent) : Result<ledger::Lease>(learned.error());
+    if (lease.ok()) return lease;
+    const bool is_silent = !learned.ok() && partitions::is_silence(learned.error());
+    if (lease.error().code() != Code::kBusy && !is_silent) return lease;
     // Nobody waits behind a request that the tenant's share refuses.
     const uint32_t ipus = TRY(ipus_for_tenant(env, start));
     TRY(turn.resize(ipus));

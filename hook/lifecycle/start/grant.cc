@@ -262,12 +262,16 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
 Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
                       const Deadline& until, milliseconds timeout) {
   const auto deadline = Deadline::after(timeout + until.left());
+  std::optional<Error> refusal;
   for (;;) {
     TRY(env.ledger.queue().check_wanted(lease.id));
     TRY(env.still_wanted());
     const Result<fleet::ClaimDuty> duty = partitions::claim_gcds(env, lease, deadline);
     const bool is_taken = !duty.ok() && duty.error().code() == Code::kBusy;
-    if (!duty.ok() && (!is_taken || until.passed())) return duty.error();
+    if (is_taken) refusal = duty.error();
+    // Who has it says more than that there was no time left to ask again.
+    if (!duty.ok() && until.passed() && refusal) return *refusal;
+    if (!duty.ok() && !is_taken) return duty.error();
     if (duty.ok() && duty.value() == fleet::ClaimDuty::kNone) return {};
     if (duty.ok() && duty.value() == fleet::ClaimDuty::kReset) {
       TRY(controller.reset(lease.partition, vipu::Relocate::kNo, Deadline::after(timeout)));
@@ -278,7 +282,9 @@ Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Leas
                                        " is still being reset for a container of another host;"
                                        " start the container again"));
     }
-    TRY(partitions::wait_for_claims(env, lease, is_taken ? until : deadline));
+    const Status waited = partitions::wait_for_claims(env, lease, is_taken ? until : deadline);
+    // If etcd is away, the next claim says so.
+    if (!waited.ok() && !partitions::is_silence(waited.error())) return waited;
   }
 }
 

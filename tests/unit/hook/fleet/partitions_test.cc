@@ -58,7 +58,8 @@ TEST_F(FleetPartitionsTest, OneThatIsBeingMadeIsItsMakersAlone) {
   EXPECT_TRUE(
       test::fails(ask(by("bbbbbbbb", "l1", 0)), Code::kBusy, "being made by host aaaaaaaa"));
   ASSERT_TRUE(test::succeeds(publish(fleet(), made)));  // again, after a crash
-  EXPECT_TRUE(test::fails(publish(fleet(), view({"bbbbbbbb", "x", 4})), Code::kExists));
+  EXPECT_TRUE(test::fails(publish(fleet(), view({"bbbbbbbb", "x", 4})), Code::kBusy,
+                          "being made by host aaaaaaaa"));
   ASSERT_TRUE(test::succeeds(forget_making(fleet(), kP0, "bbbbbbbb")));
   EXPECT_TRUE(test::fails(finish_making(fleet(), kP0, "bbbbbbbb"), Code::kNotFound));
   ASSERT_TRUE(test::succeeds(finish_making(fleet(), kP0, "aaaaaaaa")));

@@ -202,11 +202,67 @@ TEST_F(FleetTest, AHostThatLeftItsFleetUsesNothingOfIt) {
   a_.config.fleet.reset();
   EXPECT_TRUE(test::fails(start(a_, "two", 1), Code::kUnsupported, "no [fleet]"));
   EXPECT_TRUE(test::fails(stop(a_, "one"), Code::kUnsupported, "no [fleet]"));
+  EXPECT_TRUE(test::fails(adopt_partition(a_.env, a_.config.pools[0], "p0", soon()),
+                          Code::kUnsupported, "ipuctl fleet leave"));
+  EXPECT_TRUE(test::fails(create(a_), Code::kUnsupported, "ipuctl fleet leave"));
+  EXPECT_TRUE(test::fails(leave_fleet(a_.env), Code::kBusy, "one"));
   EXPECT_EQ(claims(), 1U);
   a_.config.fleet = fleet;
   EXPECT_THAT(gc(a_), IsEmpty());
   EXPECT_EQ(claims(), 0U);
   EXPECT_EQ(a_.live_leases(), 0U);
+  a_.config.fleet->prefix = "/other/";
+  EXPECT_TRUE(test::fails(start(a_, "three", 0), Code::kUnsupported, "another 'prefix'"));
+  a_.config.fleet.reset();
+  EXPECT_EQ(leave_fleet(a_.env).take(), std::vector<std::string>{"p0"});
+  ASSERT_TRUE(test::succeeds(adopt_partition(a_.env, a_.config.pools[0], "p0", soon())));
+  ASSERT_TRUE(test::succeeds(start(b_, "four", 1)));  // the other host stays in it
+}
+
+TEST_F(FleetTest, ARequestThatWaitsWaitsForEtcdAndSaysWhoHasItsGcd) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  request::Request request;
+  request.partition = "p0";
+  request.gcd = 0;
+  request.wait = std::chrono::milliseconds(2000);
+  for (int at = 0; at < 4; ++at) {
+    SCOPED_TRACE(at);
+    calls_ = 0;
+    fails_at_ = at;
+    fate_ = Call::kFails;
+    ASSERT_TRUE(test::succeeds(b_.prepare(str("c", at), request)));
+    fails_at_ = -1;
+    ASSERT_TRUE(test::succeeds(stop(b_, str("c", at))));
+  }
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  request.wait = std::chrono::milliseconds(300);
+  EXPECT_TRUE(test::fails(b_.prepare("late", request), Code::kBusy, "container one on host"));
+}
+
+TEST_F(FleetTest, WhatAnotherHostMakesOrRemovesIsSaidSo) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  const std::string& me = a_.ledger.host().tag();
+  ASSERT_TRUE(test::succeeds(
+      fleet::begin_removal({store_, kPrefix_, soon()}, {"pod16", "p0"}, me, fleet::Takes::kNone)));
+  const std::string says = str("is being removed by host ", me);
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, says));
+  EXPECT_TRUE(test::fails(create(b_), Code::kBusy, says));
+  EXPECT_TRUE(test::fails(remove(b_), Code::kBusy, says));
+  ASSERT_TRUE(test::succeeds(remove(a_)));
+  ASSERT_TRUE(test::succeeds(create(b_)));
+}
+
+// Both hosts know it as their own: one has adopted what the other one made.
+TEST_F(FleetTest, AnAdoptedOneCanBeForgottenWhateverTheFleetHas) {
+  const config::FleetConfig fleet = *b_.config.fleet;
+  b_.config.fleet.reset();
+  ASSERT_TRUE(a_.controller.create({"p0", 8}, soon()).ok());
+  ASSERT_TRUE(test::succeeds(adopt_partition(b_.env, b_.config.pools[0], "p0", soon())));
+  ASSERT_TRUE(test::succeeds(adopt_partition(a_.env, a_.config.pools[0], "p0", soon())));
+  b_.config.fleet = fleet;
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kExists, "on the host that adopted it"));
+  EXPECT_TRUE(remove(b_).take().forgotten);
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 0)));
 }
 
 // Each call to the store fails, or its answer is lost, once. In the end nothing is claimed.
