@@ -117,13 +117,22 @@ Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
 }
 
 Result<std::string> join_fleet(Store& store, const std::string& prefix, const Deadline& deadline) {
-  Result<std::string> known = read_fleet_id(store, prefix, deadline);
-  if (known.ok() || known.error().code() != Code::kNotFound) return known;
-  const std::string id = TRY(base::random_hex(8));
   const std::string key = prefix + "meta";
+  const Put version{version_key(prefix), ""};
+  const std::optional<KeyValue> meta = TRY(find_key(store, key, deadline));
   Txn txn;
-  txn.compares = {{key, Compare::What::kCreated, 0}};
-  txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})}};
+  txn.compares = {unchanged(key, meta)};
+  if (meta) {
+    std::string id = TRY(parse_meta(*meta));
+    if (TRY(find_key(store, version.key, deadline))) return id;
+    txn.puts = {version};  // a host of an earlier release made the store
+    TRY(store.commit(txn, deadline));
+    return id;
+  }
+  const Result<std::string> other = read_fleet_id(store, prefix, deadline);
+  if (other.ok() || other.error().code() != Code::kNotFound) return other;
+  const std::string id = TRY(base::random_hex(8));
+  txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})}, version};
   const TxnResult made = TRY(store.commit(txn, deadline));
   if (made.done) return id;
   return read_fleet_id(store, prefix, deadline);  // another host was first

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fleet's store says of itself and of its hosts.
 //   PREFIX meta        the store's version and the fleet's id; made by the first host
+//   PREFIX meta/v1     is there while the store is of version 1
 //   PREFIX hosts/TAG   what host TAG says of itself; stays until somebody removes it
 //   PREFIX fences/TAG  the host was declared dead
 //   PREFIX alive/TAG   is there while the host is heard of: under a lease of kAliveTime

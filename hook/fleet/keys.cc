@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/fleet/keys.h"
 
+#include <algorithm>
+
 #include "base/names.h"
+#include "hook/fleet/hosts.h"
 
 namespace hook::fleet {
 
@@ -10,6 +13,20 @@ using namespace base::names;
 Error something_else(const std::string& key) {
   return {Code::kInvalid, str("fleet: the store has something else at ", quote(key),
                               ": choose another 'prefix' in [fleet]")};
+}
+
+std::string version_key(const std::string& prefix) { return str(prefix, "meta/v", kStoreVersion); }
+
+Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn) {
+  const std::string version = version_key(fleet.prefix);
+  txn.compares.push_back({version, Compare::What::kExists, 0});
+  TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+  const bool is_known =
+      result.done || std::any_of(result.found.begin(), result.found.end(),
+                                 [&](const KeyValue& one) { return one.key == version; });
+  if (is_known) return result;
+  TRY(join_fleet(fleet.store, fleet.prefix, fleet.deadline));
+  return fleet.store.commit(txn, fleet.deadline);
 }
 
 std::string fence_key(const std::string& prefix, const std::string& host) {

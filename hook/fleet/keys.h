@@ -7,12 +7,20 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "hook/fleet/partitions.h"
 #include "hook/fleet/store.h"
 
 namespace hook::fleet {
 
 // Returns kInvalid: the store has something else at KEY than this product would put there.
 [[nodiscard]] base::Error something_else(const std::string& key);
+
+// Returns the key that is there while the store is of the version that this release knows.
+[[nodiscard]] std::string version_key(const std::string& prefix);
+
+// Commits TXN if the store is of the version that this release knows; joins the fleet first if it
+// is of none yet.
+base::Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn);
 
 // Returns the key that says that HOST was declared dead, and what it is told.
 [[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);

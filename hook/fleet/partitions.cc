@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
 #include "hook/fleet/partition_text.h"
 
@@ -330,6 +331,7 @@ Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
   const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));
   for (const PartitionClaim& one : claims)
     if (one.claim.host == host) TRY(unclaim(fleet, one.partition, one.claim.id));
+  TRY(remove_of_host(fleet, host));
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
     if (view.changer != host) continue;
     TRY(forget_making(fleet, view.name, host));

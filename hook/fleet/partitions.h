@@ -131,9 +131,9 @@ base::Status begin_removal(const Fleet& fleet, const PartitionName& name, const 
 base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 
-// Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, and what it had begun
-// to make. What it had begun to remove becomes ME's to remove. Its partitions at controllers are
-// removed before that.
+// Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, its grants and tickets
+// (grants.h), and what it had begun to make. What it had begun to remove becomes ME's to remove.
+// Its partitions at controllers are removed before that.
 base::Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
                    int64_t at_ms);
 // Allows it to claim again. Returns whether it was fenced.

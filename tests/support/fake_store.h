@@ -2,6 +2,7 @@
 // FakeStore: a fleet's store in memory. Time passes by advance() alone.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -21,16 +22,12 @@ class FakeStore final : public hook::fleet::Store {
   base::Result<hook::fleet::TxnResult> commit(const hook::fleet::Txn& txn,
                                               const Deadline&) override {
     hook::fleet::TxnResult result{true, revision_};
-    for (const hook::fleet::Compare& one : txn.compares) {
-      const auto at = keys_.find(one.key);
-      const bool created = one.what == hook::fleet::Compare::What::kCreated;
-      const int64_t now =
-          at == keys_.end() ? 0 : (created ? at->second.created : at->second.modified);
-      result.done = result.done && now == one.revision;
-    }
+    for (const hook::fleet::Compare& one : txn.compares) result.done = result.done && holds(one);
     if (!result.done) {
       for (const hook::fleet::Compare& one : txn.compares) {
-        if (keys_.contains(one.key)) result.found.push_back(keys_[one.key]);
+        const bool is_prefix = one.what == hook::fleet::Compare::What::kNoneBelow;
+        for (const auto& [key, value] : keys_)
+          if (is_prefix ? key.starts_with(one.key) : key == one.key) result.found.push_back(value);
       }
       return result;
     }
@@ -118,6 +115,17 @@ class FakeStore final : public hook::fleet::Store {
     uint32_t ttl_s = 0;
     std::chrono::seconds end{0};
   };
+  bool holds(const hook::fleet::Compare& one) const {
+    using What = hook::fleet::Compare::What;
+    if (one.what == What::kNoneBelow) {
+      return std::none_of(keys_.begin(), keys_.end(),
+                          [&](const auto& key) { return key.first.starts_with(one.key); });
+    }
+    const auto at = keys_.find(one.key);
+    if (one.what == What::kExists) return at != keys_.end();
+    if (at == keys_.end()) return one.revision == 0;
+    return one.revision == (one.what == What::kCreated ? at->second.created : at->second.modified);
+  }
   void remove(const std::string& key) {
     if (keys_.erase(key) == 0) return;
     KeyValue gone;

@@ -52,14 +52,21 @@ etcd::TxnRequest to_message(const Txn& txn) {
   for (const Compare& one : txn.compares) {
     etcd::Compare& compare = *request.add_compare();
     compare.set_key(one.key);
-    if (one.what == Compare::What::kCreated) {
-      compare.set_target(etcd::Compare::CREATE);
-      compare.set_create_revision(one.revision);
-    } else {
+    etcd::RangeRequest& range = *request.add_failure()->mutable_range();
+    range.set_key(one.key);
+    if (one.what == Compare::What::kModified) {
       compare.set_target(etcd::Compare::MOD);
       compare.set_mod_revision(one.revision);
+      continue;
     }
-    request.add_failure()->mutable_range()->set_key(one.key);
+    compare.set_target(etcd::Compare::CREATE);
+    if (one.what == Compare::What::kExists) compare.set_result(etcd::Compare::GREATER);
+    compare.set_create_revision(one.what == Compare::What::kCreated ? one.revision : 0);
+    if (one.what != Compare::What::kNoneBelow) continue;
+    // Each key of a range is compared, and none that exists was created at revision 0.
+    compare.set_range_end(hook::fleet::end_of(one.key));
+    range.set_range_end(hook::fleet::end_of(one.key));
+    range.set_limit(hook::fleet::kMostFound);
   }
   for (const Put& one : txn.puts) {
     etcd::PutRequest& put = *request.add_success()->mutable_put();

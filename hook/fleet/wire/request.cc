@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -25,12 +26,23 @@ const std::vector<std::string>& call_names() {
   return names;
 }
 
+constexpr std::pair<Compare::What, const char*> kWhats[] = {
+    {Compare::What::kCreated, "created"},
+    {Compare::What::kModified, "modified"},
+    {Compare::What::kExists, "exists"},
+    {Compare::What::kNoneBelow, "none_below"},
+};
+
+const char* name_of(Compare::What what) {
+  for (const auto& [known, name] : kWhats)
+    if (known == what) return name;
+  return "";
+}
+
 Json to_json(const Txn& txn) {
   Json compares = Json::array();
-  for (const Compare& one : txn.compares) {
-    const bool created = one.what == Compare::What::kCreated;
-    compares.push_back({{"key", one.key}, {created ? "created" : "modified", one.revision}});
-  }
+  for (const Compare& one : txn.compares)
+    compares.push_back({{"key", one.key}, {name_of(one.what), one.revision}});
   Json puts = Json::array();
   for (const Put& one : txn.puts) {
     puts.push_back({{"key", one.key}, {"value", one.value}, {"lease", one.lease}});
@@ -48,9 +60,9 @@ Result<Compare> parse_compare(const Json& json) {
   const Fields fields = TRY(Fields::open(json, "compare"));
   Compare one;
   one.key = TRY(parse_name(fields, "key"));
-  one.what = fields.has("created") ? Compare::What::kCreated : Compare::What::kModified;
-  one.revision =
-      TRY(base::get_int(json, fields.has("created") ? "created" : "modified", "compare"));
+  for (const auto& [what, name] : kWhats)
+    if (fields.has(name)) one.what = what;
+  one.revision = TRY(base::get_int(json, name_of(one.what), "compare"));
   return one;
 }
 

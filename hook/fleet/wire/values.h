@@ -12,6 +12,7 @@ namespace hook::fleet {
 inline constexpr size_t kMaxKey = 512;
 inline constexpr size_t kMaxValue = size_t{64} << 10;
 inline constexpr size_t kMaxOperations = 120;
+inline constexpr size_t kMostFound = 500;
 
 // A key with its value. Keys and values are UTF-8 without control characters.
 struct KeyValue {
@@ -25,10 +26,10 @@ struct KeyValue {
 
 // What must be true of a key for a transaction to be carried out.
 struct Compare {
-  enum class What { kCreated, kModified };
-  std::string key;
+  enum class What { kCreated, kModified, kExists, kNoneBelow };
+  std::string key;  // of kNoneBelow: a prefix, below which there must be no key
   What what = What::kCreated;
-  int64_t revision = 0;  // 0: the key is absent
+  int64_t revision = 0;  // of kCreated and kModified; 0: the key is absent
   bool operator==(const Compare&) const = default;
 };
 
@@ -50,8 +51,9 @@ struct Txn {
 
 struct TxnResult {
   bool done = false;
-  int64_t revision = 0;              // of the store, after the transaction
-  std::vector<KeyValue> found = {};  // if it was not done: those of the compared keys that exist
+  int64_t revision = 0;  // of the store, after the transaction
+  // If it was not done: those of the compared keys that exist, of each prefix kMostFound at most.
+  std::vector<KeyValue> found = {};
   bool operator==(const TxnResult&) const = default;
 };
 

@@ -109,6 +109,39 @@ TEST_P(StoreContractTest, ChangesAllKeysOrNone) {
   EXPECT_EQ(list().keys, listing.keys);
 }
 
+TEST_P(StoreContractTest, ChangesNothingIfAKeyIsMissing) {
+  Txn txn;
+  txn.compares = {{key("a"), What::kExists}};
+  txn.puts = {{key("b"), "1"}};
+  const Result<TxnResult> missing = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(missing));
+  EXPECT_FALSE(missing.value().done);
+  EXPECT_TRUE(missing.value().found.empty());
+  put("a", "1");
+  const Result<TxnResult> there = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(there));
+  EXPECT_TRUE(there.value().done);
+}
+
+TEST_P(StoreContractTest, ChangesNothingIfAKeyIsBelowAPrefix) {
+  Txn txn;
+  txn.compares = {{key("queue/"), What::kNoneBelow}};
+  txn.puts = {{key("a"), "1"}};
+  put("queue", "beside");
+  put("queue0", "beside");
+  const Result<TxnResult> first = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(first));
+  EXPECT_TRUE(first.value().done);
+  put("queue/1", "x");
+  put("queue/2", "y");
+  const Result<TxnResult> second = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(second));
+  EXPECT_FALSE(second.value().done);
+  ASSERT_EQ(second.value().found.size(), 2U);
+  EXPECT_EQ(second.value().found[0].key, key("queue/1"));
+  EXPECT_EQ(second.value().found[1].value, "y");
+}
+
 TEST_P(StoreContractTest, TellsAKeyThatWasMadeAgainFromTheOldOne) {
   const int64_t old = put("a", "1");
   Txn removal;

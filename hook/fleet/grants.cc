@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/grants.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/keys.h"
+#include "vipu/wire_fields.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using base::Json;
+using vipu::wire::Fields;
+using vipu::wire::Flag;
+
+constexpr size_t kMaxGrantText = 256;
+constexpr uint32_t kMostGranted = 65'536;  // IPUs, far above a POD's
+constexpr uint32_t kNoLimit = UINT32_MAX;
+constexpr int64_t kLongestTime = int64_t{1} << 53;  // ms
+
+std::string grant_key(const std::string& prefix, const std::string& pool, const std::string& id) {
+  return str(grants_prefix(prefix), pool, '/', id);
+}
+
+std::string tenant_key(const std::string& prefix, const std::string& name) {
+  return str(prefix, "tenants/", name);
+}
+
+std::string turn_key(const std::string& prefix, const std::string& tenant) {
+  return str(prefix, "turns/", tenant);
+}
+
+std::string text_of(const Grant& grant) {
+  return base::to_text(Json{{"host", grant.host},
+                            {"container", grant.container},
+                            {"reservation", grant.reservation},
+                            {"tenant", grant.tenant},
+                            {"ipus", grant.ipus},
+                            {"since_ms", grant.since_ms}});
+}
+
+Result<int64_t> read_millis(const Json& json, const char* key, const char* what) {
+  const int64_t time = TRY(base::get_int(json, key, what));
+  if (time >= 0 && time <= kLongestTime) return time;
+  return Error(Code::kInvalid, str(what, ": '", key, "' is out of range"));
+}
+
+Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
+  const std::string_view below = std::string_view(key.key).substr(grants_prefix(prefix).size());
+  const std::vector<std::string_view> parts = base::split(below, '/');
+  if (parts.size() != 2) return something_else(key.key);
+  const Json json = TRY(base::parse_json(key.value, "grant"));
+  const Fields fields = TRY(Fields::open(json, "grant"));
+  Grant grant;
+  grant.pool = parts[0];
+  grant.id = parts[1];
+  grant.host = TRY(fields.text("host", kMaxGrantText));
+  grant.container = TRY(fields.text("container", kMaxGrantText));
+  grant.reservation = TRY(fields.text("reservation", kMaxGrantText));
+  grant.tenant = TRY(fields.text("tenant", kMaxGrantText));
+  grant.ipus = TRY(fields.number("ipus", 0, kMostGranted));
+  grant.since_ms = TRY(read_millis(json, "since_ms", "grant"));
+  return grant;
+}
+
+std::string text_of(const config::TenantConfig& tenant) {
+  Json json = {{"guaranteed", tenant.guaranteed},
+               {"limit", tenant.limit},
+               {"max_waiters", tenant.max_waiters},
+               {"may_reserve", tenant.may_reserve},
+               {"borrow_time_ms", tenant.borrow_time.count()}};
+  if (tenant.max_wait) json["max_wait_ms"] = tenant.max_wait->count();
+  return base::to_text(json);
+}
+
+Result<config::TenantConfig> read_tenant(const KeyValue& key) {
+  const Json json = TRY(base::parse_json(key.value, "tenant"));
+  const Fields fields = TRY(Fields::open(json, "tenant"));
+  config::TenantConfig tenant;
+  tenant.name = key.key.substr(key.key.rfind('/') + 1);
+  tenant.guaranteed = TRY(fields.number("guaranteed", 0, kMostGranted));
+  tenant.limit = TRY(fields.number("limit", 0, kNoLimit));
+  tenant.max_waiters = TRY(fields.number("max_waiters", 0, UINT32_MAX));
+  tenant.may_reserve = TRY(fields.flag("may_reserve")) == Flag::kYes;
+  tenant.borrow_time =
+      std::chrono::milliseconds(TRY(read_millis(json, "borrow_time_ms", "tenant")));
+  if (!fields.has("max_wait_ms")) return tenant;
+  tenant.max_wait = std::chrono::milliseconds(TRY(read_millis(json, "max_wait_ms", "tenant")));
+  return tenant;
+}
+
+Result<std::vector<Grant>> read_grants(const Fleet& fleet, std::vector<Error>& obstacles) {
+  const Listing listing = TRY(fleet.store.list(grants_prefix(fleet.prefix), fleet.deadline));
+  std::vector<Grant> grants;
+  for (const KeyValue& key : listing.keys) {
+    Result<Grant> grant = read_grant(fleet.prefix, key);
+    if (grant.ok()) grants.push_back(std::move(grant).take());
+    if (!grant.ok()) obstacles.push_back(something_else(key.key));
+  }
+  std::stable_sort(grants.begin(), grants.end(), [](const Grant& one, const Grant& other) {
+    return one.since_ms < other.since_ms;
+  });
+  return grants;
+}
+
+Status check_fenced(const Fleet& fleet, const TxnResult& result, const std::string& host) {
+  const std::string fence = fence_key(fleet.prefix, host);
+  for (const KeyValue& one : result.found)
+    if (one.key == fence) return fenced(host);
+  return {};
+}
+
+// Returns whether TXN, which makes GRANT, was carried out.
+Result<bool> make(const Fleet& fleet, Txn txn, const Grant& grant) {
+  txn.compares.push_back({fence_key(fleet.prefix, grant.host), Compare::What::kCreated, 0});
+  txn.puts.push_back({grant_key(fleet.prefix, grant.pool, grant.id), text_of(grant)});
+  const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
+  if (result.done) return true;
+  TRY(check_fenced(fleet, result, grant.host));
+  return false;
+}
+
+// Compares KEY with what was seen of it, by its NAME.
+Compare as_seen(const std::string& key, const std::map<std::string, int64_t>& revisions,
+                const std::string& name) {
+  const auto at = revisions.find(name);
+  if (at == revisions.end()) return {key, Compare::What::kCreated, 0};
+  return {key, Compare::What::kModified, at->second};
+}
+
+// Returns the keys below PREFIX by their last part.
+Result<std::map<std::string, int64_t>> revisions_of(const Fleet& fleet, const std::string& prefix) {
+  std::map<std::string, int64_t> revisions;
+  const Listing listing = TRY(fleet.store.list(prefix, fleet.deadline));
+  for (const KeyValue& key : listing.keys) revisions[key.key.substr(prefix.size())] = key.modified;
+  return revisions;
+}
+
+}  // namespace
+
+std::string grants_prefix(const std::string& prefix) { return prefix + "grants/"; }
+
+Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant) {
+  Txn txn;
+  txn.compares = {{queue_prefix(fleet.prefix, resource), Compare::What::kNoneBelow, 0},
+                  {tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0}};
+  return make(fleet, std::move(txn), grant);
+}
+
+Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
+                           const Ticket* ticket, const Shares& shares) {
+  Txn txn;
+  if (ticket != nullptr) {
+    txn.compares.push_back(
+        {ticket_key(fleet.prefix, resource, ticket->id), Compare::What::kCreated, ticket->created});
+  }
+  if (shares.tenants.empty()) {
+    txn.compares.push_back({tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0});
+    return make(fleet, std::move(txn), grant);
+  }
+  const std::string turn = turn_key(fleet.prefix, grant.tenant);
+  txn.compares.push_back(as_seen(turn, shares.turns, grant.tenant));
+  txn.compares.push_back(
+      as_seen(tenant_key(fleet.prefix, grant.tenant), shares.records, grant.tenant));
+  txn.puts.push_back({turn, grant.id});
+  return make(fleet, std::move(txn), grant);
+}
+
+Status grant_again(const Fleet& fleet, const Grant& grant) {
+  const bool done = TRY(make(fleet, Txn(), grant));
+  if (!done) return Error(Code::kInternal, "the fleet did not record a grant");
+  return {};
+}
+
+Result<int64_t> ungrant(const Fleet& fleet, const std::string& pool, const std::string& id) {
+  Txn txn;
+  txn.deletes = {grant_key(fleet.prefix, pool, id)};
+  return TRY(fleet.store.commit(txn, fleet.deadline)).revision;
+}
+
+Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::string& pool,
+                                        const std::string& id) {
+  const std::string key = grant_key(fleet.prefix, pool, id);
+  const std::optional<KeyValue> found = TRY(find_key(fleet.store, key, fleet.deadline));
+  if (!found) return std::optional<Grant>();
+  Result<Grant> grant = read_grant(fleet.prefix, *found);
+  if (!grant.ok()) return something_else(key);
+  return std::optional<Grant>(std::move(grant).take());
+}
+
+Result<std::vector<Grant>> list_grants(const Fleet& fleet, std::vector<Error>& obstacles) {
+  return read_grants(fleet, obstacles);
+}
+
+Status remove_of_host(const Fleet& fleet, const std::string& host) {
+  const std::vector<Waiting> waiting = TRY(list_queue(fleet));
+  for (const Waiting& one : waiting)
+    if (one.ticket.host == host) TRY(leave_line(fleet, one.resource, one.ticket));
+  std::vector<Error> obstacles;
+  const std::vector<Grant> grants = TRY(read_grants(fleet, obstacles));
+  for (const Grant& grant : grants)
+    if (grant.host == host) TRY(ungrant(fleet, grant.pool, grant.id));
+  return obstacles.empty() ? Status() : obstacles.front();
+}
+
+Result<Shares> read_shares(const Fleet& fleet) {
+  Shares shares;
+  const std::string all = tenant_key(fleet.prefix, "");
+  // The turns before the grants: what is granted in between changes a turn that was seen.
+  const Listing tenants = TRY(fleet.store.list(all, fleet.deadline));
+  for (const KeyValue& key : tenants.keys) {
+    Result<config::TenantConfig> tenant = read_tenant(key);
+    if (!tenant.ok()) return something_else(key.key);
+    shares.records[key.key.substr(all.size())] = key.modified;
+    shares.tenants.push_back(std::move(tenant).take());
+  }
+  if (shares.tenants.empty()) return shares;
+  shares.turns = TRY(revisions_of(fleet, turn_key(fleet.prefix, "")));
+  std::vector<Error> obstacles;
+  shares.grants = TRY(read_grants(fleet, obstacles));
+  if (!obstacles.empty()) return obstacles.front();
+  return shares;
+}
+
+Status set_tenant(const Fleet& fleet, const config::TenantConfig& tenant) {
+  Txn txn;
+  txn.puts = {{tenant_key(fleet.prefix, tenant.name), text_of(tenant)}};
+  TRY(commit_if_known(fleet, std::move(txn)));
+  return {};
+}
+
+Result<bool> remove_tenant(const Fleet& fleet, const std::string& name) {
+  const std::string key = tenant_key(fleet.prefix, name);
+  if (!TRY(find_key(fleet.store, key, fleet.deadline))) return false;
+  Txn txn;
+  txn.deletes = {key};
+  TRY(fleet.store.commit(txn, fleet.deadline));
+  return true;
+}
+
+}  // namespace hook::fleet

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has IPUs of the pools that hosts of a fleet share, and what tenants may have of them.
+//   PREFIX grants/POOL/ID   IPUs that a lease or a reservation has, or asks its controller for
+//   PREFIX tenants/NAME     a tenant's share, over all pools of the fleet
+//   PREFIX turns/NAME       changes with each grant to that tenant
+// A grant comes before its partition is made, and goes after the partition is removed. It does not
+// end with time: whoever made it removes it, or a fence. There is no counter: what a tenant has is
+// the sum of its grants.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/config/tenant.h"
+#include "hook/fleet/partitions.h"
+#include "hook/fleet/queue.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+struct Grant {
+  std::string pool;
+  std::string id;           // of the lease, or the partition of a reservation
+  std::string host;         // tag
+  std::string container;    // its id at the engine; empty: it is a reservation
+  std::string reservation;  // its name; empty: it is a lease
+  std::string tenant;       // empty: none
+  uint32_t ipus = 0;
+  int64_t since_ms = 0;  // unix time of its host
+  bool operator==(const Grant&) const = default;
+};
+
+// What tenants may have, and what they have, as of one look.
+struct Shares {
+  std::vector<config::TenantConfig> tenants;  // by name; their users are for each host to say
+  std::vector<Grant> grants;                  // of all pools, oldest first; empty without tenants
+  std::map<std::string, int64_t> records;     // revision of each tenant's share
+  std::map<std::string, int64_t> turns;       // revision of each tenant's last grant
+};
+
+// Makes a grant if nobody waits for RESOURCE, and no tenant has a share: one round trip. Returns
+// whether it did. If not: look at the queue and the shares. Fails with kDenied if the host was
+// fenced. Harmless twice.
+base::Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant);
+// Makes a grant if TICKET, which may be null, is still there, and nothing was granted to its tenant
+// since SHARES were read, nor its share changed. Returns whether it did.
+base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
+                                 const Ticket* ticket, const Shares& shares);
+// Makes a grant for what runs already.
+base::Status grant_again(const Fleet& fleet, const Grant& grant);
+// Removes a grant. One that is not there is no error. Returns the store's revision.
+base::Result<int64_t> ungrant(const Fleet& fleet, const std::string& pool, const std::string& id);
+base::Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::string& pool,
+                                              const std::string& id);
+// Returns all grants, oldest first. What cannot be read is in OBSTACLES.
+base::Result<std::vector<Grant>> list_grants(const Fleet& fleet,
+                                             std::vector<base::Error>& obstacles);
+
+// Removes the grants and the tickets of HOST, which was fenced.
+base::Status remove_of_host(const Fleet& fleet, const std::string& host);
+
+// Returns what tenants may have. Without tenants, it reads no grants.
+base::Result<Shares> read_shares(const Fleet& fleet);
+// Records or replaces a tenant's share.
+base::Status set_tenant(const Fleet& fleet, const config::TenantConfig& tenant);
+// Removes a tenant's share. Returns whether there was one. What it has stays.
+base::Result<bool> remove_tenant(const Fleet& fleet, const std::string& name);
+
+// Returns the prefix of all grants.
+[[nodiscard]] std::string grants_prefix(const std::string& prefix);
+
+}  // namespace hook::fleet
