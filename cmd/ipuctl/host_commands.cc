@@ -117,7 +117,7 @@ Status check_known(const hook::lifecycle::Env& env, const hook::config::Config& 
   for (const hook::ledger::Fence& fence : TRY(env.ledger.fences().all()))
     if (fence.host == host) return {};
   // One that never beat may have claims.
-  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  const auto fleet = TRY(hook::lifecycle::open_fleet(env));
   std::vector<Error> obstacles;
   if (fleet) {
     const auto claims =
@@ -148,7 +148,7 @@ Status check_dead(const hook::config::Config& config, const std::string& host) {
 // Tells the fleet, which then has no claim of HOST.
 Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
                       const Deadline& deadline) {
-  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  const auto fleet = TRY(hook::lifecycle::open_fleet(env));
   if (!fleet) return {};
   const std::string& me = env.ledger.host().tag();
   return hook::fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
@@ -157,7 +157,7 @@ Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
 // Returns a line for each claim of HOST at the fleet.
 std::vector<std::string> claims_of(const hook::lifecycle::Env& env, const std::string& host,
                                    std::vector<Error>& obstacles) {
-  const auto fleet = hook::lifecycle::partitions::open_fleet(env);
+  const auto fleet = hook::lifecycle::open_fleet(env);
   if (!fleet.ok()) obstacles.push_back(fleet.error());
   if (!fleet.ok() || !fleet.value()) return {};
   const auto claims =
@@ -228,7 +228,7 @@ Result<Outcome> run_forget(const HostOptions& options) {
                        options.host, "' first"));
   }
   if (!outcome.obstacles.empty()) return outcome;
-  const auto fleet = TRY(hook::lifecycle::partitions::open_fleet(env));
+  const auto fleet = TRY(hook::lifecycle::open_fleet(env));
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
     const Deadline deadline = Deadline::after(kFleetListTime);

@@ -25,7 +25,7 @@ bool is_from(const hook::config::PoolConfig& pool, const std::string& name,
 void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                const Deadline& deadline, std::vector<PartitionView>& views,
                std::vector<Error>& obstacles) {
-  const auto opened = hook::lifecycle::partitions::open_fleet(env);
+  const auto opened = hook::lifecycle::open_fleet(env);
   if (!opened.ok()) obstacles.push_back(opened.error());
   if (!opened.ok() || !opened.value()) return;
   const auto known = hook::fleet::list_partitions(opened.value()->at(deadline), obstacles);

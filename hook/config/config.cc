@@ -212,6 +212,10 @@ std::string source_of(const PoolConfig& pool) {
   return pool.controller;
 }
 
+bool is_controller(const std::string& source) {
+  return !source.starts_with("ipuof:") && !source.starts_with("pcie:");
+}
+
 bool uses_network(Provider provider) { return provider != Provider::kPcie; }
 
 std::vector<std::string> default_runtimes() {

@@ -64,6 +64,8 @@ struct PoolConfig {
 // Returns the source of POOL's partitions, in the one line that the ledger keeps:
 // "10.1.3.101:8090", "ipuof:/etc/ipuof.conf.d/p64.conf", "pcie:".
 [[nodiscard]] std::string source_of(const PoolConfig& pool);
+// Returns whether SOURCE is a controller, whose partitions are not this host's alone.
+[[nodiscard]] bool is_controller(const std::string& source);
 
 // Returns whether this provider's partitions are reached over the network.
 [[nodiscard]] bool uses_network(Provider provider);

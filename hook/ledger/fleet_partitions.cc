@@ -72,4 +72,18 @@ Status Partitions::unlearn(const PartitionRecord& record) {
   });
 }
 
+Status Partitions::claim_own(const Lease& lease, const std::string& fleet) {
+  Statement update = TRY(store_.database.prepare(
+      "UPDATE lease SET claim = id, fleet = ? WHERE id = ? AND origin = 'OWN' AND claim = ''"));
+  return update.bind(fleet).bind(lease.id).run();
+}
+
+Status Partitions::disclaim_own() {
+  return with_reserve(store_, [&]() -> Status {
+    Statement update = TRY(store_.database.prepare(
+        "UPDATE lease SET claim = '', fleet = '' WHERE origin = 'OWN' AND claim <> ''"));
+    return update.run();
+  });
+}
+
 }  // namespace hook::ledger

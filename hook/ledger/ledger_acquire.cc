@@ -182,6 +182,8 @@ Status Ledger::choose_partition(const Intent& intent, Lease& lease) {
   if (!intent.named) {
     lease.partition = partition_name(store_->host_tag, lease.id);
     lease.ipus = intent.ipus;
+    if (intent.pool.provider == config::Provider::kVipu) lease.fleet = intent.fleet;
+    if (!lease.fleet.empty()) lease.claim = lease.id;
     return check_share(intent, lease);
   }
   const std::string name = base::quote(intent.named->name);

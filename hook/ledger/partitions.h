@@ -113,6 +113,10 @@ class Partitions {
                      const std::set<std::string>& claims);
   // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
   base::Status unlearn(const PartitionRecord& record);
+  // Records that the books of FLEET, a prefix, have the IPUs of a live lease under its id.
+  base::Status claim_own(const Lease& lease, const std::string& fleet);
+  // Records that no books have IPUs of any lease's own partition.
+  base::Status disclaim_own();
   // Changes INTENT to READY, and sets the end of a reservation.
   base::Status mark_ready(const PartitionRecord& record);
   // Sets the end of a READY reservation. Fails with kBusy if it is none any more.

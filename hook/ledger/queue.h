@@ -30,6 +30,7 @@ struct Waiter {
   // The IPUs that those behind it leave to it (vipu/backfill.h); unset: none may pass it.
   std::optional<vipu::Block> pinned = {};
   std::string tenant = {};  // empty: none
+  std::string host = {};    // tag, of a request in a fleet's queue; not in the ledger
 };
 
 // The most waiters, whatever they wait for: of all together, and of the tenant of one that comes.

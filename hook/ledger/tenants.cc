@@ -111,15 +111,17 @@ std::string when_text(const Share& share, const std::vector<Holding>& holdings, 
   return str("it fits when the tenant gives back ", back, ends);
 }
 
-// BEFORE is what there is without the request for WANTED, AFTER includes it.
-Status check_counted(const Share& share, uint32_t wanted, const std::vector<Holding>& before,
-                     const std::vector<Holding>& after, int64_t now_ms) {
+}  // namespace
+
+Status check_holdings(const Share& share, uint32_t wanted, const std::vector<Holding>& before,
+                      const std::vector<Holding>& after, int64_t now_ms, const ShareWords& words) {
   const TenantUse use = use_of(share, before, now_ms);
   const TenantUse then = use_of(share, after, now_ms);
   if (then.held > share.limit && wanted > share.limit) {
-    return Error(Code::kDenied, str("tenant ", quote(share.tenant), " may have at most ",
-                                    share.limit, " IPUs on this host; ask for fewer than ", wanted,
-                                    ", or let an administrator raise its limit in config.toml"));
+    return Error(Code::kDenied,
+                 str("tenant ", quote(share.tenant), " may have at most ", share.limit, " IPUs ",
+                     words.where, "; ask for fewer than ", wanted,
+                     ", or let an administrator raise its limit ", words.remedy));
   }
   if (then.held > share.limit) {
     return Error(Code::kBusy,
@@ -133,8 +135,6 @@ Status check_counted(const Share& share, uint32_t wanted, const std::vector<Hold
                    base::format_duration(share.borrow_time), ", and may borrow no more; ",
                    when_text(share, before, use.overdue), "; ", advice(share)));
 }
-
-}  // namespace
 
 TenantUse use_of(const Share& share, const std::vector<Holding>& holdings, int64_t now_ms) {
   const int64_t overdue_before =
@@ -177,8 +177,8 @@ Status Tenants::check(const Share& share, const Lease& lease) {
   TRY(count_reservations(store_.database, count));
   Count with = count;
   with.add(lease);
-  return check_counted(share, lease.ipus, std::move(count).sorted(), std::move(with).sorted(),
-                       store_.now());
+  return check_holdings(share, lease.ipus, std::move(count).sorted(), std::move(with).sorted(),
+                        store_.now());
 }
 
 Status Tenants::check(const Share& share, const PartitionRecord& reservation) {
@@ -187,8 +187,8 @@ Status Tenants::check(const Share& share, const PartitionRecord& reservation) {
   TRY(count_reservations(store_.database, count));
   Count with = count;
   with.add(reservation);
-  return check_counted(share, reservation.ipus, std::move(count).sorted(), std::move(with).sorted(),
-                       store_.now());
+  return check_holdings(share, reservation.ipus, std::move(count).sorted(),
+                        std::move(with).sorted(), store_.now());
 }
 
 }  // namespace hook::ledger

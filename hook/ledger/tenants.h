@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +51,17 @@ struct TenantUse {
                                int64_t now_ms);
 // Returns "tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)".
 [[nodiscard]] std::string use_text(const Share& share, const TenantUse& use);
+
+// Where a share holds, in the words of its errors.
+struct ShareWords {
+  std::string_view where = "on this host";
+  std::string_view remedy = "in config.toml";
+};
+// Fails as Tenants::check() if the tenant may not have WANTED IPUs. BEFORE is what there is without
+// them, AFTER with them, both oldest first.
+base::Status check_holdings(const Share& share, uint32_t wanted, const std::vector<Holding>& before,
+                            const std::vector<Holding>& after, int64_t now_ms,
+                            const ShareWords& words = {});
 
 class Tenants {
  public:

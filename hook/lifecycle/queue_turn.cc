@@ -19,12 +19,14 @@ constexpr milliseconds kLookTime{20};  // between two looks at the ledger's vers
 // A waiter leaves when its time is over. This much later, one of another pid namespace, which
 // cannot be examined, is surely gone.
 constexpr int64_t kOverdueMs = 60'000;
-constexpr milliseconds kDeadTime{500};  // a dying process writes nothing, so look anyway
+constexpr milliseconds kSilenceTime{1000};  // between two looks for a store that is silent
+constexpr milliseconds kDeadTime{500};      // a dying process writes nothing, so look anyway
 
 std::string queue_text(const Env& env, const std::vector<ledger::Waiter>& ahead) {
   const ledger::Waiter& first = ahead.front();
   const std::string ipus = first.ipus == 0 ? "" : str(" for ", first.ipus, " IPUs");
-  const std::string by = env.names_others ? str(" by ", requester_text(first.container)) : "";
+  const std::string on = first.host.empty() ? "" : str(" on host ", first.host);
+  const std::string by = env.names_others ? str(" by ", requester_text(first.container), on) : "";
   return str(ahead.size(), ahead.size() == 1 ? " request is" : " requests are", " ahead, the first",
              ipus, by);
 }
@@ -65,6 +67,16 @@ uint32_t places_of_tenant(const WaitFor& what) {
   if (what.tenants == nullptr) return UINT32_MAX;
   const config::TenantConfig* const tenant = config::find_tenant(*what.tenants, what.tenant);
   return tenant == nullptr ? UINT32_MAX : tenant->max_waiters;
+}
+
+// Sleeps if the store was silent: the request waits for it as for all else.
+Status outlast_silence(const Status& done, const Deadline& deadline) {
+  if (done.ok()) return {};
+  const Code code = done.error().code();
+  const bool is_silence = code == Code::kUnavailable || code == Code::kTimeout;
+  if (!is_silence || deadline.passed()) return done.error();
+  base::sleep_for(kSilenceTime, deadline);
+  return {};
 }
 
 struct SortedWaiters {
@@ -135,12 +147,21 @@ Result<std::vector<ledger::Waiter>> Turn::ahead() {
                   [&](const ledger::Waiter& waiter) { return waiter.ticket == ticket_; });
   is_cancelled_ = is_cancelled_ || (ticket_ != 0 && !is_there);
   if (is_cancelled_) return cancelled(what_);
+  if (place_) return ahead_in_fleet(place_->before(as_waiter()));
   const bool have_shares = what_.tenants != nullptr && !what_.tenants->empty();
   if (have_shares) return served_first(std::move(waiters));
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource || (ticket_ != 0 && waiter.ticket >= ticket_);
   });
   return waiters;
+}
+
+Result<std::vector<ledger::Waiter>> Turn::ahead_in_fleet(Result<Before> looked) {
+  Before before = TRY(looked);
+  is_cancelled_ = before.is_cancelled;
+  if (is_cancelled_) return cancelled(what_);
+  is_over_limit_ = before.is_over_limit;
+  return std::move(before.waiters);
 }
 
 // Returns those of WAITERS that are served before this request.
@@ -169,15 +190,72 @@ ledger::Waiter Turn::as_waiter() const {
 
 Result<Turn> Turn::await(Env& env, WaitFor what, const Deadline& patience) {
   Turn turn(env, std::move(what));
+  TRY(turn.open_place());
+  // In a fleet, the claim says whether others wait.
+  if (turn.place_) return turn;
   const std::vector<ledger::Waiter> ahead = TRY(turn.ahead());
   if (ahead.empty() || turn.may_pass(ahead.front())) return turn;
-  if (turn.what_.time.count() == 0) {
-    return Error(Code::kBusy, str("others wait for '", turn.what_.resource, "' already (",
-                                  queue_text(env, ahead), ")", kept_text(turn.what_, ahead.front()),
-                                  "; queue behind them with ", turn.what_.example));
-  }
+  if (turn.what_.time.count() == 0) return turn.others_wait(ahead);
   TRY(turn.join(patience));
   return turn;
+}
+
+Status Turn::open_place() {
+  if (what_.shared == nullptr || !is_shared(*what_.shared)) return {};
+  std::optional<OpenFleet> fleet = TRY(open_fleet(env_));
+  if (!fleet) return {};
+  const std::string& pool = what_.shared->name;
+  const bool is_whole = what_.resource.size() <= pool.size();
+  place_.emplace(env_, *std::move(fleet),
+                 fleet::Resource{pool, is_whole ? "" : what_.resource.substr(pool.size() + 1)});
+  return {};
+}
+
+Error Turn::others_wait(const std::vector<ledger::Waiter>& ahead) const {
+  return {Code::kBusy,
+          str("others wait for '", what_.resource, "' already (", queue_text(env_, ahead), ")",
+              kept_text(what_, ahead.front()), "; queue behind them with ", what_.example)};
+}
+
+Status Turn::check_first() {
+  if (!place_) return {};
+  const std::vector<ledger::Waiter> before = TRY(ahead());
+  return before.empty() ? Status() : others_wait(before);
+}
+
+Status Turn::claim(fleet::Grant grant) {
+  const auto before = ahead_in_fleet(place_->claim(grant, as_waiter()));
+  is_behind_ = !before.ok() || !before.value().empty();
+  if (!before.ok()) return before.error();
+  return is_behind_ ? others_wait(before.value()) : Status();
+}
+
+Status Turn::claim(const ledger::Lease& lease) {
+  if (!place_ || lease.claim.empty()) return {};
+  return claim(grant_of(env_, lease));
+}
+
+Status Turn::claim(const std::string& name, const std::string& partition) {
+  if (!place_) return {};
+  fleet::Grant grant;
+  grant.pool = what_.resource;
+  grant.id = partition;
+  grant.host = env_.ledger.host().tag();
+  grant.reservation = name;
+  grant.tenant = what_.tenant;
+  grant.ipus = what_.ipus;
+  grant.since_ms = base::unix_millis();
+  return claim(std::move(grant));
+}
+
+void Turn::unclaim() {
+  if (place_) place_->unclaim();
+}
+
+Status Turn::wait_for_room(LedgerWatch& watch, milliseconds longest, const Deadline& deadline) {
+  if (!place_) return watch.wait(longest, deadline);
+  TRY(env_.still_wanted());
+  return outlast_silence(place_->wait_for_room(2 * longest, deadline), deadline);
 }
 
 // A request passes larger ones only: of two that are equally large, the first comes first.
@@ -224,14 +302,22 @@ Status Turn::enter() {
   if (!ticket.ok() && ticket.error().code() == Code::kDenied)
     return full_for_tenant(what_.tenant, most.of_tenant);
   ticket_ = TRY(ticket);
-  return {};
+  if (!place_ || place_->is_in_line()) return {};
+  waiter.ticket = ticket_;
+  return place_->enter(waiter);
 }
 
 Status Turn::join(const Deadline& patience) {
   LedgerWatch watch = TRY(LedgerWatch::start(env_));
   if (ticket_ == 0) TRY(enter());
   for (;;) {
-    const std::vector<ledger::Waiter> ahead_now = TRY(ahead());
+    const Result<std::vector<ledger::Waiter>> looked = ahead();
+    if (!looked.ok()) {
+      if (!place_ || is_cancelled_) return looked.error();
+      TRY(outlast_silence(looked.error(), patience));
+      continue;
+    }
+    const std::vector<ledger::Waiter>& ahead_now = looked.value();
     if (ahead_now.empty()) {
       pin();
       return {};
@@ -243,16 +329,23 @@ Status Turn::join(const Deadline& patience) {
                        ", but ", queue_text(env_, ahead_now), kept_text(what_, ahead_now.front()),
                        "; wait longer with ", what_.option, " or see 'ipuctl queue'"));
     }
-    TRY(watch.wait(kDeadTime, patience));
+    if (!place_) {
+      TRY(watch.wait(kDeadTime, patience));
+      continue;
+    }
+    TRY(env_.still_wanted());
+    TRY(outlast_silence(place_->wait(patience), patience));
   }
 }
 
 Status Turn::resize(uint32_t ipus) {
   if (std::exchange(what_.ipus, ipus) == ipus || ticket_ == 0) return {};
+  if (place_) TRY(place_->resize(ipus));
   return env_.ledger.queue().resize(ticket_, ipus);
 }
 
 Status Turn::finish() {
+  if (place_) place_->leave();
   if (ticket_ != 0) {
     // If this fails, the place is void when the process ends.
     const Result<base::Removed> left = env_.ledger.queue().leave(std::exchange(ticket_, 0));
@@ -264,6 +357,7 @@ Status Turn::finish() {
 }
 
 void Turn::end() {
+  if (place_) place_->leave();
   // If this fails, the place is void when the process ends.
   if (ticket_ != 0) (void)env_.ledger.queue().leave(ticket_);
   ticket_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue for IPUs. It serves the waiting requests of all processes of the host in order of
-// arrival, or first those of tenants that are within their guaranteed share (shares.h).
+// The queue for IPUs. It serves the waiting requests of all processes of the host, or of all hosts
+// of a fleet, in order of arrival, or first those of tenants that are within their guaranteed share
+// (shares.h).
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_place.h"
 
 namespace hook::lifecycle {
 
@@ -30,6 +32,8 @@ struct WaitFor {
   std::string tenant = {};  // empty: none
   // Whose shares decide who is served first; null or empty: the order of arrival.
   const std::vector<config::TenantConfig>* tenants = nullptr;
+  // Where the hosts of a fleet may share the resource: its pool. Null: they do not.
+  const config::PoolConfig* shared = nullptr;
 };
 
 // A request for a reservation stands in the queue as this and its name, in place of a container.
@@ -39,6 +43,25 @@ inline constexpr std::string_view kReservationWaiter = "reservation ";
 
 // Returns "container 0123456789ab", or "reservation NAME".
 [[nodiscard]] std::string requester_text(const std::string& waiter);
+
+enum class News { kNone, kSome };
+
+// Waits for changes of the ledger by other processes.
+class LedgerWatch {
+ public:
+  static base::Result<LedgerWatch> start(const Env& env);
+  // Sleeps until another process changes the ledger, LONGEST has passed or DEADLINE is reached.
+  // Fails with the error of env.still_wanted, if it has one.
+  base::Status wait(std::chrono::milliseconds longest, const base::Deadline& deadline);
+  // Returns whether another process has changed the ledger since start(), or since the last change
+  // that this object reported.
+  base::Result<News> look();
+
+ private:
+  LedgerWatch(const Env& env, int64_t version) : env_(env), version_(version) {}
+  const Env& env_;
+  int64_t version_;
+};
 
 // The turn of one request. The request whose turn it is may take what is left of the resource.
 // Those behind it wait until the turn is over, or until they can have IPUs for which the first does
@@ -57,6 +80,22 @@ class Turn {
 
   // Says that the request is for IPUS, which its tenant's share is compared with.
   base::Status resize(uint32_t ipus);
+
+  // In a fleet: fails with kBusy while others are served first.
+  base::Status check_first();
+  // In a fleet: records that LEASE, or the reservation NAME by its PARTITION, has the IPUs, before
+  // its controller is asked. Fails with kBusy while others are served first or its tenant has its
+  // share, with kDenied if it never fits or the host was fenced, and while the store is silent.
+  base::Status claim(const ledger::Lease& lease);
+  base::Status claim(const std::string& name, const std::string& partition);
+  // Whether the last claim found that others are served first, or the tenant has its share.
+  [[nodiscard]] bool is_behind() const { return is_behind_; }
+  // Takes the claim back: the controller has made nothing.
+  void unclaim();
+  // Waits for what the next attempt may find: a change of the ledger that WATCH sees, or, in a
+  // fleet, IPUs that a host gives back; LONGEST or somewhat more.
+  base::Status wait_for_room(LedgerWatch& watch, std::chrono::milliseconds longest,
+                             const base::Deadline& deadline);
 
   // The IPUs that are pinned for the request which this one may pass, and which it must not have
   // (PartitionRequest::pinned); unset: it is first.
@@ -79,6 +118,7 @@ class Turn {
       : env_(other.env_),
         what_(std::move(other.what_)),
         ticket_(std::exchange(other.ticket_, 0)),
+        place_(std::exchange(other.place_, std::nullopt)),
         own_pin_(other.own_pin_),
         pinned_(other.pinned_),
         is_cancelled_(other.is_cancelled_),
@@ -89,17 +129,23 @@ class Turn {
  private:
   Turn(Env& env, WaitFor what) : env_(env), what_(std::move(what)) {}
   base::Status enter();
+  base::Status open_place();
+  base::Status claim(fleet::Grant grant);
+  [[nodiscard]] base::Error others_wait(const std::vector<ledger::Waiter>& ahead) const;
   base::Result<std::vector<ledger::Waiter>> ahead();
+  base::Result<std::vector<ledger::Waiter>> ahead_in_fleet(base::Result<Before> looked);
   base::Result<std::vector<ledger::Waiter>> served_first(std::vector<ledger::Waiter> waiters);
   [[nodiscard]] ledger::Waiter as_waiter() const;
   bool may_pass(const ledger::Waiter& first);
   void pin();
   Env& env_;
   WaitFor what_;
-  int64_t ticket_ = 0;                  // 0: it has no place in the queue
-  std::optional<vipu::Block> own_pin_;  // what is pinned for this request
+  int64_t ticket_ = 0;                    // 0: it has no place in the queue
+  std::optional<FleetPlace> place_ = {};  // the one that counts, where a fleet shares the resource
+  std::optional<vipu::Block> own_pin_;    // what is pinned for this request
   std::optional<vipu::Block> pinned_;
   bool is_cancelled_ = false;
+  bool is_behind_ = false;
   bool is_over_limit_ = false;  // of its tenant, when ahead() looked last
 };
 
@@ -107,24 +153,5 @@ class Turn {
 base::Result<std::vector<ledger::Waiter>> living_waiters(Env& env);
 // Does so too, and removes the others.
 base::Result<std::vector<ledger::Waiter>> waiting(Env& env);
-
-enum class News { kNone, kSome };
-
-// Waits for changes of the ledger by other processes.
-class LedgerWatch {
- public:
-  static base::Result<LedgerWatch> start(const Env& env);
-  // Sleeps until another process changes the ledger, LONGEST has passed or DEADLINE is reached.
-  // Fails with the error of env.still_wanted, if it has one.
-  base::Status wait(std::chrono::milliseconds longest, const base::Deadline& deadline);
-  // Returns whether another process has changed the ledger since start(), or since the last change
-  // that this object reported.
-  base::Result<News> look();
-
- private:
-  LedgerWatch(const Env& env, int64_t version) : env_(env), version_(version) {}
-  const Env& env_;
-  int64_t version_;
-};
 
 }  // namespace hook::lifecycle

@@ -18,11 +18,11 @@ Rank rank_of(const config::TenantConfig* tenant, uint64_t wanted, bool is_overdu
   return is_within ? Rank::kGuaranteed : Rank::kBorrows;
 }
 
+}  // namespace
+
 ledger::Share to_share(const config::TenantConfig& tenant) {
   return {tenant.name, tenant.guaranteed, tenant.limit, tenant.borrow_time};
 }
-
-}  // namespace
 
 std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
                                       const std::string& tenant) {

@@ -20,6 +20,7 @@ namespace hook::lifecycle {
 // that are within their guaranteed share.
 inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5);
 
+[[nodiscard]] ledger::Share to_share(const config::TenantConfig& tenant);
 // Returns the share of TENANT by its table; unset if the configuration has no tenants.
 [[nodiscard]] std::optional<ledger::Share> share_of(const config::PolicyConfig& policy,
                                                     const std::string& tenant);

@@ -9,9 +9,12 @@ ETCD_NETNS=/proc/self/ns/net   # in this network namespace
 # Adds [fleet] to the configuration, as its last section.
 configure_fleet() { in_host sh -c "printf '[fleet]\nendpoints = [\"%s\"]\n' $ENDPOINT >>$CONFIG"; }
 
+# Takes [fleet] out again.
+# shellcheck disable=SC2016
+unconfigure_fleet_only() { in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"; }
+
 unconfigure_fleet() {
-  # shellcheck disable=SC2016
-  in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"
+  unconfigure_fleet_only
   in_host rm -rf /run/etcd
 }
 

@@ -141,7 +141,8 @@ has_claims() { [ "$(claims)" = "$1" ]; }
   assert_contains "$output" "$ENDPOINT"
   assert_equal "$(on a runc --root /run/oci-a state one | jq -r .status)" created
   make_bundle_of a IPU_COUNT=2
-  start_on a four
+  run -1 start_on a four
+  assert_equal "${#lines[@]}" 1
   end_on b two
   wait_until 20 is_releasing
   etcd_start

@@ -47,7 +47,10 @@ std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Dead
   std::vector<Error> obstacles;
   std::vector<std::string_view> remaining;
   for (const Effect& effect : effects()) {
-    const bool never_made = effect.name == kPartition && partition == PartitionFate::kNeverMade;
+    // The grant of a partition that was never made is taken back by whoever had it.
+    const bool is_own = effect.name == kPartition ||
+                        (effect.name == kClaim && lease.origin == ledger::Origin::kOwn);
+    const bool never_made = is_own && partition == PartitionFate::kNeverMade;
     const bool must_wait = std::count(remaining.begin(), remaining.end(), effect.after) > 0;
     if (never_made || must_wait || !effect.may_have(lease)) continue;
     Status undone = undo(env, effect, lease, deadline, silent);

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
+#include "hook/lifecycle/partitions/fleet_grants.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -14,7 +15,6 @@ using namespace base::names;
 
 namespace {
 
-constexpr std::chrono::milliseconds kCallTime{5'000};
 // A wait for changes ends so often, to see whether anybody wants its result.
 constexpr std::chrono::milliseconds kWatchTime{2'000};
 
@@ -174,7 +174,8 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   }
   for (const ledger::Lease& lease : leases) {
     const bool runs = lease.state == ledger::LeaseState::kRunning;
-    if (!runs || lease.claim.empty() || known.contains(lease.claim)) continue;
+    const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
+    if (!runs || !is_named || known.contains(lease.claim)) continue;
     Status again = claim_again(env, fleet, lease);
     if (again.ok()) continue;
     obstacles.push_back(std::move(again).error().wrap(
@@ -184,29 +185,6 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
 }
 
 }  // namespace
-
-fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
-  return {*store, config.prefix, deadline.capped(kCallTime)};
-}
-
-fleet::Fleet OpenFleet::at_last() const { return at(Deadline::after(kCallTime)); }
-
-Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
-  std::optional<config::FleetConfig> config = TRY(env.fleet());
-  if (!config) return std::optional<OpenFleet>();
-  std::unique_ptr<fleet::Store> store = env.store(*config);
-  return std::optional<OpenFleet>(OpenFleet{std::move(*config), std::move(store)});
-}
-
-Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
-  std::optional<OpenFleet> fleet = TRY(open_fleet(env));
-  if (fleet && fleet->config.prefix == prefix) return *std::move(fleet);
-  return Error(Code::kUnsupported,
-               str("this host knows partitions of fleet ", quote(prefix),
-                   ", and its configuration has ", fleet ? "another 'prefix' in" : "no",
-                   " [fleet]; set 'endpoints' and 'prefix' of [fleet] as they were, or run"
-                   " 'ipuctl fleet leave' when its containers have ended"));
-}
 
 Status check_member(const Env& env) {
   const std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
@@ -222,6 +200,9 @@ Result<std::vector<std::string>> leave_fleet(Env& env) {
     TRY(env.ledger.partitions().unlearn(record));
     names.push_back(record.name);
   }
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (fleet) TRY(leave_grants(env, *fleet));
+  TRY(env.ledger.partitions().disclaim_own());
   return names;
 }
 
@@ -331,6 +312,7 @@ Status wait_for_claims(Env& env, const ledger::Lease& lease, const Deadline& dea
 
 Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  if (lease.origin == ledger::Origin::kOwn) return find_lease_grant(fleet, lease, deadline);
   const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(lease)));
   const auto has = [&](const fleet::Claim& one) { return one.id == lease.claim; };
   const bool is_there = view && std::any_of(view->claims.begin(), view->claims.end(), has);
@@ -339,6 +321,7 @@ Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const D
 
 Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(fleet, lease, deadline);
   return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
 }
 
@@ -347,6 +330,7 @@ void sweep_claims(Env& env, std::vector<Error>& obstacles) {
   if (!fleet.ok()) obstacles.push_back(fleet.error());
   if (!fleet.ok() || !fleet.value()) return;
   Status swept = sweep(env, *fleet.value(), obstacles);
+  if (swept.ok()) swept = sweep_grants(env, *fleet.value(), obstacles);
   if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 

@@ -13,25 +13,10 @@
 #include "hook/config/config.h"
 #include "hook/fleet/partitions.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "netns/types.h"
 
 namespace hook::lifecycle::partitions {
-
-// An open store, with the configuration to which it belongs.
-struct OpenFleet {
-  config::FleetConfig config;
-  std::unique_ptr<fleet::Store> store;
-
-  // Each call ends after 5 s, or by DEADLINE.
-  [[nodiscard]] fleet::Fleet at(const base::Deadline& deadline) const;
-  // Each call has 5 s of its own: what others were asked before may have used all of the time.
-  [[nodiscard]] fleet::Fleet at_last() const;
-};
-
-// Opens the fleet of this host; nothing if it is in none.
-base::Result<std::optional<OpenFleet>> open_fleet(const Env& env);
-// Opens the fleet with this prefix. Fails with kUnsupported if this host is not in it any more.
-base::Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix);
 
 // Fails with kUnsupported if the ledger knows partitions of a fleet that this host is not in: what
 // this host alone knows is not the truth then.

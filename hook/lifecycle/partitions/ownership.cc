@@ -25,10 +25,6 @@ bool is_like(const vipu::Partition& partition, const ledger::PartitionRecord& re
          partition.reconfigurable == record.reconfigurable;
 }
 
-bool has_controller(const ledger::PartitionRecord& record) {
-  return !record.source.starts_with("ipuof:") && !record.source.starts_with("pcie:");
-}
-
 }  // namespace
 
 Result<std::string> random_name(const Env& env, vipu::MadeFor what) {
@@ -42,7 +38,7 @@ bool is_held(const ledger::PartitionRecord& record, const std::string& boot) {
 }
 
 bool may_be_of_others(const ledger::PartitionRecord& record) {
-  return has_controller(record) && !ledger::is_reserved_name(record.name);
+  return config::is_controller(record.source) && !ledger::is_reserved_name(record.name);
 }
 
 Result<Unsure> look_for(vipu::Controller& controller, const ledger::PartitionRecord& record,

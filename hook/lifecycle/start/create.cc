@@ -256,6 +256,7 @@ Result<WaitFor> wait_for(Env& env, const Start& start) {
   if (takes_any_block && may_backfill(start.pool)) what.backfill = &start.pool;
   what.tenant = request.tenant;
   what.tenants = &start.config.policy.tenants;
+  if (start.sandbox.empty()) what.shared = &start.pool;
   return what;
 }
 

@@ -160,14 +160,21 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
+  const Status claimed = what.turn.claim(lease);
   Result<vipu::Grant> grant =
-      ask_for(env, *controller, what, lease, partition, asked, until, deadline);
+      claimed.ok() ? ask_for(env, *controller, what, lease, partition, asked, until, deadline)
+                   : Result<vipu::Grant>(claimed.error());
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) return Granted();
   Error error = grant.error();
   if (what.turn.is_cancelled()) return error;
+  if (error.code() == Code::kBusy && what.turn.is_behind()) {
+    if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
+    return error;
+  }
   if (error.code() == Code::kBusy) {
+    what.turn.unclaim();  // while it waits, others may have what it would count
     const Result<partitions::GivenBack> given =
         what.turn.pinned()
             ? Result<partitions::GivenBack>(partitions::GivenBack::kNone)
@@ -226,7 +233,9 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
 
 Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                               const Deadline& until) {
-  if (!may_be_warm(what)) return make_partition(env, what, lease, until);
+  // One that waits for others makes its partition when it is its turn.
+  if (!may_be_warm(what) || !what.turn.claim(lease).ok())
+    return make_partition(env, what, lease, until);
   const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
                                   ? wait_for_warm(env, what, lease, until)
@@ -258,15 +267,21 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
 }
 
 // Claims the GCDs of a partition that hosts of a fleet share, and resets it if that is this start's
-// duty. A request that waits also waits for GCDs that another host has.
-Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
-                      const Deadline& until, milliseconds timeout) {
+// duty. A request that waits also waits for GCDs that another host has, with a place in the queue.
+Status claim_in_fleet(Env& env, vipu::Controller& controller, const GrantRequest& what,
+                      const ledger::Lease& lease, const Deadline& until) {
+  const milliseconds timeout = what.pool.timeout;
   const auto deadline = Deadline::after(timeout + until.left());
   std::optional<Error> refusal;
+  bool has_claim = false;
   for (;;) {
     TRY(env.ledger.queue().check_wanted(lease.id));
     TRY(env.still_wanted());
-    const Result<fleet::ClaimDuty> duty = partitions::claim_gcds(env, lease, deadline);
+    const Status is_first = has_claim ? Status() : what.turn.check_first();
+    const Result<fleet::ClaimDuty> duty = is_first.ok()
+                                              ? partitions::claim_gcds(env, lease, deadline)
+                                              : Result<fleet::ClaimDuty>(is_first.error());
+    has_claim = has_claim || duty.ok();
     const bool is_taken = !duty.ok() && duty.error().code() == Code::kBusy;
     if (is_taken) refusal = duty.error();
     // Who has it says more than that there was no time left to ask again.
@@ -282,6 +297,7 @@ Status claim_in_fleet(Env& env, vipu::Controller& controller, const ledger::Leas
                                        " is still being reset for a container of another host;"
                                        " start the container again"));
     }
+    if (is_taken) TRY(what.turn.join(until));
     const Status waited = partitions::wait_for_claims(env, lease, is_taken ? until : deadline);
     // If etcd is away, the next claim says so.
     if (!waited.ok() && !partitions::is_silence(waited.error())) return waited;
@@ -302,7 +318,7 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
 
 Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
                                 const ledger::Lease& lease, const Deadline& until) {
-  if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, lease, until, what.pool.timeout));
+  if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, what, lease, until));
   const auto deadline = Deadline::after(what.pool.timeout);
   if (lease.claim.empty()) TRY(reset_if_used(env, controller, lease, deadline));
   vipu::Grant grant = TRY(controller.wait(lease.partition, deadline));
@@ -327,7 +343,11 @@ uint32_t ipus_of(const request::Request& request) {
 
 Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                                  const Deadline& until) {
-  if (lease.origin == ledger::Origin::kOwn) return new_grant(env, what, lease, until);
+  if (lease.origin == ledger::Origin::kOwn) {
+    Result<vipu::Grant> grant = new_grant(env, what, lease, until);
+    if (!grant.ok() && vipu::made_nothing(grant.error())) what.turn.unclaim();
+    return grant;
+  }
   const std::unique_ptr<vipu::Controller> controller =
       record_answers(env.ledger, lease.id, recorded_controller(env, lease.pool, lease.controller));
   int late = 0;  // attempts that a controller which is there let time out

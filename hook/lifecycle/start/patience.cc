@@ -54,7 +54,7 @@ Result<Patience> Patience::for_ipus(Env& env, const std::string& pool,
 Result<Next> Patience::wait() {
   if (turn_ == nullptr || until_.passed()) return wait_for_releases();
   TRY(turn_->join(until_));
-  TRY(watch_.wait(env_.retry_time, until_));
+  TRY(turn_->wait_for_room(watch_, env_.retry_time, until_));
   // A holder may have died meanwhile. A failure may pass while the request still waits; the last
   // attempt reports it.
   (void)end::make_room(env_, pool_);

@@ -66,7 +66,9 @@ Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
   for (;;) {
     partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
     partition.request.pinned = turn.pinned();
+    TRY(turn.claim(partition.reserved->name, partition.request.id));
     const Status made = partitions::create_partition(env, partition, deadline);
+    if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
     const bool came_late = turn.pinned() != partition.request.pinned;
     if (made.ok() || !came_late || deadline.passed()) return made;
   }
@@ -188,12 +190,12 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
-  Turn turn =
-      TRY(Turn::await(env,
-                      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait,
-                       config.policy.max_waiters, "", "--wait", "--wait 5m", wanted.user,
-                       may_backfill(pool) ? &pool : nullptr, wanted.tenant, &config.policy.tenants},
-                      until));
+  Turn turn = TRY(Turn::await(
+      env,
+      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait, config.policy.max_waiters, "",
+       "--wait", "--wait 5m", wanted.user, may_backfill(pool) ? &pool : nullptr, wanted.tenant,
+       &config.policy.tenants, &pool},
+      until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   const std::string_view advice =
       wanted.wait.count() == 0 ? "wait with --wait 5m or see 'ipuctl ps'" : kAfterWait;
@@ -208,11 +210,11 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
     if (made.ok()) break;
     const Error& error = made.error();
     if (!may_pass(error) || turn.is_cancelled()) return error;
-    const bool is_full = error.code() == Code::kBusy && !turn.pinned();
+    const bool is_full = error.code() == Code::kBusy && !turn.pinned() && !turn.is_behind();
     if (is_full && gave_back(env, pool, wanted.ipus)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
     if (TRY(patience.wait()) == Next::kTryAgain) continue;
-    if (error.code() != Code::kBusy) return error;
+    if (error.code() != Code::kBusy || turn.is_behind()) return error;
     return no_capacity(env, {pool, wanted.ipus, advice}, error);
   }
   TRY(wait_until_active(env, partition));

@@ -8,8 +8,7 @@
 #include "hook/fleet/partitions.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
-#include "tests/support/hook_host.h"
-#include "tests/support/lent_store.h"
+#include "tests/support/fleet_hosts.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
@@ -20,30 +19,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using vipu::Force;
 
-constexpr const char* kPrefix = "/f/";
-
-class FleetTest : public testing::Test {
+class FleetTest : public test::FleetHosts {
  protected:
-  void SetUp() override {
-    for (test::HookHost* host : {&a_, &b_}) join(*host);
-    b_.env.controller = a_.env.controller;
-    ledger::HostWitnesses one{"1111111111111111"};
-    ledger::HostWitnesses other{"2222222222222222"};
-    ASSERT_TRUE(test::succeeds(a_.ledger.host().be_on(one)));
-    ASSERT_TRUE(test::succeeds(b_.ledger.host().be_on(other)));
-  }
-  void join(test::HookHost& host) {
-    host.config.fleet = config::FleetConfig{{"10.1.0.5:2379"}};
-    host.config.fleet->prefix = kPrefix;
-    host.env.fleet = [&host] { return host.config.fleet; };
-    host.env.store = [this](const config::FleetConfig&) {
-      return std::make_unique<test::LentStore>(store_, [this] {
-        const int call = calls_++;
-        return call == fails_at_ ? fate_ : Call::kAnswered;
-      });
-    };
-  }
-  static Deadline soon() { return test::HookHost::soon(); }
   static Status create(test::HookHost& host, uint32_t size = 8, uint32_t gcds = 4) {
     NewPartition wanted{host.config.pools[0], {}};
     wanted.request.id = "p0";
@@ -56,9 +33,6 @@ class FleetTest : public testing::Test {
     request.partition = "p0";
     request.gcd = gcd;
     return host.prepare(container, request);
-  }
-  static Status stop(test::HookHost& host, const std::string& container) {
-    return end::release_by_id(host.env, host.lease_of(container).id, soon());
   }
   static Result<RemovedPartition> remove(test::HookHost& host, Force force = Force::kNo) {
     return remove_partition(host.env, host.config.pools[0], "p0", force, soon());
@@ -74,17 +48,6 @@ class FleetTest : public testing::Test {
     return found ? found->claims.size() : 0;
   }
   uint32_t resets() { return a_.controller.resets("p0"); }
-  static std::vector<Error> gc(test::HookHost& host) {
-    return end::reconcile(host.env, soon()).take().obstacles;
-  }
-
-  test::FakeStore store_;
-  const std::string kPrefix_ = kPrefix;
-  int calls_ = 0;
-  int fails_at_ = -1;
-  Call fate_ = Call::kAnswered;
-  test::HookHost a_;
-  test::HookHost b_;
 };
 
 TEST_F(FleetTest, AContainerUsesAPartitionOfAnotherHost) {

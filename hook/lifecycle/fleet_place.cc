@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/fleet_place.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/lifecycle/queue_turn.h"
+#include "hook/lifecycle/shares.h"
+
+namespace hook::lifecycle {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A wait for changes ends so often, to see whether anybody wants its result.
+constexpr milliseconds kSliceTime{2'000};
+// Each attempt fails only if another request of the tenant got IPUs in the same moment.
+constexpr int kMostClaims = 50;
+
+// The ticket's number in this host's ledger, as its id in the fleet has it.
+std::optional<int64_t> number_of(const fleet::Ticket& ticket) {
+  const std::vector<std::string_view> parts = base::split(ticket.id, '-');
+  if (parts.size() != 3) return std::nullopt;
+  int64_t number = 0;
+  const char* const end = parts[1].data() + parts[1].size();
+  const auto [at, error] = std::from_chars(parts[1].data(), end, number);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return number;
+}
+
+ledger::Waiter waiter_of(const fleet::Ticket& ticket, int64_t number, int64_t now_ms) {
+  ledger::Waiter waiter;
+  waiter.ticket = number;
+  waiter.container = ticket.container;
+  waiter.ipus = ticket.ipus;
+  waiter.tenant = ticket.tenant;
+  waiter.user = ticket.user;
+  waiter.until_ms = ticket.until_ms;
+  // The hosts' clocks differ, so each says itself what it has waited for too long.
+  waiter.since_ms = ticket.is_aged ? now_ms - kLongestPass.count() : now_ms;
+  waiter.host = ticket.host;
+  return waiter;
+}
+
+std::vector<ledger::Holding> holdings_of(const std::vector<fleet::Grant>& grants,
+                                         const std::string& without) {
+  std::vector<ledger::Holding> holdings;
+  for (const fleet::Grant& grant : grants) {
+    if (grant.id == without) continue;
+    holdings.push_back(
+        {grant.tenant, grant.pool, grant.container, grant.reservation, grant.ipus, grant.since_ms});
+  }
+  return holdings;
+}
+
+Error unknown_tenant(const std::string& tenant, const fleet::Shares& shares) {
+  const std::string known = config::names_of(shares.tenants);
+  if (tenant.empty()) {
+    return {Code::kDenied,
+            str("the request names no tenant, and the fleet has shares; give one of ", known,
+                ", or let an administrator set policy.default_tenant in"
+                " config.toml")};
+  }
+  return {Code::kDenied, str("the fleet has no tenant ", quote(tenant), "; its tenants are ", known,
+                             "; an administrator can add one with 'ipuctl tenant set'")};
+}
+
+// Returns the share of TENANT; null if the fleet has no shares.
+Result<const config::TenantConfig*> find_share(const fleet::Shares& shares,
+                                               const std::string& tenant) {
+  const config::TenantConfig* none = nullptr;
+  if (shares.tenants.empty()) return none;
+  const config::TenantConfig* const found = config::find_tenant(shares.tenants, tenant);
+  if (found == nullptr) return unknown_tenant(tenant, shares);
+  return found;
+}
+
+}  // namespace
+
+bool is_shared(const config::PoolConfig& pool) { return pool.provider == config::Provider::kVipu; }
+
+fleet::Grant grant_of(const Env& env, const ledger::Lease& lease) {
+  fleet::Grant grant;
+  grant.pool = lease.pool;
+  grant.id = lease.claim;
+  grant.host = env.ledger.host().tag();
+  grant.container = lease.container;
+  grant.tenant = lease.tenant;
+  grant.ipus = lease.ipus;
+  grant.since_ms = base::unix_millis();
+  return grant;
+}
+
+Status sweep_tickets(Env& env, const OpenFleet& fleet, const std::vector<fleet::Waiting>& tickets) {
+  std::optional<std::set<int64_t>> living;
+  for (const fleet::Waiting& one : tickets) {
+    if (one.ticket.host != env.ledger.host().tag()) continue;
+    if (!living) {
+      living.emplace();
+      for (const ledger::Waiter& waiter : TRY(living_waiters(env))) living->insert(waiter.ticket);
+    }
+    const std::optional<int64_t> number = number_of(one.ticket);
+    if (number && living->contains(*number)) continue;
+    TRY(fleet::leave_line(fleet.at_last(), one.resource, one.ticket));
+  }
+  return {};
+}
+
+Status FleetPlace::enter(const ledger::Waiter& me) {
+  const fleet::Shares shares = TRY(fleet::read_shares(at()));
+  const config::TenantConfig* const share = TRY(find_share(shares, me.tenant));
+  if (share != nullptr) {
+    const milliseconds wait(me.until_ms - me.since_ms);
+    if (share->max_wait && wait > *share->max_wait) {
+      return Error(Code::kDenied,
+                   str("a wait of ", base::format_duration(wait), " is longer than ",
+                       base::format_duration(*share->max_wait), ", which max_wait of tenant ",
+                       quote(me.tenant), " allows in the fleet; wait less"));
+    }
+    const std::vector<fleet::Waiting> all = TRY(fleet::list_queue(at()));
+    const auto count = std::count_if(all.begin(), all.end(), [&](const fleet::Waiting& one) {
+      return one.ticket.tenant == me.tenant;
+    });
+    if (count >= int64_t{share->max_waiters}) {
+      return Error(Code::kDenied,
+                   str("no place in the queue: ", count, " requests of tenant ", quote(me.tenant),
+                       " wait in the fleet, and its max_waiters allows no more; try again later,"
+                       " or let an administrator raise it with 'ipuctl tenant set'"));
+    }
+  }
+  fleet::Ticket ticket;
+  ticket.host = env_->ledger.host().tag();
+  ticket.id = fleet::ticket_id(ticket.host, str(me.ticket, '-', TRY(base::random_hex(4))));
+  ticket.container = me.container;
+  ticket.tenant = me.tenant;
+  ticket.ipus = me.ipus;
+  ticket.since_ms = me.since_ms;
+  ticket.until_ms = me.until_ms;
+  ticket.user = me.user;
+  TRY(fleet::take_ticket(at(), resource_, ticket));
+  ticket_ = std::move(ticket);
+  kept_ = since_ = steady_clock::now();
+  return {};
+}
+
+Status FleetPlace::resize(uint32_t ipus) {
+  if (!ticket_) return {};
+  ticket_->ipus = ipus;
+  return fleet::write_ticket(at(), resource_, *ticket_);
+}
+
+Status FleetPlace::keep() {
+  if (!ticket_ || steady_clock::now() - kept_ < fleet::kTicketKeepTime) return {};
+  TRY(fleet::keep_ticket(at(), resource_, *ticket_));
+  kept_ = steady_clock::now();
+  return {};
+}
+
+// Writes into the ticket what only this host's clock can say.
+Status FleetPlace::tell(const fleet::Shares& shares, const ledger::Waiter& me) {
+  if (!ticket_) return {};
+  const config::TenantConfig* const share = config::find_tenant(shares.tenants, me.tenant);
+  const bool is_aged = steady_clock::now() - since_ >= kLongestPass;
+  const bool is_overdue =
+      share != nullptr &&
+      ledger::use_of(to_share(*share), holdings_of(shares.grants, ""), base::unix_millis())
+              .overdue != 0;
+  if (ticket_->is_aged == is_aged && ticket_->is_overdue == is_overdue) return {};
+  ticket_->is_aged = is_aged;
+  ticket_->is_overdue = is_overdue;
+  return fleet::write_ticket(at(), resource_, *ticket_);
+}
+
+Result<Before> FleetPlace::look(const ledger::Waiter& me, const fleet::Shares* shares) {
+  TRY(keep());
+  fleet::Line line = TRY(fleet::read_line(at(), resource_));
+  const auto mine = [&] {
+    return std::find_if(line.tickets.begin(), line.tickets.end(),
+                        [&](const fleet::Ticket& one) { return ticket_ && one.id == ticket_->id; });
+  };
+  if (ticket_ && mine() == line.tickets.end()) {
+    TRY(fleet::retake_ticket(at(), resource_, *ticket_));
+    line = TRY(fleet::read_line(at(), resource_));
+  }
+  line_revision_ = line.revision;
+  const auto own = mine();
+  if (ticket_ && own == line.tickets.end()) {
+    return Error(Code::kTimeout, "the fleet's queue lost this request's place; it takes it again");
+  }
+  Before before;
+  if (ticket_) *ticket_ = *own;
+  if (ticket_ && ticket_->is_cancelled) {
+    before.is_cancelled = true;
+    return before;
+  }
+  std::vector<fleet::Waiting> others;
+  for (const fleet::Ticket& one : line.tickets)
+    if (!ticket_ || one.id != ticket_->id) others.push_back({resource_, one});
+  TRY(sweep_tickets(*env_, fleet_, others));
+  if (others.empty()) return before;
+  std::optional<fleet::Shares> read;
+  if (shares == nullptr) shares = &read.emplace(TRY(fleet::read_shares(at())));
+  return judge(me, line, *shares);
+}
+
+Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& line,
+                                 const fleet::Shares& shares) {
+  const int64_t now_ms = base::unix_millis();
+  Before before;
+  std::vector<ledger::Waiter> waiters;
+  int64_t own = 0;
+  Standing standing{shares.tenants, {}, {}, now_ms};
+  for (const fleet::Ticket& ticket : line.tickets) {
+    waiters.push_back(waiter_of(ticket, static_cast<int64_t>(waiters.size()) + 1, now_ms));
+    if (ticket_ && ticket.id == ticket_->id) own = waiters.back().ticket;
+    if (ticket.is_overdue) standing.overdue.insert(ticket.tenant);
+  }
+  if (own == 0) {
+    waiters.push_back(me);  // the newest
+    own = waiters.back().ticket = static_cast<int64_t>(waiters.size());
+    waiters.back().since_ms = now_ms;
+  }
+  if (shares.tenants.empty()) {
+    waiters.resize(static_cast<size_t>(own) - 1);
+    before.waiters = std::move(waiters);
+    return before;
+  }
+  TRY(tell(shares, me));
+  for (const fleet::Grant& grant : shares.grants) standing.held[grant.tenant] += grant.ipus;
+  const std::vector<Ranked> order = served_order(waiters, standing);
+  before.is_over_limit = std::any_of(order.begin(), order.end(), [&](const Ranked& one) {
+    return one.waiter.ticket == own && one.rank == Rank::kOverLimit;
+  });
+  before.waiters = served_before(order, own);
+  return before;
+}
+
+Result<Before> FleetPlace::before(const ledger::Waiter& me) { return look(me, nullptr); }
+
+Status FleetPlace::wait(const Deadline& deadline) {
+  const std::string below = fleet::queue_prefix(fleet_.config.prefix, resource_);
+  return fleet::wait_for_news(fleet_.at(deadline.capped(kSliceTime)), below, line_revision_);
+}
+
+Status FleetPlace::wait_for_room(milliseconds longest, const Deadline& deadline) {
+  if (room_revision_ == 0) {
+    const fleet::Line line = TRY(fleet::read_line(at(), resource_));
+    room_revision_ = line.revision;
+  }
+  const std::string below = fleet::grants_prefix(fleet_.config.prefix);
+  return fleet::wait_for_news(fleet_.at(deadline.capped(longest)), below, room_revision_);
+}
+
+void FleetPlace::leave() {
+  if (ticket_) (void)fleet::leave_line(at(), resource_, *ticket_);
+  ticket_.reset();
+}
+
+Status FleetPlace::check_share(const fleet::Grant& grant, const fleet::Shares& shares) const {
+  const config::TenantConfig* const tenant = TRY(find_share(shares, grant.tenant));
+  if (tenant == nullptr) return {};
+  const std::vector<ledger::Holding> before = holdings_of(shares.grants, grant.id);
+  std::vector<ledger::Holding> after = before;
+  const int64_t now_ms = base::unix_millis();
+  after.push_back(
+      {grant.tenant, grant.pool, grant.container, grant.reservation, grant.ipus, now_ms});
+  return ledger::check_holdings(to_share(*tenant), grant.ipus, before, after, now_ms,
+                                {"in the fleet", "with 'ipuctl tenant set'"});
+}
+
+Result<Before> FleetPlace::try_claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+  if (!ticket_ && TRY(fleet::grant_at_once(at(), resource_, grant))) return Before();
+  for (int i = 0; i < kMostClaims; ++i) {
+    const fleet::Shares shares = TRY(fleet::read_shares(at()));
+    Before before = TRY(look(me, &shares));
+    if (before.is_cancelled || !before.waiters.empty()) return before;
+    TRY(check_share(grant, shares));
+    const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
+    if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares))) return before;
+  }
+  return Error(Code::kBusy, str("what tenant ", quote(grant.tenant),
+                                " has in the fleet changes all the time; try again"));
+}
+
+Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+  Result<Before> done = try_claim(grant, me);
+  const bool is_made = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
+  const bool may_be_made = !done.ok() && done.error().code() == Code::kTimeout;
+  if (is_made || may_be_made) claimed_ = grant;
+  return done;
+}
+
+void FleetPlace::unclaim() {
+  if (!claimed_) return;
+  const Result<int64_t> revision = fleet::ungrant(at(), claimed_->pool, claimed_->id);
+  room_revision_ = revision.ok() ? revision.value() : 0;
+  claimed_.reset();
+}
+
+}  // namespace hook::lifecycle

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request in the queue that hosts of a fleet share, and its IPUs in the fleet's books.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/fleet/grants.h"
+#include "hook/fleet/queue.h"
+#include "hook/ledger/queue.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/open_fleet.h"
+
+namespace hook::lifecycle {
+
+// Returns whether the hosts of a fleet share the pool, and so its queue.
+[[nodiscard]] bool is_shared(const config::PoolConfig& pool);
+
+// Returns the grant of LEASE's IPUs.
+[[nodiscard]] fleet::Grant grant_of(const Env& env, const ledger::Lease& lease);
+
+// Removes those of TICKETS that are of this host, and whose requests have ended.
+base::Status sweep_tickets(Env& env, const OpenFleet& fleet,
+                           const std::vector<fleet::Waiting>& tickets);
+
+// What is served before a request, in that order; its own place is not among them.
+struct Before {
+  std::vector<ledger::Waiter> waiters = {};
+  bool is_cancelled = false;   // somebody told the request to give up
+  bool is_over_limit = false;  // its tenant has to give something back first
+};
+
+class FleetPlace {
+ public:
+  // The place of a request for RESOURCE; it has none in the queue yet.
+  FleetPlace(Env& env, OpenFleet fleet, fleet::Resource resource)
+      : env_(&env), fleet_(std::move(fleet)), resource_(std::move(resource)) {}
+
+  // Takes a place at the end for ME. Fails with kDenied if the tenant's max_waiters or max_wait, or
+  // a fence, forbids it.
+  base::Status enter(const ledger::Waiter& me);
+  [[nodiscard]] bool is_in_line() const { return ticket_.has_value(); }
+  // Says that the request is for IPUS.
+  base::Status resize(uint32_t ipus);
+  // Returns what is served before ME. Keeps the place.
+  base::Result<Before> before(const ledger::Waiter& me);
+  // Waits until the queue changes, 2 s at most.
+  base::Status wait(const base::Deadline& deadline);
+  // Waits until somebody gives IPUs back, LONGEST at most.
+  base::Status wait_for_room(std::chrono::milliseconds longest, const base::Deadline& deadline);
+  // Gives the place up. What cannot be told to the store ends there by itself.
+  void leave();
+
+  // Records GRANT for ME, unless that returns who is served first. Fails with kBusy or kDenied, in
+  // the words for the user, if the tenant's share forbids it. After kTimeout it may be recorded.
+  base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me);
+  // Takes the grant back, if one may have been recorded. What cannot be told to the store now is
+  // for sweep_claims().
+  void unclaim();
+
+ private:
+  [[nodiscard]] fleet::Fleet at() const { return fleet_.at_last(); }
+  base::Status keep();
+  base::Status tell(const fleet::Shares& shares, const ledger::Waiter& me);
+  base::Result<Before> look(const ledger::Waiter& me, const fleet::Shares* shares);
+  base::Result<Before> judge(const ledger::Waiter& me, const fleet::Line& line,
+                             const fleet::Shares& shares);
+  base::Result<Before> try_claim(const fleet::Grant& grant, const ledger::Waiter& me);
+  base::Status check_share(const fleet::Grant& grant, const fleet::Shares& shares) const;
+
+  Env* env_;
+  OpenFleet fleet_;
+  fleet::Resource resource_;
+  std::optional<fleet::Ticket> ticket_ = {};
+  std::chrono::steady_clock::time_point kept_ = {};   // when the ticket was kept last
+  std::chrono::steady_clock::time_point since_ = {};  // when the place was taken
+  int64_t line_revision_ = 0;                         // at the last look at the queue
+  int64_t room_revision_ = 0;                         // after which IPUs may have become free
+  std::optional<fleet::Grant> claimed_ = {};          // it may be recorded
+};
+
+}  // namespace hook::lifecycle

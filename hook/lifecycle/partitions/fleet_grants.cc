@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/fleet_grants.h"
+
+#include <map>
+#include <set>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/lifecycle/fleet_place.h"
+
+namespace hook::lifecycle::partitions {
+
+using namespace base::names;
+
+namespace {
+
+bool has_own_ipus(const ledger::Lease& lease) { return lease.origin == ledger::Origin::kOwn; }
+
+// What this host has of the pools that the fleet's hosts share, by ids of grants.
+struct Held {
+  std::set<std::string> ids;         // also of what is being made, or released
+  std::vector<fleet::Grant> in_use;  // what must be in the books
+};
+
+bool is_used(const ledger::Lease& lease) {
+  return lease.state == ledger::LeaseState::kAllocated ||
+         lease.state == ledger::LeaseState::kRunning;
+}
+
+// A lease from before the fleet has no claim yet.
+Result<Held> held_by(Env& env, const OpenFleet& fleet) {
+  Held held;
+  for (ledger::Lease& lease : TRY(env.ledger.live())) {
+    held.ids.insert(lease.id);
+    held.ids.insert(lease.claim);
+    const bool is_shared = config::is_controller(lease.controller);
+    if (!has_own_ipus(lease) || !is_used(lease) || !is_shared) continue;
+    if (lease.claim.empty()) {
+      TRY(env.ledger.partitions().claim_own(lease, fleet.config.prefix));
+      lease.claim = lease.id;
+    }
+    held.in_use.push_back(grant_of(env, lease));
+    held.in_use.back().since_ms = lease.created_ms;
+  }
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    held.ids.insert(record.name);
+    const bool is_made = record.state == ledger::PartitionState::kReady;
+    if (record.reservation.empty() || !is_made || !config::is_controller(record.source)) continue;
+    fleet::Grant grant;
+    grant.pool = record.pool;
+    grant.id = record.name;
+    grant.host = env.ledger.host().tag();
+    grant.reservation = record.reservation;
+    grant.tenant = record.tenant;
+    grant.ipus = record.ipus;
+    grant.since_ms = record.created_ms;
+    held.in_use.push_back(std::move(grant));
+  }
+  return held;
+}
+
+}  // namespace
+
+Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+                                         const Deadline& deadline) {
+  const auto grant = TRY(fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim));
+  return grant ? netns::Presence::kThere : netns::Presence::kGone;
+}
+
+Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+                          const Deadline& deadline) {
+  TRY(fleet::ungrant(fleet.at(deadline), lease.pool, lease.claim));
+  return {};
+}
+
+Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+  const std::vector<fleet::Waiting> waiting = TRY(fleet::list_queue(fleet.at_last()));
+  TRY(sweep_tickets(env, fleet, waiting));
+  // The books first: a lease that begins meanwhile is live before its grant is made.
+  const std::vector<fleet::Grant> grants = TRY(fleet::list_grants(fleet.at_last(), obstacles));
+  const Held held = TRY(held_by(env, fleet));
+  std::set<std::string> known;
+  for (const fleet::Grant& grant : grants) {
+    known.insert(grant.id);
+    if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id)) continue;
+    // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
+    TRY(env.ledger.events().record(
+        str("removes the lost grant ", grant.id, " of pool ", grant.pool, " from the fleet")));
+    TRY(fleet::ungrant(fleet.at_last(), grant.pool, grant.id));
+  }
+  for (const fleet::Grant& grant : held.in_use) {
+    if (known.contains(grant.id)) continue;
+    Status again = fleet::grant_again(fleet.at_last(), grant);
+    if (!again.ok()) obstacles.push_back(std::move(again).error());
+  }
+  return {};
+}
+
+Status leave_grants(Env& env, const OpenFleet& fleet) {
+  std::vector<Error> obstacles;
+  for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet.at_last(), obstacles))) {
+    if (grant.host == env.ledger.host().tag())
+      TRY(fleet::ungrant(fleet.at_last(), grant.pool, grant.id));
+  }
+  return {};
+}
+
+}  // namespace hook::lifecycle::partitions

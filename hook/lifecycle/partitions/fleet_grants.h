@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// IPUs of leases and reservations in the books of a fleet (fleet/grants.h): what ends them, and
+// what brings the books in line with this host's ledger.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/open_fleet.h"
+#include "netns/types.h"
+
+namespace hook::lifecycle::partitions {
+
+base::Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+                                               const base::Deadline& deadline);
+base::Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+                                const base::Deadline& deadline);
+
+// Removes tickets of this host whose requests have ended, and grants of it that no live lease and
+// no reservation has. Grants what runs and is not in the books: it is older than the fleet, etcd
+// was restored from an older copy, or a fence removed it. Adds what failed to OBSTACLES.
+base::Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<base::Error>& obstacles);
+
+// Removes the grants of this host, which leaves FLEET.
+base::Status leave_grants(Env& env, const OpenFleet& fleet);
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Two hosts of a fleet and one queue: requests of both are served in order of arrival, and a small one takes nothing from
+# a large one that came before it on the other host.
+
+load support
+load bundle
+# shellcheck source=tests/e2e/two_hosts.bash
+source "$BATS_TEST_DIRNAME/two_hosts.bash"
+# shellcheck source=tests/e2e/etcd.bash
+source "$BATS_TEST_DIRNAME/etcd.bash"
+ENDPOINT=10.1.3.101:2379
+ETCD_NETNS=/run/netns/pod
+KEYS=/ipu-container-toolkit
+
+setup_file() { two_hosts_up; }
+teardown_file() { two_hosts_down; }
+
+setup() {
+  host_config
+  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
+  etcd_start
+  configure_fleet
+}
+
+teardown() {
+  etcd_answers || etcd_start
+  remove_containers_of_both
+  in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
+  wait_until 10 has_keys grants 0 || fail "$(keys grants)"
+  wait_until 10 has_keys queue 0 || fail "$(keys queue)"
+  etcd_stop
+  unconfigure_fleet
+}
+
+keys() { etcd_control get --prefix --keys-only "$KEYS/$1/" | grep . || true; } # KIND
+has_keys() { [ "$(keys "$1" | wc -l)" = "$2" ]; }                                # KIND NUMBER
+tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
+
+# Starts a container with IPUs on a host, from a bundle of its own.
+take() { # HOST CONTAINER IPUS [VARIABLE...]
+  local host=$1 id=$2 variables
+  variables=$(jq --null-input --compact-output '$ARGS.positional' --args "IPU_COUNT=$3" "${@:4}")
+  BUNDLE=/run/bundle-$host-$id make_bundle ".process.env += $variables | .linux.cgroupsPath += \"-$host-$id\""
+  # shellcheck disable=SC2016
+  on "$host" sh -c '
+    ipu-container-runtime --root "$1" create --bundle "$2" "$3" >/run/create-$3.out 2>&1 </dev/null && exit
+    cat /run/create-$3.out >&2
+    exit 1' sh "/run/oci-$host" "/run/bundle-$host-$id" "$id"
+}
+end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
+has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container == $id and .state == "RUNNING")) | length')" = 1 ]; }
+
+@test "requests of two hosts are served in order of arrival, and the large one first if it came first" {
+  local large small
+  take a one 64
+  assert_equal "$(keys grants | wc -l)" 1
+  LIMIT=60 take b large 64 IPU_WAIT=50s 3>&- &
+  large=$!
+  wait_until 10 has_keys queue 1
+  run -1 take a none 4
+  assert_contains "$output" "others wait for 'pod64' already (1 request is ahead, the first for 64 IPUs by container large on host $(tag_of b))"
+  LIMIT=60 take a small 4 IPU_WAIT=50s 3>&- &
+  small=$!
+  wait_until 10 has_keys queue 2
+  end_on a one
+  wait "$large"
+  run ! has a small
+  has b large
+  assert_equal "$(keys queue | wc -l)" 1
+  end_on b large
+  wait "$small"
+  has a small
+}
+
+@test "a large request is not starved by small ones of another host" {
+  local large i later=()
+  take a s0 32
+  take a s1 32
+  LIMIT=60 take b large 64 IPU_WAIT=50s 3>&- &
+  large=$!
+  wait_until 10 has_keys queue 1
+  for i in 0 1; do
+    LIMIT=60 take a "later$i" 32 IPU_WAIT=50s 3>&- &
+    later+=($!)
+    end_on a "s$i"
+  done
+  wait "$large"
+  run ! has a later0
+  end_on b large
+  wait "${later[@]}"
+  has a later0
+  has a later1
+}
+
+@test "a request that ends, and one that is told to give up, leave their place at once" {
+  local first second third
+  take a one 64
+  LIMIT=60 take b first 64 IPU_WAIT=50s 3>&- &
+  first=$!
+  wait_until 10 has_keys queue 1
+  LIMIT=60 take b second 64 IPU_WAIT=50s 3>&- &
+  second=$!
+  wait_until 10 has_keys queue 2
+  on b ipuctl queue cancel first
+  run ! wait "$first"
+  wait_until 10 has_keys queue 1
+  on b kill -9 "$(on b ipuctl ps -o json | jq '.[] | select(.container == "second").pid')"
+  run ! wait "$second"
+  on b ipuctl gc
+  assert_equal "$(keys queue | wc -l)" 0
+  LIMIT=60 take a third 64 IPU_WAIT=50s 3>&- &
+  third=$!
+  end_on a one
+  wait "$third"
+  has a third
+}
+
+@test "cut off from etcd: what runs goes on, starts fail in one line, one that waits goes on waiting" {
+  local waits
+  take a one 32
+  take b two 32
+  LIMIT=60 take a waits 32 IPU_WAIT=50s 3>&- &
+  waits=$!
+  wait_until 10 has_keys queue 1
+  etcd_stop
+  run -1 take b none 4
+  assert_contains "$output" 'start etcd there'
+  assert_equal "$(wc -l <<<"$output")" 1
+  has a one
+  end_on b two
+  assert_contains "$(on b ipuctl ps -o json | jq -r '.[].state')" RELEASING
+  etcd_start
+  wait "$waits"
+  on b ipuctl gc
+  assert_equal "$(on b ipuctl ps -o json)" '[]'
+  assert_equal "$(keys grants | wc -l)" 2
+}
+
+@test "a host joins a fleet and leaves it while a container runs" {
+  unconfigure_fleet_only
+  take a one 32
+  configure_fleet
+  on a ipuctl gc
+  assert_equal "$(keys grants | wc -l)" 1
+  etcd_control del --prefix "$KEYS/grants/"
+  on a ipuctl gc
+  assert_equal "$(keys grants | wc -l)" 1
+  on a ipuctl fleet leave
+  assert_equal "$(keys grants | wc -l)" 0
+  unconfigure_fleet_only
+  end_on a one
+  assert_equal "$(on a ipuctl ps -o json)" '[]'
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two hosts of a fleet: the queue of both, and the IPUs of leases in the fleet's books.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/grants.h"
+#include "hook/fleet/queue.h"
+#include "tests/support/fleet_hosts.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::Call;
+using testing::IsEmpty;
+
+class FleetQueueTest : public test::FleetHosts {
+ protected:
+  const fleet::Resource pool_{"pod16"};
+
+  static Status start(test::HookHost& host, const std::string& container, uint32_t ipus,
+                      milliseconds wait = milliseconds(0), const std::string& tenant = "") {
+    request::Request request;
+    request.ipus = ipus;
+    request.wait = wait;
+    request.tenant = tenant;
+    return host.prepare(container, request);
+  }
+  // A request of HOST that waits, with a process that is not there.
+  fleet::Ticket wait_on(test::HookHost& host, const std::string& container, uint32_t ipus,
+                        const std::string& tenant = "") {
+    fleet::Ticket ticket;
+    ticket.host = host.ledger.host().tag();
+    ticket.id = fleet::ticket_id(ticket.host, container);
+    ticket.container = container;
+    ticket.ipus = ipus;
+    ticket.tenant = tenant;
+    EXPECT_TRUE(test::succeeds(fleet::take_ticket(fleet(), pool_, ticket)));
+    return ticket;
+  }
+  std::vector<fleet::Ticket> line() { return fleet::read_line(fleet(), pool_).take().tickets; }
+  std::vector<fleet::Grant> grants() {
+    std::vector<Error> obstacles;
+    auto all = fleet::list_grants(fleet(), obstacles).take();
+    EXPECT_THAT(obstacles, IsEmpty());
+    return all;
+  }
+  void share(const std::string& name, uint32_t guaranteed, uint32_t limit) {
+    config::TenantConfig tenant;
+    tenant.name = name;
+    tenant.guaranteed = guaranteed;
+    tenant.limit = limit;
+    EXPECT_TRUE(test::succeeds(fleet::set_tenant(fleet(), tenant)));
+  }
+  void run(const std::string& container) {
+    ledger::Lease lease = a_.lease_of(container);
+    const base::ProcessId self = base::current_process().take();
+    ASSERT_TRUE(test::succeeds(a_.ledger.begin_attach(lease, self, {{4, 5, 6}, 3, 77})));
+    ASSERT_TRUE(test::succeeds(a_.ledger.mark_running(lease, self)));
+  }
+};
+
+TEST_F(FleetQueueTest, WhatALeaseHasIsInTheBooksUntilItsEnd) {
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4, milliseconds(0), "vision")));
+  ASSERT_EQ(grants().size(), 1U);
+  EXPECT_EQ(grants().front().id, a_.lease_of("one").id);
+  EXPECT_EQ(grants().front().host, a_.ledger.host().tag());
+  EXPECT_EQ(grants().front().container, "one");
+  EXPECT_EQ(grants().front().tenant, "vision");
+  EXPECT_EQ(grants().front().ipus, 4U);
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  EXPECT_THAT(grants(), IsEmpty());
+}
+
+TEST_F(FleetQueueTest, ANewRequestPassesNoneOfAnotherHost) {
+  const fleet::Ticket large = wait_on(b_, "large", 16);
+  EXPECT_TRUE(test::fails(start(a_, "small", 1), Code::kBusy,
+                          str("1 request is ahead, the first for 16 IPUs by container large on"
+                              " host ",
+                              b_.ledger.host().tag())));
+  EXPECT_TRUE(a_.is_empty());
+  EXPECT_THAT(grants(), IsEmpty());
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, large)));
+  EXPECT_TRUE(test::succeeds(start(a_, "small", 1)));
+}
+
+TEST_F(FleetQueueTest, ARequestWaitsForThoseBeforeItOnly) {
+  const fleet::Ticket first = wait_on(b_, "first", 16);
+  std::vector<std::string> order;
+  a_.env.still_wanted = [&]() -> Status {
+    const std::vector<fleet::Ticket> tickets = line();
+    if (tickets.size() != 2 || !order.empty()) return {};
+    for (const fleet::Ticket& one : tickets) order.push_back(one.container);
+    wait_on(b_, "last", 16);
+    return fleet::leave_line(fleet(), pool_, first);
+  };
+  ASSERT_TRUE(test::succeeds(start(a_, "own", 4, seconds(20))));
+  EXPECT_EQ(order, (std::vector<std::string>{"first", "own"}));
+  ASSERT_EQ(line().size(), 1U);
+  EXPECT_EQ(line().front().container, "last");
+}
+
+TEST_F(FleetQueueTest, APlaceThatTheStoreLostIsTheSameAgain) {
+  wait_on(b_, "first", 16);
+  int looks = 0;
+  std::vector<std::string> order;
+  a_.env.still_wanted = [&]() -> Status {
+    if (++looks == 1) {
+      store_.advance(fleet::kTicketTime);
+      EXPECT_THAT(line(), IsEmpty());
+      wait_on(b_, "late", 16);
+    }
+    for (const fleet::Ticket& one : line()) order.push_back(one.container);
+    return {};
+  };
+  ASSERT_TRUE(test::succeeds(start(a_, "own", 4, seconds(20))));
+  EXPECT_EQ(order, (std::vector<std::string>{"late", "own", "late"}));
+}
+
+TEST_F(FleetQueueTest, AnotherHostCanTellARequestToGiveUp) {
+  wait_on(b_, "first", 16);
+  a_.env.still_wanted = [&]() -> Status {
+    for (const fleet::Ticket& one : line())
+      if (one.container == "own") return fleet::cancel_ticket(fleet(), pool_, one.id);
+    return {};
+  };
+  EXPECT_TRUE(test::fails(start(a_, "own", 4, seconds(20)), Code::kBusy, "cancelled"));
+  EXPECT_TRUE(a_.is_empty());
+  EXPECT_EQ(line().size(), 1U);
+}
+
+TEST_F(FleetQueueTest, TicketsOfProcessesThatHaveEndedAreRemovedByTheirHostAlone) {
+  wait_on(a_, "0-dead", 4);
+  wait_on(b_, "0-dead", 4);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  ASSERT_EQ(line().size(), 1U);
+  EXPECT_EQ(line().front().host, b_.ledger.host().tag());
+}
+
+TEST_F(FleetQueueTest, ALimitCountsOverHosts) {
+  share("vision", 0, 8);
+  share("other", 0, 16);
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4, milliseconds(0), "vision")));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 4, milliseconds(0), "vision")));
+  EXPECT_TRUE(test::fails(start(b_, "three", 1, milliseconds(0), "vision"), Code::kBusy,
+                          "tenant 'vision' has 8 of at most 8 IPUs"));
+  EXPECT_TRUE(test::fails(start(b_, "four", 16, milliseconds(0), "vision"), Code::kDenied,
+                          "may have at most 8 IPUs in the fleet"));
+  EXPECT_TRUE(test::fails(start(b_, "five", 1, milliseconds(0), "speech"), Code::kDenied,
+                          "the fleet has no tenant 'speech'; its tenants are other, vision"));
+  EXPECT_TRUE(test::fails(start(b_, "six", 1), Code::kDenied, "names no tenant"));
+  EXPECT_EQ(grants().size(), 2U);
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  EXPECT_TRUE(test::succeeds(start(b_, "three", 4, milliseconds(0), "vision")));
+}
+
+TEST_F(FleetQueueTest, WhoIsWithinItsShareIsServedBeforeABorrowerOfAnotherHost) {
+  share("vision", 8, 16);
+  share("borrows", 0, 16);
+  wait_on(b_, "first", 16, "borrows");
+  EXPECT_TRUE(test::fails(start(a_, "more", 4, milliseconds(0), "borrows"), Code::kBusy,
+                          "1 request is ahead"));
+  EXPECT_TRUE(test::succeeds(start(a_, "own", 4, milliseconds(0), "vision")));
+}
+
+TEST_F(FleetQueueTest, AFencedHostGetsNothingAndLeavesNothing) {
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4)));
+  wait_on(a_, "waits", 16);
+  ASSERT_TRUE(
+      test::succeeds(fleet::fence(fleet(), a_.ledger.host().tag(), b_.ledger.host().tag(), 1)));
+  EXPECT_THAT(grants(), IsEmpty());
+  EXPECT_THAT(line(), IsEmpty());
+  EXPECT_TRUE(test::fails(start(a_, "two", 4), Code::kDenied, "declared dead"));
+  EXPECT_THAT(grants(), IsEmpty());
+}
+
+TEST_F(FleetQueueTest, TheBooksGetBackWhatRuns) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4)));  // before the host is in the fleet
+  run("one");
+  a_.config.fleet = fleet;
+  EXPECT_THAT(gc(a_), IsEmpty());
+  ASSERT_EQ(grants().size(), 1U);
+  ASSERT_TRUE(test::succeeds(fleet::ungrant(this->fleet(), "pod16", grants().front().id)));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(grants().size(), 1U);
+}
+
+// Each call to the store fails, or its answer is lost, once. In the end nothing is left.
+TEST_F(FleetQueueTest, NothingIsLostWithACallOrItsAnswer) {
+  share("vision", 0, 16);
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
+    int failed = 0;
+    for (int at = 0; at < 12; ++at) {
+      SCOPED_TRACE(str("call ", at, fate == Call::kFails ? " fails" : " is not answered"));
+      calls_ = 0;
+      fails_at_ = at;
+      fate_ = fate;
+      const std::string container = str("c", at);
+      const Status started = start(a_, container, 4, milliseconds(0), "vision");
+      const Status stopped = started.ok() ? stop(a_, container) : started;
+      failed += started.ok() && stopped.ok() ? 0 : 1;
+      fails_at_ = -1;
+      EXPECT_THAT(gc(a_), IsEmpty());
+      EXPECT_TRUE(a_.is_empty());
+      EXPECT_THAT(grants(), IsEmpty());
+      EXPECT_THAT(line(), IsEmpty());
+    }
+    EXPECT_GE(failed, 4);
+  }
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::partitions
