@@ -9,15 +9,17 @@
 #include "base/text.h"
 #include "hook/config/policy.h"
 #include "hook/config/section.h"
+#include "hook/config/tenant_fault.h"
 
 namespace hook::config {
 namespace {
 
 using namespace base::names;
 
-constexpr int64_t kMostIpus = 10'000;
-constexpr int64_t kMostPlaces = 10'000;
-constexpr std::string_view kIpus = "a number of IPUs from 0 to 10000";
+constexpr const char* kIpus = "a number of IPUs from 0 to 10000";
+constexpr const char* kPlaces = "a number from 0 to 10000";
+constexpr const char* kName = "1 to 63 of A-Z, a-z, 0-9, '.', '-' and '_'";
+constexpr uint32_t kNoLimit = UINT32_MAX;
 
 bool is_tenant_name(std::string_view name) {
   constexpr size_t kLongest = 63;  // of a Kubernetes namespace
@@ -28,37 +30,56 @@ bool is_tenant_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_known);
 }
 
-Status read_shares(const Section& section, TenantConfig& tenant) {
-  const auto guaranteed = TRY(section.find_number("guaranteed", 0, kMostIpus, kIpus));
-  const auto limit = TRY(section.find_number("limit", 0, kMostIpus, kIpus));
+bool is_number(uint32_t number) { return number <= kMostTenantNumber; }
+
+bool is_time(std::chrono::milliseconds time, std::chrono::milliseconds longest) {
+  return time.count() >= 0 && time <= longest;
+}
+
+Status read_numbers(const Section& section, TenantConfig& tenant) {
+  const auto guaranteed = TRY(section.find_number("guaranteed", 0, kMostTenantNumber, kIpus));
+  const auto limit = TRY(section.find_number("limit", 0, kMostTenantNumber, kIpus));
+  const auto places = TRY(section.find_number("max_waiters", 0, kMostTenantNumber, kPlaces));
   if (guaranteed) tenant.guaranteed = static_cast<uint32_t>(*guaranteed);
   if (limit) tenant.limit = static_cast<uint32_t>(*limit);
-  if (tenant.limit >= tenant.guaranteed) return {};
-  return section.wrong("limit", str("at least what is guaranteed to tenant ", quote(tenant.name),
-                                    ", ", tenant.guaranteed));
+  if (places) tenant.max_waiters = static_cast<uint32_t>(*places);
+  return {};
 }
 
 Result<TenantConfig> read_tenant(const Section& section) {
   TRY(section.refuse_unknown({"name", "guaranteed", "limit", "max_wait", "max_waiters",
                               "may_reserve", "borrow_time", "users"}));
-  constexpr std::string_view kName = "1 to 63 of A-Z, a-z, 0-9, '.', '-' and '_'";
   TenantConfig tenant;
   tenant.name = TRY(section.get_text("name", kName));
-  if (!is_tenant_name(tenant.name)) return section.wrong("name", kName);
-  TRY(read_shares(section, tenant));
-  tenant.max_wait = TRY(section.find_duration("max_wait"));
-  const auto places =
-      TRY(section.find_number("max_waiters", 0, kMostPlaces, "a number from 0 to 10000"));
-  if (places) tenant.max_waiters = static_cast<uint32_t>(*places);
+  TRY(read_numbers(section, tenant));
+  tenant.max_wait = TRY(section.find_duration("max_wait", kLongestTenantWait));
   tenant.may_reserve = TRY(section.find_flag("may_reserve")).value_or(true);
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(365 * 24);
   tenant.borrow_time =
-      TRY(section.find_duration("borrow_time", kLongest)).value_or(tenant.borrow_time);
+      TRY(section.find_duration("borrow_time", kLongestBorrowTime)).value_or(tenant.borrow_time);
+  const std::optional<TenantFault> fault = find_fault(tenant);
+  if (fault) return section.wrong(fault->key, fault->accepted);
   tenant.users = TRY(section.find_numbers("users", "a list of uids, such as [1001, 1002]"));
   return tenant;
 }
 
 }  // namespace
+
+std::optional<TenantFault> find_fault(const TenantConfig& tenant) {
+  if (!is_tenant_name(tenant.name)) return TenantFault{"name", kName};
+  if (!is_number(tenant.guaranteed)) return TenantFault{"guaranteed", kIpus};
+  if (tenant.limit != kNoLimit && !is_number(tenant.limit)) return TenantFault{"limit", kIpus};
+  if (tenant.limit < tenant.guaranteed) {
+    return TenantFault{"limit", str("at least what is guaranteed to tenant ", quote(tenant.name),
+                                    ", ", tenant.guaranteed)};
+  }
+  if (tenant.max_wait && !is_time(*tenant.max_wait, kLongestTenantWait))
+    return TenantFault{"max_wait", "at most 24h"};
+  if (tenant.max_waiters != UINT32_MAX && !is_number(tenant.max_waiters))
+    return TenantFault{"max_waiters", kPlaces};
+  if (!is_time(tenant.borrow_time, kLongestBorrowTime))
+    return TenantFault{"borrow_time", "at most 365d"};
+  return std::nullopt;
+}
 
 Result<std::vector<TenantConfig>> read_tenants(const Section& root) {
   std::vector<TenantConfig> tenants;

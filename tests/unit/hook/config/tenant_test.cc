@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "hook/config/config.h"
+#include "hook/config/tenant_fault.h"
 #include "tests/support/outcome.h"
 
 namespace hook::config {
@@ -70,6 +71,29 @@ TEST(Tenants, AreRefusedByKey) {
        "policy.default_tenant must be one of the tenants of this file: a"}};
   for (const auto& [text, error] : cases)
     EXPECT_TRUE(test::fails(parse_tenants(text), Code::kInvalid, error)) << text;
+}
+
+std::string fault_of(const TenantConfig& tenant) {
+  const std::optional<TenantFault> fault = find_fault(tenant);
+  return fault ? str(fault->key, " must be ", fault->accepted) : "";
+}
+
+TEST(Tenants, HaveNoValueThatTheFileCouldNotHave) {
+  using std::chrono::hours;
+  EXPECT_EQ(fault_of({"a"}), "");
+  EXPECT_EQ(fault_of({"a", 10'000, 10'000, hours(24), 10'000, true, hours(365 * 24)}), "");
+  EXPECT_EQ(fault_of({"a", 8, 4}), "limit must be at least what is guaranteed to tenant 'a', 8");
+  const std::pair<TenantConfig, const char*> cases[] = {
+      {{""}, "name"},
+      {{"a/b"}, "name"},
+      {{std::string(64, 'a')}, "name"},
+      {{"a", 10'001}, "guaranteed"},
+      {{"a", 0, 10'001}, "limit"},
+      {{"a", 0, 4, hours(25)}, "max_wait"},
+      {{"a", 0, 4, {}, 10'001}, "max_waiters"},
+      {{"a", 0, 4, {}, 4, true, hours(366 * 24)}, "borrow_time"}};
+  for (const auto& [tenant, key] : cases)
+    EXPECT_EQ(fault_of(tenant).substr(0, fault_of(tenant).find(' ')), key);
 }
 
 TEST(Tenants, AreChosenByWordThenUserThenDefault) {
