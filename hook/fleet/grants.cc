@@ -227,11 +227,21 @@ Result<Shares> read_shares(const Fleet& fleet) {
   return shares;
 }
 
-Status set_tenant(const Fleet& fleet, const config::TenantConfig& tenant) {
+Result<SeenTenant> find_tenant(const Fleet& fleet, const std::string& name) {
+  const std::string key = tenant_key(fleet.prefix, name);
+  const std::optional<KeyValue> found = TRY(find_key(fleet.store, key, fleet.deadline));
+  if (!found) return SeenTenant{{name}};
+  Result<config::TenantConfig> share = read_tenant(*found);
+  if (!share.ok()) return something_else(key);
+  return SeenTenant{std::move(share).take(), found->modified};
+}
+
+Result<bool> set_tenant(const Fleet& fleet, const config::TenantConfig& tenant, int64_t seen) {
+  const std::string key = tenant_key(fleet.prefix, tenant.name);
   Txn txn;
-  txn.puts = {{tenant_key(fleet.prefix, tenant.name), text_of(tenant)}};
-  TRY(commit_if_known(fleet, std::move(txn)));
-  return {};
+  txn.compares = {{key, Compare::What::kModified, seen}};
+  txn.puts = {{key, text_of(tenant)}};
+  return TRY(commit_if_known(fleet, std::move(txn))).done;
 }
 
 Result<bool> remove_tenant(const Fleet& fleet, const std::string& name) {

@@ -66,8 +66,15 @@ base::Status remove_of_host(const Fleet& fleet, const std::string& host);
 
 // Returns what tenants may have. Without tenants, it reads no grants.
 base::Result<Shares> read_shares(const Fleet& fleet);
-// Records or replaces a tenant's share.
-base::Status set_tenant(const Fleet& fleet, const config::TenantConfig& tenant);
+// A tenant's share at one revision of its record.
+struct SeenTenant {
+  config::TenantConfig share;
+  int64_t revision = 0;  // 0: there is no record, and the share has its name and defaults alone
+};
+base::Result<SeenTenant> find_tenant(const Fleet& fleet, const std::string& name);
+// Records or replaces a tenant's share, if its record is still of the revision SEEN. Returns
+// whether it did. Joins the fleet first if no host has.
+base::Result<bool> set_tenant(const Fleet& fleet, const config::TenantConfig& tenant, int64_t seen);
 // Removes a tenant's share. Returns whether there was one. What it has stays.
 base::Result<bool> remove_tenant(const Fleet& fleet, const std::string& name);
 

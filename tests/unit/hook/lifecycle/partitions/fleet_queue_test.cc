@@ -54,7 +54,7 @@ class FleetQueueTest : public test::FleetHosts {
     tenant.name = name;
     tenant.guaranteed = guaranteed;
     tenant.limit = limit;
-    EXPECT_TRUE(test::succeeds(fleet::set_tenant(fleet(), tenant)));
+    EXPECT_TRUE(test::succeeds(fleet::set_tenant(fleet(), tenant, 0)));
   }
   void run(const std::string& container) {
     ledger::Lease lease = a_.lease_of(container);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shares of tenants in a fleet's store: hook/fleet/grants.h.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/names.h"
+#include "hook/fleet/grants.h"
+#include "hook/fleet/hosts.h"
+#include "tests/support/fake_store.h"
+#include "tests/support/outcome.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+
+class FleetTenantsTest : public testing::Test {
+ protected:
+  Fleet fleet() { return {store_, prefix_, Deadline::after(std::chrono::seconds(5))}; }
+  void join() { ASSERT_TRUE(test::succeeds(join_fleet(store_, prefix_, fleet().deadline))); }
+  SeenTenant now(const std::string& name) { return find_tenant(fleet(), name).take(); }
+  bool set(const config::TenantConfig& tenant, int64_t seen) {
+    return set_tenant(fleet(), tenant, seen).take();
+  }
+
+  test::FakeStore store_;
+  const std::string prefix_ = "/f/";
+};
+
+TEST_F(FleetTenantsTest, AShareIsReadAsItWasSet) {
+  join();
+  EXPECT_EQ(now("a").revision, 0);
+  EXPECT_EQ(now("a").share.limit, UINT32_MAX);
+  const config::TenantConfig share = {
+      "a", 8, 16, std::chrono::minutes(2), 3, false, std::chrono::hours(1)};
+  ASSERT_TRUE(set(share, 0));
+  const config::TenantConfig found = now("a").share;
+  EXPECT_EQ(found.name, "a");
+  EXPECT_EQ(found.guaranteed, 8U);
+  EXPECT_EQ(found.limit, 16U);
+  EXPECT_EQ(found.max_wait, std::chrono::minutes(2));
+  EXPECT_EQ(found.max_waiters, 3U);
+  EXPECT_FALSE(found.may_reserve);
+  EXPECT_EQ(found.borrow_time, std::chrono::hours(1));
+}
+
+TEST_F(FleetTenantsTest, OfTwoChangesAtOnceTheSecondIsNotMadeUnseen) {
+  join();
+  ASSERT_TRUE(set({"a", 8}, 0));
+  EXPECT_FALSE(set({"a", 9}, 0));
+  const SeenTenant seen = now("a");
+  ASSERT_TRUE(set({"a", 8, 16}, seen.revision));
+  EXPECT_FALSE(set({"a", 9}, seen.revision));
+  EXPECT_EQ(now("a").share.guaranteed, 8U);
+  EXPECT_EQ(now("a").share.limit, 16U);
+}
+
+TEST_F(FleetTenantsTest, OneThatWasRemovedMeanwhileIsNotSetAgain) {
+  join();
+  ASSERT_TRUE(set({"a", 8}, 0));
+  const int64_t seen = now("a").revision;
+  EXPECT_TRUE(remove_tenant(fleet(), "a").take());
+  EXPECT_FALSE(remove_tenant(fleet(), "a").take());
+  EXPECT_FALSE(set({"a", 9}, seen));
+  EXPECT_EQ(now("a").revision, 0);
+}
+
+TEST_F(FleetTenantsTest, TheFirstShareMakesTheFleetAndNoneChangesANewerStore) {
+  ASSERT_TRUE(set({"a", 8}, 0));
+  Txn newer;
+  newer.deletes = {"/f/meta/v1"};
+  newer.puts = {{"/f/meta", R"({"version":2,"id":"00"})"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(newer, fleet().deadline)));
+  EXPECT_TRUE(test::fails(set_tenant(fleet(), {"b"}, 0), Code::kUnsupported, "newer release"));
+  EXPECT_EQ(now("b").revision, 0);
+}
+
+TEST_F(FleetTenantsTest, WhatIsNoShareIsAnError) {
+  join();
+  Txn txn;
+  txn.puts = {{"/f/tenants/a", "{}"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, fleet().deadline)));
+  EXPECT_TRUE(test::fails(find_tenant(fleet(), "a"), Code::kInvalid, "/f/tenants/a"));
+}
+
+}  // namespace
+}  // namespace hook::fleet
