@@ -98,6 +98,7 @@ void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chos
 void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
 void add_tenant_commands(CLI::App& app, Command& chosen);
+void add_tenant_changes(CLI::App& tenant, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);

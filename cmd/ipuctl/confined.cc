@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/names.h"
+#include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
 
 namespace ipuctl {
@@ -44,6 +45,10 @@ constexpr Confined kConfined[] = {
     {"ipuctl border remove", Phase::kWatch},
 };
 
+// Of these, the ones that also ask a fleet, if this host is in one.
+constexpr std::string_view kOfFleet[] = {"ipuctl queue", "ipuctl tenant list",
+                                         "ipuctl tenant show"};
+
 // Returns whether COMMAND is WORDS, or one of its subcommands.
 bool is_of(std::string_view command, std::string_view words) {
   return command.starts_with(words) &&
@@ -59,6 +64,9 @@ std::optional<Phase> phase_of(std::string_view command) {
   const auto* const found =
       std::find_if(std::begin(kConfined), std::end(kConfined),
                    [&](const Confined& each) { return each.command == command; });
+  const bool is_of_fleet =
+      std::find(std::begin(kOfFleet), std::end(kOfFleet), command) != std::end(kOfFleet);
+  if (is_of_fleet && may_be_in_fleet()) return Phase::kLease;
   return found == std::end(kConfined) ? Phase::kLease : found->phase;
 }
 

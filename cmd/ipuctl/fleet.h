@@ -18,6 +18,9 @@ namespace ipuctl {
 [[nodiscard]] std::unique_ptr<hook::fleet::Store> open_store(
     const hook::config::FleetConfig& fleet);
 
+// Returns whether this host is in a fleet, or may be: its [fleet] cannot be read.
+[[nodiscard]] bool may_be_in_fleet();
+
 // Returns "LIVE", "SUSPECT", "FENCED", or "FENCED, LIVE" of a host that has come back. FENCES are
 // those that this host recorded.
 [[nodiscard]] const char* state_of(const hook::fleet::HostState& host,

@@ -221,6 +221,11 @@ std::unique_ptr<Store> open_store(const FleetConfig& fleet) {
       {hook::config::fleet_program(), fleet, user.credentials, user.is_its_own});
 }
 
+bool may_be_in_fleet() {
+  const auto fleet = hook::config::load_fleet(hook::config::config_file());
+  return !fleet.ok() || fleet.value().has_value();
+}
+
 const char* state_of(const HostState& host, const std::vector<hook::ledger::Fence>& fences) {
   const bool fenced = host.is_fenced || std::any_of(fences.begin(), fences.end(),
                                                     [&](const hook::ledger::Fence& fence) {

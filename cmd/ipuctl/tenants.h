@@ -2,13 +2,18 @@
 // The shares of tenants, for the commands that show who waits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cmd/ipuctl/print_lease.h"
+#include "hook/config/config.h"
+#include "hook/fleet/grants.h"
 #include "hook/ledger/ledger.h"
 
 namespace ipuctl {
+
+// Returns the policy of the configuration; unset if it cannot be read.
+[[nodiscard]] std::optional<hook::config::PolicyConfig> find_policy();
 
 // Returns WAITERS, which are in order of arrival, in the order in which they are served; see
 // hook/lifecycle/shares.h. Unchanged if the configuration has no tenants, or cannot be read.
@@ -18,5 +23,9 @@ namespace ipuctl {
 // Returns "; tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)" for a request of TENANT;
 // empty if the configuration has no tenants, or cannot be read.
 [[nodiscard]] std::string share_text(hook::ledger::Ledger& ledger, const std::string& tenant);
+// Returns "; in the fleet, tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)" by SHARES;
+// empty if the fleet has no share for TENANT.
+[[nodiscard]] std::string fleet_share_text(const hook::fleet::Shares& shares,
+                                           const std::string& tenant);
 
 }  // namespace ipuctl

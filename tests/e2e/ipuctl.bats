@@ -331,7 +331,7 @@ expected_status() { # EXAMPLE
     *' adopt '* | *' host forget '* | *' host fence '* | *' tenant show '*) echo 1 ;;
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
     *'ipuctl fleet leave') echo 0 ;;
-    'ipuctl fleet '* | *' ipuctl fleet '*) echo 2 ;; # this host is in no fleet
+    'ipuctl fleet '* | *' ipuctl fleet '* | *' tenant set '* | *' tenant remove '*) echo 2 ;; # this host is in no fleet
     *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;
     *' health taint '* | *' health clear '*) echo 1 ;; # the pool has a controller; nothing is tainted
