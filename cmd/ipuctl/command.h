@@ -96,6 +96,7 @@ void add_partition_commands(CLI::App& app, Command& chosen);
 void add_partition_create(CLI::App& partition, Command& chosen);
 void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
+void add_queue_cancel(CLI::App& queue, const Viewer& viewer, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
 void add_tenant_commands(CLI::App& app, Command& chosen);
 void add_tenant_changes(CLI::App& tenant, Command& chosen);

@@ -60,11 +60,18 @@ struct AuditOptions {
 
 // ---- explain
 
+// Returns what a request waits for, who is first, and its tenant's shares.
+std::string wait_text(hook::ledger::Ledger& ledger, const WholeQueue& queue, const Place& place) {
+  return str(waiting_text(place), ahead_text(queue, place), share_text(ledger, place.waiter.tenant),
+             fleet_share_text(queue.shares, place.waiter.tenant));
+}
+
 Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease,
-                              const std::vector<Place>& queue) {
-  for (const Place& place : queue) {
-    if (place.waiter.container != lease.container) continue;
-    return waiting_text(place) + share_text(env.ledger, place.waiter.tenant);
+                              const WholeQueue& queue) {
+  for (const Place& place : queue.places) {
+    const bool is_here = place.waiter.host.empty();
+    if (is_here && place.waiter.container == lease.container)
+      return wait_text(env.ledger, queue, place);
   }
   if (lease.state == hook::ledger::LeaseState::kQuarantine) {
     return str("its addresses become free at ", base::rfc3339(lease.quarantine_until_ms));
@@ -101,24 +108,46 @@ std::vector<Outside> look_outside(hook::lifecycle::Env& env, const hook::ledger:
 }
 
 // Explains a container that waits and has no lease yet. ERROR says why no lease was found.
-Result<Outcome> explain_waiter(hook::ledger::Ledger& ledger, const std::vector<Place>& queue,
-                               const ExplainOptions& options, const Error& error) {
+Result<Outcome> explain_waiter(hook::ledger::Ledger& ledger, const WholeQueue& queue,
+                               const ExplainOptions& options, const Error& error, Outcome outcome) {
   if (error.code() != Code::kNotFound) return error;
   std::vector<hook::ledger::Waiter> waiters;
-  for (const Place& place : queue) waiters.push_back(place.waiter);
+  for (const Place& place : queue.places) waiters.push_back(place.waiter);
   const auto found = find_waiters(waiters, options.lease);
-  if (!found.ok()) return found.error().code() == Code::kNotFound ? error : found.error();
-  std::vector<Place> places = queue;
+  if (!found.ok()) {
+    // The fleet, which does not answer, may have it.
+    outcome.obstacles.push_back(found.error().code() == Code::kNotFound ? error : found.error());
+    return outcome;
+  }
+  std::vector<Place> places = queue.places;
   std::erase_if(places, [&](const Place& place) {
     return place.waiter.container != found.value().front().container;
   });
-  if (options.output == Output::kJson)
-    return Outcome{queue_text(places, names_of(found.value()), options.output)};
-  std::string text;
+  if (options.output == Output::kJson) {
+    outcome.text = queue_text(places, names_of(found.value()), options.output, queue.tag);
+    return outcome;
+  }
   for (const Place& place : places)
-    text += str(hook::lifecycle::requester_text(place.waiter.container), ": ", waiting_text(place),
-                share_text(ledger, place.waiter.tenant), "\n");
-  return Outcome{std::move(text)};
+    outcome.text += str(requester_of(place.waiter), ": ", wait_text(ledger, queue, place), "\n");
+  return outcome;
+}
+
+// Returns what VIEWER may see of the queue. Asks the fleet only if the lease FOUND waits, or none
+// was found: the fleet may have a request of that name.
+Result<WholeQueue> queue_with(const Viewer& viewer, hook::ledger::Ledger& ledger,
+                              const Result<hook::ledger::Lease>& found,
+                              std::vector<Error>& obstacles) {
+  WholeQueue queue;
+  queue.places = TRY(queue_of(ledger, ""));
+  const bool waits =
+      !found.ok() || std::any_of(queue.places.begin(), queue.places.end(), [&](const Place& one) {
+        return one.waiter.container == found.value().container;
+      });
+  if (waits) queue = TRY(whole_queue(ledger, "", obstacles));
+  std::erase_if(queue.places, [&](const Place& place) {
+    return !viewer.sees_all() && !viewer.owns(place.waiter);
+  });
+  return queue;
 }
 
 Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options) {
@@ -128,11 +157,10 @@ Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options)
   hook::ledger::Ledger ledger = TRY(existing_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Explanation explanation;
-  std::vector<Place> queue = TRY(queue_of(ledger, ""));
-  std::erase_if(
-      queue, [&](const Place& place) { return !viewer.sees_all() && !viewer.owns(place.waiter); });
   Result<hook::ledger::Lease> found = find_lease_of(viewer, ledger, options.lease);
-  if (!found.ok()) return explain_waiter(ledger, queue, options, found.error());
+  Outcome outcome;
+  const WholeQueue queue = TRY(queue_with(viewer, ledger, found, outcome.obstacles));
+  if (!found.ok()) return explain_waiter(ledger, queue, options, found.error(), outcome);
   explanation.lease = std::move(found).take();
   const hook::ledger::Lease& lease = explanation.lease;
   explanation.events = TRY(ledger.events().of_lease(lease.id));
@@ -142,7 +170,8 @@ Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options)
   for (auto other = all.rbegin(); other != all.rend(); ++other) {
     if (other->id != lease.id) explanation.earlier.push_back(std::move(*other));
   }
-  return Outcome{explanation_text(explanation, options.output)};
+  outcome.text = explanation_text(explanation, options.output);
+  return outcome;
 }
 
 // ---- events

@@ -98,7 +98,8 @@ Json containers_of(const std::vector<hook::ledger::Waiter>& waiters) {
 
 std::string removed_text(const hook::ledger::Waiter& waiter) {
   const bool is_reservation = waiter.container.starts_with(hook::lifecycle::kReservationWaiter);
-  return str("removed ", is_reservation ? "" : "container ", waiter.container,
+  const std::string on = waiter.host.empty() ? "" : str(" on host ", waiter.host);
+  return str("removed ", is_reservation ? "" : "container ", waiter.container, on,
              " from the queue for ", waiter.resource, "\n");
 }
 
@@ -329,9 +330,11 @@ std::string lease_text(const hook::ledger::Lease& lease, const std::string& name
   return table(rows);
 }
 
-std::string queue_text(const std::vector<Place>& queue, const Names& names, Output output) {
+std::string queue_text(const std::vector<Place>& queue, const Names& names, Output output,
+                       const std::string& tag) {
   Json json = Json::array();
   Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "NAME", "IPUS", "PINNED", "WAITING", "LEFT"}};
+  if (!tag.empty()) rows[0].insert(rows[0].end(), {"HOST", "TICKET"});
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
     json.push_back(to_json(place, names));
@@ -339,6 +342,11 @@ std::string queue_text(const std::vector<Place>& queue, const Names& names, Outp
                     or_dash(name_in(names, waiter.container)), ipus_text(waiter.ipus),
                     waiter.pinned ? hook::lifecycle::block_text(*waiter.pinned) : "-",
                     age(waiter.since_ms), short_time(waiter.until_ms - base::unix_millis())});
+    if (tag.empty()) continue;
+    const std::string& host = waiter.host.empty() ? tag : waiter.host;
+    json.back()["host"] = host;
+    json.back()["ticket"] = place.ticket;
+    rows.back().insert(rows.back().end(), {host, or_dash(place.ticket)});
   }
   return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
 }

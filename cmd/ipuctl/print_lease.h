@@ -20,6 +20,7 @@ struct Place {
   size_t position = 0;
   size_t length = 0;  // of that queue
   hook::ledger::Waiter waiter;
+  std::string ticket = {};  // its id in the fleet; empty: the fleet does not have it
 };
 // Returns the pool of a resource, which is "POOL" or "POOL/PARTITION". The name of a pool has no
 // '/'.
@@ -38,8 +39,10 @@ struct Overview {
 [[nodiscard]] std::string lease_text(const hook::ledger::Lease& lease, const std::string& name,
                                      Output output);
 
+// TAG is that of this host in its fleet; empty: it is in none, and neither hosts nor tickets are
+// shown.
 [[nodiscard]] std::string queue_text(const std::vector<Place>& queue, const Names& names,
-                                     Output output);
+                                     Output output, const std::string& tag = "");
 // Returns one line: what the container of PLACE waits for, since when and until when.
 [[nodiscard]] std::string waiting_text(const Place& place);
 // Returns which waiters lost their places.

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// queue, queue cancel.
+// queue.
 #include "cmd/ipuctl/queue_commands.h"
 
 #include <memory>
-#include <set>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/names.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/fleet.h"
 #include "cmd/ipuctl/tenants.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_view.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/queue_turn.h"
 
 namespace ipuctl {
@@ -24,92 +27,41 @@ struct QueueOptions {
   std::string pool;  // empty: all
 };
 
-struct CancelOptions {
-  Output output = Output::kTable;
-  std::string container;
-  bool all = false;
-  std::string pool;  // with all; empty: all pools
+// What the store of a fleet says of its queue.
+struct FleetQueue {
+  std::vector<hook::fleet::Waiting> waiting;
+  hook::fleet::Shares shares;
 };
 
+Result<std::optional<FleetQueue>> read_fleet_queue(const hook::lifecycle::Env& env) {
+  const std::optional<hook::lifecycle::OpenFleet> fleet = TRY(hook::lifecycle::open_fleet(env));
+  if (!fleet) return std::optional<FleetQueue>();
+  FleetQueue queue;
+  queue.waiting = TRY(hook::fleet::list_queue(fleet->at_last()));
+  if (queue.waiting.empty()) return std::optional(std::move(queue));
+  queue.shares = TRY(hook::fleet::read_shares(fleet->at_last()));
+  queue.shares.grants =
+      hook::lifecycle::without_waiting(std::move(queue.shares.grants), queue.waiting);
+  return std::optional(std::move(queue));
+}
+
+void keep_pool(std::vector<Place>& places, const std::string& pool) {
+  std::erase_if(places,
+                [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
+}
+
 Result<Outcome> run_queue(const Viewer& viewer, const QueueOptions& options) {
-  hook::ledger::Ledger ledger = TRY(read_ledger());
+  // A copy does not know which host it is of.
+  hook::ledger::Ledger ledger = TRY(may_be_in_fleet() ? existing_ledger() : read_ledger());
+  Outcome outcome;
+  WholeQueue queue = TRY(whole_queue(ledger, options.pool, outcome.obstacles));
   Overview overview;
-  overview.queue = TRY(queue_of(ledger, options.pool));
+  overview.queue = std::move(queue.places);
   if (overview.queue.empty()) TRY(check_pool(options.pool));
   Names names;
   for (const Place& place : overview.queue) names.merge(names_of({place.waiter}));
   TRY(viewer.hide_others(ledger, overview));
-  return Outcome{queue_text(overview.queue, names, options.output)};
-}
-
-// Returns the start of LEASE as if it had a place in the queue.
-hook::ledger::Waiter waiter_of(const hook::ledger::Lease& lease) {
-  hook::ledger::Waiter waiter;
-  waiter.resource = lease.pool;
-  waiter.container = lease.container;
-  waiter.bundle = lease.bundle;
-  waiter.ipus = lease.ipus;
-  waiter.owner = lease.owner;
-  waiter.boot_id = lease.boot_id;
-  waiter.since_ms = lease.created_ms;
-  return waiter;
-}
-
-// Returns who waits: those in the queue, and those for whom a controller is being asked.
-Result<std::vector<hook::ledger::Waiter>> all_waiters(hook::ledger::Ledger& ledger,
-                                                      const std::string& pool) {
-  std::vector<hook::ledger::Waiter> waiters;
-  std::set<std::string> containers;
-  for (Place& place : TRY(queue_of(ledger, pool))) {
-    containers.insert(place.waiter.container);
-    waiters.push_back(std::move(place.waiter));
-  }
-  for (const hook::ledger::Lease& lease : TRY(ledger.queue().starts())) {
-    const bool is_asked = pool.empty() || lease.pool == pool;
-    if (is_asked && containers.insert(lease.container).second) waiters.push_back(waiter_of(lease));
-  }
-  return waiters;
-}
-
-Result<std::vector<hook::ledger::Waiter>> chosen_waiters(const Viewer& viewer,
-                                                         hook::ledger::Ledger& ledger,
-                                                         const CancelOptions& options) {
-  std::vector<hook::ledger::Waiter> waiters = TRY(all_waiters(ledger, options.pool));
-  TRY(viewer.keep_own(ledger, waiters));
-  if (!options.all) return find_waiters(std::move(waiters), options.container);
-  if (waiters.empty()) TRY(check_pool(options.pool));
-  return waiters;
-}
-
-// Takes the place of WAITER away, and tells its start to give up. Returns whether it still waited.
-Result<bool> cancel(hook::ledger::Ledger& ledger, const hook::ledger::Waiter& waiter) {
-  bool waited = TRY(ledger.queue().leave(waiter.ticket)) == base::Removed::kNow;
-  for (const hook::ledger::Lease& lease : TRY(ledger.queue().starts())) {
-    if (lease.container != waiter.container) continue;
-    if (TRY(ledger.queue().cancel(lease)) == base::Removed::kNow) waited = true;
-  }
-  return waited;
-}
-
-// A start that waits notices at its next step, and fails.
-Result<Outcome> run_cancel(const Viewer& viewer, const CancelOptions& options) {
-  TRY(check_one_of(!options.container.empty(), options.all, "a container that waits or --all"));
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  std::vector<hook::ledger::Waiter> cancelled;
-  Outcome outcome;
-  for (hook::ledger::Waiter& waiter : TRY(chosen_waiters(viewer, ledger, options))) {
-    const std::string who = hook::lifecycle::requester_text(waiter.container);
-    if (!TRY(cancel(ledger, waiter))) {
-      outcome.obstacles.emplace_back(Code::kBusy, str(who, " does not wait any more"));
-      continue;
-    }
-    cancelled.push_back(std::move(waiter));
-    const Status recorded =
-        ledger.events().record(str(viewer.user() ? str("user ", *viewer.user(), ": ") : "",
-                                   "queue cancel removed ", who, " from the queue"));
-    if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
-  }
-  outcome.text = cancelled_text(cancelled, options.output);
+  outcome.text = queue_text(overview.queue, names, options.output, queue.tag);
   return outcome;
 }
 
@@ -119,9 +71,48 @@ Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const std::str
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   std::vector<Place> places =
       places_of(in_served_order(ledger, TRY(hook::lifecycle::living_waiters(env))));
-  std::erase_if(places,
-                [&](const Place& place) { return !pool.empty() && pool_of(place.waiter) != pool; });
+  keep_pool(places, pool);
   return places;
+}
+
+Result<WholeQueue> whole_queue(hook::ledger::Ledger& ledger, const std::string& pool,
+                               std::vector<Error>& obstacles) {
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  // The fleet first: a request is in the ledger before it is in the fleet.
+  Result<std::optional<FleetQueue>> read = read_fleet_queue(env);
+  if (!read.ok()) obstacles.push_back(read.error());
+  WholeQueue queue;
+  if (!read.ok() || !read.value()) {
+    queue.places = TRY(queue_of(ledger, pool));
+    return queue;
+  }
+  FleetQueue fleet = *std::move(read).take();
+  queue.tag = ledger.host().tag();
+  std::vector<hook::lifecycle::Queued> order = hook::lifecycle::fleet_order(
+      queue.tag, in_served_order(ledger, TRY(hook::lifecycle::living_waiters(env))), fleet.waiting,
+      fleet.shares);
+  std::vector<hook::ledger::Waiter> waiters;
+  for (hook::lifecycle::Queued& one : order) waiters.push_back(std::move(one.waiter));
+  queue.places = places_of(std::move(waiters));
+  for (size_t i = 0; i < order.size(); ++i) queue.places[i].ticket = std::move(order[i].ticket);
+  keep_pool(queue.places, pool);
+  queue.shares = std::move(fleet.shares);
+  return queue;
+}
+
+std::string requester_of(const hook::ledger::Waiter& waiter) {
+  const std::string on = waiter.host.empty() ? "" : str(" on host ", waiter.host);
+  return hook::lifecycle::requester_text(waiter.container) + on;
+}
+
+std::string ahead_text(const WholeQueue& queue, const Place& place) {
+  for (const Place& one : queue.places) {
+    if (one.waiter.resource != place.waiter.resource || one.position != 1) continue;
+    if (place.position == 1) return "";
+    const std::string ipus = one.waiter.ipus == 0 ? "" : str(", for ", one.waiter.ipus, " IPUs");
+    return str("; the first is ", requester_of(one.waiter), ipus);
+  }
+  return "";
 }
 
 Result<std::vector<hook::ledger::PartitionRecord>> reservations_of(hook::ledger::Ledger& ledger,
@@ -149,27 +140,15 @@ Status check_pool(const std::string& pool) {
 
 void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
   const auto options = std::make_shared<QueueOptions>();
-  CLI::App& group =
-      add_listing_group(app,
-                        {"queue", "List the containers that wait for IPUs, in order of arrival",
-                         "ipuctl queue\nipuctl queue --pool pod64"},
-                        chosen, [&viewer, options] { return run_queue(viewer, *options); });
+  CLI::App& group = add_listing_group(
+      app,
+      {"queue", "List the containers that wait for IPUs, in the order in which they are served",
+       "ipuctl queue\nipuctl queue --pool pod64"},
+      chosen, [&viewer, options] { return run_queue(viewer, *options); });
   Options declared(group);
   declared.output(options->output);
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
-  const auto cancel = std::make_shared<CancelOptions>();
-  Options of_cancel = add_command(
-      group,
-      {"cancel", "Make a container that waits for IPUs give up", "ipuctl queue cancel --all"},
-      chosen, [&viewer, cancel] { return run_cancel(viewer, *cancel); });
-  of_cancel.output(cancel->output);
-  of_cancel.text(
-      {"CONTAINER", "",
-       "Id of the container, or its beginning, or its name; or the name of a reservation"},
-      cancel->container);
-  of_cancel.flag("--all", cancel->all, "All containers and reservations that wait");
-  of_cancel.text({"--pool", "NAME", "Only those that wait for this pool (default: all)"},
-                 cancel->pool);
+  add_queue_cancel(group, viewer, chosen);
 }
 
 }  // namespace ipuctl

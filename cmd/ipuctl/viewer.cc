@@ -83,7 +83,9 @@ bool Viewer::owns(const PartitionRecord& reservation) const {
 }
 
 bool Viewer::owns(const hook::ledger::Waiter& waiter) const {
-  return !user_ || waiter.user == int64_t{*user_};
+  if (!user_) return true;
+  // Another host may know other users by the same numbers.
+  return waiter.host.empty() && waiter.user == int64_t{*user_};
 }
 
 Result<bool> Viewer::owns(Ledger& ledger, const Lease& lease) const {
@@ -100,7 +102,7 @@ Status Viewer::keep_own(Ledger& ledger, std::vector<hook::ledger::Waiter>& waite
     if (TRY(owns(ledger, lease))) own.insert(lease.container);
   }
   std::erase_if(waiters, [&](const hook::ledger::Waiter& waiter) {
-    return !owns(waiter) && !own.contains(waiter.container);
+    return !owns(waiter) && !(waiter.host.empty() && own.contains(waiter.container));
   });
   return {};
 }
@@ -118,7 +120,8 @@ Status Viewer::hide_others(Ledger& ledger, Overview& overview) const {
   }
   for (Place& place : overview.queue) {
     hook::ledger::Waiter& waiter = place.waiter;
-    if (owns(waiter) || own.contains(waiter.container)) continue;
+    if (owns(waiter) || (waiter.host.empty() && own.contains(waiter.container))) continue;
+    place.ticket.clear();
     aliases.hide(waiter.container);
     waiter.resource = pool_of(waiter);
     waiter.bundle.clear();

@@ -6,6 +6,7 @@
 // - containers that use these reservations,
 // - containers that they started or that wait for them, by the kernel's record of who logged in
 //   (loginuid), which sudo does not change.
+// All of this is of this host: another host of a fleet may know other users by the same uids.
 #pragma once
 
 #include <sys/types.h>
