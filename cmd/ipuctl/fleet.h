@@ -7,10 +7,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cmd/ipuctl/command.h"
 #include "hook/config/fleet.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/store.h"
-#include "hook/ledger/fences.h"
+#include "hook/ledger/ledger.h"
 
 namespace ipuctl {
 
@@ -25,5 +26,13 @@ namespace ipuctl {
 // those that this host recorded.
 [[nodiscard]] const char* state_of(const hook::fleet::HostState& host,
                                    const std::vector<hook::ledger::Fence>& fences);
+
+// Returns the fleet of the configuration. Fails with kInvalid if this host is in none.
+base::Result<hook::config::FleetConfig> load_fleet();
+// Returns what identifies the host of LEDGER, as its ledger keeps it.
+base::Result<hook::fleet::HostFacts> this_host_of(hook::ledger::Ledger& ledger);
+
+// A part of the group `fleet`.
+void add_fleet_beat(CLI::App& group, Command& chosen);
 
 }  // namespace ipuctl

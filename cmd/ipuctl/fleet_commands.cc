@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group `fleet`: the etcd that hosts share, and how the hosts are.
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "base/text.h"
-#include "base/version.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
@@ -44,33 +39,6 @@ int64_t since_of(const HostState& host, const std::vector<hook::ledger::Fence>& 
     if (fence.host == host.host.tag) return fence.since_ms;
   }
   return host.is_alive ? host.since_ms : host.seen_ms + kAliveMs.count();
-}
-
-Result<FleetConfig> load_fleet() {
-  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
-  if (config.fleet) return *config.fleet;
-  return Error(Code::kInvalid, str(hook::config::config_file(),
-                                   ": this host is in no fleet: set 'endpoints' in [fleet]"));
-}
-
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = "";
-  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return base::one_line(name, HOST_NAME_MAX);
-}
-
-// Returns what identifies the host of LEDGER, as its ledger keeps it.
-Result<HostFacts> this_host_of(hook::ledger::Ledger& ledger) {
-  TRY(ledger.host().check());
-  const hook::ledger::HostWitnesses now =
-      hook::lifecycle::this_host(hook::config::load_host_id(hook::config::config_file()));
-  HostFacts me;
-  me.tag = ledger.host().tag();
-  me.name = host_name();
-  me.identity = str(now.id.empty() ? now.machine : now.id, '-', now.board, '-', now.rnic);
-  me.version = base::product_version();
-  me.boot = TRY(base::boot_id());
-  return me;
 }
 
 std::string members_table(const FleetView& view) {
@@ -191,17 +159,6 @@ Result<Outcome> run_check() {
   return outcome;
 }
 
-Result<Outcome> run_beat() {
-  const FleetConfig fleet = TRY(load_fleet());
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  const HostFacts me = TRY(this_host_of(ledger));
-  const std::unique_ptr<Store> store = open_store(fleet);
-  const Deadline deadline = Deadline::after(kFleetTime);
-  TRY(hook::fleet::join_fleet(*store, fleet.prefix, deadline));
-  TRY(hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline));
-  return Outcome{};
-}
-
 Result<Outcome> run_leave() {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -248,10 +205,7 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
               {"check", "Look for what is wrong with etcd, the clocks and this host's tag",
                "ipuctl fleet check"},
               chosen, [] { return run_check(); });
-  add_command(
-      group,
-      {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
-      chosen, [] { return run_beat(); });
+  add_fleet_beat(group, chosen);
   add_command(group,
               {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
                "ipuctl fleet leave"},

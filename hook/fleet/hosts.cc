@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "hook/fleet/keys.h"
+#include "vipu/made_name.h"
 #include "vipu/wire_fields.h"
 
 namespace hook::fleet {
@@ -163,6 +164,19 @@ Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_
   if (result.done) return check_fence(store, prefix, me.tag, deadline);
   return Error(Code::kBusy, str("fleet: the record of host ", me.tag,
                                 " has changed meanwhile: try again, and see 'ipuctl fleet check'"));
+}
+
+Result<std::optional<FenceFacts>> find_fence(Store& store, const std::string& prefix,
+                                             const std::string& host, const Deadline& deadline) {
+  const std::optional<KeyValue> key = TRY(find_key(store, fence_key(prefix, host), deadline));
+  if (!key) return std::optional<FenceFacts>();
+  FenceFacts fence{key->created, ""};
+  // A host is fenced whatever else the key says.
+  const Result<Json> json = base::parse_json(key->value, "fence");
+  if (!json.ok()) return std::optional<FenceFacts>(fence);
+  const Result<std::string> by = base::get_string(json.value(), "by", "fence");
+  if (by.ok() && vipu::is_host(by.value())) fence.by = by.value();
+  return std::optional<FenceFacts>(std::move(fence));
 }
 
 Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,16 @@ struct HostState {
 // tag; kDenied, having said so, if this host was declared dead meanwhile.
 base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
                   const base::Deadline& deadline);
+
+// That a host was declared dead.
+struct FenceFacts {
+  int64_t revision = 0;  // at which it was made
+  std::string by;        // tag of the host that did it; empty: of a release before it said so
+};
+// Returns the fence of HOST, if there is one.
+base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::string& prefix,
+                                                   const std::string& host,
+                                                   const base::Deadline& deadline);
 
 // Returns all hosts that have ever beaten, by tag. Records that cannot be read are in OBSTACLES.
 base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,

@@ -36,8 +36,8 @@ std::string fence_key(const std::string& prefix, const std::string& host) {
 Error fenced(const std::string& host) {
   return {Code::kDenied,
           str("fleet: this host, ", host,
-              ", was declared dead with 'ipuctl host fence', so others"
-              " may have its IPUs; end its containers with IPUs, then run 'ipuctl host forget ",
+              ", was declared dead with 'ipuctl host fence', so others may have its IPUs; once its"
+              " containers that had them have ended, run 'ipuctl host forget ",
               host, "' on another host")};
 }
 

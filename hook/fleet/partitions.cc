@@ -325,7 +325,8 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
 
 Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
   Txn txn;
-  txn.puts = {{fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}})}};
+  txn.puts = {
+      {fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}, {"by", me}})}};
   TRY(fleet.store.commit(txn, fleet.deadline));
   std::vector<Error> obstacles;
   const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));

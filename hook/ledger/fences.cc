@@ -50,4 +50,40 @@ Result<std::vector<Fence>> Fences::all() {
   return fences;
 }
 
+Result<OwnFence> Fences::see_own(int64_t revision, const std::string& by) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const std::optional<OwnFence> before = TRY(own());
+  if (before && before->revision == revision) return *before;
+  const OwnFence now{revision, store_.now(), by};
+  Statement row = TRY(
+      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('own_fence', ?)"));
+  TRY(row.bind(str(now.revision, ' ', now.seen_ms, ' ', now.by)).run());
+  TRY(record_note(store_, str("this host was declared dead", by.empty() ? "" : " by host ", by)));
+  TRY(commit(store_, transaction));
+  return now;
+}
+
+Status Fences::end_own() {
+  if (!TRY(own())) return {};
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'own_fence'"));
+  TRY(record_note(store_, "this host is declared dead no more"));
+  return commit(store_, transaction);
+}
+
+Result<std::optional<OwnFence>> Fences::own() {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'own_fence'"));
+  if (TRY(row.step()) == Step::kDone) return std::optional<OwnFence>();
+  const std::string value = row.text(0);
+  const std::vector<std::string_view> parts = base::split(value, ' ');  // "REVISION SEEN_MS BY"
+  if (parts.size() != 3) return Error(Code::kInternal, "ledger: meta 'own_fence' is not valid");
+  OwnFence fence;
+  fence.revision =
+      TRY_CTX("ledger: meta 'own_fence'", base::parse_int<int64_t>(parts[0], 0, INT64_MAX));
+  fence.seen_ms =
+      TRY_CTX("ledger: meta 'own_fence'", base::parse_int<int64_t>(parts[1], 0, INT64_MAX));
+  fence.by = parts[2];
+  return std::optional<OwnFence>(std::move(fence));
+}
+
 }  // namespace hook::ledger

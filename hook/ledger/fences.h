@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other hosts that an operator declared dead, after which their partitions were removed.
+// Hosts that were declared dead, after which their partitions were removed.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ struct Fence {
   int64_t since_ms = 0;  // unix time
 };
 
+// The fence of this host itself, which another host of its fleet made.
+struct OwnFence {
+  int64_t revision = 0;  // of the fleet's store, at which it was made
+  int64_t seen_ms = 0;   // when this host was told first, unix time
+  std::string by;        // tag of the other host; empty: it did not say
+};
+
 class Fences {
  public:
   explicit Fences(Store& store) : store_(store) {}
@@ -26,6 +34,13 @@ class Fences {
   // Forgets it. Returns whether it was recorded.
   base::Result<bool> remove(const std::string& host);
   base::Result<std::vector<Fence>> all();  // sorted by host
+
+  // Records that this host is fenced. Returns the record: of the same fence, when it was seen
+  // first.
+  base::Result<OwnFence> see_own(int64_t revision, const std::string& by);
+  // Forgets it, if there is one: the fleet allows this host again.
+  base::Status end_own();
+  base::Result<std::optional<OwnFence>> own();
 
  private:
   Store& store_;

@@ -181,3 +181,44 @@ has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = s
   on b ipuctl host forget "$tag"
   use a three 1
 }
+
+status_of() { on a runc --root /run/oci-a state "$1" | jq -r .status; } # CONTAINER
+have_ended() {
+  on a ipuctl fleet beat >/dev/null 2>&1 || true
+  [ "$(status_of one) $(status_of two)" = 'stopped stopped' ]
+}
+
+@test "a host that lives and was fenced ends what it lost, says why, and goes on with what it got later" {
+  local tag other
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  use a one 0
+  make_bundle_of a IPU_COUNT=2
+  start_on a two
+  tag=$(tag_of a) other=$(tag_of b)
+  on a ipuctl fleet beat
+  on b ipuctl host fence "$tag" --alive
+  run -1 on a ipuctl fleet beat
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" 'now ending: one, two'
+  make_bundle_of a IPU_COUNT=2
+  start_on a later
+  wait_until 30 have_ended || fail "$(on a ipuctl ps)"
+  assert_equal "$(status_of later)" created
+  assert_contains "$(on a ipuctl explain one)" "declared dead by host $other, and others may have these IPUs: SIG"
+  assert_contains "$(in_host cat /var/lib/ipu-container-toolkit/audit.log)" "container one: this host was declared dead by host $other, and others may have these IPUs: SIG"
+  on a ipuctl gc
+  assert_equal "$(on a ipuctl ps -o json | jq -r '[.[].container] | join(" ")')" later
+  run -1 on a ipuctl fleet beat
+  ! grep -q 'now ending' <<<"$output" || fail "$output"
+  # Its new partition bears its name, too.
+  run -3 on b ipuctl host forget "$tag"
+  end_on a later
+  wait_until 10 is_empty_a
+  on b ipuctl host forget "$tag"
+  on a ipuctl fleet beat
+  use a four 1
+  on a ipuctl fleet beat
+  assert_equal "$(status_of four)" created
+}
+
+is_empty_a() { [ "$(on a ipuctl ps -o json)" = '[]' ]; }

@@ -175,6 +175,8 @@ void allow_programs(Rules& rules) {
                {PR_CAPBSET_DROP, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS,
                 PR_SET_PDEATHSIG, PR_SET_SECCOMP});
   allow_values(rules, "tgkill", 2, {SIGKILL, SIGTERM});
+  // ipuctl fleet beat: the containers of a host that was fenced.
+  allow_values(rules, "pidfd_send_signal", 1, {SIGKILL, SIGTERM});
 }
 
 // The connection to a controller; with TLS, and to resolve its name, the client makes it.

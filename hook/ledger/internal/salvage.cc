@@ -114,7 +114,7 @@ Taints copy_history(Database& into, const std::string& from) {
       " audited FROM damaged.event");
   for (const char* table : {"late_partition", "refusal", "usage", "refused"})
     (void)copy_rows(into, table);
-  (void)copy_rows(into, "meta", "name IN ('audit', 'drained')");
+  (void)copy_rows(into, "meta", "name IN ('audit', 'drained', 'own_fence')");
   const Status taints = copy_rows(into, "ipu_health");
   (void)into.execute("DETACH damaged");
   return taints.ok() ? Taints::kKept : Taints::kLost;

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/names.h"
+#include "hook/fleet/partitions.h"
 #include "tests/support/fake_store.h"
 #include "tests/support/outcome.h"
 
@@ -39,6 +40,7 @@ class HostsTest : public testing::Test {
   }
 
   test::FakeStore store_;
+  const std::string kPrefix_ = kPrefix;
   std::vector<Error> obstacles_;
 };
 
@@ -129,6 +131,23 @@ TEST_F(HostsTest, NoticesClocksThatDiffer) {
   EXPECT_EQ(clock_troubles({state}, kNow - 7'200'000).size(), 1U);
   state.is_alive = false;
   EXPECT_TRUE(clock_troubles({state}, kNow + 7'200'000).empty());
+}
+
+TEST_F(HostsTest, ToldWhoFencedAHostAndWhen) {
+  EXPECT_FALSE(find_fence(store_, kPrefix, "aaaaaaaa", soon()).take());
+  ASSERT_TRUE(test::succeeds(fence({store_, kPrefix_, soon()}, "aaaaaaaa", "bbbbbbbb", kNow)));
+  const auto first = find_fence(store_, kPrefix, "aaaaaaaa", soon()).take();
+  EXPECT_EQ(first->by, "bbbbbbbb");
+  // The same fence, again.
+  ASSERT_TRUE(test::succeeds(fence({store_, kPrefix_, soon()}, "aaaaaaaa", "cccccccc", kNow)));
+  EXPECT_EQ(find_fence(store_, kPrefix, "aaaaaaaa", soon()).take()->revision, first->revision);
+  ASSERT_TRUE(forget_fence({store_, kPrefix_, soon()}, "aaaaaaaa").take());
+  ASSERT_TRUE(test::succeeds(fence({store_, kPrefix_, soon()}, "aaaaaaaa", "bbbbbbbb", kNow)));
+  EXPECT_GT(find_fence(store_, kPrefix, "aaaaaaaa", soon()).take()->revision, first->revision);
+  for (const char* odd : {"", "x", "{}", R"({"by":7})", R"({"by":"a b"})"}) {
+    put("/f/fences/aaaaaaaa", odd);
+    EXPECT_EQ(find_fence(store_, kPrefix, "aaaaaaaa", soon()).take()->by, "") << odd;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipuctl fleet beat: this host says that it is alive, and obeys a fence.
+#include <unistd.h>
+
+#include <climits>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cmd/ipuctl/fleet.h"
+#include "hook/config/paths.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/own_fence.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::config::FleetConfig;
+using hook::fleet::HostFacts;
+using hook::fleet::Store;
+
+constexpr std::chrono::milliseconds kBeatLimit{8'000};
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return base::one_line(name, HOST_NAME_MAX);
+}
+
+// Ends what others may have by now, and returns BEAT's error with what became of it.
+Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
+                     const hook::fleet::FenceFacts& told, const Error& beat) {
+  const hook::ledger::OwnFence fence = TRY(ledger.fences().see_own(told.revision, told.by));
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  hook::lifecycle::partitions::Ended ended =
+      TRY(hook::lifecycle::partitions::end_cut_off(env, fence, fleet.prefix, base::unix_millis()));
+  std::string names;
+  for (const std::string& container : ended.containers)
+    names += str(names.empty() ? "" : ", ", base::short_id(container));
+  Outcome outcome;
+  outcome.obstacles.emplace_back(
+      beat.code(), str(beat.message(), names.empty() ? "" : str("; now ending: ", names)));
+  for (Error& one : ended.obstacles) outcome.obstacles.push_back(std::move(one));
+  return outcome;
+}
+
+Result<Outcome> run_beat() {
+  const FleetConfig fleet = TRY(load_fleet());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const HostFacts me = TRY(this_host_of(ledger));
+  const std::unique_ptr<Store> store = open_store(fleet);
+  const Deadline deadline = Deadline::after(kBeatLimit);
+  TRY(hook::fleet::join_fleet(*store, fleet.prefix, deadline));
+  const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
+  if (beat.ok()) {
+    TRY(ledger.fences().end_own());
+    return Outcome{};
+  }
+  if (beat.error().code() != Code::kDenied) return beat.error();
+  // etcd may have denied it, too.
+  const auto fence = hook::fleet::find_fence(*store, fleet.prefix, me.tag, deadline);
+  if (!fence.ok() || !fence.value()) return beat.error();
+  return obey(ledger, fleet, *fence.value(), beat.error());
+}
+
+}  // namespace
+
+Result<FleetConfig> load_fleet() {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  if (config.fleet) return *config.fleet;
+  return Error(Code::kInvalid, str(hook::config::config_file(),
+                                   ": this host is in no fleet: set 'endpoints' in [fleet]"));
+}
+
+Result<HostFacts> this_host_of(hook::ledger::Ledger& ledger) {
+  TRY(ledger.host().check());
+  const hook::ledger::HostWitnesses now =
+      hook::lifecycle::this_host(hook::config::load_host_id(hook::config::config_file()));
+  HostFacts me;
+  me.tag = ledger.host().tag();
+  me.name = host_name();
+  me.identity = str(now.id.empty() ? now.machine : now.id, '-', now.board, '-', now.rnic);
+  me.version = base::product_version();
+  me.boot = TRY(base::boot_id());
+  return me;
+}
+
+void add_fleet_beat(CLI::App& group, Command& chosen) {
+  add_command(
+      group,
+      {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
+      chosen, [] { return run_beat(); });
+}
+
+}  // namespace ipuctl
