@@ -16,8 +16,9 @@ using hook::confinement::Phase;
 namespace {
 
 // They run programs that are not ours and would inherit the filter, or do nothing.
-constexpr std::string_view kUnconfined[] = {"ipuctl doctor", "ipuctl runtime", "ipuctl version",
-                                            "ipuctl support-bundle", "ipuctl health check"};
+constexpr std::string_view kUnconfined[] = {"ipuctl doctor",       "ipuctl runtime",
+                                            "ipuctl version",      "ipuctl support-bundle",
+                                            "ipuctl health check", "ipuctl fleet fence-due"};
 
 struct Confined {
   std::string_view command;

@@ -32,7 +32,8 @@ base::Result<hook::config::FleetConfig> load_fleet();
 // Returns what identifies the host of LEDGER, as its ledger keeps it.
 base::Result<hook::fleet::HostFacts> this_host_of(hook::ledger::Ledger& ledger);
 
-// A part of the group `fleet`.
+// Parts of the group `fleet`.
 void add_fleet_beat(CLI::App& group, Command& chosen);
+void add_fleet_fence_due(CLI::App& group, Command& chosen);
 
 }  // namespace ipuctl

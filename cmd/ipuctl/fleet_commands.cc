@@ -206,6 +206,7 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
                "ipuctl fleet check"},
               chosen, [] { return run_check(); });
   add_fleet_beat(group, chosen);
+  add_fleet_fence_due(group, chosen);
   add_command(group,
               {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
                "ipuctl fleet leave"},

@@ -145,15 +145,6 @@ Status check_dead(const hook::config::Config& config, const std::string& host) {
                                 " first, or give --alive if it is cut off from all but etcd"));
 }
 
-// Tells the fleet, which then has no claim of HOST.
-Status fence_in_fleet(const hook::lifecycle::Env& env, const std::string& host,
-                      const Deadline& deadline) {
-  const auto fleet = TRY(hook::lifecycle::open_fleet(env));
-  if (!fleet) return {};
-  const std::string& me = env.ledger.host().tag();
-  return hook::fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
-}
-
 // Returns a line for each claim of HOST at the fleet.
 std::vector<std::string> claims_of(const hook::lifecycle::Env& env, const std::string& host,
                                    std::vector<Error>& obstacles) {
@@ -201,15 +192,9 @@ Result<Outcome> run_fence(const HostOptions& options) {
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
       env, config.pools, fenced, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
-  if (outcome.obstacles.empty()) {
-    const Status told = fence_in_fleet(env, options.host, deadline);
-    if (!told.ok()) outcome.obstacles.push_back(told.error());
-    for (const std::string& claim : claims)
-      if (told.ok()) outcome.text += str("removed ", claim, "\n");
-  }
-  if (outcome.obstacles.empty())
-    outcome.text +=
-        str("host ", options.host, " is fenced; partitions that operators named stay\n");
+  if (!outcome.obstacles.empty()) return outcome;
+  for (const std::string& claim : claims) outcome.text += str("removed ", claim, "\n");
+  outcome.text += str("host ", options.host, " is fenced; partitions that operators named stay\n");
   return outcome;
 }
 

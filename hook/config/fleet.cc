@@ -41,6 +41,31 @@ Result<std::string> read_fleet_path(const Section& section, std::string_view key
   return path;
 }
 
+Status read_fence(const Section& section, FleetConfig& fleet) {
+  constexpr std::string_view kFence = "\"operator\" or \"auto\"";
+  constexpr std::chrono::hours kLongest{24};
+  const std::string fence = TRY(section.find_text("fence", kFence)).value_or("operator");
+  if (fence != "operator" && fence != "auto") return section.wrong("fence", kFence);
+  fleet.fences_itself = fence == "auto";
+  fleet.fence_after = TRY(section.find_duration("fence_after", kLongest)).value_or(kLeastFenceTime);
+  fleet.fence_witness = TRY(read_fleet_path(section, "fence_witness"));
+  if (fleet.fence_after < kLeastFenceTime) {
+    return section.wrong("fence_after", "10m or longer: a host that restarts is not dead");
+  }
+  const bool has_more = section.has("fence_after") || section.has("fence_witness");
+  if (!fleet.fences_itself && has_more) {
+    return section.wrong("fence",
+                         "\"auto\": without it, 'fence_after' and 'fence_witness' have no"
+                         " effect");
+  }
+  if (fleet.fences_itself && fleet.fence_witness.empty()) {
+    return section.wrong("fence_witness",
+                         "the absolute path of a program that says whether a host is off, as by its"
+                         " BMC: to be suspect is not to be dead");
+  }
+  return {};
+}
+
 Status check_fleet(const Section& section, const FleetConfig& fleet) {
   if (fleet.certificate.empty() != fleet.key.empty()) {
     return section.wrong("certificate", "set together with 'key'");
@@ -67,8 +92,9 @@ Status check_fleet(const Section& section, const FleetConfig& fleet) {
 Result<std::optional<FleetConfig>> read_fleet(const Section& file) {
   const std::optional<Section> section = TRY(file.find_table("fleet"));
   if (!section) return std::optional<FleetConfig>();
-  TRY(section->refuse_unknown(
-      {"endpoints", "ca", "certificate", "key", "server_name", "user", "password_file", "prefix"}));
+  TRY(section->refuse_unknown({"endpoints", "ca", "certificate", "key", "server_name", "user",
+                               "password_file", "prefix", "fence", "fence_after",
+                               "fence_witness"}));
   FleetConfig fleet;
   fleet.endpoints = TRY(section->find_texts("endpoints", kFleetEndpoints));
   const bool fits = !fleet.endpoints.empty() && fleet.endpoints.size() <= kMaxFleetEndpoints &&
@@ -83,6 +109,7 @@ Result<std::optional<FleetConfig>> read_fleet(const Section& file) {
   fleet.prefix = TRY(section->find_text("prefix", kFleetPrefix)).value_or(fleet.prefix);
   if (!is_fleet_prefix(fleet.prefix)) return section->wrong("prefix", kFleetPrefix);
   TRY(check_fleet(*section, fleet));
+  TRY(read_fence(*section, fleet));
   return std::optional<FleetConfig>(std::move(fleet));
 }
 

@@ -2,6 +2,7 @@
 // The section [fleet]: the etcd that hosts share.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ namespace hook::config {
 class Section;
 
 inline constexpr size_t kMaxFleetEndpoints = 9;
+// A host that is stuck, or restarts, comes back within this time.
+inline constexpr std::chrono::minutes kLeastFenceTime{10};
 
 // A fleet. TLS is used if there is a CA.
 struct FleetConfig {
@@ -24,6 +27,11 @@ struct FleetConfig {
   std::string user = {};                           // of etcd; empty: none
   std::string password_file = {};                  // with a user
   std::string prefix = "/ipu-container-toolkit/";  // of all keys; begins and ends with "/"
+  // fence = "auto": hosts that were suspect for so long are fenced if WITNESS says that they are
+  // off. The program runs as root, as WITNESS TAG NAME, and says so by status 0.
+  bool fences_itself = false;
+  std::chrono::milliseconds fence_after = kLeastFenceTime;
+  std::string fence_witness = {};  // absolute path
   bool operator==(const FleetConfig&) const = default;
 };
 

@@ -201,6 +201,7 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
     HostState state = record.value().state;
     state.is_alive = alive.contains(state.host.tag);
     state.is_fenced = fenced.contains(state.host.tag);
+    state.modified = one.modified;
     hosts.push_back(std::move(state));
   }
   return hosts;

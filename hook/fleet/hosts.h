@@ -50,6 +50,7 @@ struct HostState {
   int64_t since_ms = 0;    // since when it is alive without a break, by its own clock
   int64_t seen_ms = 0;     // its clock at its last beat
   bool is_fenced = false;  // some host declared it dead: see fence() in partitions.h
+  int64_t modified = 0;    // revision of its last beat
 };
 
 // Says that ME is alive at NOW_MS (ms since 1970). Returns kExists if another host has the same

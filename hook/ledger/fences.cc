@@ -71,6 +71,20 @@ Status Fences::end_own() {
   return commit(store_, transaction);
 }
 
+Result<std::string> Fences::observed() {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'suspects'"));
+  return TRY(row.step()) == Step::kRow ? row.text(0) : std::string();
+}
+
+Status Fences::observe(const std::string& text) {
+  if (TRY(observed()) == text) return {};
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement row = TRY(
+      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('suspects', ?)"));
+  TRY(row.bind(text).run());
+  return commit(store_, transaction);
+}
+
 Result<std::optional<OwnFence>> Fences::own() {
   Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'own_fence'"));
   if (TRY(row.step()) == Step::kDone) return std::optional<OwnFence>();

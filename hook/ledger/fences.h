@@ -42,6 +42,10 @@ class Fences {
   base::Status end_own();
   base::Result<std::optional<OwnFence>> own();
 
+  // What this host saw of suspect hosts until now, as one text; empty: nothing. It is no history.
+  base::Result<std::string> observed();
+  base::Status observe(const std::string& text);
+
  private:
   Store& store_;
 };

@@ -16,6 +16,19 @@ unconfigure_fleet_only() { in_host sed -i '/^\[fleet\]/,$d' "$CONFIG"; }
 unconfigure_fleet() {
   unconfigure_fleet_only
   in_host rm -rf /run/etcd
+  forget_fleet
+}
+
+# The hosts of the test join another fleet next.
+forget_fleet() {
+  in_host python3 -c '
+import os, sqlite3, sys
+for path in sys.argv[1:]:
+    if os.path.exists(path):
+        ledger = sqlite3.connect(path)
+        ledger.execute("DELETE FROM meta WHERE name IN (?, ?, ?)", ["fleet", "own_fence", "suspects"])
+        ledger.execute("DELETE FROM meta WHERE name GLOB ?", ["fenced/*"])
+        ledger.commit()' /var/lib/ipu-container-toolkit/ledger.db /run/hostb/lib/ledger.db /run/other-host/state/ledger.db
 }
 
 etcd_start() {

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {
@@ -25,6 +26,14 @@ bool remove_one(Env& env, const std::vector<config::PoolConfig>& pools, const Ma
     obstacles.push_back(std::move(removed).error());
   }
   return false;
+}
+
+// Tells the fleet, if this host is in one, which then has no claim of HOST.
+Status tell_fleet(const Env& env, const std::string& host, const Deadline& deadline) {
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return {};
+  const std::string& me = env.ledger.host().tag();
+  return fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
 }
 
 }  // namespace
@@ -85,7 +94,10 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
   for (const std::string& name : names)
     TRY(env.ledger.events().record(
         str("removed partition ", name, " of the dead host ", fenced.host)));
-  if (obstacles.empty()) TRY(env.ledger.fences().add(fenced.host));
+  if (!obstacles.empty()) return names;
+  Status told = tell_fleet(env, fenced.host, deadline);
+  if (told.ok()) told = env.ledger.fences().add(fenced.host);
+  if (!told.ok()) obstacles.push_back(std::move(told).error());
   return names;
 }
 

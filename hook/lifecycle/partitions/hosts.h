@@ -37,9 +37,10 @@ struct Fenced {
 base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
                                  const std::string& host, const base::Deadline& deadline,
                                  std::vector<base::Error>& obstacles);
-// Removes these partitions, whoever uses them, and records that the host is fenced. Returns their
-// names. What cannot be removed is in OBSTACLES, and the host is not recorded as fenced then, nor
-// if there was one before: another call goes on. What is in this host's own ledger stays.
+// Removes these partitions, whoever uses them, then what the host has at the fleet, as
+// fleet::fence() does, and records that the host is fenced. Returns the names of the partitions.
+// What cannot be removed is in OBSTACLES, and the host is not fenced then, nor if there was one
+// before: another call goes on. What is in this host's own ledger stays.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const Fenced& fenced,

@@ -54,6 +54,17 @@ prefix = "/pod1/")");
   EXPECT_EQ(*fleet.value(), wanted);
 }
 
+TEST(FleetConfigTest, FencesByAnOperatorUnlessToldOtherwise) {
+  const std::string one = "[fleet]\nendpoints = [\"10.1.0.5:2379\"]\n";
+  EXPECT_FALSE(read(one + "fence = \"operator\"").take()->fences_itself);
+  const auto itself = read(one + "fence = \"auto\"\nfence_witness = \"/opt/bmc\"").take();
+  EXPECT_TRUE(itself->fences_itself);
+  EXPECT_EQ(itself->fence_after, std::chrono::minutes(10));
+  EXPECT_EQ(itself->fence_witness, "/opt/bmc");
+  const std::string later = "fence = \"auto\"\nfence_witness = \"/b\"\nfence_after = \"1h\"";
+  EXPECT_EQ(read(one + later).take()->fence_after, std::chrono::hours(1));
+}
+
 TEST(FleetConfigTest, RefusesWhatCannotBe) {
   const std::string one = "endpoints = [\"10.1.0.5:2379\"]\n";
   for (const auto& [text, key] : std::initializer_list<std::pair<std::string, std::string>>{
@@ -71,6 +82,13 @@ TEST(FleetConfigTest, RefusesWhatCannotBe) {
            {one + "server_name = \"x\"", "fleet.ca"},
            {one + "user = \"x\"", "fleet.user"},
            {one + "user = \"x\"\npassword_file = \"/p\"", "fleet.ca"},
+           {one + "fence = \"never\"", "fleet.fence must"},
+           {one + "fence = \"auto\"", "fleet.fence_witness"},
+           {one + "fence = \"auto\"\nfence_witness = \"bmc\"", "fleet.fence_witness"},
+           {one + "fence = \"auto\"\nfence_witness = \"/b\"\nfence_after = \"9m\"",
+            "fleet.fence_after"},
+           {one + "fence_witness = \"/b\"", "fleet.fence must"},
+           {one + "fence_after = \"20m\"", "fleet.fence must"},
            {one + "token = \"x\"", "fleet.token"}}) {
     EXPECT_TRUE(test::fails(read("[fleet]\n" + text), Code::kInvalid, key)) << text;
   }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/suspects.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "hook/fleet/keys.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using base::Json;
+using std::chrono::milliseconds;
+
+std::string turn_key(const std::string& prefix) { return prefix + "fencing"; }
+
+int64_t in_ms(milliseconds time) { return time.count(); }
+
+Result<Observation> read_observation(const Json& json) {
+  Observation seen;
+  seen.boot = TRY(base::get_string(json, "boot", "suspects"));
+  seen.at_ms = TRY(base::get_int(json, "at_ms", "suspects"));
+  seen.turn = TRY(base::get_int(json, "turn", "suspects"));
+  seen.turn_since_ms = TRY(base::get_int(json, "turn_since_ms", "suspects"));
+  const auto hosts = json.find("hosts");
+  if (hosts == json.end() || !hosts->is_object()) return Error(Code::kInvalid, "suspects: hosts");
+  for (const auto& [tag, one] : hosts->items()) {
+    Suspicion suspicion;
+    suspicion.record = TRY(base::get_int(one, "record", "suspects"));
+    suspicion.since_ms = TRY(base::get_int(one, "since_ms", "suspects"));
+    suspicion.asked_ms = TRY(base::get_int(one, "asked_ms", "suspects"));
+    seen.suspects[tag] = suspicion;
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::string to_text(const Observation& seen) {
+  Json hosts = Json::object();
+  for (const auto& [tag, one] : seen.suspects) {
+    hosts[tag] = {{"record", one.record}, {"since_ms", one.since_ms}, {"asked_ms", one.asked_ms}};
+  }
+  return base::to_text(Json{{"boot", seen.boot},
+                            {"at_ms", seen.at_ms},
+                            {"turn", seen.turn},
+                            {"turn_since_ms", seen.turn_since_ms},
+                            {"hosts", std::move(hosts)}});
+}
+
+Observation parse_observation(const std::string& text) {
+  const Result<Json> json = base::parse_json(text, "suspects");
+  if (!json.ok()) return {};
+  Result<Observation> seen = read_observation(json.value());
+  return seen.ok() ? std::move(seen).take() : Observation();
+}
+
+Observation observe(const Observation& before, const Look& look) {
+  const int64_t gap = look.now_ms - before.at_ms;
+  const bool goes_on = before.boot == look.boot && gap >= 0 && gap <= in_ms(kLongestGap);
+  Observation now{look.boot, look.now_ms, look.turn, look.now_ms, {}};
+  if (goes_on && before.turn == look.turn) now.turn_since_ms = before.turn_since_ms;
+  for (const HostState& one : look.hosts) {
+    if (one.is_alive || one.is_fenced) continue;
+    Suspicion suspicion{one.modified, look.now_ms, 0};
+    const auto known = before.suspects.find(one.host.tag);
+    const bool is_known = goes_on && known != before.suspects.end();
+    if (is_known && known->second.record == one.modified) suspicion = known->second;
+    now.suspects[one.host.tag] = suspicion;
+  }
+  return now;
+}
+
+Due find_due(const Observation& seen, const std::vector<HostState>& hosts, const std::string& me,
+             milliseconds after) {
+  Due due;
+  size_t members = 0;
+  size_t suspects = 0;
+  bool is_alive = false;
+  for (const HostState& one : hosts) {
+    if (one.is_fenced) continue;
+    ++members;
+    if (one.is_alive) {
+      is_alive = is_alive || one.host.tag == me;
+      continue;
+    }
+    ++suspects;
+    const auto known = seen.suspects.find(one.host.tag);
+    const bool is_long =
+        known != seen.suspects.end() && seen.at_ms - known->second.since_ms >= in_ms(after);
+    if (is_long && one.host.tag != me) due.hosts.push_back(one);
+  }
+  if (due.hosts.empty()) return due;
+  const bool is_early = seen.turn != 0 && seen.at_ms - seen.turn_since_ms < in_ms(kFencePause);
+  if (!is_alive) {
+    due.why_not = "this host is not alive in the fleet itself";
+  } else if (2 * suspects > members) {
+    due.why_not = str(suspects, " of ", members,
+                      " hosts are suspect at once, so etcd or the network is sick, and not they");
+  } else if (is_early) {
+    due.why_not = "a host was fenced less than a minute ago";
+  }
+  if (!due.why_not.empty()) due.hosts.clear();
+  const auto since = [&](const HostState& one) { return seen.suspects.at(one.host.tag).since_ms; };
+  std::stable_sort(due.hosts.begin(), due.hosts.end(),
+                   [&](const HostState& a, const HostState& b) { return since(a) < since(b); });
+  return due;
+}
+
+Result<int64_t> find_turn(Store& store, const std::string& prefix, const Deadline& deadline) {
+  const std::optional<KeyValue> last = TRY(find_key(store, turn_key(prefix), deadline));
+  return last ? last->modified : 0;
+}
+
+Status take_turn(Store& store, const std::string& prefix, const HostState& host, int64_t turn,
+                 const std::string& me, int64_t now_ms, const Deadline& deadline) {
+  const std::string& tag = host.host.tag;
+  Txn txn;
+  txn.compares = {{str(prefix, "hosts/", tag), Compare::What::kModified, host.modified},
+                  {str(prefix, "alive/", tag), Compare::What::kCreated, 0},
+                  {fence_key(prefix, tag), Compare::What::kCreated, 0},
+                  {turn_key(prefix), Compare::What::kModified, turn}};
+  txn.puts = {
+      {turn_key(prefix), base::to_text(Json{{"host", tag}, {"by", me}, {"at_ms", now_ms}})}};
+  const TxnResult result = TRY(store.commit(txn, deadline));
+  if (result.done) return {};
+  return Error(Code::kBusy, str("fleet: host ", tag,
+                                " was heard of meanwhile, or another host was fenced: it is not"
+                                " fenced now"));
+}
+
+}  // namespace hook::fleet

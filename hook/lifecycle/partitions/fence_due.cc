@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/fence_due.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "base/process.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/hosts.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+
+constexpr size_t kMaxWitness = size_t{64} << 20;  // bytes of the program, and of what it prints
+
+bool is_soon(const fleet::Suspicion& suspicion, const Moment& now) {
+  const milliseconds since(now.steady_ms - suspicion.asked_ms);
+  return suspicion.asked_ms != 0 && since < fleet::kFencePause;
+}
+
+// Returns the fleet of this host, whose hosts fence by themselves.
+Result<OpenFleet> open_watched(const Env& env) {
+  std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (fleet && fleet->config.fences_itself) return *std::move(fleet);
+  return Error(Code::kUnsupported,
+               "this host fences no other by itself: [fleet] has no fence = \"auto\"");
+}
+
+Result<Suspects> look_for_suspects(Env& env, const OpenFleet& fleet, const Moment& now,
+                                   std::vector<Error>& obstacles) {
+  TRY(env.ledger.host().check());
+  const fleet::Fleet at = fleet.at_last();
+  std::vector<fleet::HostState> hosts =
+      TRY(fleet::list_hosts(at.store, at.prefix, at.deadline, obstacles));
+  const int64_t turn = TRY(fleet::find_turn(at.store, at.prefix, at.deadline));
+  const std::string before = TRY(env.ledger.fences().observed());
+  Suspects suspects;
+  suspects.seen =
+      fleet::observe(fleet::parse_observation(before), {now.boot, now.steady_ms, turn, hosts});
+  // A record that cannot be read may be that of a host that is well.
+  if (obstacles.empty())
+    suspects.due =
+        fleet::find_due(suspects.seen, hosts, env.ledger.host().tag(), fleet.config.fence_after);
+  return suspects;
+}
+
+// Fences HOST, whom the witness has found off.
+Result<std::vector<std::string>> fence_one(Env& env, const std::vector<config::PoolConfig>& pools,
+                                           const OpenFleet& fleet, const fleet::HostState& host,
+                                           const fleet::Observation& seen,
+                                           std::vector<Error>& obstacles) {
+  const Deadline deadline = Deadline::after(fleet::kFenceTime);
+  const std::string& tag = host.host.tag;
+  const fleet::Fleet at = fleet.at(deadline);
+  TRY(fleet::take_turn(at.store, at.prefix, host, seen.turn, env.ledger.host().tag(),
+                       base::unix_millis(), at.deadline));
+  const int64_t minutes = (seen.at_ms - seen.suspects.at(tag).since_ms) / 60'000;
+  const std::string why =
+      str("host ", tag, " (", host.host.name, ") was not heard of for ", minutes, " minutes, and ",
+          fleet.config.fence_witness, " says that it is off: it is fenced");
+  TRY(env.ledger.events().record(why));
+  std::vector<std::string> lines = {why};
+  const Fenced fenced = TRY(find_fenced(env, pools, tag, deadline, obstacles));
+  for (const std::string& name : TRY(fence_host(env, pools, fenced, deadline, obstacles)))
+    lines.push_back(str("removed partition ", name));
+  return lines;
+}
+
+}  // namespace
+
+Result<bool> ask_witness(const std::string& program, const fleet::HostState& host) {
+  const std::string what = str("ask ", quote(program), " about host ", host.host.tag);
+  if (!TRY_CTX(what, base::read_trusted_file(program, kMaxWitness)))
+    return Error(Code::kNotFound, str(what, ": there is no such file; correct 'fence_witness'"));
+  base::Command command;
+  command.path = program;
+  command.args = {program, host.host.tag, host.host.name};
+  command.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"};
+  command.max_output = kMaxWitness;
+  const Result<base::Output> output = base::run(command, Deadline::after(kWitnessTime));
+  if (!output.ok() && output.error().code() == Code::kTimeout) return false;
+  if (!output.ok()) return Error(output.error()).wrap(what);
+  return output.value().exit_status == 0;
+}
+
+Result<Moment> this_moment() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  Moment now;
+  now.boot = TRY(base::boot_id());
+  now.steady_ms = std::chrono::duration_cast<milliseconds>(time).count();
+  return now;
+}
+
+Result<Suspects> find_suspects(Env& env, const Moment& now, std::vector<Error>& obstacles) {
+  const OpenFleet fleet = TRY(open_watched(env));
+  return look_for_suspects(env, fleet, now, obstacles);
+}
+
+Result<std::vector<std::string>> fence_due(Env& env, const std::vector<config::PoolConfig>& pools,
+                                           const Moment& now, const Witness& witness,
+                                           std::vector<Error>& obstacles) {
+  const OpenFleet fleet = TRY(open_watched(env));
+  Suspects suspects = TRY(look_for_suspects(env, fleet, now, obstacles));
+  fleet::Observation& seen = suspects.seen;
+  TRY(env.ledger.fences().observe(seen.suspects.empty() ? "" : fleet::to_text(seen)));
+  for (const fleet::HostState& host : suspects.due.hosts) {
+    fleet::Suspicion& suspicion = seen.suspects[host.host.tag];
+    if (is_soon(suspicion, now)) continue;
+    // Recorded first: a witness that hangs is not asked again at once.
+    suspicion.asked_ms = now.steady_ms;
+    TRY(env.ledger.fences().observe(fleet::to_text(seen)));
+    if (!TRY(witness(host))) break;
+    return fence_one(env, pools, fleet, host, seen, obstacles);
+  }
+  return std::vector<std::string>();
+}
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// fence = "auto": fences a host that was suspect for long enough, if the site's witness says that
+// it is off. hook/fleet/suspects.h says when.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/config/config.h"
+#include "hook/fleet/hosts.h"
+#include "hook/fleet/suspects.h"
+#include "hook/lifecycle/env.h"
+
+namespace hook::lifecycle::partitions {
+
+// A witness has so long to answer.
+inline constexpr std::chrono::seconds kWitnessTime{20};
+
+// Returns whether a host is surely off.
+using Witness = std::function<base::Result<bool>(const fleet::HostState& host)>;
+// Runs PROGRAM as PROGRAM TAG NAME: status 0 means yes, any other end or no end in time no. Fails
+// with kDenied if others than root can change the program or its directory. It has root's rights,
+// a plain PATH, no input, and nothing reads what it prints.
+base::Result<bool> ask_witness(const std::string& program, const fleet::HostState& host);
+
+// Now, in ms of this boot's steady clock.
+struct Moment {
+  std::string boot;
+  int64_t steady_ms = 0;
+};
+base::Result<Moment> this_moment();
+
+// What this host knows of its fleet's suspects.
+struct Suspects {
+  fleet::Observation seen;
+  fleet::Due due;
+};
+// Looks at the fleet, and changes nothing. Fails with kUnsupported if this host does not fence by
+// itself. If a record cannot be read, no host is due, and OBSTACLES say why.
+base::Result<Suspects> find_suspects(Env& env, const Moment& now,
+                                     std::vector<base::Error>& obstacles);
+
+// Looks at the fleet, remembers what it saw, asks WITNESS about one host at most, and fences that
+// host as fence_host() does. Returns what was done, a line each.
+base::Result<std::vector<std::string>> fence_due(Env& env,
+                                                 const std::vector<config::PoolConfig>& pools,
+                                                 const Moment& now, const Witness& witness,
+                                                 std::vector<base::Error>& obstacles);
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# fence = "auto": a host of the fleet that is not heard of is fenced by another one, if a program of the site says that it
+# is off. Ten minutes pass in the ledger of the host that watches.
+
+load support
+load bundle
+# shellcheck source=tests/e2e/two_hosts.bash
+source "$BATS_TEST_DIRNAME/two_hosts.bash"
+# shellcheck source=tests/e2e/etcd.bash
+source "$BATS_TEST_DIRNAME/etcd.bash"
+ENDPOINT=10.1.3.101:2379
+ETCD_NETNS=/run/netns/pod
+WITNESS=/run/witness
+
+setup_file() { two_hosts_up; }
+teardown_file() { two_hosts_down; }
+
+setup() {
+  host_config
+  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
+  etcd_start
+  configure_fleet
+  # shellcheck disable=SC2016
+  in_host sh -e -c 'mkdir -m 755 "$1"
+    printf "#!/bin/sh\necho \"\$@\" >>%s/asked\nexit \"\$(cat %s/says)\"\n" "$1" "$1" >"$1/ask"
+    chmod 755 "$1/ask"; echo 1 >"$1/says"; : >"$1/asked"' sh "$WITNESS"
+}
+
+teardown() {
+  local name
+  remove_containers_of_both
+  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
+    on a ipuctl partition remove "$name" >/dev/null
+  done
+  etcd_stop
+  unconfigure_fleet
+  in_host rm -rf "$WITNESS"
+}
+
+tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
+fence_itself() { in_host sh -c "printf 'fence = \"auto\"\nfence_witness = \"$WITNESS/ask\"\n' >>$CONFIG"; }
+asked() { in_host sh -c "wc -l <$WITNESS/asked"; }
+
+# Time passes in what host "a" has seen.
+pass() { # SECONDS
+  in_host python3 -c '
+import json, sqlite3, sys
+ledger = sqlite3.connect("/var/lib/ipu-container-toolkit/ledger.db")
+seen = json.loads(ledger.execute("SELECT value FROM meta WHERE name = ?", ["suspects"]).fetchone()[0])
+for host in seen["hosts"].values():
+    host["since_ms"] -= int(sys.argv[1]) * 1000
+    if host["asked_ms"]:
+        host["asked_ms"] -= int(sys.argv[1]) * 1000
+ledger.execute("UPDATE meta SET value = ? WHERE name = ?", [json.dumps(seen), "suspects"])
+ledger.commit()' "$1"
+}
+
+@test "a host that died is fenced after ten minutes, once the witness says that it is off" {
+  local dead
+  on a ipuctl partition create p0 --size 8 --gcds 2
+  make_bundle_of b IPU_PARTITION=p0 IPU_GCD=0
+  start_on b one
+  make_bundle_of b IPU_COUNT=2
+  start_on b two
+  dead=$(tag_of b)
+  on a ipuctl fleet beat
+  on b ipuctl fleet beat
+  run -1 on a ipuctl fleet fence-due
+  assert_contains "$output" 'fence = "auto"'
+  fence_itself
+  run -0 on a ipuctl fleet fence-due
+  assert_equal "$output" ''
+  etcd_control del "/ipu-container-toolkit/alive/$dead" >/dev/null
+  on a ipuctl fleet fence-due
+  run -0 on a ipuctl fleet fence-due --dry-run
+  assert_contains "$output" "host $dead is suspect for "
+  assert_contains "$output" 'due after 10m'
+  pass 590
+  on a ipuctl fleet fence-due
+  assert_equal "$(asked)" 0
+  pass 10
+  assert_contains "$(on a ipuctl fleet fence-due --dry-run)" "would ask $WITNESS/ask about host $dead"
+  run -0 on a ipuctl fleet fence-due
+  assert_equal "$output" ''
+  in_host grep -q "^$dead " "$WITNESS/asked"
+  # It is asked once a minute.
+  in_host sh -c "echo 0 >$WITNESS/says"
+  on a ipuctl fleet fence-due
+  assert_equal "$(asked)" 1
+  pass 60
+  on a ipuctl fleet beat
+  run -0 on a ipuctl fleet fence-due
+  assert_contains "$output" "host $dead ("
+  assert_contains "$output" 'was not heard of for 11 minutes'
+  assert_contains "$output" "removed partition c-$dead-"
+  assert_equal "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$dead\").state")" FENCED
+  assert_contains "$(on a ipuctl events)" 'says that it is off'
+  assert_equal "$(etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/ | grep -c /claims/)" 0
+  run -1 on b ipuctl fleet beat
+  assert_contains "$output" 'now ending: one, two'
+}
+
+@test "none is fenced by a witness that others can change, or while this host is not alive in the fleet itself" {
+  local dead
+  on b ipuctl fleet beat
+  dead=$(tag_of b)
+  etcd_control del "/ipu-container-toolkit/alive/$dead" >/dev/null
+  fence_itself
+  in_host sh -c "echo 0 >$WITNESS/says"
+  on a ipuctl fleet fence-due
+  pass 700
+  assert_contains "$(on a ipuctl fleet fence-due --dry-run)" 'not alive in the fleet itself'
+  on a ipuctl fleet fence-due
+  assert_equal "$(asked)" 0
+  on a ipuctl fleet beat
+  in_host chmod 775 "$WITNESS/ask"
+  run -1 on a ipuctl fleet fence-due
+  assert_contains "$output" 'can be changed by others than root'
+  assert_equal "$(asked)" 0
+  assert_equal "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$dead\").state")" SUSPECT
+}

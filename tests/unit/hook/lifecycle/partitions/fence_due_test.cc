@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that fences another one by itself.
+#include "hook/lifecycle/partitions/fence_due.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/names.h"
+#include "hook/fleet/partitions.h"
+#include "tests/support/hook_host.h"
+#include "tests/support/lent_store.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kDead = "22222222";
+
+class FenceDueTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    me_.config.fleet = config::FleetConfig{{"10.1.0.5:2379"}};
+    me_.config.fleet->prefix = kPrefix;
+    me_.config.fleet->fences_itself = true;
+    me_.config.fleet->fence_witness = "/opt/bmc";
+    me_.env.fleet = [this] { return me_.config.fleet; };
+    me_.env.store = [this](const config::FleetConfig&) {
+      return std::make_unique<test::LentStore>(store_, [this] { return fate_; });
+    };
+    ASSERT_TRUE(test::succeeds(me_.ledger.host().be_on({"1111111111111111"})));
+    beat(kDead);
+    store_.advance(std::chrono::seconds(31));
+    vipu::PartitionRequest request;
+    request.id = name_;
+    request.size = 4;
+    ASSERT_TRUE(test::succeeds(me_.controller.create(request, soon())));
+  }
+  static Deadline soon() { return test::HookHost::soon(); }
+  void beat(const std::string& tag) {
+    const fleet::HostFacts host{tag, "node-" + tag, "identity-" + tag, "1.0", "boot"};
+    ASSERT_TRUE(test::succeeds(fleet::beat(store_, kPrefix, host, 1, soon())));
+  }
+  // Looks once, and this host has beaten.
+  Result<std::vector<std::string>> look() {
+    beat(me_.ledger.host().tag());
+    obstacles_.clear();
+    const auto witness = [this](const fleet::HostState& host) -> Result<bool> {
+      asked_.push_back(host.host.tag);
+      return is_off_;
+    };
+    return fence_due(me_.env, me_.config.pools, {"boot", now_}, witness, obstacles_);
+  }
+  Result<std::vector<std::string>> look_for(std::chrono::minutes time) {
+    const int64_t end = now_ + std::chrono::milliseconds(time).count();
+    for (; now_ < end; now_ += 20'000) {
+      auto done = look();
+      if (!done.ok() || !done.value().empty()) return done;
+    }
+    return look();
+  }
+  bool exists() { return !me_.controller.list(soon()).take().empty(); }
+  bool is_fenced() { return fleet::find_fence(store_, kPrefix, kDead, soon()).take().has_value(); }
+
+  const std::string kPrefix = "/f/";
+  const std::string name_ = str("c-", kDead, "-0123456789ab");
+  test::FakeStore store_;
+  test::Call fate_ = test::Call::kAnswered;
+  test::HookHost me_;
+  int64_t now_ = 1000;
+  bool is_off_ = true;
+  std::vector<std::string> asked_;
+  std::vector<Error> obstacles_;
+};
+
+TEST_F(FenceDueTest, FencesAHostThatTheWitnessFindsOff) {
+  EXPECT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
+  EXPECT_THAT(asked_, IsEmpty());
+  const std::vector<std::string> done = look_for(std::chrono::minutes(2)).take();
+  EXPECT_THAT(done, ElementsAre(HasSubstr("was not heard of for 10 minutes, and /opt/bmc says"),
+                                "removed partition " + name_));
+  EXPECT_THAT(obstacles_, IsEmpty());
+  EXPECT_TRUE(is_fenced());
+  EXPECT_FALSE(exists());
+  EXPECT_THAT(me_.ledger.fences().all().take(), testing::SizeIs(1));
+  EXPECT_THAT(look_for(std::chrono::minutes(30)).take(), IsEmpty());
+  EXPECT_THAT(asked_, ElementsAre(kDead));
+}
+
+TEST_F(FenceDueTest, FencesNoneThatTheWitnessDoesNotFindOff) {
+  is_off_ = false;
+  EXPECT_THAT(look_for(std::chrono::minutes(13)).take(), IsEmpty());
+  EXPECT_THAT(asked_.size(), testing::AllOf(testing::Ge(3U), testing::Le(4U))) << "once a minute";
+  EXPECT_FALSE(is_fenced());
+  EXPECT_TRUE(exists());
+}
+
+TEST_F(FenceDueTest, LeavesTheFleetsRecordsIfTheControllerDoesNotAnswer) {
+  ASSERT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
+  me_.controller.set_unreachable(true);
+  EXPECT_FALSE(look_for(std::chrono::minutes(11)).take().empty());
+  EXPECT_FALSE(obstacles_.empty());
+  EXPECT_FALSE(is_fenced());
+}
+
+TEST_F(FenceDueTest, FencesNoneWithoutTheStore) {
+  ASSERT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
+  now_ += 60'000;
+  fate_ = test::Call::kFails;
+  const auto witness = [](const fleet::HostState&) -> Result<bool> { return true; };
+  EXPECT_TRUE(test::fails(fence_due(me_.env, me_.config.pools, {"boot", now_}, witness, obstacles_),
+                          Code::kUnavailable));
+  EXPECT_TRUE(exists());
+}
+
+TEST_F(FenceDueTest, FencesNoneWhileARecordCannotBeRead) {
+  fleet::Txn txn;
+  txn.puts = {{"/f/hosts/33333333", "x"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  EXPECT_THAT(look_for(std::chrono::minutes(11)).take(), IsEmpty());
+  EXPECT_FALSE(obstacles_.empty());
+  EXPECT_TRUE(exists());
+}
+
+TEST_F(FenceDueTest, DoesNothingUnlessItIsTold) {
+  me_.config.fleet->fences_itself = false;
+  EXPECT_TRUE(test::fails(look(), Code::kUnsupported, "fence = \"auto\""));
+}
+
+TEST_F(FenceDueTest, RemembersNothingWhileAllHostsAreAlive) {
+  beat(kDead);
+  ASSERT_THAT(look().take(), IsEmpty());
+  EXPECT_EQ(me_.ledger.fences().observed().take(), "");
+}
+
+class WitnessTest : public testing::Test {
+ protected:
+  void write(const std::string& text, mode_t mode = 0755) {
+    ASSERT_TRUE(test::succeeds(base::write_atomic(path_, text, {mode, {}, {}})));
+  }
+  Result<bool> ask() {
+    fleet::HostState host;
+    host.host.tag = kDead;
+    host.host.name = "node 2";
+    return ask_witness(path_, host);
+  }
+  test::TempDir dir_;
+  const std::string path_ = dir_ / "witness";
+};
+
+TEST_F(WitnessTest, SaysYesByStatusZeroAlone) {
+  write("#!/bin/sh\n[ \"$1/$2\" = '22222222/node 2' ] && [ -z \"$HOME\" ]\n");
+  EXPECT_TRUE(ask().take());
+  write("#!/bin/sh\nexit 3\n");
+  EXPECT_FALSE(ask().take());
+  write("#!/bin/sh\nkill -9 $$\n");
+  EXPECT_FALSE(ask().take());
+}
+
+TEST_F(WitnessTest, IsNotAskedIfOthersCanChangeIt) {
+  write("#!/bin/sh\n", 0775);
+  EXPECT_TRUE(test::fails(ask(), Code::kDenied, "chmod go-w"));
+  write("#!/bin/sh\n", 0755);
+  ASSERT_EQ(::chmod(std::string(dir_ / "").c_str(), 0777), 0);
+  EXPECT_TRUE(test::fails(ask(), Code::kDenied, "chmod go-w"));
+  ASSERT_EQ(::chmod(std::string(dir_ / "").c_str(), 0755), 0);
+  ASSERT_TRUE(test::succeeds(base::remove_file(path_)));
+  EXPECT_TRUE(test::fails(ask(), Code::kNotFound, "fence_witness"));
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::partitions
