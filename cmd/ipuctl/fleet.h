@@ -35,5 +35,10 @@ base::Result<hook::fleet::HostFacts> this_host_of(hook::ledger::Ledger& ledger);
 // Parts of the group `fleet`.
 void add_fleet_beat(CLI::App& group, Command& chosen);
 void add_fleet_fence_due(CLI::App& group, Command& chosen);
+void add_fleet_leave(CLI::App& group, Command& chosen);
+void add_fleet_copies(CLI::App& group, Command& chosen);
+
+// Adds where the store, the controllers and this host differ.
+void add_differences(hook::ledger::Ledger& ledger, std::vector<base::Error>& obstacles);
 
 }  // namespace ipuctl

@@ -152,21 +152,11 @@ Result<Outcome> run_check() {
         Code::kUnavailable,
         "fleet: this host is not alive in it: start ipu-agent, which runs 'ipuctl fleet beat'");
   }
+  if (!view.id.empty()) add_differences(ledger, outcome.obstacles);
   if (outcome.obstacles.empty()) {
     outcome.text = str("fleet ", view.id, ": ", view.members.size(), " members of etcd, ",
                        view.hosts.size(), " hosts, no trouble\n");
   }
-  return outcome;
-}
-
-Result<Outcome> run_leave() {
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const std::vector<std::string> names = TRY(hook::lifecycle::partitions::leave_fleet(env));
-  Outcome outcome;
-  for (const std::string& name : names) outcome.text += str("forgot partition ", name, "\n");
-  outcome.text += str("this host knows no partition of a fleet; now take [fleet] out of ",
-                      hook::config::config_file(), "\n");
   return outcome;
 }
 
@@ -207,10 +197,8 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
               chosen, [] { return run_check(); });
   add_fleet_beat(group, chosen);
   add_fleet_fence_due(group, chosen);
-  add_command(group,
-              {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
-               "ipuctl fleet leave"},
-              chosen, [] { return run_leave(); });
+  add_fleet_leave(group, chosen);
+  add_fleet_copies(group, chosen);
 }
 
 }  // namespace ipuctl

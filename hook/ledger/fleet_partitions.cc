@@ -86,4 +86,36 @@ Status Partitions::disclaim_own() {
   });
 }
 
+Result<std::vector<std::string>> Partitions::give_up_claims(const std::string& fleet) {
+  std::vector<std::string> lines;
+  const Status given_up = with_reserve(store_, [&]() -> Status {
+    lines.clear();
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    Statement leases = TRY(store_.database.prepare(
+        "UPDATE lease SET claim = '' WHERE fleet = ? AND claim <> '' AND " LEASE_IS_LIVE
+        " RETURNING id, container, pool, partition, gcd, gcds"));
+    leases.bind(fleet);
+    std::vector<Event> events;
+    while (TRY(leases.step()) == sqlite::Step::kRow) {
+      Lease lease;
+      lease.gcd = static_cast<uint32_t>(leases.integer(4));
+      lease.gcds = static_cast<uint32_t>(leases.integer(5));
+      Event event;
+      event.lease = leases.text(0);
+      event.container = leases.text(1);
+      event.pool = leases.text(2);
+      event.partition = leases.text(3);
+      event.kind = EventKind::kNote;
+      event.text = str("gave up its claim at fleet ", fleet, ", whose store is lost");
+      lines.push_back(str(gcds_text(lease), " of partition ", event.partition, " by container ",
+                          base::short_id(event.container)));
+      events.push_back(std::move(event));
+    }
+    for (Event& event : events) TRY(record_event(store_, std::move(event)));
+    return commit(store_, transaction);
+  });
+  if (!given_up.ok()) return given_up.error();
+  return lines;
+}
+
 }  // namespace hook::ledger

@@ -74,6 +74,13 @@ class LedgerHost {
   // before.
   base::Result<bool> is_of_this_boot();
 
+  // Returns the id of the fleet below PREFIX that this host joined; empty: none.
+  base::Result<std::string> fleet_id(const std::string& prefix);
+  // Remembers it instead of that of another prefix.
+  base::Status join_fleet(const std::string& prefix, const std::string& id);
+  // Forgets it, if there is one.
+  base::Status leave_fleet();
+
  private:
   // Writes what HOST adds to what is recorded.
   base::Status record(const HostWitnesses& host);

@@ -117,4 +117,31 @@ Result<bool> LedgerHost::is_of_this_boot() {
   return row && !row->boot.empty() && row->boot == TRY(base::boot_id());
 }
 
+Result<std::string> LedgerHost::fleet_id(const std::string& prefix) {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'fleet'"));
+  if (TRY(row.step()) == Step::kDone) return std::string();
+  const std::string value = row.text(0);  // "ID PREFIX"
+  const size_t space = value.find(' ');
+  const bool is_it = space != std::string::npos && value.substr(space + 1) == prefix;
+  return is_it ? value.substr(0, space) : std::string();
+}
+
+Status LedgerHost::join_fleet(const std::string& prefix, const std::string& id) {
+  if (TRY(fleet_id(prefix)) == id) return {};
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement row =
+      TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet', ?)"));
+  TRY(row.bind(str(id, ' ', prefix)).run());
+  TRY(record_note(store_, str("joined the fleet ", id, " below ", prefix)));
+  return commit(store_, transaction);
+}
+
+Status LedgerHost::leave_fleet() {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'fleet'"));
+  if (store_.database.changes() == 0) return {};
+  TRY(record_note(store_, "left the fleet"));
+  return commit(store_, transaction);
+}
+
 }  // namespace hook::ledger

@@ -117,6 +117,9 @@ class Partitions {
   base::Status claim_own(const Lease& lease, const std::string& fleet);
   // Records that no books have IPUs of any lease's own partition.
   base::Status disclaim_own();
+  // Gives up what live leases claim at FLEET, whose store is lost. Returns a line for each: "GCD 0
+  // of partition p0 by container 0123456789ab".
+  base::Result<std::vector<std::string>> give_up_claims(const std::string& fleet);
   // Changes INTENT to READY, and sets the end of a reservation.
   base::Status mark_ready(const PartitionRecord& record);
   // Sets the end of a READY reservation. Fails with kBusy if it is none any more.

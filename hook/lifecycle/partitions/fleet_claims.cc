@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_pin.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -203,6 +204,7 @@ Result<std::vector<std::string>> leave_fleet(Env& env) {
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (fleet) TRY(leave_grants(env, *fleet));
   TRY(env.ledger.partitions().disclaim_own());
+  TRY(env.ledger.host().leave_fleet());
   return names;
 }
 
@@ -216,7 +218,7 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
   if (row && !row->fleet.empty()) TRY(open_fleet(env, row->fleet));  // it has this prefix
   // A store of a newer release, or of something else, is left alone.
   const fleet::Fleet at = fleet->at(deadline);
-  TRY(fleet::join_fleet(at.store, at.prefix, at.deadline));
+  TRY(join_known_fleet(env.ledger, at.store, at.prefix, at.deadline));
   const std::string& me = env.ledger.host().tag();
   const std::optional<fleet::PartitionView> view =
       TRY(fleet::find_partition(fleet->at(deadline), {pool.name, name}));

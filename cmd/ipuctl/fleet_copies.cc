@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// ipuctl fleet export, import and leave, and what differs in 'fleet check'.
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "cmd/ipuctl/fleet.h"
+#include "hook/config/paths.h"
+#include "hook/fleet/copy.h"
+#include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/fleet_compare.h"
+#include "hook/lifecycle/partitions/fleet_pin.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::config::FleetConfig;
+using hook::fleet::Copy;
+using hook::fleet::Replace;
+using hook::fleet::Store;
+namespace partitions = hook::lifecycle::partitions;
+
+constexpr std::chrono::seconds kCopyTime{120};
+constexpr std::chrono::seconds kAnswerLimit{8};
+constexpr std::chrono::seconds kCompareTime{20};
+
+struct CopyOptions {
+  std::string file;
+  bool replace = false;
+};
+
+Result<Outcome> run_export(const CopyOptions& options) {
+  const FleetConfig fleet = TRY(load_fleet());
+  const std::unique_ptr<Store> store = open_store(fleet);
+  const Copy copy = TRY(hook::fleet::read_copy(*store, fleet.prefix, base::unix_millis(),
+                                               Deadline::after(kCopyTime)));
+  const std::string text = hook::fleet::to_text(copy);
+  if (options.file == "-") return Outcome{text};
+  TRY(base::write_atomic(options.file, text, {.mode = 0600}));
+  return Outcome{
+      str("wrote ", copy.keys.size(), " keys of fleet ", copy.fleet, " to ", options.file, "\n")};
+}
+
+Result<std::string> read_copy_file(const std::string& file) {
+  if (file == "-") return base::read_all(STDIN_FILENO, hook::fleet::kMaxCopy, "standard input");
+  return base::read_plain_file(file, hook::fleet::kMaxCopy);
+}
+
+Result<Outcome> run_import(const CopyOptions& options) {
+  const FleetConfig fleet = TRY(load_fleet());
+  const std::string text = TRY(read_copy_file(options.file));
+  const Copy copy = TRY_CTX(str("import ", quote(options.file)), hook::fleet::parse_copy(text));
+  const std::unique_ptr<Store> store = open_store(fleet);
+  TRY(hook::fleet::write_copy(*store, fleet.prefix, copy,
+                              options.replace ? Replace::kYes : Replace::kNo,
+                              Deadline::after(kCopyTime)));
+  return Outcome{str("imported ", copy.keys.size(), " keys of fleet ", copy.fleet, ", as of ",
+                     base::rfc3339(copy.made_ms),
+                     "; now run 'ipuctl gc', then 'ipuctl fleet check', on each host\n")};
+}
+
+// Gives up what this host claims, if nobody can be asked any more.
+Result<Outcome> run_leave_lost() {
+  const FleetConfig fleet = TRY(load_fleet());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  TRY(ledger.host().check());
+  const std::unique_ptr<Store> store = open_store(fleet);
+  const std::string& prefix = fleet.prefix;
+  const Deadline deadline = Deadline::after(kAnswerLimit);
+  const Status there = partitions::check_known_fleet(ledger, *store, prefix, deadline);
+  if (there.ok()) {
+    return Error(Code::kBusy,
+                 "fleet: etcd answers, so nothing was given up; run 'ipuctl gc', and 'ipuctl fleet"
+                 " leave' once no container here has a partition of the fleet");
+  }
+  const Code code = there.error().code();
+  const bool is_lost =
+      code == Code::kUnavailable || code == Code::kTimeout || code == Code::kNotFound;
+  if (!is_lost) return there.error();
+  Outcome outcome;
+  for (const std::string& line : TRY(ledger.partitions().give_up_claims(prefix)))
+    outcome.text += str("gave up the claim of ", line, "\n");
+  TRY(ledger.host().leave_fleet());
+  outcome.text +=
+      str("this host claims nothing below ", prefix,
+          " any more: other hosts may take what its containers have, if that etcd comes"
+          " back; now run 'ipuctl gc', and 'ipuctl fleet leave' once its containers have"
+          " ended\n");
+  return outcome;
+}
+
+Result<Outcome> run_leave(bool is_lost) {
+  if (is_lost) return run_leave_lost();
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const std::vector<std::string> names = TRY(partitions::leave_fleet(env));
+  Outcome outcome;
+  for (const std::string& name : names) outcome.text += str("forgot partition ", name, "\n");
+  outcome.text += str("this host knows no partition of a fleet; now take [fleet] out of ",
+                      hook::config::config_file(), "\n");
+  return outcome;
+}
+
+}  // namespace
+
+void add_differences(hook::ledger::Ledger& ledger, std::vector<Error>& obstacles) {
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) {
+    obstacles.push_back(config.error());
+    return;
+  }
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  for (Error& one :
+       partitions::compare_fleet(env, config.value().pools, Deadline::after(kCompareTime)))
+    obstacles.push_back(std::move(one));
+}
+
+void add_fleet_leave(CLI::App& group, Command& chosen) {
+  const auto is_lost = std::make_shared<bool>(false);
+  add_command(group,
+              {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
+               "ipuctl fleet leave"},
+              chosen, [is_lost] { return run_leave(*is_lost); })
+      .flag("--lost", *is_lost, "Give up this host's claims at an etcd that is gone for good");
+}
+
+void add_fleet_copies(CLI::App& group, Command& chosen) {
+  const auto options = std::make_shared<CopyOptions>();
+  add_command(group,
+              {"export", "Write what etcd has of the fleet into a file",
+               "ipuctl fleet export /root/fleet.json"},
+              chosen, [options] { return run_export(*options); })
+      .argument("FILE", options->file, "The file; '-' for the standard output");
+  Options import = add_command(group,
+                               {"import", "Write such a file into an etcd that has no fleet",
+                                "ipuctl fleet import /root/fleet.json"},
+                               chosen, [options] { return run_import(*options); });
+  import.argument("FILE", options->file, "The file; '-' for the standard input");
+  import.flag("--replace", options->replace, "Remove first what is there, if no host is alive");
+}
+
+}  // namespace ipuctl

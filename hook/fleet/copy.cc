@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/copy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/hosts.h"
+#include "hook/fleet/keys.h"
+#include "vipu/wire_fields.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using base::Json;
+
+constexpr const char* kMeta = "meta";
+constexpr const char* kAlive = "alive/";
+constexpr int64_t kCopyVersion = 1;
+// etcd takes 1.5 MiB in one request.
+constexpr size_t kMaxChunk = size_t{256} << 10;
+constexpr size_t kMostPerChunk = kMaxOperations / 2;
+
+// A name below the prefix: parts of plain characters between single slashes.
+bool is_copied_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./").find(c) != std::string_view::npos;
+  };
+  return !name.empty() && name.size() < kMaxKey / 2 && name.front() != '/' && name.back() != '/' &&
+         name.find("//") == std::string::npos && std::all_of(name.begin(), name.end(), is_plain) &&
+         name != kMeta && !name.starts_with(kAlive);
+}
+
+Result<Copy> read_parts(const Json& json) {
+  const int64_t version = TRY(base::get_int(json, "version", "copy"));
+  if (version > kCopyVersion) {
+    return Error(Code::kUnsupported, str("it is of version ", version, ", and this release knows ",
+                                         kCopyVersion, ": install a newer release"));
+  }
+  Copy copy;
+  copy.fleet = TRY(base::get_string(json, "fleet", "copy"));
+  const bool is_id = copy.fleet.size() == 16 &&
+                     copy.fleet.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_id) return Error(Code::kInvalid, "copy: 'fleet' is no id of 16 hexadecimal digits");
+  copy.revision = TRY(base::get_int(json, "revision", "copy"));
+  copy.made_ms = TRY(base::get_int(json, "made_ms", "copy"));
+  const auto keys = json.find("keys");
+  const bool is_list = keys != json.end() && keys->is_array() && keys->size() <= kMostCopied;
+  if (!is_list) {
+    return Error(Code::kInvalid, str("copy: 'keys' is no list of at most ", kMostCopied, " keys"));
+  }
+  std::set<std::string> names;
+  for (const Json& one : *keys) {
+    KeyValue key;
+    key.key = TRY(base::get_string(one, "key", "copy"));
+    key.value = TRY(base::get_string(one, "value", "copy"));
+    const std::string name = base::one_line(key.key, 80);
+    if (!is_copied_name(key.key))
+      return Error(Code::kInvalid, str("copy: ", quote(name), " is no key of a fleet"));
+    if (!vipu::wire::is_plain_text(key.value, kMaxValue))
+      return Error(Code::kInvalid,
+                   str("copy: the value of ", quote(name), " is too long or no text"));
+    if (!names.insert(key.key).second)
+      return Error(Code::kInvalid, str("copy: ", quote(name), " is there twice"));
+    copy.keys.push_back(std::move(key));
+  }
+  return copy;
+}
+
+// Returns the value of KEY as it is written: a partition's record says that it is to be reset.
+std::string written(const KeyValue& key) {
+  if (!key.key.starts_with("partitions/") || !key.key.ends_with("/record")) return key.value;
+  Result<Json> json = base::parse_json(key.value, "copy");
+  if (!json.ok() || !json.value().is_object()) return key.value;
+  Json record = std::move(json).take();
+  record["dirty"] = true;
+  return base::to_text(record);
+}
+
+// Collects operations into transactions that the store takes.
+class Chunks {
+ public:
+  Chunks(Store& store, const Deadline& deadline) : store_(store), deadline_(deadline) {}
+  Status put(const std::string& key, const std::string& value) {
+    size_ += key.size() * 2 + value.size();
+    txn_.compares.push_back({key, Compare::What::kCreated, 0});
+    txn_.puts.push_back({key, value});
+    return may_wait();
+  }
+  Status remove(const KeyValue& key) {
+    size_ += key.key.size() * 2;
+    txn_.compares.push_back({key.key, Compare::What::kModified, key.modified});
+    txn_.deletes.push_back(key.key);
+    return may_wait();
+  }
+  Status flush() {
+    if (txn_.compares.empty()) return {};
+    const TxnResult result = TRY(store_.commit(txn_, deadline_));
+    txn_ = {};
+    size_ = 0;
+    if (result.done) return {};
+    return Error(Code::kBusy,
+                 "fleet: the store changes meanwhile; stop ipu-agent on all hosts,"
+                 " and run the command again with --replace");
+  }
+
+ private:
+  Status may_wait() {
+    const bool fits = size_ < kMaxChunk && txn_.compares.size() < kMostPerChunk;
+    return fits ? Status() : flush();
+  }
+  Store& store_;
+  const Deadline& deadline_;
+  Txn txn_;
+  size_t size_ = 0;
+};
+
+Status clear(Store& store, const std::string& prefix, const Listing& listing,
+             const Deadline& deadline) {
+  Chunks chunks(store, deadline);
+  for (const KeyValue& one : listing.keys)
+    if (one.key == prefix + kMeta) TRY(chunks.remove(one));
+  TRY(chunks.flush());
+  for (const KeyValue& one : listing.keys)
+    if (one.key != prefix + kMeta) TRY(chunks.remove(one));
+  return chunks.flush();
+}
+
+}  // namespace
+
+Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
+                       const Deadline& deadline) {
+  Copy copy;
+  copy.fleet = TRY(read_fleet_id(store, prefix, deadline));
+  const Listing listing = TRY(store.list(prefix, deadline));
+  copy.revision = listing.revision;
+  copy.made_ms = now_ms;
+  for (const KeyValue& one : listing.keys) {
+    const std::string name = one.key.substr(prefix.size());
+    if (one.lease == 0 && name != kMeta && !name.starts_with(kAlive))
+      copy.keys.push_back({name, one.value});
+  }
+  return copy;
+}
+
+std::string to_text(const Copy& copy) {
+  Json keys = Json::array();
+  for (const KeyValue& one : copy.keys) keys.push_back({{"key", one.key}, {"value", one.value}});
+  return base::to_pretty_text(Json{{"version", kCopyVersion},
+                                   {"fleet", copy.fleet},
+                                   {"revision", copy.revision},
+                                   {"made_ms", copy.made_ms},
+                                   {"made", base::rfc3339(copy.made_ms)},
+                                   {"keys", std::move(keys)}});
+}
+
+Result<Copy> parse_copy(std::string_view text) {
+  if (text.size() > kMaxCopy) return Error(Code::kInvalid, "copy: it is too large");
+  const Json json = TRY(base::parse_json(text, "copy"));
+  return read_parts(json);
+}
+
+Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Replace replace,
+                  const Deadline& deadline) {
+  const Listing before = TRY(store.list(prefix, deadline));
+  for (const KeyValue& one : before.keys) {
+    if (!one.key.starts_with(prefix + kAlive)) continue;
+    return Error(Code::kBusy, str("fleet: host ", one.key.substr(prefix.size() + 6),
+                                  " is alive below ", quote(prefix),
+                                  ", so nothing was changed; stop ipu-agent on all hosts, and wait"
+                                  " for ",
+                                  kAliveTime.count(), " s"));
+  }
+  if (!before.keys.empty() && replace == Replace::kNo) {
+    return Error(Code::kExists, str("fleet: there are ", before.keys.size(), " keys below ",
+                                    quote(prefix), ", such as ", quote(before.keys.front().key),
+                                    ", so nothing was changed; give --replace to remove them"));
+  }
+  TRY(clear(store, prefix, before, deadline));
+  Chunks chunks(store, deadline);
+  for (const KeyValue& one : copy.keys) TRY(chunks.put(prefix + one.key, written(one)));
+  TRY(chunks.flush());
+  TRY(chunks.put(prefix + kMeta,
+                 base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
+  return chunks.flush();
+}
+
+}  // namespace hook::fleet

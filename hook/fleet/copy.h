@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of what the store has below a prefix, as a file: for a store that is lost, or replaced.
+// What lives with a lease of the store is not in it: who is alive, and who waits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+inline constexpr size_t kMaxCopy = size_t{32} << 20;  // bytes of a file
+inline constexpr size_t kMostCopied = 100'000;        // keys
+
+struct Copy {
+  std::string fleet;           // its id
+  int64_t revision = 0;        // of the store
+  int64_t made_ms = 0;         // unix time
+  std::vector<KeyValue> keys;  // names below the prefix, and values; without "meta"
+  bool operator==(const Copy&) const = default;
+};
+
+// Reads a copy, all at one revision. Fails with kNotFound if there is no fleet below PREFIX.
+base::Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
+                             const base::Deadline& deadline);
+[[nodiscard]] std::string to_text(const Copy& copy);
+// Returns kInvalid, and says what is wrong, if TEXT is no copy that a fleet can have; kUnsupported
+// if a newer release made it.
+base::Result<Copy> parse_copy(std::string_view text);
+
+// Whether a copy may take the place of what is below the prefix.
+enum class Replace { kNo, kYes };
+// Writes COPY below PREFIX. Fails with kExists if there is something and REPLACE is kNo; with
+// kBusy, having changed nothing, if a host is alive. "meta" goes first and comes last, so no host
+// joins in between. After another error, some keys may be missing: repeat it with kYes. Each
+// partition counts as used: a container may have had it since the copy was made.
+base::Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Replace replace,
+                        const base::Deadline& deadline);
+
+}  // namespace hook::fleet

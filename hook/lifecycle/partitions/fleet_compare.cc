@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/fleet_compare.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using Name = std::pair<std::string, std::string>;  // pool and partition
+
+Error differs(std::string text) { return {Code::kInternal, str("fleet: ", std::move(text))}; }
+
+// Returns the partitions that the controllers have, by pool. A pool that does not answer is absent.
+std::map<std::string, std::set<std::string>> ask_controllers(
+    Env& env, const std::vector<config::PoolConfig>& pools, const Deadline& deadline,
+    std::vector<Error>& errors) {
+  std::map<std::string, std::set<std::string>> have;
+  for (const config::PoolConfig& pool : pools) {
+    if (pool.provider != config::Provider::kVipu) continue;
+    Result<std::vector<vipu::Partition>> listed = env.controller(pool)->list(deadline);
+    if (!listed.ok()) errors.push_back(std::move(listed).error());
+    if (!listed.ok()) continue;
+    std::set<std::string>& names = have[pool.name];
+    for (const vipu::Partition& one : listed.value()) names.insert(one.id);
+  }
+  return have;
+}
+
+void compare_controllers(const std::vector<fleet::PartitionView>& views,
+                         const std::map<std::string, std::set<std::string>>& have,
+                         std::vector<Error>& errors) {
+  for (const fleet::PartitionView& view : views) {
+    const auto pool = have.find(view.name.pool);
+    const bool is_absent = view.phase == fleet::PartitionPhase::kReady && pool != have.end() &&
+                           !pool->second.contains(view.name.name);
+    if (!is_absent) continue;
+    errors.push_back(
+        differs(str("partition ", quote(view.name.name), " of pool ", quote(view.name.pool),
+                    " is not at its controller: run"
+                    " 'ipuctl partition remove ",
+                    view.name.name, " --pool ", view.name.pool, "'")));
+  }
+}
+
+Status compare_leases(Env& env, const std::string& prefix,
+                      const std::vector<fleet::PartitionClaim>& claims,
+                      std::vector<Error>& errors) {
+  std::map<std::string, const fleet::PartitionClaim*> by_id;
+  for (const fleet::PartitionClaim& one : claims) by_id[one.claim.id] = &one;
+  std::set<std::string> live;
+  for (const ledger::Lease& lease : TRY(env.ledger.live())) {
+    live.insert(lease.id);
+    live.insert(lease.claim);
+    const bool runs = lease.state == ledger::LeaseState::kRunning;
+    if (!runs || lease.claim.empty() || lease.fleet != prefix || by_id.contains(lease.claim))
+      continue;
+    errors.push_back(differs(str("container ", base::short_id(lease.container), " has ",
+                                 ledger::gcds_text(lease), " of partition ", quote(lease.partition),
+                                 " without a claim, so another host may get them: run 'ipuctl gc'"
+                                 " on this host")));
+  }
+  for (const fleet::PartitionClaim& one : claims) {
+    const bool is_lost = one.claim.host == env.ledger.host().tag() && one.claim.process.empty() &&
+                         !live.contains(one.claim.id);
+    if (!is_lost) continue;
+    errors.push_back(differs(str("no container of this host has the claim of ",
+                                 fleet::holder_text(one.claim), " of partition ",
+                                 quote(one.partition.name), ": run 'ipuctl gc' on this host")));
+  }
+  return {};
+}
+
+Status compare_records(Env& env, const std::string& prefix,
+                       const std::vector<fleet::PartitionView>& views, std::vector<Error>& errors) {
+  std::set<Name> known;
+  for (const fleet::PartitionView& view : views) known.insert({view.name.pool, view.name.name});
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
+    const bool is_ready = record.state == ledger::PartitionState::kReady;
+    if (!is_ready || record.fleet != prefix || known.contains({record.pool, record.name})) continue;
+    errors.push_back(differs(
+        str("this host knows partition ", quote(record.name), " of pool ", quote(record.pool),
+            ", and etcd does not: import a newer copy with"
+            " 'ipuctl fleet import', or end its containers on all hosts and run"
+            " 'ipuctl partition remove ",
+            record.name, " --pool ", record.pool, "'")));
+  }
+  return {};
+}
+
+Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolConfig>& pools,
+               const Deadline& deadline, std::vector<Error>& errors) {
+  // The ledger comes last: a lease that begins meanwhile has no claim before its row.
+  const auto have = ask_controllers(env, pools, deadline, errors);
+  const auto views = TRY(fleet::list_partitions(fleet.at_last(), errors));
+  std::vector<Error> again;  // the same ones
+  const auto claims = TRY(fleet::list_claims(fleet.at_last(), again));
+  compare_controllers(views, have, errors);
+  TRY(compare_leases(env, fleet.config.prefix, claims, errors));
+  return compare_records(env, fleet.config.prefix, views, errors);
+}
+
+}  // namespace
+
+std::vector<Error> compare_fleet(Env& env, const std::vector<config::PoolConfig>& pools,
+                                 const Deadline& deadline) {
+  std::vector<Error> errors;
+  Result<std::optional<OpenFleet>> fleet = open_fleet(env);
+  if (!fleet.ok()) return {std::move(fleet).error()};
+  if (!fleet.value()) return errors;
+  Status compared = compare(env, *fleet.value(), pools, deadline, errors);
+  if (!compared.ok()) errors.push_back(std::move(compared).error());
+  return errors;
+}
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lifecycle/partitions/fleet_pin.h"
+
+#include "base/names.h"
+#include "hook/fleet/hosts.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+
+Error is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
+  return {
+      Code::kNotFound,
+      str("fleet: this host is in fleet ", known, ", and etcd has ",
+          now.empty() ? "none" : str("fleet ", now), " below ", quote(prefix),
+          ": correct 'endpoints' and 'prefix', or restore it with 'ipuctl fleet import'; if it is"
+          " gone for good, run 'ipuctl fleet leave --lost' on each host")};
+}
+
+// Returns the id of the fleet that is there; empty if there is none, and this host knows none.
+Result<std::string> find_known(ledger::Ledger& ledger, fleet::Store& store,
+                               const std::string& prefix, const Deadline& deadline) {
+  const std::string known = TRY(ledger.host().fleet_id(prefix));
+  const Result<std::string> id = fleet::read_fleet_id(store, prefix, deadline);
+  const bool is_none = !id.ok() && id.error().code() == Code::kNotFound;
+  if (!id.ok() && !is_none) return id.error();
+  const std::string now = is_none ? "" : id.value();
+  if (!known.empty() && now != known) return is_gone(known, prefix, now);
+  return now;
+}
+
+}  // namespace
+
+Status join_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std::string& prefix,
+                        const Deadline& deadline) {
+  std::string id = TRY(find_known(ledger, store, prefix, deadline));
+  if (id.empty()) id = TRY(fleet::join_fleet(store, prefix, deadline));
+  return ledger.host().join_fleet(prefix, id);
+}
+
+Status check_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std::string& prefix,
+                         const Deadline& deadline) {
+  TRY(find_known(ledger, store, prefix, deadline));
+  return {};
+}
+
+}  // namespace hook::lifecycle::partitions

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/copy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/fleet/hosts.h"
+#include "hook/fleet/partitions.h"
+#include "tests/support/fake_store.h"
+#include "tests/support/outcome.h"
+
+namespace hook::fleet {
+namespace {
+
+using namespace base::names;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+constexpr int64_t kMadeAt = 1'800'000'000'000;
+
+class CopyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    id_ = join_fleet(store_, kPrefix, soon()).take();
+    ASSERT_TRUE(test::succeeds(
+        beat(store_, kPrefix, {"aaaaaaaa", "node", "identity", "1.0", "boot"}, kMadeAt, soon())));
+    PartitionView view;
+    view.name = {"pod16", "p0"};
+    view.facts = {"aaaaaaaa", "10.1.0.9:8090", 8, 2};
+    ASSERT_TRUE(test::succeeds(publish(fleet(), view)));
+  }
+  static Deadline soon() { return Deadline::after(std::chrono::milliseconds(2000)); }
+  Fleet fleet() { return {store_, kPrefix, soon()}; }
+  Copy copy() { return read_copy(store_, kPrefix, kMadeAt, soon()).take(); }
+  Status write(const Copy& copy, Replace replace = Replace::kNo) {
+    return write_copy(store_, kPrefix, copy, replace, soon());
+  }
+  void wipe() {
+    Txn txn;
+    for (const KeyValue& one : store_.list("/", soon()).take().keys) txn.deletes.push_back(one.key);
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  }
+  static std::string text(const std::string& keys, const std::string& fleet = "0011223344556677") {
+    return str(R"({"version":1,"fleet":")", fleet, R"(","revision":1,"made_ms":1,"keys":)", keys,
+               "}");
+  }
+
+  const std::string kPrefix = "/f/";
+  test::FakeStore store_;
+  std::string id_;
+};
+
+TEST_F(CopyTest, HasAllButWhatLivesWithALease) {
+  const Copy made = copy();
+  EXPECT_EQ(made.fleet, id_);
+  ASSERT_EQ(made.keys.size(), 2U);
+  EXPECT_EQ(made.keys[0].key, "hosts/aaaaaaaa");
+  EXPECT_EQ(made.keys[1].key, "partitions/pod16/p0/record");
+  const Result<Copy> again = parse_copy(to_text(made));
+  ASSERT_TRUE(test::succeeds(again));
+  EXPECT_EQ(again.value(), made);
+}
+
+TEST_F(CopyTest, ComesBackWithTheFleetsIdAndUsedPartitions) {
+  ASSERT_TRUE(test::succeeds(
+      claim(fleet(), {"pod16", "p0"}, {"lease", "aaaaaaaa", "container", "", 0, 1, true})));
+  const Copy made = copy();
+  wipe();
+  ASSERT_TRUE(test::succeeds(write(made)));
+  EXPECT_EQ(read_fleet_id(store_, kPrefix, soon()).take(), id_);
+  std::vector<Error> obstacles;
+  EXPECT_EQ(list_claims(fleet(), obstacles).take().size(), 1U);
+  EXPECT_TRUE(find_partition(fleet(), {"pod16", "p0"}).take()->dirty);
+  EXPECT_TRUE(
+      test::fails(claim(fleet(), {"pod16", "p0"}, {"other", "bbbbbbbb", "c2", "", 0, 1, true}),
+                  Code::kBusy, "container"));
+  EXPECT_FALSE(is_alive(store_, kPrefix, "aaaaaaaa", soon()).take());
+}
+
+TEST_F(CopyTest, TakesThePlaceOfOthersOnlyIfItIsTold) {
+  const Copy made = copy();
+  EXPECT_TRUE(test::fails(write(made), Code::kBusy, "host aaaaaaaa is alive"));
+  EXPECT_TRUE(test::fails(write(made, Replace::kYes), Code::kBusy, "host aaaaaaaa is alive"));
+  store_.advance(seconds(31));
+  EXPECT_TRUE(test::fails(write(made), Code::kExists, "--replace"));
+  Txn txn;
+  txn.puts = {{"/f/partitions/pod16/newer/record", "x"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  EXPECT_EQ(copy().keys.size(), 2U);
+}
+
+TEST_F(CopyTest, OfManyKeysIsWrittenInSeveralTransactions) {
+  Copy large = copy();
+  for (int i = 0; i < 1000; ++i)
+    large.keys.push_back({str("partitions/pod16/p0/claims/", i), std::string(5000, 'x')});
+  wipe();
+  ASSERT_TRUE(test::succeeds(write(large)));
+  EXPECT_EQ(copy().keys.size(), large.keys.size());
+}
+
+TEST_F(CopyTest, OfNobodyIsNone) {
+  wipe();
+  EXPECT_TRUE(test::fails(read_copy(store_, kPrefix, kMadeAt, soon()), Code::kNotFound));
+}
+
+TEST(CopyTextTest, RefusesWhatNoFleetHas) {
+  const auto of = [](const std::string& keys) {
+    return str(R"({"version":1,"fleet":"0011223344556677","revision":1,"made_ms":1,"keys":)", keys,
+               "}");
+  };
+  ASSERT_TRUE(test::succeeds(parse_copy(of("[]"))));
+  EXPECT_TRUE(test::fails(parse_copy(R"({"version":2})"), Code::kUnsupported, "newer release"));
+  for (const std::string& text :
+       {std::string(),
+        std::string("x"),
+        std::string("[]"),
+        std::string("{}"),
+        of("{}"),
+        of("[1]"),
+        of(R"([{"key":"a"}])"),
+        of(R"([{"key":"meta","value":"x"}])"),
+        of(R"([{"key":"alive/aaaaaaaa","value":"x"}])"),
+        of(R"([{"key":"","value":"x"}])"),
+        of(R"([{"key":"/a","value":"x"}])"),
+        of(R"([{"key":"a/","value":"x"}])"),
+        of(R"([{"key":"a//b","value":"x"}])"),
+        of(R"([{"key":"a b","value":"x"}])"),
+        of(R"([{"key":"a\u0000","value":"x"}])"),
+        of(R"([{"key":"a","value":"x\n"}])"),
+        of(R"([{"key":"a","value":"x"},{"key":"a","value":"x"}])"),
+        of(str(R"([{"key":"a","value":")", std::string(kMaxValue + 1, 'x'), R"("}])")),
+        of(str(R"([{"key":")", std::string(kMaxKey, 'a'), R"(","value":"x"}])")),
+        std::string(R"({"version":1,"fleet":"../x","revision":1,"made_ms":1,"keys":[]})"),
+        std::string(kMaxCopy + 1, ' ')}) {
+    EXPECT_TRUE(test::fails(parse_copy(text), Code::kInvalid)) << text.substr(0, 200);
+  }
+}
+
+}  // namespace
+}  // namespace hook::fleet
