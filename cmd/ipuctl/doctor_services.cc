@@ -325,6 +325,8 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     std::optional<Finding> tenants = examine_tenants(env, config);
     if (tenants) findings.push_back(std::move(*tenants));
+    std::optional<Finding> fleet = examine_fleet(config, ledger.value());
+    if (fleet) findings.push_back(std::move(*fleet));
   }
   examine_engines(findings);
   std::optional<Finding> agent = examine_agent();

@@ -22,4 +22,9 @@ std::vector<doctor::Finding> examine_services(const hook::config::Config& config
 std::optional<doctor::Finding> examine_tenants(hook::lifecycle::Env& env,
                                                const hook::config::Config& config);
 
+// Returns whether this host reaches its fleet and is alive there, and what a fence took from it.
+// Asks etcd for 4 s at most. Nothing without [fleet], or for others than root.
+std::optional<doctor::Finding> examine_fleet(const hook::config::Config& config,
+                                             hook::ledger::Ledger& ledger);
+
 }  // namespace ipuctl

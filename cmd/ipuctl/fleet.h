@@ -38,7 +38,9 @@ void add_fleet_fence_due(CLI::App& group, Command& chosen);
 void add_fleet_leave(CLI::App& group, Command& chosen);
 void add_fleet_copies(CLI::App& group, Command& chosen);
 
-// Adds where the store, the controllers and this host differ.
-void add_differences(hook::ledger::Ledger& ledger, std::vector<base::Error>& obstacles);
+// Adds where the store, its HOSTS, the controllers and this host, ME, differ.
+void add_differences(hook::ledger::Ledger& ledger, const hook::fleet::HostFacts& me,
+                     const std::vector<hook::fleet::HostState>& hosts,
+                     std::vector<base::Error>& obstacles);
 
 }  // namespace ipuctl

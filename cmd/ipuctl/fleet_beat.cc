@@ -31,6 +31,14 @@ std::string host_name() {
   return base::one_line(name, HOST_NAME_MAX);
 }
 
+std::map<std::string, std::string> pools_of(const hook::config::Config& config) {
+  std::map<std::string, std::string> pools;
+  for (const hook::config::PoolConfig& pool : config.pools)
+    if (pool.provider == hook::config::Provider::kVipu)
+      pools[pool.name] = hook::config::source_of(pool);
+  return pools;
+}
+
 // Ends what others may have by now, and returns BEAT's error with what became of it.
 Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
                      const hook::fleet::FenceFacts& told, const Error& beat) {
@@ -86,6 +94,10 @@ Result<HostFacts> this_host_of(hook::ledger::Ledger& ledger) {
   me.identity = str(now.id.empty() ? now.machine : now.id, '-', now.board, '-', now.rnic);
   me.version = base::product_version();
   me.boot = TRY(base::boot_id());
+  // A host whose configuration cannot be read whole is alive nevertheless.
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (config.ok()) me.pools = pools_of(config.value());
   return me;
 }
 

@@ -116,7 +116,16 @@ Result<Outcome> run_status(const Output& output) {
   return outcome;
 }
 
-Result<Outcome> run_check() {
+std::string check_json(const FleetView& view, const std::vector<Error>& obstacles) {
+  base::Json troubles = base::Json::array();
+  for (const Error& one : obstacles) troubles.push_back(one.message());
+  return base::to_pretty_text(base::Json{{"fleet", view.id},
+                                         {"members", view.members.size()},
+                                         {"hosts", view.hosts.size()},
+                                         {"troubles", std::move(troubles)}});
+}
+
+Result<Outcome> run_check(const Output& output) {
   const FleetConfig fleet = TRY(load_fleet());
   hook::ledger::Ledger ledger = TRY(open_ledger());
   const HostFacts me = TRY(this_host_of(ledger));
@@ -152,8 +161,10 @@ Result<Outcome> run_check() {
         Code::kUnavailable,
         "fleet: this host is not alive in it: start ipu-agent, which runs 'ipuctl fleet beat'");
   }
-  if (!view.id.empty()) add_differences(ledger, outcome.obstacles);
-  if (outcome.obstacles.empty()) {
+  if (!view.id.empty()) add_differences(ledger, me, view.hosts, outcome.obstacles);
+  if (output == Output::kJson) {
+    outcome.text = check_json(view, outcome.obstacles);
+  } else if (outcome.obstacles.empty()) {
     outcome.text = str("fleet ", view.id, ": ", view.members.size(), " members of etcd, ",
                        view.hosts.size(), " hosts, no trouble\n");
   }
@@ -186,6 +197,7 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
   CLI::App& group =
       add_group(app, {"fleet", "The hosts that share an etcd, by [fleet]", "ipuctl fleet status"});
   const auto output = std::make_shared<Output>(Output::kTable);
+  const auto check_output = std::make_shared<Output>(Output::kTable);
   add_command(group,
               {"status", "Show the members of etcd, and which hosts are alive",
                "ipuctl fleet status --output json"},
@@ -194,7 +206,8 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
   add_command(group,
               {"check", "Look for what is wrong with etcd, the clocks and this host's tag",
                "ipuctl fleet check"},
-              chosen, [] { return run_check(); });
+              chosen, [check_output] { return run_check(*check_output); })
+      .output(*check_output);
   add_fleet_beat(group, chosen);
   add_fleet_fence_due(group, chosen);
   add_fleet_leave(group, chosen);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -14,6 +15,7 @@
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
 #include "hook/lifecycle/partitions/fleet_pin.h"
+#include "hook/lifecycle/partitions/hosts.h"
 
 namespace ipuctl {
 namespace {
@@ -21,6 +23,8 @@ namespace {
 using namespace base::names;
 using hook::config::FleetConfig;
 using hook::fleet::Copy;
+using hook::fleet::HostFacts;
+using hook::fleet::HostState;
 using hook::fleet::Replace;
 using hook::fleet::Store;
 namespace partitions = hook::lifecycle::partitions;
@@ -106,19 +110,44 @@ Result<Outcome> run_leave(bool is_lost) {
   return outcome;
 }
 
+// A host that has partitions at a controller of this host, and is not in the fleet: its 'prefix' or
+// its 'endpoints' may differ.
+void add_strangers(hook::lifecycle::Env& env, const hook::config::Config& config,
+                   const std::vector<HostState>& hosts, std::vector<Error>& obstacles) {
+  std::set<std::string> known;
+  for (const HostState& one : hosts) known.insert(one.host.tag);
+  std::vector<Error> silent;  // compare_fleet() reports them
+  for (const partitions::MadePartition& one :
+       partitions::made_partitions(env, config.pools, Deadline::after(kCompareTime), silent)) {
+    const std::string& host = one.made.host;
+    if (host.empty() || !known.insert(host).second) continue;
+    obstacles.emplace_back(
+        Code::kNotFound,
+        str("fleet: host ", host, " has partitions at the controller of pool ", quote(one.pool),
+            ", and is not in this fleet: give it the same 'endpoints' and 'prefix' in [fleet]; if "
+            "it"
+            " is dead, run 'ipuctl host fence ",
+            host, "'"));
+  }
+}
+
 }  // namespace
 
-void add_differences(hook::ledger::Ledger& ledger, std::vector<Error>& obstacles) {
+void add_differences(hook::ledger::Ledger& ledger, const HostFacts& me,
+                     const std::vector<HostState>& hosts, std::vector<Error>& obstacles) {
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   if (!config.ok()) {
     obstacles.push_back(config.error());
     return;
   }
+  for (const std::string& line : hook::fleet::pool_troubles(hosts, me))
+    obstacles.emplace_back(Code::kInvalid, line);
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   for (Error& one :
        partitions::compare_fleet(env, config.value().pools, Deadline::after(kCompareTime)))
     obstacles.push_back(std::move(one));
+  add_strangers(env, config.value(), hosts, obstacles);
 }
 
 void add_fleet_leave(CLI::App& group, Command& chosen) {

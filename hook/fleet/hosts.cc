@@ -45,13 +45,30 @@ Result<std::string> parse_meta(const KeyValue& meta) {
 
 std::string text_of(const Record& record) {
   const HostFacts& host = record.state.host;
+  Json pools = Json::object();
+  for (const auto& [pool, source] : host.pools)
+    if (pools.size() < kMostPools) pools[pool] = source;
   return base::to_text(Json{{"name", host.name},
+                            {"pools", std::move(pools)},
                             {"identity", host.identity},
                             {"version", host.version},
                             {"boot", host.boot},
                             {"previous", record.previous},
                             {"since_ms", record.state.since_ms},
                             {"seen_ms", record.state.seen_ms}});
+}
+
+// A release before it said so, or one that says more, is a host all the same.
+std::map<std::string, std::string> read_pools(const Json& json) {
+  std::map<std::string, std::string> pools;
+  const auto all = json.find("pools");
+  if (all == json.end() || !all->is_object() || all->size() > kMostPools) return pools;
+  for (const auto& [pool, source] : all->items()) {
+    const bool fits = source.is_string() && vipu::wire::is_plain_text(pool, kMaxText) &&
+                      vipu::wire::is_plain_text(source.get<std::string>(), kMaxText);
+    if (fits) pools[pool] = source.get<std::string>();
+  }
+  return pools;
 }
 
 Result<Record> read_record(const Json& json, const std::string& tag) {
@@ -63,6 +80,7 @@ Result<Record> read_record(const Json& json, const std::string& tag) {
   record.state.host.version = TRY(fields.text("version", kMaxText));
   record.state.host.boot = TRY(fields.text("boot", kMaxText));
   record.previous = TRY(fields.text("previous", kMaxText));
+  record.state.host.pools = read_pools(json);
   record.state.since_ms = TRY(base::get_int(json, "since_ms", "host"));
   record.state.seen_ms = TRY(base::get_int(json, "seen_ms", "host"));
   constexpr int64_t kLatest = int64_t{1} << 53;  // so that differences of times are numbers
@@ -229,6 +247,31 @@ std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts, int
     lines.push_back(str("fleet: the clock of host ", one.host.tag, " (", one.host.name, ") is ",
                         (ahead > 0 ? ahead : -ahead) / 1000, " s ",
                         ahead > 0 ? "ahead of" : "behind", " this host's: correct it, as by NTP"));
+  }
+  return lines;
+}
+
+std::vector<std::string> pool_troubles(const std::vector<HostState>& hosts, const HostFacts& me) {
+  std::vector<std::string> lines;
+  for (const HostState& one : hosts) {
+    if (!one.is_alive || one.host.tag == me.tag) continue;
+    const std::string they = str("fleet: host ", one.host.tag, " (", one.host.name, ")");
+    for (const auto& [pool, source] : one.host.pools) {
+      const auto same = me.pools.find(pool);
+      if (same != me.pools.end() && same->second != source) {
+        lines.push_back(str(they, " has controller ", source, " for pool ", quote(pool),
+                            ", and this host ", same->second,
+                            ": give both the same 'controller', or other names"));
+      }
+      for (const auto& [own, controller] : me.pools) {
+        const bool is_other = controller == source && own != pool &&
+                              !one.host.pools.contains(own) && !me.pools.contains(pool);
+        if (!is_other) continue;
+        lines.push_back(str(they, " calls the pool of controller ", source, ' ', quote(pool),
+                            ", and this host ", quote(own),
+                            ": give it one name, or they do not share its partitions"));
+      }
+    }
   }
   return lines;
 }

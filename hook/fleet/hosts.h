@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ inline constexpr int64_t kStoreVersion = 1;
 // A host that was not heard of for so long is suspect. It beats three times as often.
 inline constexpr std::chrono::seconds kAliveTime{30};
 inline constexpr std::chrono::seconds kBeatTime{10};
+inline constexpr size_t kMostPools = 64;
 
 // Returns the id of the fleet below PREFIX, 16 hexadecimal digits. Makes it if there is nothing
 // below PREFIX. Returns kUnsupported if the store is of a newer version, and kInvalid if something
@@ -41,6 +43,8 @@ struct HostFacts {
   std::string identity;  // digests of what identifies it (ledger/host.h)
   std::string version;   // of the product
   std::string boot;      // boot id
+  // Pools with a V-IPU controller: its address by the pool's name. At most kMostPools.
+  std::map<std::string, std::string> pools = {};
   bool operator==(const HostFacts&) const = default;
 };
 
@@ -82,5 +86,9 @@ base::Result<bool> is_alive(Store& store, const std::string& prefix, const std::
 // Returns one line for each host whose clock differs from NOW_MS by more than a beat explains.
 [[nodiscard]] std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts,
                                                       int64_t now_ms);
+// Returns one line for each host that is alive and calls a controller of ME, or a pool, otherwise
+// than ME does: such hosts do not share their named partitions.
+[[nodiscard]] std::vector<std::string> pool_troubles(const std::vector<HostState>& hosts,
+                                                     const HostFacts& me);
 
 }  // namespace hook::fleet

@@ -128,3 +128,23 @@ is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
   assert_equal "$(claims)" 0
   on a ipuctl partition remove p0
 }
+
+@test "what differs between two hosts of a fleet is told" {
+  on a ipuctl fleet beat
+  on b ipuctl fleet beat
+  run on a ipuctl fleet check -o json
+  [ "$status" = 0 ] || fail "$output"
+  assert_equal "$(jq -r '.hosts, (.troubles | length)' <<<"$output" | tr '\n' ' ')" '2 0 '
+  on a ipuctl doctor -o json >"$BATS_TEST_TMPDIR/doctor" || true
+  assert_equal "$(jq -r '.[] | select(.check == "fleet").result' "$BATS_TEST_TMPDIR/doctor")" ok
+  # Host b has another prefix, and partitions.
+  make_bundle_of b IPU_COUNT=2
+  start_on b two
+  etcd_control del "/ipu-container-toolkit/hosts/$(tag_of b)" >/dev/null
+  run -1 on a ipuctl fleet check
+  assert_contains "$output" "host $(tag_of b) has partitions at the controller of pool"
+  on b ipuctl fleet beat
+  etcd_stop
+  on a ipuctl doctor -o json >"$BATS_TEST_TMPDIR/doctor" || true
+  assert_equal "$(jq -r '.[] | select(.check == "fleet").result' "$BATS_TEST_TMPDIR/doctor")" failed
+}

@@ -150,5 +150,28 @@ TEST_F(HostsTest, ToldWhoFencedAHostAndWhen) {
   }
 }
 
+TEST_F(HostsTest, TellsHostsThatCallAPoolOtherwise) {
+  HostFacts me = host("aaaaaaaa");
+  me.pools = {{"pod16", "10.1.0.9:8090"}};
+  const auto troubles = [&](const std::map<std::string, std::string>& pools) {
+    HostFacts other = host("bbbbbbbb");
+    other.pools = pools;
+    EXPECT_TRUE(test::succeeds(beat_at(me, kNow)));
+    EXPECT_TRUE(test::succeeds(beat_at(other, kNow)));
+    return pool_troubles(hosts(), me);
+  };
+  EXPECT_TRUE(troubles({}).empty());
+  EXPECT_TRUE(troubles({{"pod16", "10.1.0.9:8090"}}).empty());
+  EXPECT_TRUE(troubles({{"pod16", "10.1.0.9:8090"}, {"pod64", "10.1.0.10:8090"}}).empty());
+  const std::vector<std::string> other_name = troubles({{"main", "10.1.0.9:8090"}});
+  ASSERT_EQ(other_name.size(), 1U);
+  EXPECT_NE(other_name[0].find("'main', and this host 'pod16'"), std::string::npos);
+  const std::vector<std::string> other_controller = troubles({{"pod16", "10.1.0.10:8090"}});
+  ASSERT_EQ(other_controller.size(), 1U);
+  EXPECT_NE(other_controller[0].find("10.1.0.10:8090"), std::string::npos);
+  store_.advance(seconds(31));
+  EXPECT_TRUE(pool_troubles(hosts(), me).empty());
+}
+
 }  // namespace
 }  // namespace hook::fleet
