@@ -72,15 +72,21 @@ std::string reason_of(const Judged& orphan) {
   return started ? orphan.judgement.because : "";
 }
 
+// Whether a process works on the release of LEASE. One of another boot may still be: a lease keeps
+// its boot when it is released. But one of another pid namespace too ended with its boot.
+Result<bool> is_being_released(const ledger::Lease& lease, const base::ProcessId& self) {
+  if (lease.state != ledger::LeaseState::kReleasing || lease.owner == self) return false;
+  if (lease.owner.pid_namespace != self.pid_namespace && lease.boot_id != TRY(base::boot_id()))
+    return false;
+  return base::is_running(lease.owner);
+}
+
 // Makes this process the one that releases LEASE. Returns false if there is nothing to release or
 // another running process is doing it.
 Result<bool> take_over(Env& env, ledger::Lease& lease, const std::string& reason) {
   if (!ledger::is_live(lease.state)) return false;
   const base::ProcessId self = TRY(base::current_process());
-  if (lease.state == ledger::LeaseState::kReleasing && lease.owner != self &&
-      base::is_running(lease.owner)) {
-    return false;
-  }
+  if (TRY(is_being_released(lease, self))) return false;
   TRY(env.ledger.begin_release(lease, self, reason));
   return true;
 }
@@ -173,10 +179,7 @@ Status release_by_id(Env& env, const std::string& lease_id, const Deadline& dead
 Result<Releases> releases_of(Env& env, const std::string& pool) {
   const base::ProcessId self = TRY(base::current_process());
   for (const ledger::Lease& lease : TRY(env.ledger.live())) {
-    if (lease.pool == pool && lease.state == ledger::LeaseState::kReleasing &&
-        lease.owner != self && base::is_running(lease.owner)) {
-      return Releases::kUnderWay;
-    }
+    if (lease.pool == pool && TRY(is_being_released(lease, self))) return Releases::kUnderWay;
   }
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
     if (record.pool == pool && record.state == ledger::PartitionState::kRemoving &&

@@ -69,6 +69,28 @@ TEST_F(DueTest, RemovesAPartitionThatWasMadeAfterItsLeaseHadEnded) {
   EXPECT_THAT(host_.partitions(), ElementsAre("of-others"));
 }
 
+TEST_F(DueTest, AReleaseOfAnotherBootHasEndedAlsoInAnotherPidNamespace) {
+  base::ProcessId hidden = other_;
+  ++hidden.pid_namespace;
+  ledger::Lease lease = host_.start("web", 4);
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, hidden, "")));
+  EXPECT_THAT(reconciled().released, IsEmpty());
+  EXPECT_EQ(releases_of(host_.env, lease.pool).take(), Releases::kUnderWay);
+  change("UPDATE lease SET boot_id = 'another'");
+  EXPECT_EQ(releases_of(host_.env, lease.pool).take(), Releases::kNone);
+  EXPECT_THAT(reconciled().released, ElementsAre(lease.id));
+  EXPECT_THAT(host_.partitions(), IsEmpty());
+}
+
+TEST_F(DueTest, AReleaseOfALeaseOfAnotherBootIsLeftToTheProcessThatWorksOnIt) {
+  ledger::Lease lease = run("web", other_);
+  change("UPDATE lease SET boot_id = 'another'");
+  lease = host_.stored(lease);
+  ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(lease, other_, "")));
+  EXPECT_THAT(reconciled().released, IsEmpty());
+  EXPECT_THAT(host_.partitions(), ElementsAre(lease.partition));
+}
+
 TEST_F(DueTest, AStartGetsTheIpusOfAReleaseThatWasKilledJustBeforeItsEnd) {
   ledger::Lease dead = host_.start("dead", 16);
   ASSERT_TRUE(test::succeeds(host_.ledger.begin_release(dead, test::dead_process(), "")));
