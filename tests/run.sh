@@ -10,6 +10,7 @@
 #   STORM=SECONDS      sets how long the storm rages; 120 by default
 #   STARTS=N           sets how many starts the storm of starts makes: 200 by default in the group storm, and 16 in
 #                      e2e/killed_starts, which is in core
+#   HOSTS_STORM=SECONDS sets how long the storm of many hosts rages in the group storm; 60 by default
 #   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
@@ -84,7 +85,7 @@ in_order() {
 # Prints how many seconds must be left to begin a group; 0 if it runs in any case.
 needed() { # GROUP
   case $1 in
-    storm) echo $((4 * STORM + 4 * ${STARTS:-200} + 300)) ;;
+    storm) echo $((4 * STORM + 4 * ${STARTS:-200} + ${HOSTS_STORM:-60} + 480)) ;;
     model) echo 300 ;;
     backfill) echo 900 ;;
     sanitizers) echo 1500 ;;
@@ -111,7 +112,10 @@ run_job() { # GROUP NAME
     # One host, as above. In check-long it is one for each processor.
     hostile) HOSTILE_HOSTS=1 tests/hostile/check.sh ;;
     all-hostile) tests/hostile/check.sh "${HOSTILE:-10000}" ;;
-    storm) tests/storm/check.sh "$STORM" && tests/storm/starts_check.sh "${STARTS:-200}" ;;
+    storm)
+      tests/storm/check.sh "$STORM" && tests/storm/starts_check.sh "${STARTS:-200}" &&
+        tests/storm/hosts_check.sh "${HOSTS_STORM:-60}"
+      ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
 }

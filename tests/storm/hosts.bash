@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A storm of many hosts on the throw-away host of tests/support/host.sh, for sourcing after it and storm.bash. Hosts with
+# a state directory, a network and a pid 1 of their own share a simulated POD256 and three members of etcd. Workers start
+# containers with the low-level runtime, while hosts lose power, and members of etcd, the controller and links fail. Then
+# all who know of the containers must agree. Each function that can fail prints what it found wrong.
+
+# In the throw-away host.
+HOSTS_FOLDER=/run/hosts-storm
+
+in_hosts_folder() { # COMMAND...
+  # shellcheck disable=SC2016
+  host_run sh -e -c 'cd "$0" && exec "$@"' "$HOSTS_FOLDER" "$@"
+}
+
+# Returns when all is over: after SECONDS, and the time to come to rest. All that it starts is in namespaces of its own, and
+# ends with their pid 1, or after three minutes more.
+hosts_rage() { # HOSTS WORKERS SECONDS SEED
+  hosts_clean
+  host_run mkdir -p "$HOSTS_FOLDER" /run/netns /run/oci /etc/ipu-container-toolkit /run/ipu-container-toolkit \
+    /var/lib/ipu-container-toolkit
+  tar -C "$STORM" -c . | host_run tar -C "$HOSTS_FOLDER" -x --no-same-owner
+  # shellcheck disable=SC2016
+  in_hosts_folder sh -e -c '
+    cd hosts
+    mkdir -p log held rest events findings rootfs/bin
+    cp "$(command -v busybox)" rootfs/bin
+    ln -s busybox rootfs/bin/sleep
+    runc spec
+    jq --arg cgroup "/$0" ".process.terminal = false | .process.args = [\"sleep\", \"3600\"] |
+      .process.env = [\"PATH=/bin\", \"@ENV@\"] | .root = {path: \"$PWD/rootfs\", readonly: true} |
+      .linux.cgroupsPath = \$cgroup + \"/@CGROUP@\"" config.json >bundle.json
+    rm config.json' "$HOST_CGROUP"
+  in_hosts_folder timeout --kill-after 5 $(($3 + 180)) unshare --mount --net --pid --ipc --uts --propagation private \
+    --fork --kill-child bash hosts/world.sh "$@" || return 1
+  in_hosts_folder test -e hosts/finished || { echo 'the storm did not end'; return 1; }
+}
+
+hosts_clean() { host_run rm -rf "$HOSTS_FOLDER"; }
+
+hosts_outcomes() {
+  # shellcheck disable=SC2016
+  in_hosts_folder sh -c 'cd hosts && touch log/troubles && awk -f ../outcomes.awk -f errors.awk log/troubles log/*' |
+    sort -t $'\t' -k 1,1 -k 2,2nr -k 3
+}
+
+hosts_started() { # AT-LEAST
+  local started
+  started=$(hosts_outcomes | awk -F '\t' '$1 == "worked" && $3 ~ /^run/ { n += $2 } END { print n + 0 }')
+  [ "$started" -ge "$1" ] || { echo "only $started containers were started"; return 1; }
+}
+
+# Each trouble that there is came at least once.
+hosts_had_all_troubles() {
+  local kind kinds
+  # shellcheck disable=SC2016
+  kinds=$(in_hosts_folder awk -F '\t' '{ print $3 }' hosts/log/troubles)
+  for kind in host member quorum controller cut; do
+    grep -qx "$kind" <<<"$kinds" || { echo "there was no trouble of the kind '$kind'"; return 1; }
+  done
+}
+
+hosts_had_no_other_errors() {
+  if hosts_outcomes | grep '^unexpected'; then
+    in_hosts_folder cat hosts/log/troubles
+    return 1
+  fi
+}
+
+hosts_never_shared() {
+  local findings
+  findings=$(in_hosts_folder bash hosts/judge.sh ${HOSTS_QUEUE:+--queue} hosts) || return 1
+  [ -z "$findings" ] || { head -n 40 <<<"$findings"; return 1; }
+}
+
+hosts_agree() { ! in_hosts_folder grep . hosts/findings/agreement; }
+hosts_leave_nothing() { ! in_hosts_folder grep . hosts/findings/remains; }
+
+# For people: what happened how often.
+hosts_figures() {
+  in_hosts_folder cat hosts/rest/figures
+  # shellcheck disable=SC2016
+  in_hosts_folder awk -F '\t' '{ n[$3]++; s[$3] += $2 - $1 } END { for (k in n) printf "%6d %s, %.1f s\n", n[k], k, s[k] }' \
+    hosts/log/troubles
+  hosts_outcomes | awk -F '\t' '{ printf "%6d %s %s%s\n", $2, $3, $1, $4 == "" ? "" : ": " $4 }'
+}

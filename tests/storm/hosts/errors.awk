@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sorts the outcomes of the storm's commands: awk -f outcomes.awk -f hosts/errors.awk log/troubles log/* (see worker.sh,
+# operator.sh and troubles.bash). CLASS is worked, killed (by its own worker), refused (the product says why it does not do
+# that now), consequence (of a trouble at that time), or unexpected. Each error is one line.
+
+FILENAME == "log/troubles" && !seen[FNR]++ {
+  troubles++
+  trouble_begin[troubles] = $1; trouble_end[troubles] = $2; trouble_kind[troubles] = $3; trouble_what[troubles] = $4
+  next
+}
+FILENAME == "log/troubles" { next }
+
+{ lines++; line[lines] = $0 FS FILENAME }
+
+# Whether there was a trouble of one of these kinds, or a moment before: etcd may choose a leader for some seconds.
+function was_trouble(kinds, begin, end, host,    i) {
+  for (i = 1; i <= troubles; ++i) {
+    if (trouble_kind[i] == "cut" && trouble_what[i] != host) continue
+    if (trouble_kind[i] ~ kinds && trouble_begin[i] <= end && trouble_end[i] + 5 >= begin) return 1
+  }
+  return 0
+}
+
+function is_refusal(action, text) {
+  if (text ~ /^(ipu|ipuctl): partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its creation here was cut short)/) return 1
+  if (action == "run") {
+    return text ~ /^ipu: (pool ['"][^'"]*['"] has no (free block|partition)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
+  }
+  if (text ~ /^ipuctl: V-IPU controller [^ ]*: submit '[^']*': no capacity: /) return 1
+  return text ~ /^ipuctl: (the fleet already has|the fleet has no partition|pool '[^']*' (has no|already has) partition|partition '[^']*' is in use)/
+}
+
+# gc has a line for each thing that it cannot do, and all others have one line.
+function class_of(field,    action, text, part, n, i, class) {
+  action = field[3]; text = field[6]
+  if (field[5] == 0) return "worked"
+  if (action == "mortal") return field[5] == 137 || is_refusal("run", text) ? "killed" : "unexpected"
+  if (field[5] == 124 || field[5] == 137 || text == "") return "unexpected"
+  n = split(text, part, " // ")
+  if (n > 1 && action != "gc") return "unexpected"
+  for (i = 1; i <= n; ++i) {
+    class = class_of_line(field, part[i])
+    if (class == "unexpected") break
+  }
+  return class
+}
+
+function class_of_line(field, text,    begin, end, action, host) {
+  begin = field[1]; end = field[2]; action = field[3]
+  host = "host" substr(field[8], 5, 1)
+  if (is_refusal(action, text)) return "refused"
+  if (text ~ /^(ipu|ipuctl): (partition '[^']*' is made, and 'ipuctl gc' tells the fleet: )?fleet: / && was_trouble("cut|member|quorum|host", begin, end, host)) return "consequence"
+  if (text ~ /^(ipu|ipuctl): V-IPU controller / && was_trouble("controller", begin, end, host)) return "consequence"
+  return "unexpected"
+}
+
+function action_of(field) { return field[3] ~ /run|mortal/ ? field[3] " " field[7] : field[3] }
