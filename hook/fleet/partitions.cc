@@ -155,16 +155,19 @@ Result<std::vector<PartitionClaim>> list_claims(const Fleet& fleet, std::vector<
   return all;
 }
 
+Result<std::optional<PartitionView>> find_begun(const Fleet& fleet, const PartitionName& name,
+                                                const std::string& host) {
+  std::optional<PartitionView> known = TRY(find_partition(fleet, name));
+  const bool is_begun = known && known->phase != PartitionPhase::kReady && known->changer == host;
+  if (!known || is_begun) return known;
+  TRY(check_ready(*known));
+  return Error(Code::kExists, str("the fleet already has ", text_of(name), ", made on host ",
+                                  known->facts.maker, "; choose another name"));
+}
+
 Status publish(const Fleet& fleet, const PartitionView& view) {
   const std::string key = record_key(fleet.prefix, view.name);
-  const std::optional<PartitionView> known = TRY(find_partition(fleet, view.name));
-  const bool is_begun =
-      known && known->phase != PartitionPhase::kReady && known->changer == view.facts.maker;
-  if (known && !is_begun) {
-    TRY(check_ready(*known));
-    return Error(Code::kExists, str("the fleet already has ", text_of(view.name), ", made on host ",
-                                    known->facts.maker, "; choose another name"));
-  }
+  const auto known = TRY(find_begun(fleet, view.name, view.facts.maker));
   Txn txn;
   txn.compares = {known ? as_seen(fleet, *known) : Compare{key, Compare::What::kCreated, 0}};
   txn.puts = {put_of(fleet, view)};

@@ -85,9 +85,13 @@ struct PartitionClaim {
 base::Result<std::vector<PartitionClaim>> list_claims(const Fleet& fleet,
                                                       std::vector<base::Error>& obstacles);
 
-// Makes a partition known, with what already uses it. Fails with kExists, and names the host, if
-// the fleet has one of this name; as check_ready() if another host makes or removes it. VIEW's
-// maker may have begun to do so.
+// Returns what HOST has begun to make or to remove, if it has. Fails with kExists, and names the
+// host, if the fleet has a partition of this name; as check_ready() if another host makes or
+// removes it.
+base::Result<std::optional<PartitionView>> find_begun(const Fleet& fleet, const PartitionName& name,
+                                                      const std::string& host);
+
+// Makes a partition known, with what already uses it. Fails as find_begun() of VIEW's maker.
 base::Status publish(const Fleet& fleet, const PartitionView& view);
 // Changes kMaking to kReady, or forgets a partition that HOST could not make.
 base::Status finish_making(const Fleet& fleet, const PartitionName& name, const std::string& host);

@@ -2,6 +2,7 @@
 #include "hook/lifecycle/partitions/partitions.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -129,8 +130,9 @@ Status check_partition(const NewPartition& wanted) {
 
 namespace {
 
+// TAKE_NAME asks for the name, once the ledger has the record.
 Status create_recorded(Env& env, const NewPartition& wanted, const ledger::PartitionRecord& record,
-                       const Deadline& deadline) {
+                       const std::function<Status()>& take_name, const Deadline& deadline) {
   const auto controller = env.controller(wanted.pool);
   // A dead process asked for this name, and its request may still be carried out. Its record stays
   // until there is the new one.
@@ -147,6 +149,14 @@ Status create_recorded(Env& env, const NewPartition& wanted, const ledger::Parti
   } else {
     const Reserved reserved = wanted.reserved.value_or(Reserved());
     TRY(env.ledger.partitions().intend(record, reserved.most, reserved.share));
+  }
+  const Status taken = take_name();
+  if (!taken.ok()) {
+    // With a lost answer, the fleet may know the name: gc has it forget what is in the ledger.
+    TRY(late || taken.error().code() == Code::kTimeout
+            ? env.ledger.partitions().note_failure(record)
+            : env.ledger.partitions().finish_removal(record));
+    return taken.error();
   }
   const Asked asked = ask_controller(*controller, wanted, deadline);
   if (asked.done.ok()) return finish_creation(env, wanted, record);
@@ -170,10 +180,11 @@ Status create_shared(Env& env, const NewPartition& wanted, ledger::PartitionReco
                      const OpenFleet& fleet, const Deadline& deadline) {
   record.fleet = fleet.config.prefix;
   TRY(learn_partition(env, wanted.pool, record.name, deadline));
-  TRY(begin_making(env, fleet, record, deadline));
   const fleet::PartitionName name{record.pool, record.name};
   const std::string& me = env.ledger.host().tag();
-  const Status created = create_recorded(env, wanted, record, deadline);
+  TRY(fleet::find_begun(fleet.at(deadline), name, me));
+  const auto take_name = [&] { return begin_making(env, fleet, record, deadline); };
+  const Status created = create_recorded(env, wanted, record, take_name, deadline);
   if (created.ok()) {
     Status told = fleet::finish_making(fleet.at_last(), name, me);
     if (told.ok()) return {};
@@ -196,7 +207,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   const bool is_own = wanted.reserved || wanted.pool.provider != config::Provider::kVipu;
   const std::optional<OpenFleet> fleet =
       TRY(is_own ? Result<std::optional<OpenFleet>>(std::nullopt) : open_fleet(env));
-  if (!fleet) return create_recorded(env, wanted, record, deadline);
+  const auto nobody_asked = [] { return Status(); };
+  if (!fleet) return create_recorded(env, wanted, record, nobody_asked, deadline);
   return create_shared(env, wanted, std::move(record), *fleet, deadline);
 }
 
