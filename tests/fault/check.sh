@@ -4,7 +4,7 @@
 # is left.
 #   FAULT=all          (the default) takes all points
 #   FAULT=quick        kills the process before the call, at one point in three of create, hook and poststop, and at
-#                      one in fourteen of the other scenarios; fails every fifth call of create, hook and poststop
+#                      one in fourteen of the other scenarios, one in forty of those of a fleet; fails every fifth call of create, hook and poststop
 #   TEST=PATTERN       selects by a regular expression on "SCENARIO WAY"
 #   FAULT_POINT=P.N    takes one point: the Nth call of process P ('fault points' prints them)
 #   FAULT_HOSTS=N      uses N hosts side by side
@@ -35,17 +35,26 @@ units() {
   for variant in "${variants[@]}"; do
     for scenario in "${scenarios[@]}"; do
       if [ "$FAULT" != all ]; then
-        case $variant,$scenario in EIO,create | EIO,hook | EIO,poststop) stride=5 ;; EIO,*) continue ;; *,create | *,hook | *,poststop) stride=3 ;; *) stride=14 ;; esac
+        case $variant,$scenario in EIO,create | EIO,hook | EIO,poststop) stride=5 ;; EIO,*) continue ;; *,create | *,hook | *,poststop) stride=3 ;; *,fleet-*) stride=40 ;; *) stride=14 ;; esac
       fi
       echo "$scenario $variant ${FAULT_POINT:-/$stride}"
     done
   done
 }
 
+# For the scenarios of a fleet.
+etcd_start() {
+  host_spawn etcd ip netns exec pod etcd --data-dir /run/etcd --log-level error --listen-client-urls http://10.1.3.101:2379 \
+    --advertise-client-urls http://10.1.3.101:2379 --listen-peer-urls http://127.0.0.1:23800
+  wait_until 20 etcd_answers || { host_run tail -n 5 /run/service/etcd.log; return 1; }
+}
+etcd_answers() { host_run env ETCDCTL_API=3 etcdctl --endpoints http://10.1.3.101:2379 get / >/dev/null 2>&1; }
+
 prepare_host() {
   host_up || return 1
   host_install || return 1
   SIM_CREATE_DELAY=0ms sim_start || return 1
+  etcd_start || return 1
   host_run mkdir -p /run/fault /run/ipu-container-toolkit /var/lib/ipu-container-toolkit &&
     host_run mount -t tmpfs tmpfs /var/lib/ipu-container-toolkit &&
     host_run tee /run/fault/fault <"$O/bin/fault" >/dev/null &&

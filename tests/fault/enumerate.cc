@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "tests/fault/fleet_view.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
 #include "vipu/made_name.h"
@@ -27,6 +28,7 @@ Status check(World& world, const Scenario& scenario, Run& run) {
   std::vector<std::string>& found = run.findings.violations;
   inspect_end(run.trace, run.findings);
   TRY(inspect_invariants(world, run.findings));
+  if (scenario.settings.fleet) TRY(inspect_claims(run.findings));
   // What a program does not do and says on standard error, it has not promised.
   world.note_cut(run.trace.hit.has_value());
   if (run.trace.ended.succeeded() && run.trace.ended.err.empty()) {
@@ -56,7 +58,7 @@ Status remove_unsure(Run& run) {
   return {};
 }
 
-Status give_back(World& world, Run& run) {
+Status give_back(World& world, const Scenario& scenario, Run& run) {
   world.end_containers();
   TRY(remove_unsure(run));
   const Ended gc = TRY(fault::run(World::ipuctl({"gc"})));
@@ -64,6 +66,7 @@ Status give_back(World& world, Run& run) {
     run.findings.violations.push_back(
         str("gc: ", status_text(gc.status), ": ", base::one_line(gc.err, 300)));
   }
+  if (scenario.settings.fleet) TRY(inspect_fleet_rest(run.findings));
   return inspect_rest(world, run.trace.killed, run.findings);
 }
 
@@ -153,7 +156,7 @@ Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan) {
   run.trace = TRY(trace(program, plan, followed, Deadline::after(kLongest)));
   TRY(settle());
   TRY(check(world, scenario, run));
-  TRY(give_back(world, run));
+  TRY(give_back(world, scenario, run));
   if (run.findings.violations.empty()) {
     TRY_CTX("end of the run", world.end());
   } else {

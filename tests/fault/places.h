@@ -14,6 +14,7 @@ inline constexpr const char* kCalled = "/run/fault/called";       // a line for 
 inline constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 inline constexpr const char* kSimulatorState = "/var/lib/vipu-simulator.json";
 inline constexpr const char* kController = "10.1.3.101:8090";
+inline constexpr const char* kEtcd = "10.1.3.101:2379";
 inline constexpr const char* kEndpoint = "ipu-vipu-endpoint";
 inline constexpr const char* kFunction = "vf0";
 

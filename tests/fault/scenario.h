@@ -30,5 +30,6 @@ struct Scenario {
 [[nodiscard]] std::vector<Scenario> create_scenarios();
 [[nodiscard]] std::vector<Scenario> hook_scenarios();
 [[nodiscard]] std::vector<Scenario> control_scenarios();
+[[nodiscard]] std::vector<Scenario> fleet_scenarios();
 
 }  // namespace fault

@@ -17,6 +17,7 @@
 #include "hook/config/config.h"
 #include "hook/config/paths.h"
 #include "tests/fault/clean.h"
+#include "tests/fault/fleet_view.h"
 #include "tests/fault/network_view.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
@@ -60,7 +61,8 @@ std::string config_text(const Settings& settings, const std::string& range) {
              "provider = \"vipu\"\ncontroller = \"", kController, "\"\ntimeout = \"20s\"\n",
              settings.warm ? "warm = { \"4\" = 1 }\n" : "", "\n[[network.rail]]\n",
              settings.functions ? str("functions = [\"", kFunction, "\"]") : "parent = \"rnic0\"",
-             "\nsubnet = \"10.5.0.0/16\"\nrange = \"", range, "\"\n");
+             "\nsubnet = \"10.5.0.0/16\"\nrange = \"", range, "\"\n",
+             settings.fleet ? str("\n[fleet]\nendpoints = [\"", kEtcd, "\"]\n") : "");
 }
 
 Status copy_files(const std::string& from, const std::string& to) {
@@ -201,6 +203,7 @@ Status World::begin(const Settings& settings) {
     TRY(clean_host());
   }
   if (settings.functions) TRY(make_function());
+  if (settings.fleet) TRY(clear_fleet());
   return write_config(settings);
 }
 

@@ -24,6 +24,7 @@ enum class Bystander { kNo, kYes };
 struct Settings {
   bool functions = false;  // the rail gives each container a function, vf0, and not a macvlan
   bool warm = false;       // one partition of 4 IPUs is kept ready
+  bool fleet = false;      // the host is in a fleet, which has no other one
 };
 
 // A bundle: what its config.json asks for.
