@@ -24,7 +24,7 @@ function was_trouble(kinds, begin, end, host,    i) {
 function is_refusal(action, text) {
   if (text ~ /^(ipu|ipuctl): partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its creation here was cut short)/) return 1
   if (action == "run") {
-    return text ~ /^ipu: (pool ['"][^'"]*['"] has no (free block|partition)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
+    return text ~ /^ipu: (pool ['"][^'"]*['"] has (no free block|no partition|a free block of [0-9]+ IPUs, but its controller does not give it now)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
   }
   if (text ~ /^ipuctl: V-IPU controller [^ ]*: submit '[^']*': no capacity: /) return 1
   return text ~ /^ipuctl: (the fleet already has|the fleet has no partition|pool '[^']*' (has no|already has) partition|partition '[^']*' is in use)/
