@@ -90,7 +90,7 @@ BIN_cri-client_ARCHIVES := grpc++ protobuf
 
 # Programs that end-to-end tests run in containers, or in place of engines and low-level runtimes; not installed.
 ATTACK_PROGRAMS := raw frame intruder
-E2E_PROGRAMS := dial spy odd_caller $(ATTACK_PROGRAMS)
+E2E_PROGRAMS := dial spy odd_caller frame_cutter $(ATTACK_PROGRAMS)
 TESTS += $(E2E_PROGRAMS)
 define e2e_program
 BIN_$(1)_SRCS := tests/$(if $(filter $(1),$(ATTACK_PROGRAMS)),attack,e2e)/$(1).cc
