@@ -10,7 +10,7 @@
 #include "cmd/ipuctl/doctor_services.h"
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
-#include "hook/lifecycle/partitions/fleet_pin.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/own_fence.h"
 
 namespace ipuctl {
@@ -69,8 +69,8 @@ std::optional<Finding> examine_fleet(const hook::config::Config& config,
         "install the toolkit again: 'make install' with the same PREFIX, or the package"};
   }
   const auto store = open_store(*config.fleet);
-  const Status known = hook::lifecycle::partitions::check_known_fleet(
-      ledger, *store, prefix, Deadline::after(kFleetAnswer));
+  const Status known =
+      hook::lifecycle::check_known_fleet(ledger, *store, prefix, Deadline::after(kFleetAnswer));
   if (!known.ok()) return cannot_ask(known.error());
   std::vector<Error> obstacles;
   const auto hosts =

@@ -12,7 +12,7 @@
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
-#include "hook/lifecycle/partitions/fleet_pin.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/own_fence.h"
 
 namespace ipuctl {
@@ -62,7 +62,7 @@ Result<Outcome> run_beat() {
   const HostFacts me = TRY(this_host_of(ledger));
   const std::unique_ptr<Store> store = open_store(fleet);
   const Deadline deadline = Deadline::after(kBeatLimit);
-  TRY(hook::lifecycle::partitions::join_known_fleet(ledger, *store, fleet.prefix, deadline));
+  TRY(hook::lifecycle::join_known_fleet(ledger, *store, fleet.prefix, deadline));
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {
     TRY(ledger.fences().end_own());

@@ -12,9 +12,9 @@
 #include "hook/config/paths.h"
 #include "hook/fleet/copy.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
-#include "hook/lifecycle/partitions/fleet_pin.h"
 #include "hook/lifecycle/partitions/hosts.h"
 
 namespace ipuctl {
@@ -76,7 +76,7 @@ Result<Outcome> run_leave_lost() {
   const std::unique_ptr<Store> store = open_store(fleet);
   const std::string& prefix = fleet.prefix;
   const Deadline deadline = Deadline::after(kAnswerLimit);
-  const Status there = partitions::check_known_fleet(ledger, *store, prefix, deadline);
+  const Status there = hook::lifecycle::check_known_fleet(ledger, *store, prefix, deadline);
   if (there.ok()) {
     return Error(Code::kBusy,
                  "fleet: etcd answers, so nothing was given up; run 'ipuctl gc', and 'ipuctl fleet"

@@ -73,7 +73,6 @@ Result<Outcome> run_set(const SetOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   const hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const OpenFleet fleet = TRY(open_own_fleet(env));
-  TRY(hook::fleet::join_fleet(*fleet.store, fleet.config.prefix, fleet.at_last().deadline));
   const TenantConfig share = TRY(change_share(fleet, options));
   const std::string line =
       str("the share of tenant ", quote(share.name), " in the fleet: ", share_words(share));

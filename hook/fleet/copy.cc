@@ -24,6 +24,8 @@ constexpr int64_t kCopyVersion = 1;
 constexpr size_t kMaxChunk = size_t{256} << 10;
 constexpr size_t kMostPerChunk = kMaxOperations / 2;
 
+bool is_meta(std::string_view name) { return name == kMeta || name.starts_with("meta/"); }
+
 // A name below the prefix: parts of plain characters between single slashes.
 bool is_copied_name(const std::string& name) {
   const auto is_plain = [](char c) {
@@ -32,7 +34,7 @@ bool is_copied_name(const std::string& name) {
   };
   return !name.empty() && name.size() < kMaxKey / 2 && name.front() != '/' && name.back() != '/' &&
          name.find("//") == std::string::npos && std::all_of(name.begin(), name.end(), is_plain) &&
-         name != kMeta && !name.starts_with(kAlive);
+         !is_meta(name) && !name.starts_with(kAlive);
 }
 
 Result<Copy> read_parts(const Json& json) {
@@ -123,10 +125,10 @@ Status clear(Store& store, const std::string& prefix, const Listing& listing,
              const Deadline& deadline) {
   Chunks chunks(store, deadline);
   for (const KeyValue& one : listing.keys)
-    if (one.key == prefix + kMeta) TRY(chunks.remove(one));
+    if (is_meta(one.key.substr(prefix.size()))) TRY(chunks.remove(one));
   TRY(chunks.flush());
   for (const KeyValue& one : listing.keys)
-    if (one.key != prefix + kMeta) TRY(chunks.remove(one));
+    if (!is_meta(one.key.substr(prefix.size()))) TRY(chunks.remove(one));
   return chunks.flush();
 }
 
@@ -141,7 +143,7 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
   copy.made_ms = now_ms;
   for (const KeyValue& one : listing.keys) {
     const std::string name = one.key.substr(prefix.size());
-    if (one.lease == 0 && name != kMeta && !name.starts_with(kAlive))
+    if (one.lease == 0 && !is_meta(name) && !name.starts_with(kAlive))
       copy.keys.push_back({name, one.value});
   }
   return copy;
@@ -186,6 +188,7 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   TRY(chunks.flush());
   TRY(chunks.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
+  TRY(chunks.put(version_key(prefix, copy.fleet), ""));
   return chunks.flush();
 }
 

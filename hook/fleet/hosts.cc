@@ -125,6 +125,15 @@ Status check_fence(Store& store, const std::string& prefix, const std::string& h
 
 }  // namespace
 
+Error fleet_is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
+  return {
+      Code::kNotFound,
+      str("fleet: this host is in fleet ", known, ", and etcd has ",
+          now.empty() ? "none" : str("fleet ", now), " below ", quote(prefix),
+          ": correct 'endpoints' and 'prefix', or restore it with 'ipuctl fleet import'; if it is"
+          " gone for good, run 'ipuctl fleet leave --lost' on each host")};
+}
+
 Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
                                   const Deadline& deadline) {
   const std::optional<KeyValue> meta = TRY(find_key(store, prefix + "meta", deadline));
@@ -137,21 +146,22 @@ Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
 
 Result<std::string> join_fleet(Store& store, const std::string& prefix, const Deadline& deadline) {
   const std::string key = prefix + "meta";
-  const Put version{version_key(prefix), ""};
   const std::optional<KeyValue> meta = TRY(find_key(store, key, deadline));
   Txn txn;
   txn.compares = {unchanged(key, meta)};
   if (meta) {
     std::string id = TRY(parse_meta(*meta));
-    if (TRY(find_key(store, version.key, deadline))) return id;
-    txn.puts = {version};  // a host of an earlier release made the store
+    const std::string version = version_key(prefix, id);
+    if (TRY(find_key(store, version, deadline))) return id;
+    txn.puts = {{version, ""}};  // a host of an earlier release made the store
     TRY(store.commit(txn, deadline));
     return id;
   }
   const Result<std::string> other = read_fleet_id(store, prefix, deadline);
   if (other.ok() || other.error().code() != Code::kNotFound) return other;
   const std::string id = TRY(base::random_hex(8));
-  txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})}, version};
+  txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})},
+              {version_key(prefix, id), ""}};
   const TxnResult made = TRY(store.commit(txn, deadline));
   if (made.done) return id;
   return read_fleet_id(store, prefix, deadline);  // another host was first

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fleet's store says of itself and of its hosts.
 //   PREFIX meta        the store's version and the fleet's id; made by the first host
-//   PREFIX meta/v1     is there while the store is of version 1
+//   PREFIX meta/v1/ID  is there while the store is of version 1, and the fleet's is ID
 //   PREFIX hosts/TAG   what host TAG says of itself; stays until somebody removes it
 //   PREFIX fences/TAG  the host was declared dead
 //   PREFIX alive/TAG   is there while the host is heard of: under a lease of kAliveTime
@@ -32,6 +32,10 @@ inline constexpr size_t kMostPools = 64;
 // else is below PREFIX.
 base::Result<std::string> join_fleet(Store& store, const std::string& prefix,
                                      const base::Deadline& deadline);
+// Returns kNotFound, with what to do: below PREFIX is fleet NOW, or none if that is empty, and not
+// KNOWN, which this host has joined.
+[[nodiscard]] base::Error fleet_is_gone(const std::string& known, const std::string& prefix,
+                                        const std::string& now);
 // Does so without making any; kNotFound if no host has joined.
 base::Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
                                         const base::Deadline& deadline);

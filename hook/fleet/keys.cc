@@ -15,16 +15,26 @@ Error something_else(const std::string& key) {
                               ": choose another 'prefix' in [fleet]")};
 }
 
-std::string version_key(const std::string& prefix) { return str(prefix, "meta/v", kStoreVersion); }
+std::string version_key(const std::string& prefix, const std::string& id) {
+  return str(prefix, "meta/v", kStoreVersion, '/', id);
+}
 
 Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn) {
-  const std::string version = version_key(fleet.prefix);
+  std::string id = fleet.id;
+  if (id.empty()) id = TRY(join_fleet(fleet.store, fleet.prefix, fleet.deadline));
+  const std::string version = version_key(fleet.prefix, id);
   txn.compares.push_back({version, Compare::What::kExists, 0});
   TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
   const bool is_known =
       result.done || std::any_of(result.found.begin(), result.found.end(),
                                  [&](const KeyValue& one) { return one.key == version; });
   if (is_known) return result;
+  const Result<std::string> now = read_fleet_id(fleet.store, fleet.prefix, fleet.deadline);
+  const bool is_none = !now.ok() && now.error().code() == Code::kNotFound;
+  if (!now.ok() && !is_none) return now.error();
+  if (is_none || now.value() != id)
+    return fleet_is_gone(id, fleet.prefix, is_none ? "" : now.value());
+  // A host of an earlier release made the store.
   TRY(join_fleet(fleet.store, fleet.prefix, fleet.deadline));
   return fleet.store.commit(txn, fleet.deadline);
 }

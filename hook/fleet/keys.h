@@ -15,11 +15,12 @@ namespace hook::fleet {
 // Returns kInvalid: the store has something else at KEY than this product would put there.
 [[nodiscard]] base::Error something_else(const std::string& key);
 
-// Returns the key that is there while the store is of the version that this release knows.
-[[nodiscard]] std::string version_key(const std::string& prefix);
+// Returns the key that is there while the store is of the version that this release knows, and the
+// fleet there is ID.
+[[nodiscard]] std::string version_key(const std::string& prefix, const std::string& id);
 
-// Commits TXN if the store is of the version that this release knows; joins the fleet first if it
-// is of none yet.
+// Commits TXN if the store is of the version that this release knows, and has the fleet that this
+// host has joined (kNotFound); if it has joined none, it joins the one that is there.
 base::Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn);
 
 // Returns the key that says that HOST was declared dead, and what it is told.

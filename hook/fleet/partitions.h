@@ -23,6 +23,7 @@ struct Fleet {
   Store& store;
   const std::string& prefix;
   base::Deadline deadline;  // of each call
+  std::string id = {};      // of the fleet that this host has joined there; empty: not known
 };
 
 struct PartitionName {

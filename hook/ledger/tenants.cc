@@ -125,7 +125,7 @@ Status check_holdings(const Share& share, uint32_t wanted, const std::vector<Hol
   }
   if (then.held > share.limit) {
     return Error(Code::kBusy,
-                 str(use_text(share, use), ", and asks for ", wanted, " more; ",
+                 str(use_text(share, use), " ", words.where, ", and asks for ", wanted, " more; ",
                      when_text(share, before, then.held - share.limit), "; ", advice(share)));
   }
   if (use.overdue == 0 || then.borrowed <= use.borrowed) return {};

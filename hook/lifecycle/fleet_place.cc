@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/fleet_view.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/shares.h"
 
@@ -231,7 +232,10 @@ Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& li
     return before;
   }
   TRY(tell(shares, me));
-  for (const fleet::Grant& grant : shares.grants) standing.held[grant.tenant] += grant.ipus;
+  std::vector<fleet::Waiting> waiting;
+  for (const fleet::Ticket& ticket : line.tickets) waiting.push_back({resource_, ticket});
+  for (const fleet::Grant& grant : without_waiting(shares.grants, waiting))
+    standing.held[grant.tenant] += grant.ipus;
   const std::vector<Ranked> order = served_order(waiters, standing);
   before.is_over_limit = std::any_of(order.begin(), order.end(), [&](const Ranked& one) {
     return one.waiter.ticket == own && one.rank == Rank::kOverLimit;
@@ -264,6 +268,11 @@ void FleetPlace::leave() {
 Status FleetPlace::check_share(const fleet::Grant& grant, const fleet::Shares& shares) const {
   const config::TenantConfig* const tenant = TRY(find_share(shares, grant.tenant));
   if (tenant == nullptr) return {};
+  if (!grant.reservation.empty() && !tenant->may_reserve) {
+    return Error(Code::kDenied, str("tenant ", quote(grant.tenant),
+                                    " may not reserve IPUs of the fleet; start a container with"
+                                    " IPU_WAIT=60s instead"));
+  }
   const std::vector<ledger::Holding> before = holdings_of(shares.grants, grant.id);
   std::vector<ledger::Holding> after = before;
   const int64_t now_ms = base::unix_millis();

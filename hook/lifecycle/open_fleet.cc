@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kCallTime{5'000};
 }  // namespace
 
 fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
-  return {*store, config.prefix, deadline.capped(kCallTime)};
+  return {*store, config.prefix, deadline.capped(kCallTime), id};
 }
 
 fleet::Fleet OpenFleet::at_last() const { return at(Deadline::after(kCallTime)); }
@@ -24,7 +24,8 @@ Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
   std::optional<config::FleetConfig> config = TRY(env.fleet());
   if (!config) return std::optional<OpenFleet>();
   std::unique_ptr<fleet::Store> store = env.store(*config);
-  return std::optional<OpenFleet>(OpenFleet{std::move(*config), std::move(store)});
+  std::string id = TRY(env.ledger.host().fleet_id(config->prefix));
+  return std::optional<OpenFleet>(OpenFleet{std::move(*config), std::move(store), std::move(id)});
 }
 
 Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {

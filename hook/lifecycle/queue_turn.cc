@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hook/ledger/actor.h"
 #include "hook/lifecycle/backfill.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/shares.h"
 
 namespace hook::lifecycle {
@@ -204,6 +205,14 @@ Status Turn::open_place() {
   if (what_.shared == nullptr || !is_shared(*what_.shared)) return {};
   std::optional<OpenFleet> fleet = TRY(open_fleet(env_));
   if (!fleet) return {};
+  if (fleet->id.empty()) {
+    const std::string& prefix = fleet->config.prefix;
+    const Status joined =
+        join_known_fleet(env_.ledger, *fleet->store, prefix, fleet->at_last().deadline);
+    // A request that waits goes on without: each of its calls joins the fleet that is there.
+    if (!joined.ok() && what_.time.count() == 0) return joined;
+    fleet->id = TRY(env_.ledger.host().fleet_id(prefix));
+  }
   const std::string& pool = what_.shared->name;
   const bool is_whole = what_.resource.size() <= pool.size();
   place_.emplace(env_, *std::move(fleet),

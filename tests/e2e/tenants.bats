@@ -56,7 +56,7 @@ start_waiter() { # NAME TENANT IPUS N
   start loan -e IPU_TENANT=vision -e IPU_COUNT=16
   assert_equal "$(tenant vision '[.held, .borrowed]')" '[48,16]'
   assert_refused -e IPU_TENANT=vision -e IPU_COUNT=1 -- \
-    "tenant 'vision' has 48 of at most 48 IPUs (32 are guaranteed), and asks for 1 more" \
+    "tenant 'vision' has 48 of at most 48 IPUs (32 are guaranteed) on this host, and asks for 1 more" \
     'it fits when the tenant gives back 1' "ipuctl tenant show vision"
   assert_refused -e IPU_TENANT=guest -e IPU_COUNT=32 -- "tenant 'guest' may have at most 16 IPUs"
   start guest -e IPU_TENANT=guest -e IPU_COUNT=16

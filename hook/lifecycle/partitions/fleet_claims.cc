@@ -7,8 +7,8 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
-#include "hook/lifecycle/partitions/fleet_pin.h"
 
 namespace hook::lifecycle::partitions {
 

@@ -47,7 +47,8 @@ TEST_F(TenantsTest, HaveAtMostTheirLimitFromTheIntentOn) {
   Lease first = ledger_.acquire(of("a", 8, 12)).take();
   EXPECT_TRUE(test::fails(
       ledger_.acquire(of("a", 8, 12, 4)), Code::kBusy,
-      "tenant 'a' has 8 of at most 12 IPUs (4 are guaranteed), and asks for 8 more; it fits when"
+      "tenant 'a' has 8 of at most 12 IPUs (4 are guaranteed) on this host, and asks for 8 more; "
+      "it fits when"
       " the tenant gives back 4; wait with IPU_WAIT=60s, or see 'ipuctl tenant show a'"));
   EXPECT_TRUE(test::succeeds(ledger_.acquire(of("b", 8, 12))));
   EXPECT_TRUE(test::succeeds(ledger_.acquire(of("a", 4, 12))));

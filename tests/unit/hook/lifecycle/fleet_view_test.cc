@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 constexpr const char* kHere = "aaaaaaaa";
 
-ledger::Waiter local(int64_t ticket, const std::string& container) {
+ledger::Waiter in_ledger(int64_t ticket, const std::string& container) {
   ledger::Waiter waiter;
   waiter.ticket = ticket;
   waiter.resource = "pod64";
@@ -20,8 +20,8 @@ ledger::Waiter local(int64_t ticket, const std::string& container) {
   return waiter;
 }
 
-fleet::Waiting waiting(const std::string& id, const std::string& container, uint32_t ipus = 4,
-                       const std::string& tenant = "") {
+fleet::Waiting in_fleet(const std::string& id, const std::string& container, uint32_t ipus = 4,
+                        const std::string& tenant = "") {
   fleet::Waiting one{{"pod64"}, {}};
   one.ticket.id = id;
   one.ticket.host = id.substr(0, 8);
@@ -31,7 +31,7 @@ fleet::Waiting waiting(const std::string& id, const std::string& container, uint
   return one;
 }
 
-std::vector<std::string> names(const std::vector<Queued>& order) {
+std::vector<std::string> shown(const std::vector<Queued>& order) {
   std::vector<std::string> names;
   for (const Queued& one : order)
     names.push_back((one.waiter.host.empty() ? "" : one.waiter.host + ":") + one.waiter.container);
@@ -40,9 +40,9 @@ std::vector<std::string> names(const std::vector<Queued>& order) {
 
 TEST(FleetView, ARequestOfThisHostIsThereOnceAsItsLedgerHasIt) {
   const std::vector<Queued> order = fleet_order(
-      kHere, {local(7, "one")},
-      {waiting("bbbbbbbb-7-11112222", "two"), waiting("aaaaaaaa-7-33334444", "one")}, {});
-  EXPECT_THAT(names(order), ElementsAre("bbbbbbbb:two", "one"));
+      kHere, {in_ledger(7, "one")},
+      {in_fleet("bbbbbbbb-7-11112222", "two"), in_fleet("aaaaaaaa-7-33334444", "one")}, {});
+  EXPECT_THAT(shown(order), ElementsAre("bbbbbbbb:two", "one"));
   EXPECT_EQ(order[0].ticket, "bbbbbbbb-7-11112222");
   EXPECT_EQ(order[0].waiter.resource, "pod64");
   EXPECT_EQ(order[1].ticket, "aaaaaaaa-7-33334444");
@@ -51,29 +51,29 @@ TEST(FleetView, ARequestOfThisHostIsThereOnceAsItsLedgerHasIt) {
 
 TEST(FleetView, WhatOnlyTheLedgerHasComesLastAndWhatOnlyTheFleetHasOfThisHostHasEnded) {
   const std::vector<Queued> order =
-      fleet_order(kHere, {local(1, "card"), local(12, "one")},
-                  {waiting("aaaaaaaa-1-33334444", "card"), waiting("aaaaaaaa-2-33334444", "dead"),
-                   waiting("bbbbbbbb-5-33334444", "two")},
+      fleet_order(kHere, {in_ledger(1, "card"), in_ledger(12, "one")},
+                  {in_fleet("aaaaaaaa-1-33334444", "card"), in_fleet("aaaaaaaa-2-33334444", "dead"),
+                   in_fleet("bbbbbbbb-5-33334444", "two")},
                   {});
-  EXPECT_THAT(names(order), ElementsAre("card", "bbbbbbbb:two", "one"));
+  EXPECT_THAT(shown(order), ElementsAre("card", "bbbbbbbb:two", "one"));
   EXPECT_EQ(order[2].ticket, "");
 }
 
 TEST(FleetView, ARequestThatWasCancelledIsOmitted) {
-  fleet::Waiting cancelled = waiting("bbbbbbbb-1-33334444", "two");
+  fleet::Waiting cancelled = in_fleet("bbbbbbbb-1-33334444", "two");
   cancelled.ticket.is_cancelled = true;
-  EXPECT_THAT(names(fleet_order(kHere, {}, {cancelled}, {})), ElementsAre());
+  EXPECT_THAT(shown(fleet_order(kHere, {}, {cancelled}, {})), ElementsAre());
 }
 
 TEST(FleetView, TheGuaranteedOfAllHostsAreServedBeforeThoseWhoBorrow) {
   fleet::Shares shares;
   shares.tenants = {{"guest"}, {"vision", 8}};
-  const std::vector<fleet::Waiting> queue = {waiting("bbbbbbbb-1-33334444", "loan", 4, "guest"),
-                                             waiting("cccccccc-1-33334444", "own", 8, "vision")};
-  EXPECT_THAT(names(fleet_order(kHere, {}, queue, shares)),
+  const std::vector<fleet::Waiting> queue = {in_fleet("bbbbbbbb-1-33334444", "loan", 4, "guest"),
+                                             in_fleet("cccccccc-1-33334444", "own", 8, "vision")};
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
               ElementsAre("cccccccc:own", "bbbbbbbb:loan"));
   shares.grants = {{"pod64", "l1", "bbbbbbbb", "c", "", "vision", 4, 1}};
-  EXPECT_THAT(names(fleet_order(kHere, {}, queue, shares)),
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
               ElementsAre("bbbbbbbb:loan", "cccccccc:own"));
 }
 
@@ -84,23 +84,23 @@ TEST(FleetView, WhatARequestAsksForInVainIsNotHeld) {
       {"pod64", "l3", "cccccccc", "one", "", "vision", 4, 1},
       {"pod64", "r4", "cccccccc", "", "night", "vision", 4, 1}};
   const std::vector<fleet::Grant> held =
-      without_waiting(grants, {waiting("bbbbbbbb-1-33334444", "one", 8, "vision"),
-                               waiting("cccccccc-1-33334444", "reservation night")});
+      without_waiting(grants, {in_fleet("bbbbbbbb-1-33334444", "one", 8, "vision"),
+                               in_fleet("cccccccc-1-33334444", "reservation night")});
   EXPECT_THAT(held, ElementsAre(grants[1], grants[2]));
 }
 
 TEST(FleetView, AgedRequestsGoByWhatTheirHostsSay) {
   fleet::Shares shares;
   shares.tenants = {{"guest"}, {"vision", 8}};
-  std::vector<fleet::Waiting> queue = {waiting("bbbbbbbb-1-33334444", "loan", 4, "guest"),
-                                       waiting("cccccccc-1-33334444", "own", 8, "vision")};
+  std::vector<fleet::Waiting> queue = {in_fleet("bbbbbbbb-1-33334444", "loan", 4, "guest"),
+                                       in_fleet("cccccccc-1-33334444", "own", 8, "vision")};
   queue[0].ticket.is_aged = true;
-  EXPECT_THAT(names(fleet_order(kHere, {}, queue, shares)),
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
               ElementsAre("bbbbbbbb:loan", "cccccccc:own"));
 }
 
 TEST(FleetView, ANamedPartitionHasAQueueOfItsOwn) {
-  fleet::Waiting named = waiting("bbbbbbbb-1-33334444", "two");
+  fleet::Waiting named = in_fleet("bbbbbbbb-1-33334444", "two");
   named.resource.partition = "p0";
   EXPECT_EQ(to_waiter(named).resource, "pod64/p0");
   EXPECT_EQ(to_waiter(named).host, "bbbbbbbb");

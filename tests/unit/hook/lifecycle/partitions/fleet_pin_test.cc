@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An etcd that loses its data, and what a host knows of its fleet then.
-#include "hook/lifecycle/partitions/fleet_pin.h"
+#include "hook/lifecycle/fleet_pin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

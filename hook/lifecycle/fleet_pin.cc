@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/lifecycle/partitions/fleet_pin.h"
+#include "hook/lifecycle/fleet_pin.h"
 
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
 
-namespace hook::lifecycle::partitions {
+namespace hook::lifecycle {
 namespace {
 
 using namespace base::names;
-
-Error is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
-  return {
-      Code::kNotFound,
-      str("fleet: this host is in fleet ", known, ", and etcd has ",
-          now.empty() ? "none" : str("fleet ", now), " below ", quote(prefix),
-          ": correct 'endpoints' and 'prefix', or restore it with 'ipuctl fleet import'; if it is"
-          " gone for good, run 'ipuctl fleet leave --lost' on each host")};
-}
 
 // Returns the id of the fleet that is there; empty if there is none, and this host knows none.
 Result<std::string> find_known(ledger::Ledger& ledger, fleet::Store& store,
@@ -26,7 +17,7 @@ Result<std::string> find_known(ledger::Ledger& ledger, fleet::Store& store,
   const bool is_none = !id.ok() && id.error().code() == Code::kNotFound;
   if (!id.ok() && !is_none) return id.error();
   const std::string now = is_none ? "" : id.value();
-  if (!known.empty() && now != known) return is_gone(known, prefix, now);
+  if (!known.empty() && now != known) return fleet::fleet_is_gone(known, prefix, now);
   return now;
 }
 
@@ -45,4 +36,4 @@ Status check_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std:
   return {};
 }
 
-}  // namespace hook::lifecycle::partitions
+}  // namespace hook::lifecycle

@@ -9,7 +9,7 @@
 #include "hook/fleet/store.h"
 #include "hook/lifecycle/env.h"
 
-namespace hook::lifecycle::partitions {
+namespace hook::lifecycle {
 
 // Joins the fleet below PREFIX, and makes it if there is none and this host never joined one there.
 // The ledger remembers its id. Fails with kNotFound, with what to do, if this host had joined
@@ -20,4 +20,4 @@ base::Status join_known_fleet(ledger::Ledger& ledger, fleet::Store& store,
 base::Status check_known_fleet(ledger::Ledger& ledger, fleet::Store& store,
                                const std::string& prefix, const base::Deadline& deadline);
 
-}  // namespace hook::lifecycle::partitions
+}  // namespace hook::lifecycle
