@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/grants.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 
 namespace hook::lifecycle::partitions {
@@ -53,16 +54,27 @@ void compare_controllers(const std::vector<fleet::PartitionView>& views,
 
 Status compare_leases(Env& env, const std::string& prefix,
                       const std::vector<fleet::PartitionClaim>& claims,
-                      std::vector<Error>& errors) {
-  std::map<std::string, const fleet::PartitionClaim*> by_id;
-  for (const fleet::PartitionClaim& one : claims) by_id[one.claim.id] = &one;
+                      const std::vector<fleet::Grant>& grants, std::vector<Error>& errors) {
+  std::set<std::string> claimed;
+  for (const fleet::PartitionClaim& one : claims) claimed.insert(one.claim.id);
+  std::set<std::string> granted;
+  for (const fleet::Grant& one : grants) granted.insert(one.id);
   std::set<std::string> live;
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all()))
+    live.insert(record.name);
   for (const ledger::Lease& lease : TRY(env.ledger.live())) {
     live.insert(lease.id);
     live.insert(lease.claim);
     const bool runs = lease.state == ledger::LeaseState::kRunning;
-    if (!runs || lease.claim.empty() || lease.fleet != prefix || by_id.contains(lease.claim))
+    const bool is_own = lease.origin == ledger::Origin::kOwn;
+    const bool is_known = (is_own ? granted : claimed).contains(lease.claim);
+    if (!runs || lease.claim.empty() || lease.fleet != prefix || is_known) continue;
+    if (is_own) {
+      errors.push_back(
+          differs(str("container ", base::short_id(lease.container), " has ", lease.ipus,
+                      " IPUs that the fleet does not count: run 'ipuctl gc' on this host")));
       continue;
+    }
     errors.push_back(differs(str("container ", base::short_id(lease.container), " has ",
                                  ledger::gcds_text(lease), " of partition ", quote(lease.partition),
                                  " without a claim, so another host may get them: run 'ipuctl gc'"
@@ -75,6 +87,12 @@ Status compare_leases(Env& env, const std::string& prefix,
     errors.push_back(differs(str("no container of this host has the claim of ",
                                  fleet::holder_text(one.claim), " of partition ",
                                  quote(one.partition.name), ": run 'ipuctl gc' on this host")));
+  }
+  for (const fleet::Grant& one : grants) {
+    if (one.host != env.ledger.host().tag() || live.contains(one.id)) continue;
+    errors.push_back(differs(str("the fleet counts ", one.ipus, " IPUs of pool ", quote(one.pool),
+                                 " for this host that nothing has: run 'ipuctl gc' on this"
+                                 " host")));
   }
   return {};
 }
@@ -103,8 +121,9 @@ Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolC
   const auto views = TRY(fleet::list_partitions(fleet.at_last(), errors));
   std::vector<Error> again;  // the same ones
   const auto claims = TRY(fleet::list_claims(fleet.at_last(), again));
+  const auto grants = TRY(fleet::list_grants(fleet.at_last(), errors));
   compare_controllers(views, have, errors);
-  TRY(compare_leases(env, fleet.config.prefix, claims, errors));
+  TRY(compare_leases(env, fleet.config.prefix, claims, grants, errors));
   return compare_records(env, fleet.config.prefix, views, errors);
 }
 
