@@ -14,6 +14,7 @@
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/own_fence.h"
+#include "hook/lifecycle/partitions/warm.h"
 
 namespace ipuctl {
 namespace {
@@ -56,6 +57,19 @@ Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
   return outcome;
 }
 
+// Gives warm partitions of this host back for which a request of another host waits.
+Result<Outcome> give_back(hook::ledger::Ledger& ledger, const Deadline& deadline) {
+  Outcome outcome;
+  const Result<hook::config::Config> config =
+      hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) return outcome;  // other commands say what is wrong with it
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const Status given =
+      hook::lifecycle::partitions::give_back_to_fleet(env, config.value().pools, deadline);
+  if (!given.ok()) outcome.obstacles.push_back(given.error());
+  return outcome;
+}
+
 Result<Outcome> run_beat() {
   const FleetConfig fleet = TRY(load_fleet());
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -66,7 +80,7 @@ Result<Outcome> run_beat() {
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {
     TRY(ledger.fences().end_own());
-    return Outcome{};
+    return give_back(ledger, deadline);
   }
   if (beat.error().code() != Code::kDenied) return beat.error();
   // etcd may have denied it, too.

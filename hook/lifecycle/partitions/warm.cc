@@ -5,6 +5,9 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/queue.h"
+#include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -109,6 +112,16 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   return grant.error();
 }
 
+// Returns who waits for IPUs of POOL in the fleet, first come first; none without a fleet.
+Result<std::vector<fleet::Ticket>> fleet_line(const Env& env, const config::PoolConfig& pool,
+                                              const Deadline& deadline) {
+  if (!is_shared(pool)) return std::vector<fleet::Ticket>();
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return std::vector<fleet::Ticket>();
+  fleet::Line line = TRY(fleet::read_line(fleet->at(deadline), {pool.name}));
+  return std::move(line.tickets);
+}
+
 // Makes partitions of one size until there are enough, somebody waits for IPUs, or one cannot be
 // made. Adds the names to MADE.
 Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<std::string>& made) {
@@ -117,7 +130,7 @@ Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<s
     const bool needed = std::any_of(
         waiters.begin(), waiters.end(),
         [&](const ledger::Waiter& waiter) { return waiter.resource == filling.pool.name; });
-    if (needed) return {};
+    if (needed || !TRY(fleet_line(filling.env, filling.pool, filling.deadline)).empty()) return {};
     const ledger::PartitionRecord record = TRY(new_record(filling.env, filling.pool, ipus));
     const ledger::Partitions::Recorded recorded =
         TRY(filling.env.ledger.partitions().intend_warm(record, limit));
@@ -187,6 +200,16 @@ Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint3
     if (!removed.ok() && removed.error().code() != Code::kBusy) return removed.error();
   }
   return warm.empty() ? GivenBack::kNone : GivenBack::kSome;
+}
+
+Status give_back_to_fleet(Env& env, const std::vector<config::PoolConfig>& pools,
+                          const Deadline& deadline) {
+  for (const config::PoolConfig& pool : pools) {
+    if (TRY(warm_of(env, pool)).empty()) continue;
+    const std::vector<fleet::Ticket> line = TRY(fleet_line(env, pool, deadline));
+    if (!line.empty()) TRY(give_back_warm(env, pool, line.front().ipus, deadline));
+  }
+  return {};
 }
 
 }  // namespace hook::lifecycle::partitions

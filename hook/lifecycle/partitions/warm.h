@@ -20,7 +20,8 @@ struct Refilled {
 };
 
 // Makes or removes warm partitions of POOL until there are as many as the configuration says. Makes
-// none while a container waits for IPUs of the pool. May safely run twice at the same time.
+// none while a container waits for IPUs of the pool, on this host or on another one of its fleet.
+// May safely run twice at the same time.
 base::Result<Refilled> refill(Env& env, const config::PoolConfig& pool,
                               const base::Deadline& deadline);
 
@@ -29,5 +30,10 @@ enum class GivenBack { kSome, kNone };
 // make enough room.
 base::Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
                                        const base::Deadline& deadline);
+
+// Does so for the requests that are first in a fleet's queues for POOLS: the host of such a request
+// cannot remove what this host keeps warm. Without a fleet, or warm partitions, it asks nobody.
+base::Status give_back_to_fleet(Env& env, const std::vector<config::PoolConfig>& pools,
+                                const base::Deadline& deadline);
 
 }  // namespace hook::lifecycle::partitions

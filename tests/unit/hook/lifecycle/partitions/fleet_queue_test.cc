@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
+#include "hook/lifecycle/partitions/warm.h"
 #include "tests/support/fleet_hosts.h"
 
 namespace hook::lifecycle::partitions {
@@ -176,6 +177,22 @@ TEST_F(FleetQueueTest, AFencedHostGetsNothingAndLeavesNothing) {
   EXPECT_THAT(line(), IsEmpty());
   EXPECT_TRUE(test::fails(start(a_, "two", 4), Code::kDenied, "declared dead"));
   EXPECT_THAT(grants(), IsEmpty());
+}
+
+TEST_F(FleetQueueTest, WhatIsKeptWarmIsGivenBackForARequestOfAnotherHost) {
+  config::PoolConfig& pool = b_.config.pools[0];
+  pool.warm = {{8, 2}};
+  ASSERT_EQ(refill(b_.env, pool, soon()).take().made.size(), 2U);
+  EXPECT_TRUE(test::fails(start(a_, "large", 16), Code::kBusy, ""));
+  EXPECT_THAT(grants(), IsEmpty());
+  const fleet::Ticket large = wait_on(a_, "large", 16);
+  ASSERT_TRUE(test::succeeds(give_back_to_fleet(a_.env, a_.config.pools, soon())));
+  EXPECT_EQ(a_.partitions().size(), 2U);
+  ASSERT_TRUE(test::succeeds(give_back_to_fleet(b_.env, b_.config.pools, soon())));
+  EXPECT_THAT(a_.partitions(), IsEmpty());
+  EXPECT_THAT(refill(b_.env, pool, soon()).take().made, IsEmpty());
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, large)));
+  EXPECT_EQ(refill(b_.env, pool, soon()).take().made.size(), 2U);
 }
 
 TEST_F(FleetQueueTest, TheBooksGetBackWhatRuns) {
