@@ -82,8 +82,7 @@ Result<Outcome> run_beat() {
     TRY(ledger.fences().end_own());
     return give_back(ledger, deadline);
   }
-  if (beat.error().code() != Code::kDenied) return beat.error();
-  // etcd may have denied it, too.
+  // Also where the beat failed for another reason: others may have its IPUs.
   const auto fence = hook::fleet::find_fence(*store, fleet.prefix, me.tag, deadline);
   if (!fence.ok() || !fence.value()) return beat.error();
   return obey(ledger, fleet, *fence.value(), beat.error());

@@ -133,13 +133,14 @@ Status check_known(const hook::lifecycle::Env& env, const hook::config::Config& 
                                     ", so nothing was changed; see 'ipuctl host list'"));
 }
 
-// Fails if the fleet hears of HOST. If etcd cannot be asked, the operator alone knows.
+// Fails if the fleet hears of HOST, or cannot be asked.
 Status check_dead(const hook::config::Config& config, const std::string& host) {
   if (!config.fleet) return {};
   const std::unique_ptr<hook::fleet::Store> store = open_store(*config.fleet);
   const Result<bool> alive =
       hook::fleet::is_alive(*store, config.fleet->prefix, host, Deadline::after(kFleetListTime));
-  if (!alive.ok() || !alive.value()) return {};
+  if (!alive.ok()) return alive.error();
+  if (!alive.value()) return {};
   return Error(Code::kBusy, str("host ", host,
                                 " is alive in the fleet, so nothing was changed; shut it down"
                                 " first, or give --alive if it is cut off from all but etcd"));
@@ -189,8 +190,10 @@ Result<Outcome> run_fence(const HostOptions& options) {
     }
     return outcome;
   }
+  using hook::fleet::IfAlive;
+  const IfAlive if_alive = options.alive ? IfAlive::kFence : IfAlive::kRefuse;
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
-      env, config.pools, fenced, deadline, outcome.obstacles));
+      env, config.pools, fenced, if_alive, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
   if (!outcome.obstacles.empty()) return outcome;
   for (const std::string& claim : claims) outcome.text += str("removed ", claim, "\n");

@@ -326,11 +326,19 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
   });
 }
 
-Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
+Status begin_fence(const Fleet& fleet, const std::string& host, const std::string& me,
+                   int64_t at_ms, IfAlive if_alive) {
+  const std::string alive = str(fleet.prefix, "alive/", host);
   Txn txn;
+  if (if_alive == IfAlive::kRefuse) txn.compares = {{alive, Compare::What::kCreated, 0}};
   txn.puts = {
       {fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}, {"by", me}})}};
-  TRY(fleet.store.commit(txn, fleet.deadline));
+  if (TRY(fleet.store.commit(txn, fleet.deadline)).done) return {};
+  return Error(Code::kBusy, str("host ", host, " is alive in the fleet, so nothing was changed"));
+}
+
+Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
+  TRY(begin_fence(fleet, host, me, at_ms, IfAlive::kFence));
   std::vector<Error> obstacles;
   const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));
   for (const PartitionClaim& one : claims)

@@ -136,6 +136,11 @@ base::Status begin_removal(const Fleet& fleet, const PartitionName& name, const 
 base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 
+// Says that HOST is dead, before its partitions at controllers are removed: if it lives, it is told
+// what it has lost. Fails with kBusy if the fleet hears of it, unless that is to be fenced, too.
+enum class IfAlive { kRefuse, kFence };
+base::Status begin_fence(const Fleet& fleet, const std::string& host, const std::string& me,
+                         int64_t at_ms, IfAlive if_alive);
 // Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, its grants and tickets
 // (grants.h), and what it had begun to make. What it had begun to remove becomes ME's to remove.
 // Its partitions at controllers are removed before that.

@@ -89,6 +89,13 @@ Status put_new(const Fleet& fleet, const Resource& resource, Ticket& ticket) {
     if (ticket.place == 0) ticket.place = ticket.created;
     return {};
   }
+  // An earlier attempt, whose answer was lost, was carried out.
+  for (const KeyValue& one : done.ok() ? done.value().found : std::vector<KeyValue>()) {
+    if (one.key != key) continue;
+    (void)fleet.store.revoke(lease.id, fleet.deadline);
+    ticket = TRY(read_ticket(one));
+    return {};
+  }
   // It may be there nevertheless, under this lease.
   (void)fleet.store.revoke(lease.id, fleet.deadline);
   if (!done.ok()) return done.error();

@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/history.h"
+#include "hook/ledger/internal/reserve.h"
 #include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
@@ -51,15 +52,18 @@ Result<std::vector<Fence>> Fences::all() {
 }
 
 Result<OwnFence> Fences::see_own(int64_t revision, const std::string& by) {
-  Transaction transaction = TRY(Transaction::begin(store_.database));
   const std::optional<OwnFence> before = TRY(own());
   if (before && before->revision == revision) return *before;
   const OwnFence now{revision, store_.now(), by};
-  Statement row = TRY(
-      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('own_fence', ?)"));
-  TRY(row.bind(str(now.revision, ' ', now.seen_ms, ' ', now.by)).run());
-  TRY(record_note(store_, str("this host was declared dead", by.empty() ? "" : " by host ", by)));
-  TRY(commit(store_, transaction));
+  const Status recorded = with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    Statement row = TRY(
+        store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('own_fence', ?)"));
+    TRY(row.bind(str(now.revision, ' ', now.seen_ms, ' ', now.by)).run());
+    TRY(record_note(store_, str("this host was declared dead", by.empty() ? "" : " by host ", by)));
+    return commit(store_, transaction);
+  });
+  if (!recorded.ok()) return recorded.error();
   return now;
 }
 

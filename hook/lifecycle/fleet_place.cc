@@ -257,7 +257,13 @@ Status FleetPlace::wait_for_room(milliseconds longest, const Deadline& deadline)
     room_revision_ = line.revision;
   }
   const std::string below = fleet::grants_prefix(fleet_.config.prefix);
-  return fleet::wait_for_news(fleet_.at(deadline.capped(longest)), below, room_revision_);
+  const fleet::Fleet at = fleet_.at(deadline.capped(longest));
+  const Result<fleet::Changes> changes = at.store.wait(below, room_revision_ + 1, at.deadline);
+  const bool is_forgotten = !changes.ok() && changes.error().code() == Code::kNotFound;
+  if (!changes.ok() && !is_forgotten) return changes.error();
+  // The same change is no news again.
+  room_revision_ = is_forgotten ? 0 : std::max(room_revision_, changes.value().next - 1);
+  return {};
 }
 
 void FleetPlace::leave() {
@@ -297,10 +303,11 @@ Result<Before> FleetPlace::try_claim(const fleet::Grant& grant, const ledger::Wa
 }
 
 Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+  if (claimed_ && is_made_ && claimed_->id == grant.id) return Before();  // of an earlier attempt
   Result<Before> done = try_claim(grant, me);
-  const bool is_made = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
+  is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
   const bool may_be_made = !done.ok() && done.error().code() == Code::kTimeout;
-  if (is_made || may_be_made) claimed_ = grant;
+  if (is_made_ || may_be_made) claimed_ = grant;
   return done;
 }
 

@@ -81,6 +81,7 @@ class FleetPlace {
   int64_t line_revision_ = 0;                         // at the last look at the queue
   int64_t room_revision_ = 0;                         // after which IPUs may have become free
   std::optional<fleet::Grant> claimed_ = {};          // it may be recorded
+  bool is_made_ = false;                              // it is recorded
 };
 
 }  // namespace hook::lifecycle

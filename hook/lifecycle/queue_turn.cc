@@ -311,8 +311,15 @@ Status Turn::enter() {
   if (!ticket.ok() && ticket.error().code() == Code::kDenied)
     return full_for_tenant(what_.tenant, most.of_tenant);
   ticket_ = TRY(ticket);
+  return {};
+}
+
+Status Turn::enter_fleet() {
   if (!place_ || place_->is_in_line()) return {};
+  ledger::Waiter waiter = as_waiter();
   waiter.ticket = ticket_;
+  waiter.user = what_.user >= 0 ? what_.user : ledger::user_who_logged_in();
+  waiter.until_ms = waiter.since_ms + what_.time.count();
   return place_->enter(waiter);
 }
 
@@ -320,7 +327,9 @@ Status Turn::join(const Deadline& patience) {
   LedgerWatch watch = TRY(LedgerWatch::start(env_));
   if (ticket_ == 0) TRY(enter());
   for (;;) {
-    const Result<std::vector<ledger::Waiter>> looked = ahead();
+    const Status entered = enter_fleet();
+    const Result<std::vector<ledger::Waiter>> looked =
+        entered.ok() ? ahead() : Result<std::vector<ledger::Waiter>>(entered.error());
     if (!looked.ok()) {
       if (!place_ || is_cancelled_) return looked.error();
       TRY(outlast_silence(looked.error(), patience));

@@ -129,6 +129,7 @@ class Turn {
  private:
   Turn(Env& env, WaitFor what) : env_(env), what_(std::move(what)) {}
   base::Status enter();
+  base::Status enter_fleet();
   base::Status open_place();
   base::Status claim(fleet::Grant grant);
   [[nodiscard]] base::Error others_wait(const std::vector<ledger::Waiter>& ahead) const;

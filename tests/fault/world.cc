@@ -182,6 +182,20 @@ Status World::make_bystander() {
   return {};
 }
 
+namespace {
+
+// A host that is in a fleet enters the IPUs of what runs already into the fleet's books: the row of
+// a lease ends in its claim and its fleet.
+std::string without_claim(std::string row) {
+  const size_t end = std::min(row.find('\n'), row.size());
+  const size_t fleet = row.rfind('|', end);
+  const size_t claim = fleet == std::string::npos ? fleet : row.rfind('|', fleet - 1);
+  if (claim != std::string::npos) row.erase(claim, end - claim);
+  return row;
+}
+
+}  // namespace
+
 Result<std::string> World::bystander_now() const {
   if (bystander_lease_.empty()) return std::string();
   std::map<std::string, std::string> made = TRY(partitions());
@@ -189,7 +203,7 @@ Result<std::string> World::bystander_now() const {
   text += TRY(dump_network(bystander_->netns()));
   text += TRY(dump_files(str(hook::config::run_dir(), "/leases/", bystander_lease_)));
   text += TRY(dump_files(bundle_of(kBystanderName)));
-  text += TRY(dump_lease(str(kLook, "/ledger.db"), bystander_lease_));
+  text += without_claim(TRY(dump_lease(str(kLook, "/ledger.db"), bystander_lease_)));
   return text;
 }
 

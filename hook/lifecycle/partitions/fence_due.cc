@@ -66,7 +66,8 @@ Result<std::vector<std::string>> fence_one(Env& env, const std::vector<config::P
   TRY(env.ledger.events().record(why));
   std::vector<std::string> lines = {why};
   const Fenced fenced = TRY(find_fenced(env, pools, tag, deadline, obstacles));
-  for (const std::string& name : TRY(fence_host(env, pools, fenced, deadline, obstacles)))
+  for (const std::string& name :
+       TRY(fence_host(env, pools, fenced, fleet::IfAlive::kRefuse, deadline, obstacles)))
     lines.push_back(str("removed partition ", name));
   return lines;
 }

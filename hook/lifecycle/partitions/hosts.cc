@@ -28,6 +28,15 @@ bool remove_one(Env& env, const std::vector<config::PoolConfig>& pools, const Ma
   return false;
 }
 
+// Tells the fleet, if this host is in one, that HOST is dead.
+Status begin_in_fleet(const Env& env, const std::string& host, fleet::IfAlive if_alive,
+                      const Deadline& deadline) {
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return {};
+  const std::string& me = env.ledger.host().tag();
+  return fleet::begin_fence(fleet->at(deadline), host, me, base::unix_millis(), if_alive);
+}
+
 // Tells the fleet, if this host is in one, which then has no claim of HOST.
 Status tell_fleet(const Env& env, const std::string& host, const Deadline& deadline) {
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
@@ -80,9 +89,11 @@ Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pool
 }
 
 Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
-                                            const Fenced& fenced, const Deadline& deadline,
+                                            const Fenced& fenced, fleet::IfAlive if_alive,
+                                            const Deadline& deadline,
                                             std::vector<Error>& obstacles) {
   std::vector<std::string> names;
+  TRY(begin_in_fleet(env, fenced.host, if_alive, deadline));
   for (const MadePartition& one : fenced.partitions) {
     if (TRY(env.ledger.partitions().knows(one.partition.id))) {
       obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),

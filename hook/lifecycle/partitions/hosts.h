@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/config/config.h"
+#include "hook/fleet/partitions.h"
 #include "hook/lifecycle/env.h"
 #include "vipu/made_name.h"
 
@@ -37,13 +38,14 @@ struct Fenced {
 base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
                                  const std::string& host, const base::Deadline& deadline,
                                  std::vector<base::Error>& obstacles);
-// Removes these partitions, whoever uses them, then what the host has at the fleet, as
-// fleet::fence() does, and records that the host is fenced. Returns the names of the partitions.
-// What cannot be removed is in OBSTACLES, and the host is not fenced then, nor if there was one
-// before: another call goes on. What is in this host's own ledger stays.
+// Says in the fleet that the host is dead, which fails without etcd and changes nothing then. After
+// that it removes these partitions, whoever uses them, then what the host has at the fleet, as
+// fleet::fence() does, and records in the ledger that the host is fenced. Returns the names of the
+// partitions. What cannot be removed is in OBSTACLES: another call goes on. What is in this host's
+// own ledger stays.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
-                                                  const Fenced& fenced,
+                                                  const Fenced& fenced, fleet::IfAlive if_alive,
                                                   const base::Deadline& deadline,
                                                   std::vector<base::Error>& obstacles);
 

@@ -83,7 +83,9 @@ Result<Ended> end_cut_off(Env& env, const ledger::OwnFence& fence, const std::st
     const Result<base::ProcessId> process = process_of(env, lease, boot);
     Status sent = process.ok() ? Status() : Status(process.error());
     if (sent.ok()) {
-      TRY(note_why(env, lease, fence, was_warned ? "SIGKILL" : "SIGTERM"));
+      // A ledger that cannot record why keeps no IPUs of others.
+      Status noted = note_why(env, lease, fence, was_warned ? "SIGKILL" : "SIGTERM");
+      if (!noted.ok()) ended.obstacles.push_back(std::move(noted).error());
       sent = base::signal_process(process.value(), was_warned ? SIGKILL : SIGTERM);
     }
     if (sent.ok()) {

@@ -99,12 +99,15 @@ TEST_F(FenceDueTest, FencesNoneThatTheWitnessDoesNotFindOff) {
   EXPECT_TRUE(exists());
 }
 
-TEST_F(FenceDueTest, LeavesTheFleetsRecordsIfTheControllerDoesNotAnswer) {
+// If the host lives, it is told what it may have lost.
+TEST_F(FenceDueTest, IsToldToTheHostBeforeTheControllerIsAsked) {
   ASSERT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
   me_.controller.set_unreachable(true);
   EXPECT_FALSE(look_for(std::chrono::minutes(11)).take().empty());
   EXPECT_FALSE(obstacles_.empty());
-  EXPECT_FALSE(is_fenced());
+  EXPECT_TRUE(is_fenced());
+  me_.controller.set_unreachable(false);
+  EXPECT_TRUE(exists());
 }
 
 TEST_F(FenceDueTest, FencesNoneWithoutTheStore) {
