@@ -32,9 +32,7 @@ std::optional<Finding> examine_fence(hook::ledger::Ledger& ledger, const std::st
   const auto live = ledger.live();
   const std::string tag = ledger.host().tag();
   const size_t left =
-      live.ok()
-          ? hook::lifecycle::partitions::cut_off(live.value(), *fence.value(), tag, prefix).size()
-          : 0;
+      live.ok() ? hook::lifecycle::partitions::cut_off(live.value(), tag, prefix).size() : 0;
   const std::string by =
       fence.value()->by.empty() ? "another host" : str("host ", fence.value()->by);
   const std::string advice =

@@ -16,12 +16,8 @@ namespace {
 using namespace base::names;
 using base::Json;
 using vipu::wire::Fields;
-using vipu::wire::Flag;
 
-constexpr size_t kMaxGrantText = 256;
-constexpr uint32_t kMostGranted = 65'536;  // IPUs, far above a POD's
 constexpr uint32_t kNoLimit = UINT32_MAX;
-constexpr int64_t kLongestTime = int64_t{1} << 53;  // ms
 
 std::string grant_key(const std::string& prefix, const std::string& pool, const std::string& id) {
   return str(grants_prefix(prefix), pool, '/', id);
@@ -46,7 +42,7 @@ std::string text_of(const Grant& grant) {
 
 Result<int64_t> read_millis(const Json& json, const char* key, const char* what) {
   const int64_t time = TRY(base::get_int(json, key, what));
-  if (time >= 0 && time <= kLongestTime) return time;
+  if (time >= 0 && time <= kLatestMs) return time;
   return Error(Code::kInvalid, str(what, ": '", key, "' is out of range"));
 }
 
@@ -59,11 +55,11 @@ Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
   Grant grant;
   grant.pool = parts[0];
   grant.id = parts[1];
-  grant.host = TRY(fields.text("host", kMaxGrantText));
-  grant.container = TRY(fields.text("container", kMaxGrantText));
-  grant.reservation = TRY(fields.text("reservation", kMaxGrantText));
-  grant.tenant = TRY(fields.text("tenant", kMaxGrantText));
-  grant.ipus = TRY(fields.number("ipus", 0, kMostGranted));
+  grant.host = TRY(fields.text("host", kMaxWord));
+  grant.container = TRY(fields.text("container", kMaxWord));
+  grant.reservation = TRY(fields.text("reservation", kMaxWord));
+  grant.tenant = TRY(fields.text("tenant", kMaxWord));
+  grant.ipus = TRY(fields.number("ipus", 0, kMostIpus));
   grant.since_ms = TRY(read_millis(json, "since_ms", "grant"));
   return grant;
 }
@@ -83,10 +79,10 @@ Result<config::TenantConfig> read_tenant(const KeyValue& key) {
   const Fields fields = TRY(Fields::open(json, "tenant"));
   config::TenantConfig tenant;
   tenant.name = key.key.substr(key.key.rfind('/') + 1);
-  tenant.guaranteed = TRY(fields.number("guaranteed", 0, kMostGranted));
+  tenant.guaranteed = TRY(fields.number("guaranteed", 0, kMostIpus));
   tenant.limit = TRY(fields.number("limit", 0, kNoLimit));
   tenant.max_waiters = TRY(fields.number("max_waiters", 0, UINT32_MAX));
-  tenant.may_reserve = TRY(fields.flag("may_reserve")) == Flag::kYes;
+  tenant.may_reserve = TRY(read_flag(fields, "may_reserve"));
   tenant.borrow_time =
       std::chrono::milliseconds(TRY(read_millis(json, "borrow_time_ms", "tenant")));
   if (!fields.has("max_wait_ms")) return tenant;

@@ -18,7 +18,6 @@ using namespace base::names;
 using base::Json;
 using vipu::wire::Fields;
 
-constexpr size_t kMaxText = 256;
 // What a beat, its way and the lease explain of a clock that seems to be behind, and ahead.
 constexpr int64_t kBehindMs = 60'000;
 constexpr int64_t kAheadMs = 5'000;
@@ -34,7 +33,7 @@ Result<std::string> parse_meta(const KeyValue& meta) {
   if (!json.ok()) return something_else(meta.key);
   const Result<int64_t> version = base::get_int(json.value(), "version", "meta");
   const Result<std::string> id = base::get_string(json.value(), "id", "meta");
-  if (!version.ok() || !id.ok() || !vipu::wire::is_plain_text(id.value(), kMaxText)) {
+  if (!version.ok() || !id.ok() || !vipu::wire::is_plain_text(id.value(), kMaxWord)) {
     return something_else(meta.key);
   }
   if (version.value() <= kStoreVersion) return id;
@@ -64,8 +63,8 @@ std::map<std::string, std::string> read_pools(const Json& json) {
   const auto all = json.find("pools");
   if (all == json.end() || !all->is_object() || all->size() > kMostPools) return pools;
   for (const auto& [pool, source] : all->items()) {
-    const bool fits = source.is_string() && vipu::wire::is_plain_text(pool, kMaxText) &&
-                      vipu::wire::is_plain_text(source.get<std::string>(), kMaxText);
+    const bool fits = source.is_string() && vipu::wire::is_plain_text(pool, kMaxWord) &&
+                      vipu::wire::is_plain_text(source.get<std::string>(), kMaxWord);
     if (fits) pools[pool] = source.get<std::string>();
   }
   return pools;
@@ -75,17 +74,16 @@ Result<Record> read_record(const Json& json, const std::string& tag) {
   const Fields fields = TRY(Fields::open(json, "host"));
   Record record;
   record.state.host.tag = tag;
-  record.state.host.name = TRY(fields.text("name", kMaxText));
-  record.state.host.identity = TRY(fields.text("identity", kMaxText));
-  record.state.host.version = TRY(fields.text("version", kMaxText));
-  record.state.host.boot = TRY(fields.text("boot", kMaxText));
-  record.previous = TRY(fields.text("previous", kMaxText));
+  record.state.host.name = TRY(fields.text("name", kMaxWord));
+  record.state.host.identity = TRY(fields.text("identity", kMaxWord));
+  record.state.host.version = TRY(fields.text("version", kMaxWord));
+  record.state.host.boot = TRY(fields.text("boot", kMaxWord));
+  record.previous = TRY(fields.text("previous", kMaxWord));
   record.state.host.pools = read_pools(json);
   record.state.since_ms = TRY(base::get_int(json, "since_ms", "host"));
   record.state.seen_ms = TRY(base::get_int(json, "seen_ms", "host"));
-  constexpr int64_t kLatest = int64_t{1} << 53;  // so that differences of times are numbers
   for (const int64_t time : {record.state.since_ms, record.state.seen_ms})
-    if (time < 0 || time > kLatest) return Error(Code::kInvalid, "host: a time is out of range");
+    if (time < 0 || time > kLatestMs) return Error(Code::kInvalid, "host: a time is out of range");
   return record;
 }
 

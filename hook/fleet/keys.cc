@@ -5,10 +5,15 @@
 
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
+#include "vipu/wire_fields.h"
 
 namespace hook::fleet {
 
 using namespace base::names;
+
+Result<bool> read_flag(const vipu::wire::Fields& fields, const char* key) {
+  return TRY(fields.flag(key)) == vipu::wire::Flag::kYes;
+}
 
 Error something_else(const std::string& key) {
   return {Code::kInvalid, str("fleet: the store has something else at ", quote(key),

@@ -10,7 +10,20 @@
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/store.h"
 
+namespace vipu::wire {
+class Fields;
+}
+
 namespace hook::fleet {
+
+// Bounds of what a record has: bytes of a text, IPUs (far above a POD's), and a unix time in ms, so
+// that differences of times are numbers.
+inline constexpr size_t kMaxWord = 256;
+inline constexpr uint32_t kMostIpus = 65'536;
+inline constexpr int64_t kLatestMs = int64_t{1} << 53;
+
+// Returns the flag KEY of a record.
+base::Result<bool> read_flag(const vipu::wire::Fields& fields, const char* key);
 
 // Returns kInvalid: the store has something else at KEY than this product would put there.
 [[nodiscard]] base::Error something_else(const std::string& key);

@@ -16,20 +16,13 @@ namespace {
 using namespace base::names;
 using base::Json;
 using vipu::wire::Fields;
-using vipu::wire::Flag;
 
-constexpr size_t kMaxWord = 256;
-constexpr uint32_t kMostIpus = 65'536;  // far above a POD's
 constexpr const char* kRecord = "record";
 constexpr const char* kClaims = "claims";
 
 const std::vector<std::string>& phase_names() {
   static const std::vector<std::string> kNames = {"MAKING", "READY", "REMOVING"};
   return kNames;
-}
-
-Result<bool> read_flag(const Fields& fields, const char* key) {
-  return TRY(fields.flag(key)) == Flag::kYes;
 }
 
 Result<PartitionView> read_partition(const Json& json) {

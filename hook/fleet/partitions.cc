@@ -343,7 +343,8 @@ Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
   const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));
   for (const PartitionClaim& one : claims)
     if (one.claim.host == host) TRY(unclaim(fleet, one.partition, one.claim.id));
-  TRY(remove_of_host(fleet, host));
+  Status of_host = remove_of_host(fleet, host);
+  if (!of_host.ok()) obstacles.push_back(std::move(of_host).error());
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
     if (view.changer != host) continue;
     TRY(forget_making(fleet, view.name, host));

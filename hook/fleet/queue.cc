@@ -15,12 +15,8 @@ namespace {
 using namespace base::names;
 using base::Json;
 using vipu::wire::Fields;
-using vipu::wire::Flag;
 
-constexpr size_t kMaxTicketText = 256;
-constexpr uint32_t kMostWanted = 65'536;           // IPUs, far above a POD's
-constexpr int64_t kLatestTime = int64_t{1} << 53;  // ms
-constexpr const char* kWholePool = "*";            // no name of a partition
+constexpr const char* kWholePool = "*";  // no name of a partition
 
 std::string text_of(const Ticket& ticket) {
   return base::to_text(Json{{"host", ticket.host},
@@ -38,12 +34,8 @@ std::string text_of(const Ticket& ticket) {
 
 Result<int64_t> read_time(const Json& json, const char* key) {
   const int64_t time = TRY(base::get_int(json, key, "ticket"));
-  if (time >= -1 && time <= kLatestTime) return time;
+  if (time >= -1 && time <= kLatestMs) return time;
   return Error(Code::kInvalid, "ticket: a number is out of range");
-}
-
-Result<bool> read_mark(const Fields& fields, const char* key) {
-  return TRY(fields.flag(key)) == Flag::kYes;
 }
 
 Result<Ticket> read_ticket(const KeyValue& key) {
@@ -51,16 +43,16 @@ Result<Ticket> read_ticket(const KeyValue& key) {
   const Fields fields = TRY(Fields::open(json, "ticket"));
   Ticket ticket;
   ticket.id = key.key.substr(key.key.rfind('/') + 1);
-  ticket.host = TRY(fields.text("host", kMaxTicketText));
-  ticket.container = TRY(fields.text("container", kMaxTicketText));
-  ticket.tenant = TRY(fields.text("tenant", kMaxTicketText));
-  ticket.ipus = TRY(fields.number("ipus", 0, kMostWanted));
+  ticket.host = TRY(fields.text("host", kMaxWord));
+  ticket.container = TRY(fields.text("container", kMaxWord));
+  ticket.tenant = TRY(fields.text("tenant", kMaxWord));
+  ticket.ipus = TRY(fields.number("ipus", 0, kMostIpus));
   ticket.since_ms = TRY(read_time(json, "since_ms"));
   ticket.until_ms = TRY(read_time(json, "until_ms"));
   ticket.user = TRY(read_time(json, "user"));
-  ticket.is_aged = TRY(read_mark(fields, "aged"));
-  ticket.is_overdue = TRY(read_mark(fields, "overdue"));
-  ticket.is_cancelled = TRY(read_mark(fields, "cancelled"));
+  ticket.is_aged = TRY(read_flag(fields, "aged"));
+  ticket.is_overdue = TRY(read_flag(fields, "overdue"));
+  ticket.is_cancelled = TRY(read_flag(fields, "cancelled"));
   const int64_t place = TRY(base::get_int(json, "place", "ticket"));
   ticket.place = place > 0 && place < key.created ? place : key.created;
   ticket.lease = key.lease;

@@ -49,3 +49,21 @@ etcd_stop() {
 }
 
 etcd_control() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" "$@"; }
+
+# The keys of the fleet below KIND/, a line each. It fails if etcd does not answer.
+etcd_keys() { # KIND
+  local all
+  all=$(etcd_control get --prefix --keys-only "/ipu-container-toolkit/$1/") || {
+    echo 'etcd does not answer'
+    return 1
+  }
+  sed '/^$/d' <<<"$all"
+}
+# Prints how many of them match PATTERN.
+count_keys() { # KIND [PATTERN]
+  local all
+  all=$(etcd_keys "$1") || return 1
+  awk -v pattern="${2:-.}" '$0 ~ pattern { n++ } END { print n + 0 }' <<<"$all"
+}
+has_keys() { [ "$(count_keys "$1")" = "$2" ]; } # KIND NUMBER
+claims() { count_keys partitions /claims/; }

@@ -5,47 +5,31 @@
 
 load support
 load bundle
-# shellcheck source=tests/e2e/two_hosts.bash
-source "$BATS_TEST_DIRNAME/two_hosts.bash"
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
+# shellcheck source=tests/e2e/fleet_hosts.bash
+source "$BATS_TEST_DIRNAME/fleet_hosts.bash"
 COPY=/run/fleet.json
 
 setup_file() { two_hosts_up; }
 teardown_file() { two_hosts_down; }
 
-setup() {
-  host_config
-  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
-  etcd_start
-  configure_fleet
-}
+setup() { fleet_up; }
 
 teardown() {
-  local name
   etcd_answers || etcd_start
   in_host sed -i 's|^prefix = .*||' "$CONFIG"
   remove_containers_of_both
-  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
-    on a ipuctl partition remove "$name" >/dev/null
-  done
+  remove_partitions
   etcd_stop
   unconfigure_fleet
   in_host rm -f "$COPY"
 }
 
-tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
-
-use() { # HOST CONTAINER GCD
-  make_bundle_of "$1" IPU_PARTITION=p0 "IPU_GCD=$3"
-  start_on "$1" "$2"
-}
-end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
 wipe() { etcd_control del --prefix / >/dev/null; }
 silence() { etcd_control del --prefix /ipu-container-toolkit/alive/ >/dev/null; }
-claims() { etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/ | grep -c /claims/ || true; }
+doctor_of_fleet() {
+  run --separate-stderr on a ipuctl doctor -o json
+  jq -r '.[] | select(.check == "fleet").result' <<<"$output"
+}
 is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]; }
 
 @test "a copy of a lost etcd comes back, and each running container has its GCD" {
@@ -120,7 +104,7 @@ is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
   run -3 on a ipuctl fleet check
   run -0 on a ipuctl fleet leave --lost
   assert_contains "$output" 'gave up the claim of GCD 0 of partition p0 by container one'
-  on a ipuctl gc >/dev/null 2>&1 || true
+  run on a ipuctl gc # etcd is away
   assert_equal "$(on a ipuctl ps -o json)" '[]'
   # It comes back after all.
   etcd_start
@@ -135,8 +119,7 @@ is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
   run on a ipuctl fleet check -o json
   [ "$status" = 0 ] || fail "$output"
   assert_equal "$(jq -r '.hosts, (.troubles | length)' <<<"$output" | tr '\n' ' ')" '2 0 '
-  on a ipuctl doctor -o json >"$BATS_TEST_TMPDIR/doctor" || true
-  assert_equal "$(jq -r '.[] | select(.check == "fleet").result' "$BATS_TEST_TMPDIR/doctor")" ok
+  assert_equal "$(doctor_of_fleet)" ok
   # Host b has another prefix, and partitions.
   make_bundle_of b IPU_COUNT=2
   start_on b two
@@ -145,6 +128,5 @@ is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
   assert_contains "$output" "host $(tag_of b) has partitions at the controller of pool"
   on b ipuctl fleet beat
   etcd_stop
-  on a ipuctl doctor -o json >"$BATS_TEST_TMPDIR/doctor" || true
-  assert_equal "$(jq -r '.[] | select(.check == "fleet").result' "$BATS_TEST_TMPDIR/doctor")" failed
+  assert_equal "$(doctor_of_fleet)" failed
 }

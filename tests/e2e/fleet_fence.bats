@@ -5,22 +5,15 @@
 
 load support
 load bundle
-# shellcheck source=tests/e2e/two_hosts.bash
-source "$BATS_TEST_DIRNAME/two_hosts.bash"
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
+# shellcheck source=tests/e2e/fleet_hosts.bash
+source "$BATS_TEST_DIRNAME/fleet_hosts.bash"
 WITNESS=/run/witness
 
 setup_file() { two_hosts_up; }
 teardown_file() { two_hosts_down; }
 
 setup() {
-  host_config
-  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
-  etcd_start
-  configure_fleet
+  fleet_up
   # shellcheck disable=SC2016
   in_host sh -e -c 'mkdir -m 755 "$1"
     printf "#!/bin/sh\necho \"\$@\" >>%s/asked\nexit \"\$(cat %s/says)\"\n" "$1" "$1" >"$1/ask"
@@ -28,17 +21,13 @@ setup() {
 }
 
 teardown() {
-  local name
   remove_containers_of_both
-  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
-    on a ipuctl partition remove "$name" >/dev/null
-  done
+  remove_partitions
   etcd_stop
   unconfigure_fleet
   in_host rm -rf "$WITNESS"
 }
 
-tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
 fence_itself() { in_host sh -c "printf 'fence = \"auto\"\nfence_witness = \"$WITNESS/ask\"\n' >>$CONFIG"; }
 asked() { in_host sh -c "wc -l <$WITNESS/asked"; }
 

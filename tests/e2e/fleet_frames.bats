@@ -45,8 +45,6 @@ cut() { # FRAME WAY
 cutter_listens() { in_host ip netns exec pod ss -Hltn 'sport = 2381' | grep -q .; }
 frames() { in_host cat /run/frames | tr -d ' '; }
 
-claims() { etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/ | grep -c /claims/ || true; }
-
 no_hook_works() { ! in_host sh -c 'grep -qsxE "ipu-container-.*|ipu-fleet-clien" /proc/[0-9]*/comm'; }
 
 start_job() {

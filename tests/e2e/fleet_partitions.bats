@@ -5,62 +5,28 @@
 
 load support
 load bundle
-# shellcheck source=tests/e2e/two_hosts.bash
-source "$BATS_TEST_DIRNAME/two_hosts.bash"
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
+# shellcheck source=tests/e2e/fleet_hosts.bash
+source "$BATS_TEST_DIRNAME/fleet_hosts.bash"
 
 setup_file() { two_hosts_up; }
 teardown_file() { two_hosts_down; }
 
 setup() {
-  host_config
-  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
   in_host truncate --size 0 "$SIM_LOG"
-  etcd_start
-  configure_fleet
+  fleet_up
 }
 
 teardown() {
-  local name
   etcd_answers || etcd_start
   remove_containers_of_both
-  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
-    on a ipuctl partition remove "$name" >/dev/null
-  done
-  assert_equal "$(keys)" ''
+  remove_partitions
+  assert_equal "$(etcd_keys partitions)" ''
   etcd_stop
   unconfigure_fleet
 }
 
-# The keys of partitions in etcd.
-keys() {
-  local all
-  all=$(etcd_control get --prefix --keys-only /ipu-container-toolkit/partitions/) || {
-    echo 'etcd does not answer'
-    return 1
-  }
-  grep . <<<"$all" || true # none
-}
-tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
 resets() { sim_log 'map(select(.method == "ResetPartition")) | length'; }
 
-use() { # HOST CONTAINER GCD [VARIABLE...]
-  local host=$1 id=$2 gcd=$3
-  shift 3
-  make_bundle_of "$host" IPU_PARTITION=p0 "IPU_GCD=$gcd" "$@"
-  start_on "$host" "$id"
-}
-
-end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
-
-claims() {
-  local all
-  all=$(keys) || return 1
-  grep -c /claims/ <<<"$all" || true # 0
-}
 has_claims() { [ "$(claims)" = "$1" ]; }
 
 @test "a partition of one host is used on the other, without an adoption, and each GCD once" {
@@ -184,7 +150,7 @@ has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = s
 
 status_of() { on a runc --root /run/oci-a state "$1" | jq -r .status; } # CONTAINER
 have_ended() {
-  on a ipuctl fleet beat >/dev/null 2>&1 || true
+  run on a ipuctl fleet beat # which says that the host is fenced
   [ "$(status_of one) $(status_of two)" = 'stopped stopped' ]
 }
 

@@ -5,37 +5,23 @@
 
 load support
 load bundle
-# shellcheck source=tests/e2e/two_hosts.bash
-source "$BATS_TEST_DIRNAME/two_hosts.bash"
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
-KEYS=/ipu-container-toolkit
+# shellcheck source=tests/e2e/fleet_hosts.bash
+source "$BATS_TEST_DIRNAME/fleet_hosts.bash"
 
 setup_file() { two_hosts_up; }
 teardown_file() { two_hosts_down; }
 
-setup() {
-  host_config
-  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
-  etcd_start
-  configure_fleet
-}
+setup() { fleet_up; }
 
 teardown() {
   etcd_answers || etcd_start
   remove_containers_of_both
   in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
-  wait_until 10 has_keys grants 0 || fail "$(keys grants)"
-  wait_until 10 has_keys queue 0 || fail "$(keys queue)"
+  wait_until 10 has_keys grants 0 || fail "$(etcd_keys grants)"
+  wait_until 10 has_keys queue 0 || fail "$(etcd_keys queue)"
   etcd_stop
   unconfigure_fleet
 }
-
-keys() { etcd_control get --prefix --keys-only "$KEYS/$1/" | grep . || true; } # KIND
-has_keys() { [ "$(keys "$1" | wc -l)" = "$2" ]; }                                # KIND NUMBER
-tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
 
 # Starts a container with IPUs on a host, from a bundle of its own.
 take() { # HOST CONTAINER IPUS [VARIABLE...]
@@ -48,13 +34,12 @@ take() { # HOST CONTAINER IPUS [VARIABLE...]
     cat /run/create-$3.out >&2
     exit 1' sh "/run/oci-$host" "/run/bundle-$host-$id" "$id"
 }
-end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
 has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container == $id and .state == "RUNNING")) | length')" = 1 ]; }
 
 @test "requests of two hosts are served in order of arrival, and the large one first if it came first" {
   local large small
   take a one 64
-  assert_equal "$(keys grants | wc -l)" 1
+  assert_equal "$(count_keys grants)" 1
   LIMIT=60 take b large 64 IPU_WAIT=50s 3>&- &
   large=$!
   wait_until 10 has_keys queue 1
@@ -67,7 +52,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   wait "$large"
   run ! has a small
   has b large
-  assert_equal "$(keys queue | wc -l)" 1
+  assert_equal "$(count_keys queue)" 1
   end_on b large
   wait "$small"
   has a small
@@ -108,7 +93,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   on b kill -9 "$(on b ipuctl ps -o json | jq '.[] | select(.container == "second").pid')"
   run ! wait "$second"
   on b ipuctl gc
-  assert_equal "$(keys queue | wc -l)" 0
+  assert_equal "$(count_keys queue)" 0
   LIMIT=60 take a third 64 IPU_WAIT=50s 3>&- &
   third=$!
   end_on a one
@@ -134,7 +119,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   wait "$waits"
   on b ipuctl gc
   assert_equal "$(on b ipuctl ps -o json)" '[]'
-  assert_equal "$(keys grants | wc -l)" 2
+  assert_equal "$(count_keys grants)" 2
 }
 
 @test "a host joins a fleet and leaves it while a container runs" {
@@ -142,12 +127,12 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   take a one 32
   configure_fleet
   on a ipuctl gc
-  assert_equal "$(keys grants | wc -l)" 1
-  etcd_control del --prefix "$KEYS/grants/"
+  assert_equal "$(count_keys grants)" 1
+  etcd_control del --prefix /ipu-container-toolkit/grants/
   on a ipuctl gc
-  assert_equal "$(keys grants | wc -l)" 1
+  assert_equal "$(count_keys grants)" 1
   on a ipuctl fleet leave
-  assert_equal "$(keys grants | wc -l)" 0
+  assert_equal "$(count_keys grants)" 0
   unconfigure_fleet_only
   end_on a one
   assert_equal "$(on a ipuctl ps -o json)" '[]'

@@ -5,26 +5,16 @@
 
 load support
 load bundle
-# shellcheck source=tests/e2e/two_hosts.bash
-source "$BATS_TEST_DIRNAME/two_hosts.bash"
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
+# shellcheck source=tests/e2e/fleet_hosts.bash
+source "$BATS_TEST_DIRNAME/fleet_hosts.bash"
 
 setup_file() { two_hosts_up; }
 teardown_file() { two_hosts_down; }
 
 setup() {
-  host_config
-  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
-  in_host tee -a "$CONFIG" >/dev/null <<'END'
-[policy]
-tenant_variable = true
-END
+  fleet_up
+  in_host sed -i 's|^\[fleet\]|[policy]\ntenant_variable = true\n&|' "$CONFIG" # [fleet] stays last
   in_host truncate --size 0 "$SIM_LOG"
-  etcd_start
-  configure_fleet
 }
 
 teardown() {
@@ -32,12 +22,10 @@ teardown() {
   on a ipuctl queue cancel --all >/dev/null
   on b ipuctl queue cancel --all >/dev/null
   remove_containers_of_both
-  assert_equal "$(etcd_control get --prefix --keys-only /ipu-container-toolkit/grants/)" ''
+  assert_equal "$(etcd_keys grants)" ''
   etcd_stop
   unconfigure_fleet
 }
-
-tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
 
 start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]
   local host=$1 id=$2 tenant=$3 ipus=$4
@@ -55,7 +43,6 @@ start_waiter() { # HOST CONTAINER TENANT IPUS N
 }
 waiting_are() { [ "$(on "$1" ipuctl queue -o json | jq length)" = "$2" ]; } # HOST N
 
-end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
 
 # The value of the share of TENANT in the fleet that the jq FILTER selects, as HOST shows it.
 in_fleet() { # HOST TENANT FILTER
@@ -117,7 +104,7 @@ in_fleet() { # HOST TENANT FILTER
     [ "$fits" -le 1 ] || fail "round $round: both started"
     [ "$(in_fleet a vision .held)" = "$((8 * fits))" ] || fail "$(on a ipuctl tenant show vision)"
     cat "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" >>"$BATS_TEST_TMPDIR/all"
-    for host in a b; do end_on "$host" "$host$round" >/dev/null 2>&1 || true; done
+    for host in a b; do run end_on "$host" "$host$round"; done # one of them never was
     wait_until 10 has_nothing vision
   done
   assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/lookup.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -214,6 +215,7 @@ Result<RemovedPartition> remove_partition(Env& env, const config::PoolConfig& po
     return told.error();
   }
   TRY(env.ledger.partitions().finish_removal(record, removed.value()));
+  remove_reservation_grant(env, record);
   return done;
 }
 

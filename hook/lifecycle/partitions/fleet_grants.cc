@@ -14,6 +14,8 @@ using namespace base::names;
 
 namespace {
 
+constexpr std::chrono::milliseconds kNewTime = std::chrono::minutes(2);
+
 bool has_own_ipus(const ledger::Lease& lease) { return lease.origin == ledger::Origin::kOwn; }
 
 // What this host has of the pools that the fleet's hosts share, by ids of grants.
@@ -73,6 +75,13 @@ Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
   return {};
 }
 
+void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& record) {
+  if (record.reservation.empty() || !config::is_controller(record.source)) return;
+  const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
+  if (fleet.ok() && fleet.value())
+    (void)fleet::ungrant(fleet.value()->at_last(), record.pool, record.name);
+}
+
 Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   const std::vector<fleet::Waiting> waiting = TRY(fleet::list_queue(fleet.at_last()));
   TRY(sweep_tickets(env, fleet, waiting));
@@ -82,7 +91,10 @@ Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
   std::set<std::string> known;
   for (const fleet::Grant& grant : grants) {
     known.insert(grant.id);
-    if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id)) continue;
+    // A reservation is granted before its partition is recorded.
+    const bool is_new =
+        !grant.reservation.empty() && base::unix_millis() - grant.since_ms < kNewTime.count();
+    if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id) || is_new) continue;
     // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
     TRY(env.ledger.events().record(
         str("removes the lost grant ", grant.id, " of pool ", grant.pool, " from the fleet")));

@@ -18,6 +18,10 @@ base::Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const led
 base::Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
                                 const base::Deadline& deadline);
 
+// Takes the IPUs of a reservation, whose partition is gone, out of the books. What fails is for
+// sweep_grants().
+void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& record);
+
 // Removes tickets of this host whose requests have ended, and grants of it that no live lease and
 // no reservation has. Grants what runs and is not in the books: it is older than the fleet, etcd
 // was restored from an older copy, or a fence removed it. Adds what failed to OBSTACLES.

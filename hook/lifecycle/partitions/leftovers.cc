@@ -3,6 +3,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -46,6 +47,7 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
     return gone.error();
   }
   TRY(env.ledger.partitions().finish_removal(record, gone.value()));
+  remove_reservation_grant(env, record);
   removed.push_back(record.name);
   return {};
 }

@@ -52,8 +52,8 @@ Status note_why(Env& env, const Lease& lease, const ledger::OwnFence& fence, con
 
 }  // namespace
 
-std::vector<Lease> cut_off(const std::vector<Lease>& live, const ledger::OwnFence& fence,
-                           const std::string& host, const std::string& prefix) {
+std::vector<Lease> cut_off(const std::vector<Lease>& live, const std::string& host,
+                           const std::string& prefix) {
   const auto has_lost = [&](const Lease& lease) {
     return (!lease.claim.empty() && lease.fleet == prefix) || is_removed(lease, host);
   };
@@ -63,10 +63,9 @@ std::vector<Lease> cut_off(const std::vector<Lease>& live, const ledger::OwnFenc
   std::vector<Lease> found;
   for (const Lease& lease : live) {
     const bool runs = lease.state == ledger::LeaseState::kRunning;
-    const bool is_earlier = lease.created_ms <= fence.seen_ms;
     const bool has_joined =
         lease.origin == ledger::Origin::kJoined && lost.contains({lease.pool, lease.partition});
-    if (runs && is_earlier && (has_lost(lease) || has_joined)) found.push_back(lease);
+    if (runs && (has_lost(lease) || has_joined)) found.push_back(lease);
   }
   return found;
 }
@@ -78,8 +77,7 @@ Result<Ended> end_cut_off(Env& env, const ledger::OwnFence& fence, const std::st
   const std::chrono::milliseconds time(now_ms - fence.seen_ms);
   // Setting the clock back does not postpone it.
   const bool was_warned = time.count() < 0 || time >= kFencedTime;
-  for (const Lease& lease :
-       cut_off(TRY(env.ledger.live()), fence, env.ledger.host().tag(), prefix)) {
+  for (const Lease& lease : cut_off(TRY(env.ledger.live()), env.ledger.host().tag(), prefix)) {
     const Result<base::ProcessId> process = process_of(env, lease, boot);
     Status sent = process.ok() ? Status() : Status(process.error());
     if (sent.ok()) {

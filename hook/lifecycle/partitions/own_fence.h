@@ -16,13 +16,12 @@ namespace hook::lifecycle::partitions {
 // again so much later. As engines do, it has time to write a checkpoint.
 inline constexpr std::chrono::seconds kFencedTime{8};
 
-// Returns those of the LIVE leases whose containers run and from which FENCE took IPUs: those that
-// have claims at the fleet PREFIX, those of partitions that this host, HOST, made at controllers
-// for a lease, a reservation or ahead, and those that joined one of them. Not: those that began
-// after this host knew of the fence, those of cards and of slices of an IPUoF file, and those of
-// named partitions that are not the fleet's. Pure.
+// Returns those of the LIVE leases whose containers run and from which a fence took IPUs: those
+// that have claims at the fleet PREFIX, those of partitions that this host, HOST, made at
+// controllers for a lease, a reservation or ahead, and those that joined one of them. Not: those of
+// cards and of slices of an IPUoF file, and those of named partitions that are not the fleet's.
+// None begins after a fence, so no clock decides. Pure.
 [[nodiscard]] std::vector<ledger::Lease> cut_off(const std::vector<ledger::Lease>& live,
-                                                 const ledger::OwnFence& fence,
                                                  const std::string& host,
                                                  const std::string& prefix);
 

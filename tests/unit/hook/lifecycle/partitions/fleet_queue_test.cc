@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
+#include "hook/lifecycle/start/reserve.h"
 #include "tests/support/fleet_hosts.h"
 
 namespace hook::lifecycle::partitions {
@@ -177,6 +179,23 @@ TEST_F(FleetQueueTest, AFencedHostGetsNothingAndLeavesNothing) {
   EXPECT_THAT(line(), IsEmpty());
   EXPECT_TRUE(test::fails(start(a_, "two", 4), Code::kDenied, "declared dead"));
   EXPECT_THAT(grants(), IsEmpty());
+}
+
+TEST_F(FleetQueueTest, AReservationIsInTheBooksUntilItsEnd) {
+  share("vision", 0, 8);
+  start::ReservationRequest wanted;
+  wanted.name = "night";
+  wanted.ipus = 8;
+  wanted.tenant = "vision";
+  ASSERT_TRUE(test::succeeds(start::reserve(a_.env, a_.config, a_.config.pools[0], wanted)));
+  ASSERT_EQ(grants().size(), 1U);
+  EXPECT_EQ(grants().front().reservation, "night");
+  EXPECT_TRUE(test::fails(start(b_, "two", 4, milliseconds(0), "vision"), Code::kBusy, "8 of at"));
+  const std::string name = grants().front().id;
+  ASSERT_TRUE(
+      test::succeeds(remove_partition(a_.env, a_.config.pools[0], name, vipu::Force::kNo, soon())));
+  EXPECT_THAT(grants(), IsEmpty());
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 4, milliseconds(0), "vision")));
 }
 
 TEST_F(FleetQueueTest, WhatIsKeptWarmIsGivenBackForARequestOfAnotherHost) {

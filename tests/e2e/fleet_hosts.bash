@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The two hosts of a fleet, with one etcd and one configuration. For sourcing after support and bundle.
+
+# shellcheck source=tests/e2e/two_hosts.bash
+source "$BATS_TEST_DIRNAME/two_hosts.bash"
+# shellcheck source=tests/e2e/etcd.bash
+source "$BATS_TEST_DIRNAME/etcd.bash"
+# shellcheck disable=SC2034 # etcd.bash reads them
+ENDPOINT=10.1.3.101:2379 ETCD_NETNS=/run/netns/pod
+
+# Starts etcd, and makes both hosts members, with addresses by IPU.
+fleet_up() {
+  host_config
+  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
+  etcd_start
+  configure_fleet
+}
+
+# Removes all partitions that people named.
+remove_partitions() {
+  local name
+  for name in $(on a ipuctl partition list -o json | jq -r '.[].partition'); do
+    on a ipuctl partition remove "$name" >/dev/null
+  done
+}
+
+tag_of() { on "$1" ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host'; } # HOST
+
+use() { # HOST CONTAINER GCD [VARIABLE...]
+  local host=$1 id=$2 gcd=$3
+  shift 3
+  make_bundle_of "$host" IPU_PARTITION=p0 "IPU_GCD=$gcd" "$@"
+  start_on "$host" "$id"
+}
+
+end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
