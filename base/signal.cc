@@ -14,6 +14,7 @@ namespace base {
 Status signal_process(const ProcessId& process, int signal) {
   const std::string what = str("signal process ", process.pid);
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0U)));
+  if (!handle.valid() && errno == ESRCH) return Error(Code::kNotFound, str(what, ": it has ended"));
   if (!handle.valid()) return Error::from_errno(errno, what);
   // Whoever has the pid now is the one that the handle is of.
   const ProcessId now = TRY_CTX(what, identify_process(process.pid));

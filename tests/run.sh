@@ -172,6 +172,18 @@ failures() { # JOB < OUTPUT
   sed -En -e '/^not ok /s/ in [0-9]+ms( #.*)?$/\1/' -e 's/^not ok (.*)/\1/p' -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)?$/\1/p' | sed "s|^|$1: |"
 }
 
+# Prints the first lines of what each test that failed has to say.
+reasons() { # JOB < OUTPUT
+  awk -v job="$1" '
+    function begin(name) { print "-- " job ": " name; left = 12 }
+    /^not ok / { begin(substr($0, 8)); next }
+    /^\[ RUN / { said = ""; n = 0; next }
+    /^\[  FAILED  \] .*\(/ { begin($4); printf "%s", said; left = 0; next }
+    /^\[|^ok / { left = 0; n = 12; next }
+    /^#/ && left > 0 { --left; print substr($0, 1, 300) }
+    n < 12 { ++n; said = said substr($0, 1, 300) "\n" }'
+}
+
 # ---- the queue -----------------------------------------------------------------------------------------
 
 may_start() { # JOB
@@ -206,6 +218,7 @@ do_job() { # JOB PLACE
   if [ "$status" -ne 0 ] && [ ! -s "$place/failures" ]; then
     echo "$job: ended with exit status $status" | tee -a "$place/output" >"$place/failures"
   fi
+  reasons "$job" <"$place/output" >"$place/reasons"
   times "$job" <"$place/output" >"$place/times"
   sed -n "s|^left out: |$job: |p" "$place/output" >>"$work/left_out"
   [ ! -s "$place/output" ] || {
@@ -284,7 +297,10 @@ cat "$work"/*/times 2>/dev/null | sort -rn | head -n 20
 [ ! -e "$work/left_out" ] || sed 's/^/left out: /' "$work/left_out"
 touch "$work/unfinished"
 bad=$(cat "$work"/*/failures "$work/unfinished" 2>/dev/null)
-[ -z "$bad" ] || printf '== what failed\n%s\n' "$bad"
+[ -z "$bad" ] || {
+  printf '== what failed\n%s\n' "$bad"
+  cat "$work"/*/reasons
+}
 read -r passed failed skipped < <(cat "$work"/*/count | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
 failed=$((failed + $(wc -l <"$work/unfinished")))
 summary="$passed passed, $failed failed"

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/signal.h"
 #include "base/text.h"
 #include "hook/engines/containerd_config.h"
 #include "hook/engines/containerd_template.h"
@@ -132,7 +133,7 @@ Result<Reload> reload(Engine engine, const std::vector<Daemon>& daemons) {
   if (engine == Engine::kPodman || daemons.empty()) return Reload::kNone;
   if (engine == Engine::kContainerd) return Reload::kRestart;
   for (const Daemon& daemon : daemons) {
-    const Status told = signal_daemon(daemon, SIGHUP);
+    const Status told = base::signal_process(daemon.process, SIGHUP);
     // A daemon that has ended reads its file when it starts again.
     if (!told.ok() && told.error().code() != Code::kNotFound) return told.error();
   }

@@ -2,13 +2,10 @@
 #include "hook/engines/daemon.h"
 
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 
-#include "base/fd.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
@@ -106,16 +103,6 @@ std::optional<std::string> option_value(const std::vector<std::string>& args,
                                         std::initializer_list<std::string_view> names) {
   const std::vector<std::string> values = option_values(args, names);
   return values.empty() ? std::nullopt : std::optional(values.back());
-}
-
-Status signal_daemon(const Daemon& daemon, int signal) {
-  const base::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, daemon.process.pid, 0)));
-  if (!handle.valid() && errno != ESRCH) return Error::from_errno(errno, "find the daemon");
-  if (!handle.valid() || !base::is_running(daemon.process)) {
-    return Error(Code::kNotFound, str("process ", daemon.process.pid, " has ended"));
-  }
-  if (::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0) return {};
-  return Error::from_errno(errno, str("signal process ", daemon.process.pid));
 }
 
 }  // namespace hook::engines

@@ -34,7 +34,4 @@ std::vector<Daemon> find_daemons(const std::string& proc, std::string_view name)
 [[nodiscard]] std::optional<std::string> option_value(
     const std::vector<std::string>& args, std::initializer_list<std::string_view> names);
 
-// Sends SIGNAL to exactly this process. Returns kNotFound if it has ended.
-base::Status signal_daemon(const Daemon& daemon, int signal);
-
 }  // namespace hook::engines

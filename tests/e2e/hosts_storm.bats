@@ -14,7 +14,7 @@ teardown() { hosts_clean; }
 @test "two hosts lose power, etcd, the controller and links: nothing is shared, lost or left, and all agree" {
   local seed=${SEED:-$((RANDOM % 1000))}
   echo "seed $seed"
-  hosts_rage 2 4 15 "$seed"
+  hosts_rage 2 4 15 "$seed" 8
   hosts_figures
   hosts_started 8
   hosts_had_no_other_errors

@@ -13,9 +13,9 @@ in_hosts_folder() { # COMMAND...
   host_run sh -e -c 'cd "$0" && exec "$@"' "$HOSTS_FOLDER" "$@"
 }
 
-# Returns when all is over: after SECONDS, and the time to come to rest. All that it starts is in namespaces of its own, and
-# ends with their pid 1, or after three minutes more.
-hosts_rage() { # HOSTS WORKERS SECONDS SEED
+# Returns when all is over: after SECONDS, or up to six times as long until STARTS containers were started, and the time
+# to come to rest. All that it starts is in namespaces of its own, and ends with their pid 1, or after three minutes more.
+hosts_rage() { # HOSTS WORKERS SECONDS SEED STARTS
   hosts_clean
   host_run mkdir -p "$HOSTS_FOLDER" /run/netns /run/oci /etc/ipu-container-toolkit /run/ipu-container-toolkit \
     /var/lib/ipu-container-toolkit
@@ -31,7 +31,7 @@ hosts_rage() { # HOSTS WORKERS SECONDS SEED
       .process.env = [\"PATH=/bin\", \"@ENV@\"] | .root = {path: \"$PWD/rootfs\", readonly: true} |
       .linux.cgroupsPath = \$cgroup + \"/@CGROUP@\"" config.json >bundle.json
     rm config.json' "$HOST_CGROUP"
-  in_hosts_folder timeout --kill-after 5 $(($3 + 180)) unshare --mount --net --pid --ipc --uts --propagation private \
+  in_hosts_folder timeout --kill-after 5 $((6 * $3 + 180)) unshare --mount --net --pid --ipc --uts --propagation private \
     --fork --kill-child bash hosts/world.sh "$@" || return 1
   in_hosts_folder test -e hosts/finished || { echo 'the storm did not end'; return 1; }
 }

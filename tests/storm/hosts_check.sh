@@ -31,7 +31,7 @@ keep() { [ -z "${KEEP:-}" ] || host_run tar -C "$HOSTS_FOLDER/hosts" --exclude=r
 echo 1..7
 echo "# seed $seed"
 host_up && host_install || exit 1
-storm_check "$hosts hosts with $workers workers each rage for $seconds s" hosts_rage "$hosts" "$workers" "$seconds" "$seed"
+storm_check "$hosts hosts with $workers workers each rage for $seconds s" hosts_rage "$hosts" "$workers" "$seconds" "$seed" "$seconds"
 [ "$failed" = 0 ] || { keep; exit 1; }
 hosts_figures | sed 's/^/# /'
 storm_check 'enough containers were started' hosts_started "$seconds"

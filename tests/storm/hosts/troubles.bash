@@ -70,13 +70,17 @@ trouble() { # HOSTS KIND
   esac
 }
 
-# Lets troubles happen for SECONDS, and ends them all.
-rage() { # HOSTS SECONDS
-  local turn=$((RANDOM % ${#TROUBLES[@]})) next until
+started() { cat held/* 2>/dev/null | grep -c '\stake\s'; }
+
+# Lets troubles happen for SECONDS, and on until STARTS containers were started, at most six times as long. Ends them all.
+rage() { # HOSTS SECONDS STARTS
+  local turn=$((RANDOM % ${#TROUBLES[@]})) next until latest
   now_ms
   until=$((REPLY + $2 * 1000))
+  latest=$((REPLY + $2 * 6000))
   next=$((REPLY + 1000))
-  while now_ms && [ "$REPLY" -lt "$until" ]; do
+  while now_ms && { [ "$REPLY" -lt "$until" ] || { [ "$REPLY" -lt "$latest" ] && [ "$(started)" -lt "$3" ]; }; }; do
+    now_ms
     end_due "$REPLY" || return 1
     if [ "$REPLY" -ge "$next" ]; then
       trouble "$1" "${TROUBLES[turn++ % ${#TROUBLES[@]}]}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The world of a storm of many hosts: world.sh HOSTS WORKERS SECONDS SEED, as pid 1 of namespaces of its own in a
+# The world of a storm of many hosts: world.sh HOSTS WORKERS SECONDS SEED STARTS, as pid 1 of namespaces of its own in a
 # throw-away host, so that all of it ends with this process. It lets the storm rage, brings all to rest, and writes to
 # findings/ what does not agree then (agreement) and what is left when all containers are gone (remains).
 set -u -o pipefail
@@ -32,7 +32,7 @@ bash clock.sh &
 for ((n = 1; n <= hosts; ++n)); do host_up "$n" || exit 1; done
 
 touch raging
-rage "$hosts" "$seconds" || exit 1
+rage "$hosts" "$seconds" "$5" || exit 1
 touch over
 settle >>findings/agreement 2>&1 || echo 'the storm did not come to rest' >>findings/agreement
 agreement >>findings/agreement 2>&1

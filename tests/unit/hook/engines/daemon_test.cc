@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/signal.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
@@ -82,9 +83,7 @@ TEST(DaemonTest, ARunningOneIsFoundByTheNameOfItsProgramAndSignalled) {
   ASSERT_EQ(found.size(), 1);
   EXPECT_EQ(found.front().args, (std::vector<std::string>{"/any/name", "60"}));
   EXPECT_EQ(found.front().config_home, "");
-  EXPECT_TRUE(test::succeeds(signal_daemon(found.front(), SIGCONT)));
-  sleeper.end();
-  EXPECT_TRUE(test::fails(signal_daemon(found.front(), SIGCONT), Code::kNotFound, "has ended"));
+  EXPECT_TRUE(test::succeeds(base::signal_process(found.front().process, SIGCONT)));
 }
 
 TEST(DaemonTest, OfARootlessOneItIsKnownWhereItsUsersFilesAre) {

@@ -132,7 +132,6 @@ TEST(Calls, OfAnAttackerAreInNoPhase) {
                                          "perf_event_open",
                                          "personality",
                                          "pidfd_getfd",
-                                         "pidfd_send_signal",
                                          "pivot_root",
                                          "process_vm_readv",
                                          "process_vm_writev",
@@ -224,6 +223,9 @@ TEST(Calls, ToAnotherProcessAreFew) {
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_NOFILE}), "");
   EXPECT_EQ(phases_with("prlimit64", {1, RLIMIT_MEMLOCK}), "alone");
   EXPECT_EQ(phases_with("tgkill", {1, 1, SIGSTOP}), "");
+  EXPECT_EQ(phases_with("pidfd_send_signal", {3, SIGTERM}), "lease alone agent");
+  EXPECT_EQ(phases_with("pidfd_send_signal", {3, SIGKILL}), "lease alone agent");
+  EXPECT_EQ(phases_with("pidfd_send_signal", {3, SIGSTOP}), "");
   EXPECT_EQ(phases_with("fcntl", {3, F_SETOWN, 1}), "");
 }
 
