@@ -49,7 +49,7 @@ $(runs_simulator:%=$(O)/bin/%): | $(clients) $(O)/bin/vipu-simulator
 $(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients) $(O)/bin/ipu-fleet-client
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation quick_look growth attach paired resident
+BENCHES += fragmentation quick_look growth attach paired resident floors books
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
 BIN_quick_look_SRCS := tests/bench/quick_look.cc
@@ -64,6 +64,14 @@ BIN_paired_DEPS := base
 BIN_paired_PKGS := nlohmann_json
 BIN_resident_SRCS := tests/bench/resident.cc
 BIN_resident_DEPS := base
+BIN_floors_SRCS := tests/bench/floors.cc tests/bench/statistics.cc tests/support/simulator_client.cc
+BIN_floors_DEPS := vipu-proto
+BIN_floors_PKGS := grpc++
+BIN_books_SRCS := tests/bench/books.cc tests/bench/statistics.cc tests/support/etcd.cc tests/support/simulator_process.cc
+BIN_books_DEPS := hook-fleet
+BIN_books_PKGS := gtest
+BIN_books_FLAGS := -DPROGRAM_DIR='"$(CURDIR)/$(O)/bin"'
+$(O)/bin/books: | $(O)/bin/ipu-fleet-client
 
 # The crash enumeration runs on a throw-away host; not installed.
 TESTS += fault

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Runs inside the throw-away host: measure.sh PAIRED STAND-IN WRAPPER CGROUP ROUNDS. Compares commands side by side,
+# Runs inside the throw-away host: measure.sh PAIRED STAND-IN WRAPPER CGROUP ROUNDS CONTROLLER. Compares commands side by side,
 # and appends the figures to /run/bench/figures.json.
 set -euo pipefail
-paired=$1 stand_in=$2 wrapper=$3 cgroup=$4 rounds=$5
+paired=$1 stand_in=$2 wrapper=$3 cgroup=$4 rounds=$5 controller=$6
 cd /run/bench
 runc=$(command -v runc)
 # The kernel removes the namespaces of a container for some time after its end, and so do we.
@@ -74,6 +74,21 @@ compare 'a container without a request, beside one with IPUs' "$rounds" "$REST" 
   "no-request=$wrapper run --bundle plain b{}"
 docker rm --force traced >/dev/null
 
+# shellcheck source=tests/bench/fleet.sh
+. ./fleet.sh
+started=()
+trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null' EXIT
+echo 'what a start stands on, one at a time, on this host'
+if command -v etcd >/dev/null; then
+  fleet_up
+  ./floors /run/bench/nothing /var/lib/ipu-container-toolkit "$controller" "$etcd_at"
+  restore=(--restore instant/config.json=instant.json)
+  compare_fleet "$wrapper" "$rounds"
+else
+  ./floors /run/bench/nothing /var/lib/ipu-container-toolkit "$controller"
+fi
+
+restore=()
 echo 'the sizes of the programs, in bytes, without symbols'
 find /usr/local/bin /usr/local/libexec -type f -name '*ipu*' -printf '%s %f\n' | sort -k 2 | sed 's/^/  /'
 
