@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Lets a storm rage over many hosts that share a simulated POD256 and an etcd, and prints TAP:
 # tests/storm/hosts_check.sh SECONDS [SEED]. HOSTS=N and WORKERS=N set how many hosts there are (4) and how many workers
-# each has (16). HOSTS_QUEUE=1 also checks the order in which a fleet's requests are served. KEEP=FILE keeps what the storm
-# left in a tar file, if it fails. Needs the built product, and root.
+# each has (16). KEEP=FILE keeps what the storm left in a tar file, if it fails. Needs the built product, and root.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/support/host.sh
@@ -37,7 +36,7 @@ hosts_figures | sed 's/^/# /'
 storm_check 'enough containers were started' hosts_started "$seconds"
 storm_check 'hosts, members of etcd, the controller and links failed' hosts_had_all_troubles
 storm_check 'no command had an error but with its reason' hosts_had_no_other_errors
-storm_check 'no IPU, GCD, address or MAC was ever had by two, or by one to whom nobody had given it' hosts_never_shared
+storm_check 'nothing was ever had by two, or by one to whom nobody had given it, or ahead of an older request' hosts_never_shared
 storm_check 'ledgers, low-level runtimes, the controller and etcd agree after one reconcile' hosts_agree
 storm_check 'nothing is left when all containers are gone' hosts_leave_nothing
 [ "$failed" = 0 ] || keep

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Judges what a storm of many hosts left in FOLDER: judge.sh [--queue] FOLDER. Prints a line for each thing that two had at
+# Judges what a storm of many hosts left in FOLDER: judge.sh FOLDER. Prints a line for each thing that two had at
 # the same time, and for each that a container had while nobody had given it:
 #   held/*             what containers saw, by the clock of the machine (worker.sh), and which hosts died (parts.bash)
 #   controller.jsonl   the simulator's log: when a partition took and gave back each IPU
 #   etcd.jsonl         all revisions of etcd, among them the times of clock.sh
-# With --queue, also for each container that got an IPU before a request for 64 IPUs which came earlier and then had that
-# IPU: events/*, the events of each ledger, tell when a request came. The option is for a fleet with one queue.
+#   events/*           the events of each ledger: when each request came
+# It also prints a line for each container that got an IPU before a request for 64 IPUs which came earlier and then had that
+# IPU.
 set -eu -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-queue=
-if [ "${1:-}" = --queue ]; then queue=yes && shift; fi
 cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -51,9 +50,7 @@ awk -F '\t' -v OFS='\t' '{ print $5, $6, $3, $4 }' "$work/claims" >"$work/claim-
 awk -F '\t' -v OFS='\t' '$4 ~ /^GCD / && $6 !~ /^[cw]-/ { print $1, $2, $5, $4, $3 }' "$work/containers" |
   awk -f "$here/within.awk" "$work/claim-times" - | sed 's/^/not claimed: /'
 awk -F '\t' '$2 == "lost" { print "container " $3 " ended by itself by " $1 }' held/*
-if [ -n "$queue" ]; then
-  # shellcheck disable=SC2016
-  jq -rs 'map(select(.lease != null)) | group_by(.lease)[] | (map(.time) | min) as $time |
-      "\(.[0].lease)\t\($time[:19] + "Z" | fromdate)\($time[19:23])"' events/* |
-    awk -f "$here/queue.awk" - "$work/controller" | sed 's/^/queue: /'
-fi
+# shellcheck disable=SC2016
+jq -rs 'map(select(.lease != null)) | group_by(.lease)[] | (map(.time) | min) as $time |
+    "\(.[0].lease)\t\($time[:19] + "Z" | fromdate)\($time[19:23])"' events/* |
+  awk -f "$here/queue.awk" - "$work/controller" | sed 's/^/queue: /'
