@@ -395,6 +395,7 @@ deps: ## install the Debian packages that building and testing need (root)
 MAN_PAGES := $(wildcard man/*.[0-9])
 UNITS := $(wildcard packaging/systemd/*)
 HOOKS := $(wildcard packaging/hooks.d/*)
+MONITORING := $(wildcard packaging/prometheus/* packaging/grafana/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
 man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
 # What others run is there before them.
@@ -412,6 +413,7 @@ install: all ## install below DESTDIR and PREFIX, and make the users and the gro
 	install -d '$(DESTDIR)$(HOOKSDIR)'
 	$(foreach h,$(HOOKS),$(unit_paths) $(h) | install -m 0644 /dev/stdin '$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
+	install -m 0644 $(MONITORING) '$(DESTDIR)$(DOCDIR)'
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
@@ -421,7 +423,7 @@ uninstall: ## remove the files that install put there; users and group stay. FOR
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
-	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
+	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' $(foreach m,$(MONITORING),'$(DESTDIR)$(DOCDIR)/$(notdir $(m))') '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(foreach d,$(LIBEXECDIR) $(DOCDIR) $(HOOKSDIR) $(filter %/ipu-container-toolkit,$(patsubst %/,%,$(dir $(HOOKSDIR)))),[ ! -d '$(DESTDIR)$(d)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(d)'$(nl))
 .PHONY: clean help
 clean: ## remove build/

@@ -105,6 +105,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_reservation_commands(app, viewer, command);
   ipuctl::add_tenant_commands(app, command);
   ipuctl::add_report(app, command);
+  ipuctl::add_metrics(app, command);
   ipuctl::add_history_commands(app, viewer, command);
   ipuctl::add_host_commands(app, command);
   ipuctl::add_fleet_commands(app, command);

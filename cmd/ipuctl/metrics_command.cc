@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// metrics: this host's pools, leases, queue and history for a monitoring system.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/metrics/exposition.h"
+#include "hook/config/paths.h"
+#include "hook/ledger/audit_verify.h"
+#include "hook/lifecycle/env.h"
+#include "vipu/placement.h"
+
+namespace ipuctl {
+namespace {
+
+using namespace base::names;
+using hook::ledger::Lease;
+using hook::ledger::Ledger;
+using metrics::Exposition;
+using metrics::Type;
+
+// A scraper waits for 10 s at first, for all pools.
+constexpr std::chrono::milliseconds kSurveyTime{2000};
+constexpr uint32_t kEventsRead = 1000;  // events of one query
+// What a day may have; the events beyond it are of no use for a histogram.
+constexpr size_t kMostEvents = 200'000;
+
+struct MetricsOptions {
+  std::string file;
+};
+
+double seconds(int64_t ms) { return static_cast<double>(ms) / 1000.0; }
+
+// ---- pools
+
+struct Pool {
+  const hook::config::PoolConfig& config;
+  std::optional<vipu::Occupancy> occupancy = std::nullopt;  // unset: it did not answer
+  double took = 0;                                          // seconds
+};
+
+std::vector<Pool> survey_pools(hook::lifecycle::Env& env, const hook::config::Config& config,
+                               std::vector<Error>& obstacles) {
+  std::vector<Pool> pools;
+  for (const hook::config::PoolConfig& each : config.pools) {
+    Pool pool{each};
+    const auto from = std::chrono::steady_clock::now();
+    Result<vipu::Survey> survey = env.controller(each)->survey(Deadline::after(kSurveyTime));
+    pool.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+    if (survey.ok()) {
+      pool.occupancy = vipu::Occupancy::of(survey.value());
+    } else {
+      obstacles.push_back(std::move(survey).error());
+    }
+    pools.push_back(std::move(pool));
+  }
+  return pools;
+}
+
+void add_ipus(const std::string& pool, const vipu::Occupancy& occupancy, Exposition& to) {
+  const uint32_t all = occupancy.topology().ipus();
+  int64_t used = 0;
+  int64_t tainted = 0;
+  for (uint32_t number = 0; number < all; ++number) {
+    const bool is_held = !occupancy.holder_of(number).empty();
+    used += is_held ? 1 : 0;
+    tainted += !is_held && !occupancy.is_free(number) ? 1 : 0;
+  }
+  to.sample({{"pool", pool}, {"state", "free"}}, int64_t{all} - used - tainted);
+  to.sample({{"pool", pool}, {"state", "used"}}, used);
+  to.sample({{"pool", pool}, {"state", "tainted"}}, tainted);
+}
+
+void add_pools(const std::vector<Pool>& pools, Exposition& to) {
+  to.family("ipu_pool_up", Type::kGauge, "Whether the controller or the files of a pool answered.");
+  for (const Pool& pool : pools)
+    to.sample({{"pool", pool.config.name}}, int64_t{pool.occupancy.has_value()});
+  to.family("ipu_pool_survey_seconds", Type::kGauge, "How long a pool took to answer.");
+  for (const Pool& pool : pools) to.sample({{"pool", pool.config.name}}, pool.took);
+  to.family("ipu_pool_ipus", Type::kGauge, "IPUs of a pool by state; no IPU has two states.");
+  for (const Pool& pool : pools) {
+    if (pool.occupancy) add_ipus(pool.config.name, *pool.occupancy, to);
+  }
+  to.family("ipu_pool_largest_free_ipus", Type::kGauge,
+            "IPUs of the largest free block of a pool.");
+  for (const Pool& pool : pools) {
+    if (pool.occupancy)
+      to.sample({{"pool", pool.config.name}}, int64_t{vipu::largest_free(*pool.occupancy)});
+  }
+}
+
+// ---- leases, partitions, queue
+
+Status add_leases(Ledger& ledger, int64_t now, Exposition& to) {
+  struct Sum {
+    int64_t leases = 0;
+    int64_t ipus = 0;
+  };
+  std::map<std::tuple<std::string, std::string, std::string_view>, Sum> sums;
+  int64_t blocked = 0;
+  int64_t oldest_release = 0;
+  for (const Lease& lease : TRY(ledger.live())) {
+    Sum& sum = sums[{lease.pool, lease.tenant, name_of(lease.state)}];
+    ++sum.leases;
+    // Who joined another has nothing of its own.
+    if (lease.origin != hook::ledger::Origin::kJoined) sum.ipus += lease.ipus;
+    if (lease.state != hook::ledger::LeaseState::kReleasing) continue;
+    oldest_release = std::max(oldest_release, now - lease.changed_ms);
+    if (!lease.obstacle.empty()) ++blocked;
+  }
+  const auto labels = [](const auto& key) {
+    const auto& [pool, tenant, state] = key;
+    return metrics::Labels{{"pool", pool}, {"tenant", tenant}, {"state", std::string(state)}};
+  };
+  to.family("ipu_leases", Type::kGauge, "Leases that hold something, by state.");
+  for (const auto& [key, sum] : sums) to.sample(labels(key), sum.leases);
+  to.family("ipu_leased_ipus", Type::kGauge, "IPUs of these leases.");
+  for (const auto& [key, sum] : sums) to.sample(labels(key), sum.ipus);
+  to.family("ipu_releases_blocked", Type::kGauge, "Releases that something is in the way of.");
+  to.sample({}, blocked);
+  to.family("ipu_release_oldest_seconds", Type::kGauge,
+            "How long the oldest release goes on; 0 without one.");
+  to.sample({}, seconds(oldest_release));
+  return {};
+}
+
+Status add_partitions(Ledger& ledger, Exposition& to) {
+  std::map<std::tuple<std::string, std::string, uint32_t>, int64_t> count;
+  for (const hook::ledger::PartitionRecord& record : TRY(ledger.partitions().all())) {
+    const bool is_warm = record.kind == hook::ledger::PartitionKind::kWarm;
+    const char* kind = is_warm ? "warm" : record.reservation.empty() ? "named" : "reservation";
+    if (record.state == hook::ledger::PartitionState::kReady)
+      ++count[{record.pool, kind, record.ipus}];
+  }
+  to.family("ipu_partitions", Type::kGauge, "Partitions that are no container's own, by kind.");
+  for (const auto& [key, number] : count) {
+    const auto& [pool, kind, ipus] = key;
+    to.sample({{"pool", pool}, {"kind", kind}, {"ipus", str(ipus)}}, number);
+  }
+  return {};
+}
+
+Status add_queue(Ledger& ledger, int64_t now, Exposition& to) {
+  struct Waiting {
+    int64_t requests = 0;
+    int64_t ipus = 0;
+    int64_t oldest = 0;  // milliseconds
+  };
+  std::map<std::string, Waiting> resources;
+  for (const hook::ledger::Waiter& waiter : TRY(ledger.queue().list())) {
+    Waiting& waiting = resources[waiter.resource];
+    ++waiting.requests;
+    waiting.ipus += waiter.ipus;
+    waiting.oldest = std::max(waiting.oldest, now - waiter.since_ms);
+  }
+  to.family("ipu_queue_requests", Type::kGauge, "Requests of this host that wait.");
+  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, all.requests);
+  to.family("ipu_queue_ipus", Type::kGauge, "IPUs that they wait for.");
+  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, all.ipus);
+  to.family("ipu_queue_oldest_seconds", Type::kGauge, "How long the first of them has waited.");
+  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, seconds(all.oldest));
+  return {};
+}
+
+Status add_addresses(Ledger& ledger, const hook::config::Config& config, Exposition& to) {
+  to.family("ipu_rail_addresses", Type::kGauge, "Addresses of a rail, by state.");
+  for (const hook::config::RailConfig& rail : config.network.rails) {
+    const Ledger::RailUse use = TRY(ledger.use_of(rail));
+    const auto add = [&](const char* state, uint32_t number) {
+      to.sample({{"rail", name_of(rail)}, {"state", state}}, int64_t{number});
+    };
+    add("free", use.free);
+    add("held", use.held);
+    add("quarantined", use.quarantined);
+    add("held_by_ipu", use.held_by_ipu);
+    add("set_aside_by_ipu", use.set_aside_by_ipu);
+  }
+  return {};
+}
+
+// ---- what happened today
+
+// From the INTENT of a start to its IPUs, and on until its container runs; in seconds.
+struct Phases {
+  std::vector<double> grant;
+  std::vector<double> attach;
+};
+
+Result<Phases> phases_since(Ledger& ledger, int64_t from_ms) {
+  struct Times {
+    int64_t intent = 0;
+    int64_t allocated = 0;
+  };
+  Phases phases;
+  std::map<std::string, Times> starts;
+  size_t seen = 0;
+  for (int64_t number = TRY(ledger.events().last_before(from_ms)); seen < kMostEvents;) {
+    const std::vector<hook::ledger::Event> events = TRY(ledger.events().after(number, kEventsRead));
+    for (const hook::ledger::Event& event : events) {
+      if (event.kind != hook::ledger::EventKind::kState || event.lease.empty()) continue;
+      Times& times = starts[event.lease];
+      if (event.text.starts_with("INTENT")) times.intent = event.at_ms;
+      if (event.text.starts_with("ALLOCATED") && times.allocated == 0 && times.intent != 0) {
+        times.allocated = event.at_ms;
+        phases.grant.push_back(seconds(std::max<int64_t>(0, times.allocated - times.intent)));
+      }
+      if (event.text.starts_with("RUNNING") && times.allocated != 0) {
+        phases.attach.push_back(seconds(std::max<int64_t>(0, event.at_ms - times.allocated)));
+        starts.erase(event.lease);
+      }
+    }
+    if (events.size() < kEventsRead) break;
+    number = events.back().number;
+    seen += events.size();
+  }
+  return phases;
+}
+
+Status add_starts(hook::ledger::Usage& usage, int64_t from_ms, Exposition& to) {
+  std::map<std::pair<std::string, std::string>, int64_t> starts;
+  std::map<std::string, std::vector<double>> waits;
+  for (const hook::ledger::WaitRow& row : TRY(usage.waits(from_ms))) {
+    ++starts[{row.pool, row.tenant}];
+    waits[row.pool].push_back(seconds(row.waited_ms));
+  }
+  to.family("ipu_starts_total", Type::kCounter, "Starts that got IPUs since midnight (UTC).");
+  for (const auto& [key, number] : starts)
+    to.sample({{"pool", key.first}, {"tenant", key.second}}, number);
+  to.family("ipu_start_wait_seconds", Type::kHistogram,
+            "Since midnight (UTC): from when a start was asked for until it had its IPUs.");
+  for (const auto& [pool, all] : waits) to.histogram({{"pool", pool}}, all);
+  std::map<std::pair<std::string, std::string>, int64_t> refused;
+  for (const hook::ledger::RefusedRow& row : TRY(usage.refused(from_ms)))
+    refused[{row.pool, row.cause}] += row.count;
+  to.family("ipu_refused_starts_total", Type::kCounter,
+            "Starts that were refused since midnight (UTC), by cause.");
+  for (const auto& [key, number] : refused)
+    to.sample({{"pool", key.first}, {"cause", key.second}}, number);
+  return {};
+}
+
+Status add_today(Ledger& ledger, int64_t now, Exposition& to) {
+  const int64_t from_ms = now / hook::ledger::kDayMs * hook::ledger::kDayMs;
+  hook::ledger::Usage usage = ledger.usage();
+  TRY(add_starts(usage, from_ms, to));
+  std::map<std::pair<std::string, std::string>, std::pair<int64_t, int64_t>> had;
+  for (const hook::ledger::UsageRow& row : TRY(usage.since(from_ms))) {
+    auto& [held, reserved] = had[{row.pool, row.tenant}];
+    held += row.held;
+    reserved += row.reserved;
+  }
+  to.family("ipu_held_ipu_seconds_total", Type::kCounter,
+            "What leases held since midnight (UTC), in seconds of one IPU.");
+  for (const auto& [key, sums] : had)
+    to.sample({{"pool", key.first}, {"tenant", key.second}}, seconds(sums.first));
+  to.family("ipu_reserved_ipu_seconds_total", Type::kCounter,
+            "What reservations held since midnight (UTC), in seconds of one IPU.");
+  for (const auto& [key, sums] : had)
+    to.sample({{"pool", key.first}, {"tenant", key.second}}, seconds(sums.second));
+  const Phases phases = TRY(phases_since(ledger, from_ms));
+  to.family("ipu_start_phase_seconds", Type::kHistogram,
+            "Since midnight (UTC): from the first record of a start to its IPUs (grant), and from "
+            "there until its container runs (attach).");
+  to.histogram({{"phase", "grant"}}, phases.grant);
+  to.histogram({{"phase", "attach"}}, phases.attach);
+  return {};
+}
+
+// ---- the host
+
+Status add_host(Ledger& ledger, int64_t now, Exposition& to) {
+  to.family("ipu_build_info", Type::kGauge, "Always 1; the version is in the label.");
+  to.sample({{"version", base::product_version()}}, int64_t{1});
+  to.family("ipu_metrics_timestamp_seconds", Type::kGauge, "When all this was read, unix time.");
+  to.sample({}, seconds(now));
+  to.family("ipu_host_drained", Type::kGauge, "Whether an operator drains this host.");
+  const std::optional<hook::ledger::Drained> drained = TRY(ledger.drain().find());
+  to.sample({}, int64_t{drained.has_value()});
+  return {};
+}
+
+void add_audit(Ledger& ledger, Exposition& to, std::vector<Error>& obstacles) {
+  const Result<hook::ledger::AuditMark> remembered = ledger.events().audit_mark();
+  if (!remembered.ok()) return obstacles.push_back(remembered.error());
+  Result<hook::ledger::AuditReport> report = hook::ledger::verify_audit(
+      hook::ledger::audit_files(hook::config::audit_file()), remembered.value());
+  if (!report.ok()) return obstacles.push_back(std::move(report).error());
+  to.family("ipu_audit_log_intact", Type::kGauge,
+            "Whether each line of the audit log follows from the one before it.");
+  to.sample({}, int64_t{!report.value().fault.has_value()});
+}
+
+Result<Outcome> run_metrics(const MetricsOptions& options) {
+  const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
+  Ledger ledger = TRY(read_ledger());
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  const int64_t now = base::unix_millis();
+  Outcome outcome;
+  Exposition exposition;
+  TRY(add_host(ledger, now, exposition));
+  add_pools(survey_pools(env, config, outcome.obstacles), exposition);
+  TRY(add_leases(ledger, now, exposition));
+  TRY(add_partitions(ledger, exposition));
+  TRY(add_queue(ledger, now, exposition));
+  TRY(add_addresses(ledger, config, exposition));
+  TRY(add_today(ledger, now, exposition));
+  add_audit(ledger, exposition, outcome.obstacles);
+  outcome.text = std::move(exposition).take();
+  if (options.file.empty()) return outcome;
+  TRY_CTX("--file", base::write_atomic(options.file, std::exchange(outcome.text, ""), {}));
+  return outcome;
+}
+
+}  // namespace
+
+void add_metrics(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<MetricsOptions>();
+  Options declared =
+      add_command(app,
+                  {"metrics", "Print pools, leases, queue and today's starts for Prometheus",
+                   "ipuctl metrics\nipuctl metrics --file /run/ipu.prom"},
+                  chosen, [options] { return run_metrics(*options); });
+  declared.text({"--file", "PATH", "Replace this file, for node_exporter's textfile collector"},
+                options->file);
+}
+
+}  // namespace ipuctl
