@@ -72,11 +72,15 @@ Status undo_files(Env& env, const ledger::Lease& lease, const Deadline&) {
 }
 
 constexpr Effect kEffects[] = {
-    {kEndpoint, may_have_endpoint, endpoint::find_endpoint, endpoint::end_endpoint, ""},
-    {kInterfaces, may_have_interfaces, probe_interfaces, network::disconnect_lease, ""},
-    {kPartition, may_have_partition, probe_partition, undo_partition, kInterfaces},
-    {kClaim, may_have_claim, partitions::find_claim, partitions::unclaim_gcds, kInterfaces},
-    {kFiles, may_have_files, probe_files, undo_files, ""},
+    {kEndpoint, may_have_endpoint, endpoint::find_endpoint, endpoint::end_endpoint, {}},
+    {kInterfaces, may_have_interfaces, probe_interfaces, network::disconnect_lease, {}},
+    {kPartition, may_have_partition, probe_partition, undo_partition, {kInterfaces}},
+    {kClaim,
+     may_have_claim,
+     partitions::find_claim,
+     partitions::unclaim_gcds,
+     {kInterfaces, kPartition}},
+    {kFiles, may_have_files, probe_files, undo_files, {}},
 };
 
 }  // namespace

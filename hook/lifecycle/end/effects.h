@@ -2,6 +2,7 @@
 // The effects of a lease outside the ledger as one table: how to find each, and how to undo it.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -25,14 +26,15 @@ struct Effect {
   // Removes the effect; succeeds also if it is gone already. Keeps what other leases share while
   // they do.
   base::Status (*undo)(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
-  // The effect that must be gone before this one may be undone; empty: none.
-  std::string_view after;
+  // The effects that must be gone before this one may be undone; empty: none.
+  std::array<std::string_view, 2> after;
 };
 
 // Returns the effects in the order in which they are undone. The endpoint comes first, because its
 // socket keeps the namespace alive; then the interfaces. The
 // partition follows, because its IPUs must not go to another container while the interfaces still
-// reach them; and so does the claim of its GCDs at a fleet. The files come last.
+// reach them. The claim at a fleet is next: others may have the GCDs then, and a tenant's share has
+// room again, so it waits for both. The files come last.
 [[nodiscard]] std::span<const Effect> effects();
 
 inline constexpr std::string_view kEndpoint = "V-IPU endpoint";

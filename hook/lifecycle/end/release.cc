@@ -51,7 +51,10 @@ std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Dead
     const bool is_own = effect.name == kPartition ||
                         (effect.name == kClaim && lease.origin == ledger::Origin::kOwn);
     const bool never_made = is_own && partition == PartitionFate::kNeverMade;
-    const bool must_wait = std::count(remaining.begin(), remaining.end(), effect.after) > 0;
+    const bool must_wait =
+        std::any_of(remaining.begin(), remaining.end(), [&](std::string_view other) {
+          return std::count(effect.after.begin(), effect.after.end(), other) > 0;
+        });
     if (never_made || must_wait || !effect.may_have(lease)) continue;
     Status undone = undo(env, effect, lease, deadline, silent);
     base::log_step(base::LogLevel::kDebug,

@@ -79,6 +79,18 @@ TEST_F(FleetQueueTest, WhatALeaseHasIsInTheBooksUntilItsEnd) {
   EXPECT_THAT(grants(), IsEmpty());
 }
 
+// Otherwise the tenant's share has room while the controller still has the partition.
+TEST_F(FleetQueueTest, WhatIsNotRemovedYetIsInTheBooks) {
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4)));
+  a_.controller.set_unreachable(true);
+  EXPECT_TRUE(test::fails(stop(a_, "one"), Code::kUnavailable));
+  EXPECT_EQ(grants().size(), 1U);
+  a_.controller.set_unreachable(false);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(grants(), IsEmpty());
+  EXPECT_TRUE(a_.is_empty());
+}
+
 TEST_F(FleetQueueTest, ANewRequestPassesNoneOfAnotherHost) {
   const fleet::Ticket large = wait_on(b_, "large", 16);
   EXPECT_TRUE(test::fails(start(a_, "small", 1), Code::kBusy,
