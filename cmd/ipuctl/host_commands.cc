@@ -190,10 +190,11 @@ Result<Outcome> run_fence(const HostOptions& options) {
     }
     return outcome;
   }
+  outcome.obstacles.clear();  // the fence asks again
   using hook::fleet::IfAlive;
   const IfAlive if_alive = options.alive ? IfAlive::kFence : IfAlive::kRefuse;
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
-      env, config.pools, fenced, if_alive, deadline, outcome.obstacles));
+      env, config.pools, options.host, if_alive, deadline, outcome.obstacles));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
   if (!outcome.obstacles.empty()) return outcome;
   for (const std::string& claim : claims) outcome.text += str("removed ", claim, "\n");

@@ -65,9 +65,8 @@ Result<std::vector<std::string>> fence_one(Env& env, const std::vector<config::P
           fleet.config.fence_witness, " says that it is off: it is fenced");
   TRY(env.ledger.events().record(why));
   std::vector<std::string> lines = {why};
-  const Fenced fenced = TRY(find_fenced(env, pools, tag, deadline, obstacles));
   for (const std::string& name :
-       TRY(fence_host(env, pools, fenced, fleet::IfAlive::kRefuse, deadline, obstacles)))
+       TRY(fence_host(env, pools, tag, fleet::IfAlive::kRefuse, deadline, obstacles)))
     lines.push_back(str("removed partition ", name));
   return lines;
 }

@@ -28,6 +28,22 @@ bool remove_one(Env& env, const std::vector<config::PoolConfig>& pools, const Ma
   return false;
 }
 
+// Fails if this host cannot fence HOST.
+Status check_other(const Env& env, const std::string& host) {
+  TRY(env.ledger.host().check());
+  if (!vipu::is_host(host)) {
+    return Error(Code::kInvalid, str(quote(host),
+                                     " is no host: give the 8 hexadecimal digits of one of 'ipuctl"
+                                     " host list'"));
+  }
+  if (host == env.ledger.host().tag()) {
+    return Error(Code::kInvalid, str("host ", host,
+                                     " is this one, which is not dead; 'ipuctl"
+                                     " drain' ends its use of IPUs"));
+  }
+  return {};
+}
+
 // Tells the fleet, if this host is in one, that HOST is dead.
 Status begin_in_fleet(const Env& env, const std::string& host, fleet::IfAlive if_alive,
                       const Deadline& deadline) {
@@ -72,28 +88,20 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
 Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
                            const std::string& host, const Deadline& deadline,
                            std::vector<Error>& obstacles) {
-  TRY(env.ledger.host().check());
-  if (!vipu::is_host(host)) {
-    return Error(Code::kInvalid, str(quote(host),
-                                     " is no host: give the 8 hexadecimal digits of one of 'ipuctl"
-                                     " host list'"));
-  }
-  if (host == env.ledger.host().tag()) {
-    return Error(Code::kInvalid, str("host ", host,
-                                     " is this one, which is not dead; 'ipuctl"
-                                     " drain' ends its use of IPUs"));
-  }
+  TRY(check_other(env, host));
   Fenced fenced{host, made_partitions(env, pools, deadline, obstacles)};
   std::erase_if(fenced.partitions, [&](const MadePartition& one) { return one.made.host != host; });
   return fenced;
 }
 
 Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
-                                            const Fenced& fenced, fleet::IfAlive if_alive,
+                                            const std::string& host, fleet::IfAlive if_alive,
                                             const Deadline& deadline,
                                             std::vector<Error>& obstacles) {
   std::vector<std::string> names;
-  TRY(begin_in_fleet(env, fenced.host, if_alive, deadline));
+  TRY(check_other(env, host));
+  TRY(begin_in_fleet(env, host, if_alive, deadline));
+  const Fenced fenced = TRY(find_fenced(env, pools, host, deadline, obstacles));
   for (const MadePartition& one : fenced.partitions) {
     if (TRY(env.ledger.partitions().knows(one.partition.id))) {
       obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),
@@ -103,11 +111,10 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
     }
   }
   for (const std::string& name : names)
-    TRY(env.ledger.events().record(
-        str("removed partition ", name, " of the dead host ", fenced.host)));
+    TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
   if (!obstacles.empty()) return names;
-  Status told = tell_fleet(env, fenced.host, deadline);
-  if (told.ok()) told = env.ledger.fences().add(fenced.host);
+  Status told = tell_fleet(env, host, deadline);
+  if (told.ok()) told = env.ledger.fences().add(host);
   if (!told.ok()) obstacles.push_back(std::move(told).error());
   return names;
 }

@@ -33,19 +33,20 @@ struct Fenced {
   std::string host;  // its tag
   std::vector<MadePartition> partitions;
 };
-// Returns what HOST has, as made_partitions() does. Fails with kInvalid if HOST is no tag or this
-// host's own.
+// Returns what HOST has now, as made_partitions() does. Fails with kInvalid if HOST is no tag or
+// this host's own.
 base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
                                  const std::string& host, const base::Deadline& deadline,
                                  std::vector<base::Error>& obstacles);
-// Says in the fleet that the host is dead, which fails without etcd and changes nothing then. After
-// that it removes these partitions, whoever uses them, then what the host has at the fleet, as
-// fleet::fence() does, and records in the ledger that the host is fenced. Returns the names of the
-// partitions. What cannot be removed is in OBSTACLES: another call goes on. What is in this host's
-// own ledger stays.
+// Says in the fleet that HOST is dead, which fails without etcd and changes nothing then. Only then
+// it looks for the host's partitions: a host that lives gets IPUs until it is fenced. It removes
+// them, whoever uses them, then what the host has at the fleet, as fleet::fence() does, and records
+// in the ledger that the host is fenced. Returns the names of the partitions. What cannot be
+// removed is in OBSTACLES: another call goes on. What is in this host's own ledger stays. Fails as
+// find_fenced(), too.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
-                                                  const Fenced& fenced, fleet::IfAlive if_alive,
+                                                  const std::string& host, fleet::IfAlive if_alive,
                                                   const base::Deadline& deadline,
                                                   std::vector<base::Error>& obstacles);
 

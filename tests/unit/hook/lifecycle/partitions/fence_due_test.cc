@@ -110,6 +110,17 @@ TEST_F(FenceDueTest, IsToldToTheHostBeforeTheControllerIsAsked) {
   EXPECT_TRUE(exists());
 }
 
+// Until then the host, if it lives, makes partitions that nobody would look for again.
+TEST_F(FenceDueTest, LooksForPartitionsOnceTheHostIsDeclaredDead) {
+  const auto controller = me_.env.controller;
+  me_.env.controller = [&](const config::PoolConfig& pool) {
+    EXPECT_TRUE(is_fenced());
+    return controller(pool);
+  };
+  EXPECT_THAT(look_for(std::chrono::minutes(11)).take(), testing::SizeIs(2));
+  EXPECT_FALSE(exists());
+}
+
 TEST_F(FenceDueTest, FencesNoneWithoutTheStore) {
   ASSERT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
   now_ += 60'000;
