@@ -31,6 +31,7 @@ struct FleetView {
   std::vector<Member> members;
   std::vector<HostState> hosts;
   std::vector<hook::ledger::Fence> fences;
+  std::vector<std::string> half_fenced;  // tags of hosts whose fences are not finished
 };
 
 // Returns since when HOST is as it is. A suspect host was alive until its key ended.
@@ -102,6 +103,10 @@ FleetView read_view(const FleetConfig& fleet, std::vector<Error>& obstacles) {
       hook::fleet::list_hosts(*store, fleet.prefix, deadline, obstacles);
   if (!hosts.ok()) obstacles.push_back(hosts.error());
   if (hosts.ok()) view.hosts = std::move(hosts).take();
+  const auto fences = hook::fleet::list_fences(*store, fleet.prefix, deadline);
+  if (!fences.ok()) obstacles.push_back(fences.error());
+  for (const auto& one : fences.ok() ? fences.value() : std::vector<hook::fleet::FenceFacts>())
+    if (!one.is_finished) view.half_fenced.push_back(one.host);
   return view;
 }
 
@@ -146,6 +151,11 @@ Result<Outcome> run_check(const Output& output) {
                          ") is fenced and alive:"
                          " end its containers with IPUs, then run 'ipuctl host forget ",
                          one.host.tag, "'"));
+  }
+  for (const std::string& tag : view.half_fenced) {
+    outcome.obstacles.emplace_back(
+        Code::kBusy, str("fleet: the fence of host ", tag,
+                         " is not finished: run 'ipuctl host fence ", tag, "' again"));
   }
   const auto same = std::find_if(view.hosts.begin(), view.hosts.end(),
                                  [&](const HostState& one) { return one.host.tag == me.tag; });

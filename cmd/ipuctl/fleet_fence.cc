@@ -27,6 +27,8 @@ std::string text_of(const partitions::Suspects& suspects, const hook::config::Fl
   }
   for (const HostState& one : suspects.due.hosts)
     text += str("would ask ", fleet.fence_witness, " about host ", one.host.tag, "\n");
+  for (const std::string& tag : suspects.unfinished)
+    text += str("would finish the fence of host ", tag, ", which was cut short\n");
   if (!suspects.due.why_not.empty()) text += str("would fence none: ", suspects.due.why_not, "\n");
   return text.empty() ? "no host is suspect\n" : text;
 }

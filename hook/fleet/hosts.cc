@@ -121,6 +121,21 @@ Status check_fence(Store& store, const std::string& prefix, const std::string& h
   return fenced(host);
 }
 
+// A host is fenced whatever else KEY says.
+FenceFacts parse_fence(const KeyValue& key) {
+  FenceFacts fence{key.created, ""};
+  fence.host = key.key.substr(key.key.rfind('/') + 1);
+  fence.modified = key.modified;
+  const Result<Json> json = base::parse_json(key.value, "fence");
+  if (!json.ok()) return fence;
+  const Result<std::string> by = base::get_string(json.value(), "by", "fence");
+  if (by.ok() && vipu::is_host(by.value())) fence.by = by.value();
+  const auto finished = json.value().find("finished");
+  fence.is_finished =
+      finished != json.value().end() && finished->is_boolean() && finished->get<bool>();
+  return fence;
+}
+
 }  // namespace
 
 Error fleet_is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
@@ -196,13 +211,15 @@ Result<std::optional<FenceFacts>> find_fence(Store& store, const std::string& pr
                                              const std::string& host, const Deadline& deadline) {
   const std::optional<KeyValue> key = TRY(find_key(store, fence_key(prefix, host), deadline));
   if (!key) return std::optional<FenceFacts>();
-  FenceFacts fence{key->created, ""};
-  // A host is fenced whatever else the key says.
-  const Result<Json> json = base::parse_json(key->value, "fence");
-  if (!json.ok()) return std::optional<FenceFacts>(fence);
-  const Result<std::string> by = base::get_string(json.value(), "by", "fence");
-  if (by.ok() && vipu::is_host(by.value())) fence.by = by.value();
-  return std::optional<FenceFacts>(std::move(fence));
+  return std::optional<FenceFacts>(parse_fence(*key));
+}
+
+Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,
+                                            const Deadline& deadline) {
+  const Listing listing = TRY(store.list(fence_key(prefix, ""), deadline));
+  std::vector<FenceFacts> fences;
+  for (const KeyValue& one : listing.keys) fences.push_back(parse_fence(one));
+  return fences;
 }
 
 Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,

@@ -68,13 +68,20 @@ base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, 
 
 // That a host was declared dead.
 struct FenceFacts {
-  int64_t revision = 0;  // at which it was made
-  std::string by;        // tag of the host that did it; empty: of a release before it said so
+  int64_t revision = 0;      // at which it was made
+  std::string by;            // tag of the host that did it; empty: of a release before it said so
+  std::string host = {};     // tag of the host that is dead
+  int64_t modified = 0;      // revision of the last attempt
+  bool is_finished = false;  // the host has nothing at the controllers and in the store any more
 };
 // Returns the fence of HOST, if there is one.
 base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::string& prefix,
                                                    const std::string& host,
                                                    const base::Deadline& deadline);
+
+// Returns all fences, by the hosts that are dead.
+base::Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,
+                                                  const base::Deadline& deadline);
 
 // Returns all hosts that have ever beaten, by tag. Records that cannot be read are in OBSTACLES.
 base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,

@@ -102,6 +102,27 @@ ClaimDuty duty_of(const PartitionView& view, const Claim& wanted, const Claim*& 
   return ClaimDuty::kReset;
 }
 
+enum class Finished { kNo, kYes };
+
+Put put_fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms,
+              Finished finished) {
+  const bool is_finished = finished == Finished::kYes;
+  return {fence_key(fleet.prefix, host),
+          base::to_text(base::Json{{"at_ms", at_ms}, {"by", me}, {"finished", is_finished}})};
+}
+
+// Says that HOST is dead. Returns the revision of the fence.
+Result<int64_t> declare_dead(const Fleet& fleet, const std::string& host, const std::string& me,
+                             int64_t at_ms, IfAlive if_alive) {
+  const std::string alive = str(fleet.prefix, "alive/", host);
+  Txn txn;
+  if (if_alive == IfAlive::kRefuse) txn.compares = {{alive, Compare::What::kCreated, 0}};
+  txn.puts = {put_fence(fleet, host, me, at_ms, Finished::kNo)};
+  const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+  if (result.done) return result.revision;
+  return Error(Code::kBusy, str("host ", host, " is alive in the fleet, so nothing was changed"));
+}
+
 }  // namespace
 
 Status check_ready(const PartitionView& view) {
@@ -328,17 +349,12 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
 
 Status begin_fence(const Fleet& fleet, const std::string& host, const std::string& me,
                    int64_t at_ms, IfAlive if_alive) {
-  const std::string alive = str(fleet.prefix, "alive/", host);
-  Txn txn;
-  if (if_alive == IfAlive::kRefuse) txn.compares = {{alive, Compare::What::kCreated, 0}};
-  txn.puts = {
-      {fence_key(fleet.prefix, host), base::to_text(base::Json{{"at_ms", at_ms}, {"by", me}})}};
-  if (TRY(fleet.store.commit(txn, fleet.deadline)).done) return {};
-  return Error(Code::kBusy, str("host ", host, " is alive in the fleet, so nothing was changed"));
+  TRY(declare_dead(fleet, host, me, at_ms, if_alive));
+  return {};
 }
 
 Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
-  TRY(begin_fence(fleet, host, me, at_ms, IfAlive::kFence));
+  const int64_t declared = TRY(declare_dead(fleet, host, me, at_ms, IfAlive::kFence));
   std::vector<Error> obstacles;
   const std::vector<PartitionClaim> claims = TRY(list_claims(fleet, obstacles));
   for (const PartitionClaim& one : claims)
@@ -357,7 +373,13 @@ Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
     });
     TRY(if_there(passed));
   }
-  return obstacles.empty() ? Status() : obstacles.front();
+  if (!obstacles.empty()) return obstacles.front();
+  // Unless it was forgotten or begun again meanwhile.
+  Txn txn;
+  txn.compares = {{fence_key(fleet.prefix, host), Compare::What::kModified, declared}};
+  txn.puts = {put_fence(fleet, host, me, at_ms, Finished::kYes)};
+  TRY(fleet.store.commit(txn, fleet.deadline));
+  return {};
 }
 
 Result<bool> forget_fence(const Fleet& fleet, const std::string& host) {

@@ -143,7 +143,8 @@ base::Status begin_fence(const Fleet& fleet, const std::string& host, const std:
                          int64_t at_ms, IfAlive if_alive);
 // Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, its grants and tickets
 // (grants.h), and what it had begun to make. What it had begun to remove becomes ME's to remove.
-// Its partitions at controllers are removed before that.
+// Its partitions at controllers are removed before that. The last thing that it writes says that
+// the fence is finished.
 base::Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
                    int64_t at_ms);
 // Allows it to claim again. Returns whether it was fenced.

@@ -18,36 +18,54 @@ std::string turn_key(const std::string& prefix) { return prefix + "fencing"; }
 
 int64_t in_ms(milliseconds time) { return time.count(); }
 
+Json to_json(const std::map<std::string, Suspicion>& suspicions) {
+  Json all = Json::object();
+  for (const auto& [tag, one] : suspicions)
+    all[tag] = {{"record", one.record}, {"since_ms", one.since_ms}, {"asked_ms", one.asked_ms}};
+  return all;
+}
+
+Result<std::map<std::string, Suspicion>> read_suspicions(const Json& json, const char* key) {
+  std::map<std::string, Suspicion> suspicions;
+  const auto all = json.find(key);
+  if (all == json.end() || !all->is_object()) return Error(Code::kInvalid, str("suspects: ", key));
+  for (const auto& [tag, one] : all->items()) {
+    Suspicion& suspicion = suspicions[tag];
+    suspicion.record = TRY(base::get_int(one, "record", "suspects"));
+    suspicion.since_ms = TRY(base::get_int(one, "since_ms", "suspects"));
+    suspicion.asked_ms = TRY(base::get_int(one, "asked_ms", "suspects"));
+  }
+  return suspicions;
+}
+
 Result<Observation> read_observation(const Json& json) {
   Observation seen;
   seen.boot = TRY(base::get_string(json, "boot", "suspects"));
   seen.at_ms = TRY(base::get_int(json, "at_ms", "suspects"));
   seen.turn = TRY(base::get_int(json, "turn", "suspects"));
   seen.turn_since_ms = TRY(base::get_int(json, "turn_since_ms", "suspects"));
-  const auto hosts = json.find("hosts");
-  if (hosts == json.end() || !hosts->is_object()) return Error(Code::kInvalid, "suspects: hosts");
-  for (const auto& [tag, one] : hosts->items()) {
-    Suspicion suspicion;
-    suspicion.record = TRY(base::get_int(one, "record", "suspects"));
-    suspicion.since_ms = TRY(base::get_int(one, "since_ms", "suspects"));
-    suspicion.asked_ms = TRY(base::get_int(one, "asked_ms", "suspects"));
-    seen.suspects[tag] = suspicion;
-  }
+  seen.suspects = TRY(read_suspicions(json, "hosts"));
+  seen.fences = TRY(read_suspicions(json, "fences"));
   return seen;
+}
+
+// Returns BEFORE if it was of the same record, and else one that begins now.
+Suspicion go_on(const std::map<std::string, Suspicion>& before, const std::string& tag,
+                int64_t record, int64_t now_ms) {
+  const auto known = before.find(tag);
+  if (known != before.end() && known->second.record == record) return known->second;
+  return {record, now_ms, 0};
 }
 
 }  // namespace
 
 std::string to_text(const Observation& seen) {
-  Json hosts = Json::object();
-  for (const auto& [tag, one] : seen.suspects) {
-    hosts[tag] = {{"record", one.record}, {"since_ms", one.since_ms}, {"asked_ms", one.asked_ms}};
-  }
   return base::to_text(Json{{"boot", seen.boot},
                             {"at_ms", seen.at_ms},
                             {"turn", seen.turn},
                             {"turn_since_ms", seen.turn_since_ms},
-                            {"hosts", std::move(hosts)}});
+                            {"hosts", to_json(seen.suspects)},
+                            {"fences", to_json(seen.fences)}});
 }
 
 Observation parse_observation(const std::string& text) {
@@ -60,17 +78,31 @@ Observation parse_observation(const std::string& text) {
 Observation observe(const Observation& before, const Look& look) {
   const int64_t gap = look.now_ms - before.at_ms;
   const bool goes_on = before.boot == look.boot && gap >= 0 && gap <= in_ms(kLongestGap);
-  Observation now{look.boot, look.now_ms, look.turn, look.now_ms, {}};
+  Observation now{look.boot, look.now_ms, look.turn, look.now_ms, {}, {}};
   if (goes_on && before.turn == look.turn) now.turn_since_ms = before.turn_since_ms;
+  const Observation seen = goes_on ? before : Observation();
   for (const HostState& one : look.hosts) {
     if (one.is_alive || one.is_fenced) continue;
-    Suspicion suspicion{one.modified, look.now_ms, 0};
-    const auto known = before.suspects.find(one.host.tag);
-    const bool is_known = goes_on && known != before.suspects.end();
-    if (is_known && known->second.record == one.modified) suspicion = known->second;
-    now.suspects[one.host.tag] = suspicion;
+    now.suspects[one.host.tag] = go_on(seen.suspects, one.host.tag, one.modified, look.now_ms);
+  }
+  for (const FenceFacts& one : look.fences) {
+    if (one.is_finished) continue;
+    now.fences[one.host] = go_on(seen.fences, one.host, one.modified, look.now_ms);
   }
   return now;
+}
+
+std::vector<std::string> find_unfinished(const Observation& seen,
+                                         const std::vector<HostState>& hosts,
+                                         const std::string& me) {
+  std::vector<std::string> tags;
+  const bool is_well = std::any_of(hosts.begin(), hosts.end(), [&](const HostState& one) {
+    return one.host.tag == me && one.is_alive && !one.is_fenced;
+  });
+  for (const auto& [tag, one] : seen.fences)
+    if (is_well && tag != me && seen.at_ms - one.since_ms >= in_ms(kUnfinishedTime))
+      tags.push_back(tag);
+  return tags;
 }
 
 Due find_due(const Observation& seen, const std::vector<HostState>& hosts, const std::string& me,

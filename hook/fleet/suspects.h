@@ -21,6 +21,9 @@ namespace hook::fleet {
 // about a host. An automatic fence ends within kFenceTime, so there is one at a time.
 inline constexpr std::chrono::seconds kFencePause{60};
 inline constexpr std::chrono::seconds kFenceTime{45};
+// A fence that was begun by an operator or a host ends within 2 minutes. One that nobody has
+// changed for so long is not being made any more, and is not finished.
+inline constexpr std::chrono::seconds kUnfinishedTime{150};
 // Whoever did not look for so long begins to watch anew: it was away itself.
 inline constexpr std::chrono::seconds kLongestGap{120};
 
@@ -39,6 +42,7 @@ struct Observation {
   int64_t turn = 0;   // revision of the last automatic fence; 0: there was none
   int64_t turn_since_ms = 0;
   std::map<std::string, Suspicion> suspects;  // by tag
+  std::map<std::string, Suspicion> fences;    // by tag: those that are not finished, since when
   bool operator==(const Observation&) const = default;
 };
 [[nodiscard]] std::string to_text(const Observation& seen);
@@ -50,6 +54,7 @@ struct Look {
   int64_t now_ms = 0;
   int64_t turn = 0;
   std::vector<HostState> hosts;
+  std::vector<FenceFacts> fences = {};
 };
 // Returns what is known after LOOK. A host that has beaten meanwhile is a suspect from now on at
 // the earliest. Pure.
@@ -65,6 +70,12 @@ struct Due {
 // them may be, because one of two hosts that share a POD can die. Pure.
 [[nodiscard]] Due find_due(const Observation& seen, const std::vector<HostState>& hosts,
                            const std::string& me, std::chrono::milliseconds after);
+
+// Returns which hosts were declared dead by a fence that was cut short, for the host ME to finish.
+// None if ME is not alive, or is fenced itself. Pure.
+[[nodiscard]] std::vector<std::string> find_unfinished(const Observation& seen,
+                                                       const std::vector<HostState>& hosts,
+                                                       const std::string& me);
 
 // Returns the revision of the last automatic fence; 0 if there was none.
 base::Result<int64_t> find_turn(Store& store, const std::string& prefix,

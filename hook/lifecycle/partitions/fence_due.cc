@@ -39,14 +39,33 @@ Result<Suspects> look_for_suspects(Env& env, const OpenFleet& fleet, const Momen
       TRY(fleet::list_hosts(at.store, at.prefix, at.deadline, obstacles));
   const int64_t turn = TRY(fleet::find_turn(at.store, at.prefix, at.deadline));
   const std::string before = TRY(env.ledger.fences().observed());
+  const std::vector<fleet::FenceFacts> fences =
+      TRY(fleet::list_fences(at.store, at.prefix, at.deadline));
+  const std::string& me = env.ledger.host().tag();
   Suspects suspects;
-  suspects.seen =
-      fleet::observe(fleet::parse_observation(before), {now.boot, now.steady_ms, turn, hosts});
+  suspects.seen = fleet::observe(fleet::parse_observation(before),
+                                 {now.boot, now.steady_ms, turn, hosts, fences});
+  suspects.unfinished = fleet::find_unfinished(suspects.seen, hosts, me);
   // A record that cannot be read may be that of a host that is well.
   if (obstacles.empty())
-    suspects.due =
-        fleet::find_due(suspects.seen, hosts, env.ledger.host().tag(), fleet.config.fence_after);
+    suspects.due = fleet::find_due(suspects.seen, hosts, me, fleet.config.fence_after);
   return suspects;
+}
+
+// Fences the host TAG, and adds a line for each partition that it has removed.
+Status carry_out(Env& env, const std::vector<config::PoolConfig>& pools, const std::string& tag,
+                 fleet::IfAlive if_alive, std::vector<std::string>& lines,
+                 std::vector<Error>& obstacles) {
+  std::vector<Error> left;
+  const Deadline deadline = Deadline::after(fleet::kFenceTime);
+  for (const std::string& name : TRY(fence_host(env, pools, tag, if_alive, deadline, left)))
+    lines.push_back(str("removed partition ", name));
+  for (const Error& one : left) {
+    obstacles.emplace_back(Code::kInternal,
+                           str("the fence of host ", tag, " is not finished: ", one.message(),
+                               "; a later run goes on, or 'ipuctl host fence ", tag, "'"));
+  }
+  return {};
 }
 
 // Fences HOST, whom the witness has found off.
@@ -54,9 +73,8 @@ Result<std::vector<std::string>> fence_one(Env& env, const std::vector<config::P
                                            const OpenFleet& fleet, const fleet::HostState& host,
                                            const fleet::Observation& seen,
                                            std::vector<Error>& obstacles) {
-  const Deadline deadline = Deadline::after(fleet::kFenceTime);
   const std::string& tag = host.host.tag;
-  const fleet::Fleet at = fleet.at(deadline);
+  const fleet::Fleet at = fleet.at_last();
   TRY(fleet::take_turn(at.store, at.prefix, host, seen.turn, env.ledger.host().tag(),
                        base::unix_millis(), at.deadline));
   const int64_t minutes = (seen.at_ms - seen.suspects.at(tag).since_ms) / 60'000;
@@ -65,9 +83,17 @@ Result<std::vector<std::string>> fence_one(Env& env, const std::vector<config::P
           fleet.config.fence_witness, " says that it is off: it is fenced");
   TRY(env.ledger.events().record(why));
   std::vector<std::string> lines = {why};
-  for (const std::string& name :
-       TRY(fence_host(env, pools, tag, fleet::IfAlive::kRefuse, deadline, obstacles)))
-    lines.push_back(str("removed partition ", name));
+  TRY(carry_out(env, pools, tag, fleet::IfAlive::kRefuse, lines, obstacles));
+  return lines;
+}
+
+// Goes on with the fence of the host TAG. The host is dead for the fleet, whether it lives or not.
+Result<std::vector<std::string>> finish_one(Env& env, const std::vector<config::PoolConfig>& pools,
+                                            const std::string& tag, std::vector<Error>& obstacles) {
+  const std::string why = str("the fence of host ", tag, " was cut short: it goes on");
+  TRY(env.ledger.events().record(why));
+  std::vector<std::string> lines = {why};
+  TRY(carry_out(env, pools, tag, fleet::IfAlive::kFence, lines, obstacles));
   return lines;
 }
 
@@ -107,7 +133,10 @@ Result<std::vector<std::string>> fence_due(Env& env, const std::vector<config::P
   const OpenFleet fleet = TRY(open_watched(env));
   Suspects suspects = TRY(look_for_suspects(env, fleet, now, obstacles));
   fleet::Observation& seen = suspects.seen;
-  TRY(env.ledger.fences().observe(seen.suspects.empty() ? "" : fleet::to_text(seen)));
+  const bool is_calm = seen.suspects.empty() && seen.fences.empty();
+  TRY(env.ledger.fences().observe(is_calm ? "" : fleet::to_text(seen)));
+  if (!suspects.unfinished.empty())
+    return finish_one(env, pools, suspects.unfinished.front(), obstacles);
   for (const fleet::HostState& host : suspects.due.hosts) {
     fleet::Suspicion& suspicion = seen.suspects[host.host.tag];
     if (is_soon(suspicion, now)) continue;

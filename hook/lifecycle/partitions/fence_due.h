@@ -38,14 +38,17 @@ base::Result<Moment> this_moment();
 struct Suspects {
   fleet::Observation seen;
   fleet::Due due;
+  std::vector<std::string> unfinished = {};  // tags of hosts whose fences were cut short
 };
 // Looks at the fleet, and changes nothing. Fails with kUnsupported if this host does not fence by
 // itself. If a record cannot be read, no host is due, and OBSTACLES say why.
 base::Result<Suspects> find_suspects(Env& env, const Moment& now,
                                      std::vector<base::Error>& obstacles);
 
-// Looks at the fleet, remembers what it saw, asks WITNESS about one host at most, and fences that
-// host as fence_host() does. Returns what was done, a line each.
+// Looks at the fleet, and remembers what it saw. Goes on with one fence that was cut short; if
+// there is none, it asks WITNESS about one host at most, and fences that host. Both do what
+// fence_host() does. Returns what was done, a line each. OBSTACLES of a fence that has begun are
+// kInternal: it is not finished, and its host is dead for the fleet.
 base::Result<std::vector<std::string>> fence_due(Env& env,
                                                  const std::vector<config::PoolConfig>& pools,
                                                  const Moment& now, const Witness& witness,

@@ -38,7 +38,7 @@ class SuspectsTest : public testing::Test {
   void look(minutes time, std::chrono::seconds step = std::chrono::seconds(20)) {
     const int64_t end = now_ + std::chrono::milliseconds(time).count();
     for (;;) {
-      seen_ = observe(parse_observation(to_text(seen_)), {boot_, now_, turn_, hosts_});
+      seen_ = observe(parse_observation(to_text(seen_)), {boot_, now_, turn_, hosts_, fences_});
       if (now_ >= end) return;
       now_ += std::chrono::milliseconds(step).count();
     }
@@ -54,6 +54,7 @@ class SuspectsTest : public testing::Test {
   std::string boot_ = "boot";
   int64_t now_ = -5'000'000;
   int64_t turn_ = 0;
+  std::vector<FenceFacts> fences_;
   std::vector<HostState> hosts_ = {host(kMe, Is::kAlive), host(kDead, Is::kSuspect)};
 };
 
@@ -145,8 +146,30 @@ TEST_F(SuspectsTest, TakesTheOneFirstThatIsSuspectForLongest) {
 TEST_F(SuspectsTest, WatchesAnewAfterATextThatIsNone) {
   for (const char* text :
        {"", "x", "{}", R"({"boot":"boot","at_ms":1,"turn":0,"turn_since_ms":0})",
-        R"({"boot":"boot","at_ms":1,"turn":0,"turn_since_ms":0,"hosts":{"a":1}})"})
+        R"({"boot":"boot","at_ms":1,"turn":0,"turn_since_ms":0,"hosts":{}})",
+        R"({"boot":"boot","at_ms":1,"turn":0,"turn_since_ms":0,"hosts":{"a":1},"fences":{}})"})
     EXPECT_EQ(parse_observation(text), Observation()) << text;
+}
+
+TEST_F(SuspectsTest, TakesAFenceForCutShortOnceNobodyHasChangedItForLong) {
+  FenceFacts fence;
+  fence.host = kDead;
+  fence.modified = 7;
+  fences_ = {fence};
+  look(minutes(2));
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kMe), IsEmpty());
+  fences_[0].modified = 8;  // somebody goes on with it
+  look(minutes(2));
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kMe), IsEmpty());
+  look(minutes(1));
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kMe), ElementsAre(kDead));
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kDead), IsEmpty());
+  hosts_[0] = host(kMe, Is::kFenced);
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kMe), IsEmpty());
+  hosts_[0] = host(kMe, Is::kAlive);
+  fences_[0].is_finished = true;
+  look(minutes(0));
+  EXPECT_THAT(find_unfinished(seen_, hosts_, kMe), IsEmpty());
 }
 
 class TurnTest : public testing::Test {

@@ -110,6 +110,24 @@ TEST_F(FenceDueTest, IsToldToTheHostBeforeTheControllerIsAsked) {
   EXPECT_TRUE(exists());
 }
 
+TEST_F(FenceDueTest, FinishesAFenceThatWasCutShort) {
+  me_.controller.set_unreachable(true);
+  EXPECT_THAT(look_for(std::chrono::minutes(11)).take(), testing::SizeIs(1));
+  ASSERT_THAT(obstacles_, testing::SizeIs(1));
+  EXPECT_EQ(obstacles_[0].code(), Code::kInternal) << "the unit must fail";
+  EXPECT_THAT(obstacles_[0].message(), HasSubstr("is not finished"));
+  me_.controller.set_unreachable(false);
+  now_ += 20'000;
+  EXPECT_THAT(look_for(std::chrono::minutes(2)).take(), IsEmpty());
+  EXPECT_TRUE(exists());
+  EXPECT_THAT(look_for(std::chrono::minutes(2)).take(),
+              ElementsAre(HasSubstr("was cut short"), "removed partition " + name_));
+  EXPECT_THAT(obstacles_, IsEmpty());
+  EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
+  now_ += 20'000;
+  EXPECT_THAT(look_for(std::chrono::minutes(5)).take(), IsEmpty());
+}
+
 // Until then the host, if it lives, makes partitions that nobody would look for again.
 TEST_F(FenceDueTest, LooksForPartitionsOnceTheHostIsDeclaredDead) {
   const auto controller = me_.env.controller;
