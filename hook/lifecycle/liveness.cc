@@ -221,4 +221,16 @@ std::optional<pid_t> find_member(const Env& env, const ledger::Lease& lease) {
   return std::nullopt;
 }
 
+std::vector<pid_t> find_members(const Env& env, const ledger::Lease& lease) {
+  std::vector<pid_t> pids;
+  if (lease.cgroup.empty()) return pids;
+  const auto visit = [&](pid_t pid) {
+    if (pid != 0 && is_in_network(pid, lease) == Seen::kYes) pids.push_back(pid);
+    return device::Visit::kMore;
+  };
+  // Where there are too many to visit, those that were visited are members all the same.
+  (void)device::visit_processes(str(cgroups(env), lease.cgroup), visit);
+  return pids;
+}
+
 }  // namespace hook::lifecycle

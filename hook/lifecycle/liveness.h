@@ -53,6 +53,10 @@ struct Judgement {
 // found.
 [[nodiscard]] std::optional<pid_t> find_member(const Env& env, const ledger::Lease& lease);
 
+// Returns the processes in the cgroup of LEASE's container that run in the lease's network
+// namespace, as far as they can be seen.
+[[nodiscard]] std::vector<pid_t> find_members(const Env& env, const ledger::Lease& lease);
+
 // Returns the container's first process as runc (state.json) or crun (status) records it in
 // STATE_DIR; its pid namespace is not set. Fails with kNotFound if neither file exists. Follows no
 // link and reads at most 8 MiB.

@@ -25,17 +25,43 @@ bool is_removed(const Lease& lease, const std::string& host) {
   return !is_local && vipu::is_of_host(lease.partition, host);
 }
 
-// Returns the process whose end ends the container of LEASE.
-Result<base::ProcessId> process_of(const Env& env, const Lease& lease, const std::string& boot) {
+enum class Signals { kWarn, kEnd };
+
+// Returns the processes of LEASE's container that are to get a signal: its first one, as from an
+// engine; all, if that is gone or had its warning. Without a pid namespace of their own, others
+// outlive the first process. Fails with kNotFound if it has ended.
+Result<std::vector<base::ProcessId>> processes_of(const Env& env, const Lease& lease,
+                                                  const std::string& boot, Signals signals) {
   const Evidence seen = look_at_lease(env, lease, boot);
-  if (seen.owner == Seen::kYes) return lease.owner;
-  if (seen.restored) return *seen.restored;
-  if (judge(lease, seen).life == Life::kEnded) return Error(Code::kNotFound, "it has ended");
-  // Without a pid namespace of their own, others outlive the first process: one after the other.
-  const std::optional<pid_t> member = find_member(env, lease);
-  if (member) return base::identify_process(*member);
+  std::vector<base::ProcessId> processes;
+  if (seen.owner == Seen::kYes) processes.push_back(lease.owner);
+  if (processes.empty() && seen.restored) processes.push_back(*seen.restored);
+  if (!processes.empty() && signals == Signals::kWarn) return processes;
+  if (processes.empty() && judge(lease, seen).life == Life::kEnded)
+    return Error(Code::kNotFound, "it has ended");
+  for (const pid_t pid : find_members(env, lease)) {
+    const Result<base::ProcessId> member = base::identify_process(pid);
+    if (member.ok()) processes.push_back(member.value());
+  }
+  if (!processes.empty()) return processes;
   return Error(Code::kUnsupported,
                "its processes cannot be seen from here; stop it with its engine");
+}
+
+// Sends SIGNAL to all of PROCESSES. One that has ended meanwhile needs none. Fails with the first
+// error, and with kNotFound if all have ended.
+Status signal_all(const std::vector<base::ProcessId>& processes, int signal) {
+  Status done = Error(Code::kNotFound, "it has ended");
+  std::optional<Error> failure;
+  for (const base::ProcessId& one : processes) {
+    Status sent = base::signal_process(one, signal);
+    if (sent.ok()) {
+      done = Status();
+    } else if (sent.error().code() != Code::kNotFound && !failure) {
+      failure = std::move(sent).error();
+    }
+  }
+  return failure ? Status(*std::move(failure)) : done;
 }
 
 // Notes in the history of LEASE why it gets a signal, once.
@@ -78,13 +104,14 @@ Result<Ended> end_cut_off(Env& env, const ledger::OwnFence& fence, const std::st
   // Setting the clock back does not postpone it.
   const bool was_warned = time.count() < 0 || time >= kFencedTime;
   for (const Lease& lease : cut_off(TRY(env.ledger.live()), env.ledger.host().tag(), prefix)) {
-    const Result<base::ProcessId> process = process_of(env, lease, boot);
-    Status sent = process.ok() ? Status() : Status(process.error());
+    const auto processes =
+        processes_of(env, lease, boot, was_warned ? Signals::kEnd : Signals::kWarn);
+    Status sent = processes.ok() ? Status() : Status(processes.error());
     if (sent.ok()) {
       // A ledger that cannot record why keeps no IPUs of others.
       Status noted = note_why(env, lease, fence, was_warned ? "SIGKILL" : "SIGTERM");
       if (!noted.ok()) ended.obstacles.push_back(std::move(noted).error());
-      sent = base::signal_process(process.value(), was_warned ? SIGKILL : SIGTERM);
+      sent = signal_all(processes.value(), was_warned ? SIGKILL : SIGTERM);
     }
     if (sent.ok()) {
       ended.containers.push_back(lease.container);

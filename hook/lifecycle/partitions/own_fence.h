@@ -29,9 +29,10 @@ struct Ended {
   std::vector<std::string> containers;  // that run still, and got a signal
   std::vector<base::Error> obstacles;   // one for each that cannot be ended from here
 };
-// Sends SIGTERM, or SIGKILL once kFencedTime has passed at NOW_MS (unix time), to the first process
-// of each container that is cut off, and notes why in the history of its lease, first. Waits for
-// none: its lease is released as that of any container that ends. Called until nothing is left.
+// Sends SIGTERM to the first process of each container that is cut off, or SIGKILL to all of its
+// processes once kFencedTime has passed at NOW_MS (unix time). If the first process is gone, all
+// get both. Notes why in the history of its lease, first. Waits for none: its lease is released as
+// that of any container that ends. Called until nothing is left.
 base::Result<Ended> end_cut_off(Env& env, const ledger::OwnFence& fence, const std::string& prefix,
                                 int64_t now_ms);
 

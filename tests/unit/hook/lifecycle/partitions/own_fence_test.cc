@@ -4,6 +4,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/fs.h"
+#include "netns/namespace.h"
+#include "tests/support/hook_host.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
@@ -55,6 +65,60 @@ TEST(CutOffTest, IsNothingElse) {
                    running("untagged", "c-0123456789ab"),
                    running("of another", "c-22222222-0123456789ab")}),
               IsEmpty());
+}
+
+// A process of the container, which ends with the object.
+class Member {
+ public:
+  Member() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    (void)::signal(SIGTERM, SIG_DFL);
+    for (;;) (void)::pause();
+  }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  ~Member() {
+    if (is_waited_) return;
+    (void)::kill(pid_, SIGKILL);
+    (void)::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Waits for its end, and returns the signal that ended it.
+  int signal_of_end() {
+    int status = 0;
+    (void)::waitpid(pid_, &status, 0);
+    is_waited_ = true;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  }
+
+ private:
+  pid_t pid_;
+  bool is_waited_ = false;
+};
+
+// With --pid=host, the others outlive the first process.
+TEST(EndCutOffTest, EndsAllProcessesWhoseFirstOneIsGoneInOneBeat) {
+  test::HookHost host;
+  ASSERT_TRUE(test::succeeds(host.ledger.host().be_on({"1111111111111111"})));
+  ledger::Lease lease = host.start("one", 4);
+  const auto network = netns::Namespace::of_process(::getpid()).take().identity();
+  const base::ProcessId self = base::current_process().take();
+  ASSERT_TRUE(test::succeeds(host.ledger.begin_attach(lease, self, {network, 3, 77})));
+  ASSERT_TRUE(test::succeeds(host.ledger.mark_running(lease, test::dead_process(), "/docker/one")));
+  std::vector<std::unique_ptr<Member>> members;
+  std::string pids;
+  for (int i = 0; i < 3; ++i) {
+    members.push_back(std::make_unique<Member>());
+    pids += base::str(members.back()->pid(), "\n");
+  }
+  const std::string cgroup = host.env.sysfs + "/fs/cgroup/docker/one";
+  std::filesystem::create_directories(cgroup);
+  ASSERT_TRUE(test::succeeds(base::write_atomic(cgroup + "/cgroup.procs", pids, {0644, {}, {}})));
+  const Ended ended =
+      end_cut_off(host.env, {5, base::unix_millis(), ""}, "/f/", base::unix_millis()).take();
+  EXPECT_THAT(ended.containers, ElementsAre("one"));
+  EXPECT_THAT(ended.obstacles, IsEmpty());
+  for (const auto& one : members) EXPECT_EQ(one->signal_of_end(), SIGTERM);
 }
 
 }  // namespace
