@@ -88,6 +88,11 @@ std::optional<Finding> examine_fleet(const hook::config::Config& config,
     return Finding{kCheck, Verdict::kWarning, clocks.front(),
                    "run 'timedatectl' there and here; 'ipuctl fleet check' shows all hosts"};
   }
+  const std::vector<std::string> witness = witness_troubles(ledger, *config.fleet);
+  if (!witness.empty()) {
+    return Finding{kCheck, Verdict::kWarning, base::one_line(witness.front(), kMaxFinding),
+                   str("run '", config.fleet->fence_witness, " TAG NAME' by hand")};
+  }
   return Finding{kCheck, Verdict::kOk,
                  str("this host is alive in its fleet of ", hosts.value().size(), " hosts"), ""};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,6 +32,11 @@ namespace ipuctl {
 base::Result<hook::config::FleetConfig> load_fleet();
 // Returns what identifies the host of LEDGER, as its ledger keeps it.
 base::Result<hook::fleet::HostFacts> this_host_of(hook::ledger::Ledger& ledger);
+
+// Returns a line for each suspect host of FLEET whose witness does not answer, as LEDGER has it:
+// since when, and why.
+[[nodiscard]] std::vector<std::string> witness_troubles(hook::ledger::Ledger& ledger,
+                                                        const hook::config::FleetConfig& fleet);
 
 // Parts of the group `fleet`.
 void add_fleet_beat(CLI::App& group, Command& chosen);

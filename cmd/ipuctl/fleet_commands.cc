@@ -31,7 +31,8 @@ struct FleetView {
   std::vector<Member> members;
   std::vector<HostState> hosts;
   std::vector<hook::ledger::Fence> fences;
-  std::vector<std::string> half_fenced;  // tags of hosts whose fences are not finished
+  std::vector<std::string> half_fenced;       // tags of hosts whose fences are not finished
+  std::vector<std::string> witness_troubles;  // lines
 };
 
 // Returns since when HOST is as it is. A suspect host was alive until its key ended.
@@ -57,8 +58,10 @@ std::string status_text(const FleetView& view, const std::string& prefix) {
     rows.push_back({one.host.tag, one.host.name, state_of(one, view.fences),
                     base::rfc3339(since_of(one, view.fences)), one.host.version});
   }
-  return str("fleet ", or_dash(view.id), " below ", prefix, "\n\n", members_table(view), '\n',
-             table(rows));
+  std::string text = str("fleet ", or_dash(view.id), " below ", prefix, "\n\n", members_table(view),
+                         '\n', table(rows));
+  for (const std::string& line : view.witness_troubles) text += str("\n", line, "\n");
+  return text;
 }
 
 std::string status_json(const FleetView& view, const std::string& prefix) {
@@ -82,7 +85,8 @@ std::string status_json(const FleetView& view, const std::string& prefix) {
   return base::to_pretty_text(base::Json{{"fleet", view.id},
                                          {"prefix", prefix},
                                          {"members", std::move(members)},
-                                         {"hosts", std::move(hosts)}});
+                                         {"hosts", std::move(hosts)},
+                                         {"witness_troubles", view.witness_troubles}});
 }
 
 // Reads all that can be read; what cannot is an obstacle.
@@ -116,6 +120,7 @@ Result<Outcome> run_status(const Output& output) {
   FleetView view = read_view(fleet, outcome.obstacles);
   hook::ledger::Ledger ledger = TRY(view_ledger());
   view.fences = TRY(ledger.fences().all());
+  view.witness_troubles = witness_troubles(ledger, fleet);
   outcome.text =
       output == Output::kJson ? status_json(view, fleet.prefix) : status_text(view, fleet.prefix);
   return outcome;
@@ -152,6 +157,8 @@ Result<Outcome> run_check(const Output& output) {
                          " end its containers with IPUs, then run 'ipuctl host forget ",
                          one.host.tag, "'"));
   }
+  for (const std::string& line : witness_troubles(ledger, fleet))
+    outcome.obstacles.emplace_back(Code::kInternal, line);
   for (const std::string& tag : view.half_fenced) {
     outcome.obstacles.emplace_back(
         Code::kBusy, str("fleet: the fence of host ", tag,

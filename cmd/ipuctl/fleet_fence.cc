@@ -21,9 +21,11 @@ std::string text_of(const partitions::Suspects& suspects, const hook::config::Fl
   std::string text;
   for (const auto& [tag, one] : suspects.seen.suspects) {
     const int64_t time = suspects.seen.at_ms - one.since_ms;
+    const std::string failure = one.failing_ms == 0 ? "" : str("; no witness: ", one.failure);
     const bool is_due = time >= fleet.fence_after.count();
     text += str("host ", tag, " is suspect for ", short_time(time),
-                is_due ? "" : str(", and due after ", short_time(fleet.fence_after.count())), "\n");
+                is_due ? "" : str(", and due after ", short_time(fleet.fence_after.count())),
+                failure, "\n");
   }
   for (const HostState& one : suspects.due.hosts)
     text += str("would ask ", fleet.fence_witness, " about host ", one.host.tag, "\n");
@@ -55,6 +57,24 @@ Result<Outcome> run_fence_due(bool dry_run) {
 }
 
 }  // namespace
+
+std::vector<std::string> witness_troubles(hook::ledger::Ledger& ledger,
+                                          const hook::config::FleetConfig& fleet) {
+  std::vector<std::string> lines;
+  const Result<partitions::Moment> now = partitions::this_moment();
+  const Result<std::string> text = ledger.fences().observed();
+  if (!fleet.fences_itself || !now.ok() || !text.ok()) return lines;
+  const hook::fleet::Observation seen = hook::fleet::parse_observation(text.value());
+  if (seen.boot != now.value().boot) return lines;
+  for (const auto& [tag, one] : seen.suspects) {
+    if (one.failing_ms == 0) continue;
+    lines.push_back(str("fleet: suspect host ", tag,
+                        " is not fenced, because its witness has not"
+                        " answered for ",
+                        short_time(now.value().steady_ms - one.failing_ms), ": ", one.failure));
+  }
+  return lines;
+}
 
 void add_fleet_fence_due(CLI::App& group, Command& chosen) {
   const auto dry_run = std::make_shared<bool>(false);

@@ -2,6 +2,7 @@
 #include "hook/fleet/suspects.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -21,7 +22,11 @@ int64_t in_ms(milliseconds time) { return time.count(); }
 Json to_json(const std::map<std::string, Suspicion>& suspicions) {
   Json all = Json::object();
   for (const auto& [tag, one] : suspicions)
-    all[tag] = {{"record", one.record}, {"since_ms", one.since_ms}, {"asked_ms", one.asked_ms}};
+    all[tag] = {{"record", one.record},
+                {"since_ms", one.since_ms},
+                {"asked_ms", one.asked_ms},
+                {"failing_ms", one.failing_ms},
+                {"failure", one.failure}};
   return all;
 }
 
@@ -34,6 +39,8 @@ Result<std::map<std::string, Suspicion>> read_suspicions(const Json& json, const
     suspicion.record = TRY(base::get_int(one, "record", "suspects"));
     suspicion.since_ms = TRY(base::get_int(one, "since_ms", "suspects"));
     suspicion.asked_ms = TRY(base::get_int(one, "asked_ms", "suspects"));
+    suspicion.failing_ms = TRY(base::get_int(one, "failing_ms", "suspects"));
+    suspicion.failure = TRY(base::get_string(one, "failure", "suspects"));
   }
   return suspicions;
 }
@@ -54,7 +61,7 @@ Suspicion go_on(const std::map<std::string, Suspicion>& before, const std::strin
                 int64_t record, int64_t now_ms) {
   const auto known = before.find(tag);
   if (known != before.end() && known->second.record == record) return known->second;
-  return {record, now_ms, 0};
+  return Suspicion{record, now_ms};
 }
 
 }  // namespace
@@ -135,9 +142,12 @@ Due find_due(const Observation& seen, const std::vector<HostState>& hosts, const
     due.why_not = "a host was fenced less than a minute ago";
   }
   if (!due.why_not.empty()) due.hosts.clear();
-  const auto since = [&](const HostState& one) { return seen.suspects.at(one.host.tag).since_ms; };
+  const auto place = [&](const HostState& one) {
+    const Suspicion& suspicion = seen.suspects.at(one.host.tag);
+    return std::pair(suspicion.asked_ms, suspicion.since_ms);
+  };
   std::stable_sort(due.hosts.begin(), due.hosts.end(),
-                   [&](const HostState& a, const HostState& b) { return since(a) < since(b); });
+                   [&](const HostState& a, const HostState& b) { return place(a) < place(b); });
   return due;
 }
 

@@ -32,6 +32,9 @@ struct Suspicion {
   int64_t record = 0;    // revision of the host's record, which each of its beats changes
   int64_t since_ms = 0;  // when it was seen first without a key that is alive
   int64_t asked_ms = 0;  // when its witness was asked last; 0: never
+  // Since when the witness gives no answer about it, and why; 0: it does.
+  int64_t failing_ms = 0;
+  std::string failure = {};
   bool operator==(const Suspicion&) const = default;
 };
 
@@ -61,8 +64,10 @@ struct Look {
 [[nodiscard]] Observation observe(const Observation& before, const Look& look);
 
 struct Due {
-  std::vector<HostState> hosts;  // those that may be fenced, suspect for longest first
-  std::string why_not;           // why none is, although one is suspect for long enough
+  // Those that may be fenced: first those whose witness was not asked for longest, so that none
+  // waits for the others; of them, those that are suspect for longest.
+  std::vector<HostState> hosts;
+  std::string why_not;  // why none is, although one is suspect for long enough
 };
 // Returns which suspects are due after AFTER, for the host ME to fence. None if ME is not alive, or
 // is fenced itself; if there was an automatic fence within kFencePause; or if more than half of the

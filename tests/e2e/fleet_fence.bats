@@ -70,18 +70,29 @@ ledger.commit()' "$1"
   assert_equal "$(asked)" 0
   pass 10
   assert_contains "$(on a ipuctl fleet fence-due --dry-run)" "would ask $WITNESS/ask about host $dead"
+  # It is asked once a minute.
+  in_host sh -c "echo 2 >$WITNESS/says"
+  run -1 on a ipuctl fleet fence-due
+  assert_contains "$output" 'ended with status 2'
+  on a ipuctl fleet fence-due
+  assert_equal "$(asked)" 1
+  assert_contains "$(on a ipuctl fleet status)" "suspect host $dead is not fenced"
+  # A host that is on is watched anew: it may be off for a moment.
+  in_host sh -c "echo 1 >$WITNESS/says"
+  pass 60
+  on a ipuctl fleet beat
   run -0 on a ipuctl fleet fence-due
   assert_equal "$output" ''
   in_host grep -q "^$dead " "$WITNESS/asked"
-  # It is asked once a minute.
   in_host sh -c "echo 0 >$WITNESS/says"
+  pass 590
   on a ipuctl fleet fence-due
-  assert_equal "$(asked)" 1
+  assert_equal "$(asked)" 2
   pass 60
   on a ipuctl fleet beat
   run -0 on a ipuctl fleet fence-due
   assert_contains "$output" "host $dead ("
-  assert_contains "$output" 'was not heard of for 11 minutes'
+  assert_contains "$output" 'was not heard of for 10 minutes'
   assert_contains "$output" "removed partition c-$dead-"
   assert_equal "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$dead\").state")" FENCED
   assert_contains "$(on a ipuctl events)" 'says that it is off'

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/hosts.h"
 
@@ -16,6 +17,7 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
+constexpr size_t kMaxFailure = 300;  // characters that are kept of what is wrong with a witness
 constexpr size_t kMaxWitness = size_t{64} << 20;  // bytes of the program, and of what it prints
 
 bool is_soon(const fleet::Suspicion& suspicion, const Moment& now) {
@@ -97,9 +99,27 @@ Result<std::vector<std::string>> finish_one(Env& env, const std::vector<config::
   return lines;
 }
 
+// Notes in SUSPICION of HOST what its witness has said. What begins is an event.
+Status note_answer(Env& env, const OpenFleet& fleet, const fleet::HostState& host,
+                   const Moment& now, const Result<Power>& power, fleet::Suspicion& suspicion) {
+  const std::string who = str("host ", host.host.tag, " (", host.host.name, ") is suspect, and ");
+  if (!power.ok()) {
+    suspicion.failure = base::one_line(power.error().message(), kMaxFailure);
+    if (suspicion.failing_ms != 0) return {};
+    suspicion.failing_ms = now.steady_ms;
+    return env.ledger.events().record(str(who, "its witness does not answer: ", suspicion.failure));
+  }
+  suspicion.failing_ms = 0;
+  suspicion.failure.clear();
+  if (power.value() == Power::kOff) return {};
+  suspicion = fleet::Suspicion{suspicion.record, now.steady_ms};
+  return env.ledger.events().record(
+      str(who, fleet.config.fence_witness, " says that it is on: its time begins anew"));
+}
+
 }  // namespace
 
-Result<bool> ask_witness(const std::string& program, const fleet::HostState& host) {
+Result<Power> ask_witness(const std::string& program, const fleet::HostState& host) {
   const std::string what = str("ask ", quote(program), " about host ", host.host.tag);
   if (!TRY_CTX(what, base::read_trusted_file(program, kMaxWitness)))
     return Error(Code::kNotFound, str(what, ": there is no such file; correct 'fence_witness'"));
@@ -109,9 +129,14 @@ Result<bool> ask_witness(const std::string& program, const fleet::HostState& hos
   command.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"};
   command.max_output = kMaxWitness;
   const Result<base::Output> output = base::run(command, Deadline::after(kWitnessTime));
-  if (!output.ok() && output.error().code() == Code::kTimeout) return false;
+  if (!output.ok() && output.error().code() == Code::kTimeout)
+    return Error(Code::kTimeout, str(what, ": no answer within ", kWitnessTime.count(), " s"));
   if (!output.ok()) return Error(output.error()).wrap(what);
-  return output.value().exit_status == 0;
+  const int status = output.value().exit_status;
+  if (status == 0) return Power::kOff;
+  if (status == 1) return Power::kOn;
+  return Error(Code::kInternal, str(what, ": it ended with status ", status,
+                                    ", and only 0 (off) and 1 (on) are answers"));
 }
 
 Result<Moment> this_moment() {
@@ -143,8 +168,16 @@ Result<std::vector<std::string>> fence_due(Env& env, const std::vector<config::P
     // Recorded first: a witness that hangs is not asked again at once.
     suspicion.asked_ms = now.steady_ms;
     TRY(env.ledger.fences().observe(fleet::to_text(seen)));
-    if (!TRY(witness(host))) break;
-    return fence_one(env, pools, fleet, host, seen, obstacles);
+    const Result<Power> power = witness(host);
+    TRY(note_answer(env, fleet, host, now, power, suspicion));
+    TRY(env.ledger.fences().observe(fleet::to_text(seen)));
+    if (!power.ok()) {
+      obstacles.emplace_back(Code::kInternal, str("host ", host.host.tag,
+                                                  " is not fenced: ", power.error().message()));
+    }
+    if (power.ok() && power.value() == Power::kOff)
+      return fence_one(env, pools, fleet, host, seen, obstacles);
+    break;
   }
   return std::vector<std::string>();
 }

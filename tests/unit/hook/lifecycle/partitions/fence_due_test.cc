@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "base/names.h"
 #include "hook/fleet/partitions.h"
 #include "tests/support/hook_host.h"
@@ -49,9 +51,9 @@ class FenceDueTest : public testing::Test {
   Result<std::vector<std::string>> look() {
     beat(me_.ledger.host().tag());
     obstacles_.clear();
-    const auto witness = [this](const fleet::HostState& host) -> Result<bool> {
+    const auto witness = [this](const fleet::HostState& host) -> Result<Power> {
       asked_.push_back(host.host.tag);
-      return is_off_;
+      return says_;
     };
     return fence_due(me_.env, me_.config.pools, {"boot", now_}, witness, obstacles_);
   }
@@ -72,7 +74,7 @@ class FenceDueTest : public testing::Test {
   test::Call fate_ = test::Call::kAnswered;
   test::HookHost me_;
   int64_t now_ = 1000;
-  bool is_off_ = true;
+  Result<Power> says_ = Power::kOff;
   std::vector<std::string> asked_;
   std::vector<Error> obstacles_;
 };
@@ -91,12 +93,54 @@ TEST_F(FenceDueTest, FencesAHostThatTheWitnessFindsOff) {
   EXPECT_THAT(asked_, ElementsAre(kDead));
 }
 
-TEST_F(FenceDueTest, FencesNoneThatTheWitnessDoesNotFindOff) {
-  is_off_ = false;
+TEST_F(FenceDueTest, FencesNoneWhoseWitnessDoesNotAnswerAndSaysSo) {
+  says_ = Error(Code::kTimeout, "ask '/opt/bmc': no answer");
   EXPECT_THAT(look_for(std::chrono::minutes(13)).take(), IsEmpty());
   EXPECT_THAT(asked_.size(), testing::AllOf(testing::Ge(3U), testing::Le(4U))) << "once a minute";
   EXPECT_FALSE(is_fenced());
   EXPECT_TRUE(exists());
+  const auto told = [&] {
+    int count = 0;
+    for (const ledger::Event& one : me_.ledger.events().after(0, 1000).take())
+      count += one.text.find("its witness does not answer: ask") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(told(), 1);
+  const auto suspicion = [&] {
+    return fleet::parse_observation(me_.ledger.fences().observed().take()).suspects.at(kDead);
+  };
+  EXPECT_EQ(suspicion().failure, "ask '/opt/bmc': no answer");
+  EXPECT_LE(suspicion().failing_ms, now_ - 120'000);
+  now_ += 60'000;
+  ASSERT_THAT(look().take(), IsEmpty());
+  ASSERT_THAT(obstacles_, testing::SizeIs(1));
+  EXPECT_EQ(obstacles_[0].code(), Code::kInternal) << "the unit must fail";
+  says_ = Power::kOff;
+  now_ += 60'000;
+  EXPECT_THAT(look().take(), testing::SizeIs(2));
+}
+
+// A host that is on was heard of: it is off for a moment when somebody starts it again.
+TEST_F(FenceDueTest, BeginsAnewWhenTheWitnessFindsTheHostOn) {
+  says_ = Power::kOn;
+  EXPECT_THAT(look_for(std::chrono::minutes(12)).take(), IsEmpty());
+  EXPECT_THAT(asked_, testing::SizeIs(1));
+  says_ = Power::kOff;
+  now_ += 20'000;
+  EXPECT_THAT(look_for(std::chrono::minutes(7)).take(), IsEmpty());
+  EXPECT_THAT(asked_, testing::SizeIs(1));
+  EXPECT_THAT(look_for(std::chrono::minutes(3)).take(), testing::SizeIs(2));
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(FenceDueTest, AsksAboutEachHostInItsTurn) {
+  for (char digit = '3'; digit <= '9'; ++digit) beat(std::string(8, digit));
+  store_.advance(std::chrono::seconds(31));
+  for (char digit = 'a'; digit <= 'f'; ++digit) beat(std::string(8, digit));
+  beat(std::string(8, '0'));
+  says_ = Error(Code::kTimeout, "no answer");
+  EXPECT_THAT(look_for(std::chrono::minutes(14)).take(), IsEmpty());
+  EXPECT_EQ(std::set<std::string>(asked_.begin(), asked_.end()).size(), 8U);
 }
 
 // If the host lives, it is told what it may have lost.
@@ -143,7 +187,7 @@ TEST_F(FenceDueTest, FencesNoneWithoutTheStore) {
   ASSERT_THAT(look_for(std::chrono::minutes(9)).take(), IsEmpty());
   now_ += 60'000;
   fate_ = test::Call::kFails;
-  const auto witness = [](const fleet::HostState&) -> Result<bool> { return true; };
+  const auto witness = [](const fleet::HostState&) -> Result<Power> { return Power::kOff; };
   EXPECT_TRUE(test::fails(fence_due(me_.env, me_.config.pools, {"boot", now_}, witness, obstacles_),
                           Code::kUnavailable));
   EXPECT_TRUE(exists());
@@ -174,7 +218,7 @@ class WitnessTest : public testing::Test {
   void write(const std::string& text, mode_t mode = 0755) {
     ASSERT_TRUE(test::succeeds(base::write_atomic(path_, text, {mode, {}, {}})));
   }
-  Result<bool> ask() {
+  Result<Power> ask() {
     fleet::HostState host;
     host.host.tag = kDead;
     host.host.name = "node 2";
@@ -184,13 +228,15 @@ class WitnessTest : public testing::Test {
   const std::string path_ = dir_ / "witness";
 };
 
-TEST_F(WitnessTest, SaysYesByStatusZeroAlone) {
+TEST_F(WitnessTest, SaysOffByStatusZeroAlone) {
   write("#!/bin/sh\n[ \"$1/$2\" = '22222222/node 2' ] && [ -z \"$HOME\" ]\n");
-  EXPECT_TRUE(ask().take());
+  EXPECT_EQ(ask().take(), Power::kOff);
+  write("#!/bin/sh\nexit 1\n");
+  EXPECT_EQ(ask().take(), Power::kOn);
   write("#!/bin/sh\nexit 3\n");
-  EXPECT_FALSE(ask().take());
+  EXPECT_TRUE(test::fails(ask(), Code::kInternal, "status 3"));
   write("#!/bin/sh\nkill -9 $$\n");
-  EXPECT_FALSE(ask().take());
+  EXPECT_TRUE(test::fails(ask(), Code::kInternal, "status 137"));
 }
 
 TEST_F(WitnessTest, IsNotAskedIfOthersCanChangeIt) {
