@@ -171,7 +171,8 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   const Listing before = TRY(store.list(prefix, deadline));
   for (const KeyValue& one : before.keys) {
     if (!one.key.starts_with(prefix + kAlive)) continue;
-    return Error(Code::kBusy, str("fleet: host ", one.key.substr(prefix.size() + 6),
+    const std::string host = one.key.substr(prefix.size() + 6);
+    return Error(Code::kBusy, str("fleet: host ", host.substr(0, host.find('/')),
                                   " is alive below ", quote(prefix),
                                   ", so nothing was changed; stop ipu-agent on all hosts, and wait"
                                   " for ",

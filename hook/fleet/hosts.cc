@@ -114,6 +114,18 @@ Result<int64_t> lease_for(Store& store, const std::optional<KeyValue>& alive,
   return granted.id;
 }
 
+// Says that ME is alive and has the tag of another host, which beats.
+Status be_twin(Store& store, const std::string& prefix, const HostFacts& me,
+               const Deadline& deadline) {
+  const std::string key = twin_key(prefix, me.tag);
+  const std::optional<KeyValue> known = TRY(find_key(store, key, deadline));
+  const int64_t lease = TRY(lease_for(store, known, deadline));
+  Txn txn;
+  txn.puts = {{key, me.boot, lease}};
+  TRY(store.commit(txn, deadline));
+  return {};
+}
+
 // A host that is alive and fenced must be told: others may have its IPUs by now.
 Status check_fence(Store& store, const std::string& prefix, const std::string& host,
                    const Deadline& deadline) {
@@ -183,24 +195,29 @@ Result<std::string> join_fleet(Store& store, const std::string& prefix, const De
 Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
             const Deadline& deadline) {
   const std::string record_key = str(prefix, "hosts/", me.tag);
-  const std::string alive_key = str(prefix, "alive/", me.tag);
+  const std::string alive_at = alive_key(prefix, me.tag);
   const std::optional<KeyValue> known = TRY(find_key(store, record_key, deadline));
-  const std::optional<KeyValue> alive = TRY(find_key(store, alive_key, deadline));
+  const std::optional<KeyValue> alive = TRY(find_key(store, alive_at, deadline));
   Record next{{me, true, now_ms, now_ms}, ""};
   if (known) {
     const Record last = TRY(parse_record(*known));
     const HostFacts& host = last.state.host;
-    if (alive && host.identity != me.identity) return taken(me, host);
-    // Somebody has replaced this boot by his own, and this host still runs.
-    if (last.previous == me.boot && host.boot != me.boot) return taken(me, host);
+    // Or somebody has replaced this boot by his own, and this host still runs.
+    const bool is_other = (alive && host.identity != me.identity) ||
+                          (last.previous == me.boot && host.boot != me.boot);
+    if (is_other) {
+      // The tag's end is not this host's end, so nobody takes it for dead.
+      TRY(be_twin(store, prefix, me, deadline));
+      return taken(me, host);
+    }
     const bool same_boot = host.boot == me.boot;
     if (alive && same_boot) next.state.since_ms = last.state.since_ms;
     next.previous = same_boot ? last.previous : host.boot;
   }
   const int64_t lease = TRY(lease_for(store, alive, deadline));
   Txn txn;
-  txn.compares = {unchanged(record_key, known), unchanged(alive_key, alive)};
-  txn.puts = {{record_key, text_of(next)}, {alive_key, me.boot, lease}};
+  txn.compares = {unchanged(record_key, known), unchanged(alive_at, alive)};
+  txn.puts = {{record_key, text_of(next)}, {alive_at, me.boot, lease}};
   const TxnResult result = TRY(store.commit(txn, deadline));
   if (result.done) return check_fence(store, prefix, me.tag, deadline);
   return Error(Code::kBusy, str("fleet: the record of host ", me.tag,
@@ -226,14 +243,17 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
                                           const Deadline& deadline, std::vector<Error>& obstacles) {
   // In this order, a host that joins in between does not look suspect.
   const Listing records = TRY(store.list(prefix + "hosts/", deadline));
-  const std::string alive_prefix = prefix + "alive/";
+  const std::string alive_prefix = alive_key(prefix, "");
   const Listing keys = TRY(store.list(alive_prefix, deadline));
   const std::string fence_prefix = fence_key(prefix, "");
   const Listing fences = TRY(store.list(fence_prefix, deadline));
   std::set<std::string> fenced;
   for (const KeyValue& one : fences.keys) fenced.insert(one.key.substr(fence_prefix.size()));
   std::set<std::string> alive;
-  for (const KeyValue& one : keys.keys) alive.insert(one.key.substr(alive_prefix.size()));
+  for (const KeyValue& one : keys.keys) {
+    const std::string below = one.key.substr(alive_prefix.size());
+    alive.insert(below.substr(0, below.find('/')));  // a twin's, too
+  }
   std::vector<HostState> hosts;
   for (const KeyValue& one : records.keys) {
     Result<Record> record = parse_record(one);
@@ -253,7 +273,7 @@ Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefi
 Status forget_host(Store& store, const std::string& prefix, const std::string& host,
                    const Deadline& deadline) {
   Txn txn;
-  txn.compares = {{str(prefix, "alive/", host), Compare::What::kCreated, 0}};
+  require_silence(txn, prefix, host);
   txn.deletes = {str(prefix, "hosts/", host)};
   TRY(store.commit(txn, deadline));
   return {};
@@ -261,7 +281,8 @@ Status forget_host(Store& store, const std::string& prefix, const std::string& h
 
 Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
                       const Deadline& deadline) {
-  return TRY(find_key(store, str(prefix, "alive/", host), deadline)).has_value();
+  if (TRY(find_key(store, alive_key(prefix, host), deadline))) return true;
+  return TRY(find_key(store, twin_key(prefix, host), deadline)).has_value();
 }
 
 std::vector<std::string> clock_troubles(const std::vector<HostState>& hosts, int64_t now_ms) {

@@ -5,6 +5,7 @@
 //   PREFIX hosts/TAG   what host TAG says of itself; stays until somebody removes it
 //   PREFIX fences/TAG  the host was declared dead
 //   PREFIX alive/TAG   is there while the host is heard of: under a lease of kAliveTime
+//   PREFIX alive/TAG/twin  likewise, while another host that has the same tag is heard of
 #pragma once
 
 #include <chrono>
@@ -62,7 +63,8 @@ struct HostState {
 };
 
 // Says that ME is alive at NOW_MS (ms since 1970). Returns kExists if another host has the same
-// tag; kDenied, having said so, if this host was declared dead meanwhile.
+// tag, having said that a twin of it is alive: that counts as the tag's life; kDenied, having said
+// so, if this host was declared dead meanwhile.
 base::Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
                   const base::Deadline& deadline);
 
@@ -90,7 +92,7 @@ base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string&
 // Removes the record of HOST, unless the store hears of it.
 base::Status forget_host(Store& store, const std::string& prefix, const std::string& host,
                          const base::Deadline& deadline);
-// Returns whether the store hears of HOST.
+// Returns whether the store hears of HOST, or of another with its tag.
 base::Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
                             const base::Deadline& deadline);
 

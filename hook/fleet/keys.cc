@@ -48,6 +48,19 @@ std::string fence_key(const std::string& prefix, const std::string& host) {
   return str(prefix, "fences/", host);
 }
 
+std::string alive_key(const std::string& prefix, const std::string& host) {
+  return str(prefix, "alive/", host);
+}
+
+std::string twin_key(const std::string& prefix, const std::string& host) {
+  return str(alive_key(prefix, host), "/twin");
+}
+
+void require_silence(Txn& txn, const std::string& prefix, const std::string& host) {
+  for (const std::string& key : {alive_key(prefix, host), twin_key(prefix, host)})
+    txn.compares.push_back({key, Compare::What::kCreated, 0});
+}
+
 Error fenced(const std::string& host) {
   return {Code::kDenied,
           str("fleet: this host, ", host,

@@ -40,6 +40,12 @@ base::Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn);
 [[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);
 [[nodiscard]] base::Error fenced(const std::string& host);
 
+// Returns the key that says that HOST is heard of, and the one that another host with its tag puts.
+[[nodiscard]] std::string alive_key(const std::string& prefix, const std::string& host);
+[[nodiscard]] std::string twin_key(const std::string& prefix, const std::string& host);
+// Adds to TXN that neither of them is there.
+void require_silence(Txn& txn, const std::string& prefix, const std::string& host);
+
 // Returns KEY if the store has it.
 base::Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
                                                const base::Deadline& deadline);

@@ -114,9 +114,8 @@ Put put_fence(const Fleet& fleet, const std::string& host, const std::string& me
 // Says that HOST is dead. Returns the revision of the fence.
 Result<int64_t> declare_dead(const Fleet& fleet, const std::string& host, const std::string& me,
                              int64_t at_ms, IfAlive if_alive) {
-  const std::string alive = str(fleet.prefix, "alive/", host);
   Txn txn;
-  if (if_alive == IfAlive::kRefuse) txn.compares = {{alive, Compare::What::kCreated, 0}};
+  if (if_alive == IfAlive::kRefuse) require_silence(txn, fleet.prefix, host);
   txn.puts = {put_fence(fleet, host, me, at_ms, Finished::kNo)};
   const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
   if (result.done) return result.revision;

@@ -161,9 +161,9 @@ Status take_turn(Store& store, const std::string& prefix, const HostState& host,
   const std::string& tag = host.host.tag;
   Txn txn;
   txn.compares = {{str(prefix, "hosts/", tag), Compare::What::kModified, host.modified},
-                  {str(prefix, "alive/", tag), Compare::What::kCreated, 0},
                   {fence_key(prefix, tag), Compare::What::kCreated, 0},
                   {turn_key(prefix), Compare::What::kModified, turn}};
+  require_silence(txn, prefix, tag);
   txn.puts = {
       {turn_key(prefix), base::to_text(Json{{"host", tag}, {"by", me}, {"at_ms", now_ms}})}};
   const TxnResult result = TRY(store.commit(txn, deadline));

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/suspects.h"
 #include "tests/support/fake_store.h"
 #include "tests/support/outcome.h"
 
@@ -109,6 +110,25 @@ TEST_F(HostsTest, NoticesTwoHostsWithOneTag) {
   store_.advance(seconds(31));
   other.identity = "another";
   EXPECT_TRUE(test::succeeds(beat_at(other, kNow)));
+}
+
+TEST_F(HostsTest, IsNotFencedWhileATwinLives) {
+  const HostFacts first = host("aaaaaaaa", "boot1");
+  ASSERT_TRUE(test::succeeds(beat_at(first, kNow)));
+  ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa", "clone"), kNow)));
+  store_.advance(seconds(20));
+  EXPECT_TRUE(test::fails(beat_at(first, kNow), Code::kExists, "host] id"));
+  store_.advance(seconds(20));  // the clone is gone
+  EXPECT_TRUE(hosts()[0].is_alive);
+  EXPECT_TRUE(is_alive(store_, kPrefix, "aaaaaaaa", soon()).take());
+  const Fleet fleet{store_, kPrefix, soon()};
+  EXPECT_TRUE(
+      test::fails(begin_fence(fleet, "aaaaaaaa", "bbbbbbbb", kNow, IfAlive::kRefuse), Code::kBusy));
+  EXPECT_TRUE(test::fails(take_turn(store_, kPrefix, hosts()[0], 0, "bbbbbbbb", kNow, soon()),
+                          Code::kBusy));
+  store_.advance(seconds(20));
+  EXPECT_FALSE(hosts()[0].is_alive);
+  EXPECT_TRUE(test::succeeds(begin_fence(fleet, "aaaaaaaa", "bbbbbbbb", kNow, IfAlive::kRefuse)));
 }
 
 TEST_F(HostsTest, RefusesARecordOfOthersAlone) {
