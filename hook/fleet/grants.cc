@@ -153,7 +153,7 @@ Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const G
   Txn txn;
   if (ticket != nullptr) {
     txn.compares.push_back(
-        {ticket_key(fleet.prefix, resource, ticket->id), Compare::What::kCreated, ticket->created});
+        {ticket_key(fleet.prefix, resource, ticket->id), Compare::What::kModified, ticket->modified});
   }
   if (shares.tenants.empty()) {
     txn.compares.push_back({tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0});

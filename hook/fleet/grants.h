@@ -47,8 +47,9 @@ struct Shares {
 // whether it did. If not: look at the queue and the shares. Fails with kDenied if the host was
 // fenced. Harmless twice.
 base::Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant);
-// Makes a grant if TICKET, which may be null, is still there, and nothing was granted to its tenant
-// since SHARES were read, nor its share changed. Returns whether it did.
+// Makes a grant if TICKET, which may be null, is as it was read, so nobody has cancelled it, and
+// nothing was granted to its tenant since SHARES were read, nor its share changed. Returns whether
+// it did.
 base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
                                  const Ticket* ticket, const Shares& shares);
 // Makes a grant for what runs already.

@@ -16,6 +16,7 @@ using namespace base::names;
 using base::Json;
 using vipu::wire::Fields;
 
+constexpr int kMostTries = 10;  // each fails only if somebody has changed the ticket meanwhile
 constexpr const char* kWholePool = "*";  // no name of a partition
 
 std::string text_of(const Ticket& ticket) {
@@ -186,8 +187,24 @@ Status leave_line(const Fleet& fleet, const Resource& resource, const Ticket& ti
   return {};
 }
 
+Result<Left> leave_served(const Fleet& fleet, const Resource& resource, const Ticket& ticket) {
+  const std::string key = ticket_key(fleet.prefix, resource, ticket.id);
+  int64_t seen = ticket.modified;
+  for (int i = 0; i < kMostTries; ++i) {
+    // The lease ends by itself.
+    Txn txn;
+    txn.compares = {{key, Compare::What::kModified, seen}};
+    txn.deletes = {key};
+    const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+    if (result.done || result.found.empty()) return Left::kYes;
+    const Result<Ticket> now = read_ticket(result.found.front());
+    if (now.ok() && now.value().is_cancelled) return Left::kCancelled;
+    seen = result.found.front().modified;
+  }
+  return Error(Code::kBusy, "the request's place changes all the time; try again");
+}
+
 Status cancel_ticket(const Fleet& fleet, const Resource& resource, const std::string& id) {
-  constexpr int kMostTries = 10;  // each fails only if the request has changed its ticket meanwhile
   const std::string key = ticket_key(fleet.prefix, resource, id);
   for (int i = 0; i < kMostTries; ++i) {
     const std::optional<KeyValue> found = TRY(find_key(fleet.store, key, fleet.deadline));

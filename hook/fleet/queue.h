@@ -84,7 +84,12 @@ base::Status retake_ticket(const Fleet& fleet, const Resource& resource, Ticket&
 base::Status write_ticket(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
 // Gives the place up. One that is gone is no error.
 base::Status leave_line(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
-// Tells the request of a ticket to give up. Fails with kNotFound if it waits no more.
+// Gives the place up of a request that has what it wanted, unless somebody told it to give up first:
+// then the place stays, and the result is kCancelled.
+enum class Left { kYes, kCancelled };
+base::Result<Left> leave_served(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
+// Tells the request of a ticket to give up, which it does, unless its process ends. Fails with
+// kNotFound if it waits no more.
 base::Status cancel_ticket(const Fleet& fleet, const Resource& resource, const std::string& id);
 
 // Waits until something changes below PREFIX after REVISION, or until FLEET's deadline.

@@ -271,6 +271,15 @@ void FleetPlace::leave() {
   ticket_.reset();
 }
 
+fleet::Left FleetPlace::leave_served() {
+  const auto left = ticket_ ? fleet::leave_served(at(), resource_, *ticket_)
+                            : Result<fleet::Left>(fleet::Left::kYes);
+  const bool is_gone = left.ok() && left.value() == fleet::Left::kYes;
+  if (is_gone) ticket_.reset();
+  leave();
+  return left.ok() ? left.value() : fleet::Left::kYes;
+}
+
 Status FleetPlace::check_share(const fleet::Grant& grant, const fleet::Shares& shares) const {
   const config::TenantConfig* const tenant = TRY(find_share(shares, grant.tenant));
   if (tenant == nullptr) return {};

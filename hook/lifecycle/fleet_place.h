@@ -54,6 +54,9 @@ class FleetPlace {
   base::Status wait_for_room(std::chrono::milliseconds longest, const base::Deadline& deadline);
   // Gives the place up. What cannot be told to the store ends there by itself.
   void leave();
+  // Does so for a request that has its IPUs. Returns kCancelled if somebody told it to give up
+  // before that.
+  fleet::Left leave_served();
 
   // Records GRANT for ME, unless that returns who is served first. Fails with kBusy or kDenied, in
   // the words for the user, if the tenant's share forbids it. After kTimeout it may be recorded.

@@ -363,12 +363,13 @@ Status Turn::resize(uint32_t ipus) {
 }
 
 Status Turn::finish() {
-  if (place_) place_->leave();
+  const bool is_told = place_ && place_->leave_served() == fleet::Left::kCancelled;
   if (ticket_ != 0) {
     // If this fails, the place is void when the process ends.
     const Result<base::Removed> left = env_.ledger.queue().leave(std::exchange(ticket_, 0));
     is_cancelled_ = left.ok() && left.value() == base::Removed::kWasAbsent;
   }
+  is_cancelled_ = is_cancelled_ || is_told;
   own_pin_.reset();
   if (is_cancelled_) return cancelled(what_);
   return {};

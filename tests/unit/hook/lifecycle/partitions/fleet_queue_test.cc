@@ -148,6 +148,37 @@ TEST_F(FleetQueueTest, AnotherHostCanTellARequestToGiveUp) {
   EXPECT_EQ(line().size(), 1U);
 }
 
+// Whoever cancels is told that the request waits no more, or it gives up: also in the moment in which
+// its controller is asked.
+TEST_F(FleetQueueTest, ACancelInTheMomentOfTheGrantIsObeyed) {
+  const fleet::Ticket first = wait_on(b_, "first", 16);
+  a_.env.still_wanted = [&] { return fleet::leave_line(fleet(), pool_, first); };
+  int told = 0;
+  a_.before_create = [&] {
+    for (const fleet::Ticket& one : line())
+      told += fleet::cancel_ticket(fleet(), pool_, one.id).ok() ? 1 : 0;
+  };
+  EXPECT_TRUE(test::fails(start(a_, "own", 4, seconds(20)), Code::kBusy, "cancelled"));
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(a_.is_empty());
+  EXPECT_THAT(grants(), IsEmpty());
+  EXPECT_THAT(line(), IsEmpty());
+}
+
+TEST_F(FleetQueueTest, AGrantIsNotMadeForATicketThatWasCancelled) {
+  fleet::Ticket ticket = wait_on(a_, "own", 4);
+  const fleet::Shares shares = fleet::read_shares(fleet()).take();
+  ASSERT_TRUE(test::succeeds(fleet::cancel_ticket(fleet(), pool_, ticket.id)));
+  fleet::Grant grant;
+  grant.pool = "pod16";
+  grant.id = "own";
+  grant.host = ticket.host;
+  EXPECT_FALSE(fleet::grant_as_seen(fleet(), pool_, grant, &ticket, shares).take());
+  EXPECT_EQ(fleet::leave_served(fleet(), pool_, ticket).take(), fleet::Left::kCancelled);
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, ticket)));
+  EXPECT_EQ(fleet::leave_served(fleet(), pool_, ticket).take(), fleet::Left::kYes);
+}
+
 TEST_F(FleetQueueTest, TicketsOfProcessesThatHaveEndedAreRemovedByTheirHostAlone) {
   wait_on(a_, "0-dead", 4);
   wait_on(b_, "0-dead", 4);
