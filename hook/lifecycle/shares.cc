@@ -82,9 +82,15 @@ std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
   const auto oldest = std::find_if(order.begin(), order.end(), [](const Ranked& ranked) {
     return ranked.rank == Rank::kBorrows;
   });
-  const bool was_passed =
-      oldest != order.end() && standing.now_ms - oldest->waiter.since_ms >= kLongestPass.count();
-  if (was_passed) oldest->rank = Rank::kGuaranteed;
+  const auto is_old = [&](const Ranked& ranked) {
+    return standing.now_ms - ranked.waiter.since_ms >= kLongestPass.count();
+  };
+  const bool was_passed = oldest != order.end() && is_old(*oldest);
+  // Or many old borrowers would pass it, one after the other.
+  const bool is_owed = std::any_of(order.begin(), order.end(), [&](const Ranked& ranked) {
+    return ranked.rank == Rank::kGuaranteed && is_old(ranked);
+  });
+  if (was_passed && !is_owed) oldest->rank = Rank::kGuaranteed;
   std::stable_sort(order.begin(), order.end(),
                    [](const Ranked& one, const Ranked& other) { return one.rank < other.rank; });
   return order;

@@ -101,6 +101,15 @@ TEST_F(SharesTest, KeepTheGuaranteedWaitingForOneBorrowerOnly) {
   EXPECT_THAT(before(2), ElementsAre(1, 9));
 }
 
+TEST_F(SharesTest, LetNoOldBorrowerPassTheGuaranteedThatWaitedForAsLong) {
+  standing_.now_ms = 2 * kLongestPass.count();
+  for (int i = 0; i < 50; ++i) add("c", 1);
+  add("b", 4, kLongestPass.count() + 1);
+  EXPECT_THAT(before(51), ElementsAre(1));
+  waiters_.back().since_ms = kLongestPass.count();
+  EXPECT_THAT(before(51), IsEmpty());
+}
+
 TEST_F(SharesTest, CountNoLeaseOfARequestThatWaits) {
   add("a", 4);
   waiters_[0].container = "waits";
