@@ -177,6 +177,16 @@ Status FleetPlace::tell(const fleet::Shares& shares, const ledger::Waiter& me) {
   return fleet::write_ticket(at(), resource_, *ticket_);
 }
 
+Status FleetPlace::check_wait(const ledger::Waiter& me, const fleet::Shares& shares) const {
+  const config::TenantConfig* const share = config::find_tenant(shares.tenants, me.tenant);
+  const bool is_bound = ticket_ && share != nullptr && share->max_wait;
+  if (!is_bound || steady_clock::now() - since_ <= *share->max_wait) return {};
+  return Error(Code::kDenied, str("the wait is over: it has become longer than ",
+                                  base::format_duration(*share->max_wait), ", which max_wait of"
+                                  " tenant ",
+                                  quote(me.tenant), " allows in the fleet by now"));
+}
+
 Result<Before> FleetPlace::look(const ledger::Waiter& me, const fleet::Shares* shares) {
   TRY(keep());
   fleet::Line line = TRY(fleet::read_line(at(), resource_));
@@ -203,9 +213,13 @@ Result<Before> FleetPlace::look(const ledger::Waiter& me, const fleet::Shares* s
   for (const fleet::Ticket& one : line.tickets)
     if (!ticket_ || one.id != ticket_->id) others.push_back({resource_, one});
   TRY(sweep_tickets(*env_, fleet_, others));
+  if (shares != nullptr) TRY(check_wait(me, *shares));
   if (others.empty()) return before;
   std::optional<fleet::Shares> read;
-  if (shares == nullptr) shares = &read.emplace(TRY(fleet::read_shares(at())));
+  if (shares == nullptr) {
+    shares = &read.emplace(TRY(fleet::read_shares(at())));
+    TRY(check_wait(me, *shares));
+  }
   return judge(me, line, *shares);
 }
 

@@ -46,7 +46,8 @@ class FleetPlace {
   [[nodiscard]] bool is_in_line() const { return ticket_.has_value(); }
   // Says that the request is for IPUS.
   base::Status resize(uint32_t ipus);
-  // Returns what is served before ME. Keeps the place.
+  // Returns what is served before ME. Keeps the place. Fails with kDenied once it has waited for
+  // longer than its tenant's max_wait, which may have become shorter.
   base::Result<Before> before(const ledger::Waiter& me);
   // Waits until the queue changes, 2 s at most.
   base::Status wait(const base::Deadline& deadline);
@@ -66,6 +67,7 @@ class FleetPlace {
   void unclaim();
 
  private:
+  base::Status check_wait(const ledger::Waiter& me, const fleet::Shares& shares) const;
   [[nodiscard]] fleet::Fleet at() const { return fleet_.at_last(); }
   base::Status keep();
   base::Status tell(const fleet::Shares& shares, const ledger::Waiter& me);

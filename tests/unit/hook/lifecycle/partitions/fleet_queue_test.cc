@@ -165,6 +165,21 @@ TEST_F(FleetQueueTest, ACancelInTheMomentOfTheGrantIsObeyed) {
   EXPECT_THAT(line(), IsEmpty());
 }
 
+TEST_F(FleetQueueTest, AWaitEndsByAMaxWaitThatBecameShorter) {
+  share("vision", 8, 16);
+  wait_on(b_, "first", 16, "vision");
+  a_.env.still_wanted = [&]() -> Status {
+    fleet::SeenTenant seen = fleet::find_tenant(fleet(), "vision").take();
+    seen.share.max_wait = milliseconds(1);
+    if (!fleet::set_tenant(fleet(), seen.share, seen.revision).take())
+      return Error(Code::kInternal, "the share has changed");
+    return {};
+  };
+  EXPECT_TRUE(test::fails(start(a_, "own", 4, seconds(20), "vision"), Code::kDenied, "max_wait"));
+  EXPECT_TRUE(a_.is_empty());
+  EXPECT_EQ(line().size(), 1U);
+}
+
 TEST_F(FleetQueueTest, AGrantIsNotMadeForATicketThatWasCancelled) {
   fleet::Ticket ticket = wait_on(a_, "own", 4);
   const fleet::Shares shares = fleet::read_shares(fleet()).take();
