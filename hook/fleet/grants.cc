@@ -90,18 +90,23 @@ Result<config::TenantConfig> read_tenant(const KeyValue& key) {
   return tenant;
 }
 
-Result<std::vector<Grant>> read_grants(const Fleet& fleet, std::vector<Error>& obstacles) {
-  const Listing listing = TRY(fleet.store.list(grants_prefix(fleet.prefix), fleet.deadline));
-  std::vector<Grant> grants;
-  for (const KeyValue& key : listing.keys) {
+struct GrantKeys {
+  std::vector<Grant> grants;  // oldest first
+  std::vector<KeyValue> unreadable;
+};
+
+Result<GrantKeys> read_grants(const Fleet& fleet) {
+  Listing listing = TRY(fleet.store.list(grants_prefix(fleet.prefix), fleet.deadline));
+  GrantKeys read;
+  for (KeyValue& key : listing.keys) {
     Result<Grant> grant = read_grant(fleet.prefix, key);
-    if (grant.ok()) grants.push_back(std::move(grant).take());
-    if (!grant.ok()) obstacles.push_back(something_else(key.key));
+    if (grant.ok()) read.grants.push_back(std::move(grant).take());
+    if (!grant.ok()) read.unreadable.push_back(std::move(key));
   }
-  std::stable_sort(grants.begin(), grants.end(), [](const Grant& one, const Grant& other) {
-    return one.since_ms < other.since_ms;
-  });
-  return grants;
+  std::stable_sort(
+      read.grants.begin(), read.grants.end(),
+      [](const Grant& one, const Grant& other) { return one.since_ms < other.since_ms; });
+  return read;
 }
 
 Status check_fenced(const Fleet& fleet, const TxnResult& result, const std::string& host) {
@@ -152,10 +157,10 @@ Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const G
                            const Ticket* ticket, const Shares& shares) {
   Txn txn;
   if (ticket != nullptr) {
-    txn.compares.push_back(
-        {ticket_key(fleet.prefix, resource, ticket->id), Compare::What::kModified, ticket->modified});
+    txn.compares.push_back({ticket_key(fleet.prefix, resource, ticket->id),
+                            Compare::What::kModified, ticket->modified});
   }
-  if (shares.tenants.empty()) {
+  if (shares.records.empty()) {
     txn.compares.push_back({tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0});
     return make(fleet, std::move(txn), grant);
   }
@@ -190,18 +195,9 @@ Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::string& p
 }
 
 Result<std::vector<Grant>> list_grants(const Fleet& fleet, std::vector<Error>& obstacles) {
-  return read_grants(fleet, obstacles);
-}
-
-Status remove_of_host(const Fleet& fleet, const std::string& host) {
-  const std::vector<Waiting> waiting = TRY(list_queue(fleet));
-  for (const Waiting& one : waiting)
-    if (one.ticket.host == host) TRY(leave_line(fleet, one.resource, one.ticket));
-  std::vector<Error> obstacles;
-  const std::vector<Grant> grants = TRY(read_grants(fleet, obstacles));
-  for (const Grant& grant : grants)
-    if (grant.host == host) TRY(ungrant(fleet, grant.pool, grant.id));
-  return obstacles.empty() ? Status() : obstacles.front();
+  GrantKeys read = TRY(read_grants(fleet));
+  for (const KeyValue& key : read.unreadable) obstacles.push_back(something_else(key.key));
+  return std::move(read.grants);
 }
 
 Result<Shares> read_shares(const Fleet& fleet) {
@@ -211,15 +207,17 @@ Result<Shares> read_shares(const Fleet& fleet) {
   const Listing tenants = TRY(fleet.store.list(all, fleet.deadline));
   for (const KeyValue& key : tenants.keys) {
     Result<config::TenantConfig> tenant = read_tenant(key);
-    if (!tenant.ok()) return something_else(key.key);
-    shares.records[key.key.substr(all.size())] = key.modified;
-    shares.tenants.push_back(std::move(tenant).take());
+    const std::string name = key.key.substr(all.size());
+    shares.records[name] = key.modified;
+    if (tenant.ok()) shares.tenants.push_back(std::move(tenant).take());
+    if (!tenant.ok()) shares.unreadable.emplace(name, key.key);
   }
-  if (shares.tenants.empty()) return shares;
+  if (shares.records.empty()) return shares;
   shares.turns = TRY(revisions_of(fleet, turn_key(fleet.prefix, "")));
-  std::vector<Error> obstacles;
-  shares.grants = TRY(read_grants(fleet, obstacles));
-  if (!obstacles.empty()) return obstacles.front();
+  GrantKeys read = TRY(read_grants(fleet));
+  shares.grants = std::move(read.grants);
+  for (const KeyValue& key : read.unreadable)
+    shares.unreadable.emplace(text_in(key.value, "tenant"), key.key);
   return shares;
 }
 

@@ -41,6 +41,9 @@ struct Shares {
   std::vector<Grant> grants;                  // of all pools, oldest first; empty without tenants
   std::map<std::string, int64_t> records;     // revision of each tenant's share
   std::map<std::string, int64_t> turns;       // revision of each tenant's last grant
+  // Keys of records that cannot be read, by the tenant whose share or use they say; empty: it
+  // cannot be told whose.
+  std::multimap<std::string, std::string> unreadable = {};
 };
 
 // Makes a grant if nobody waits for RESOURCE, and no tenant has a share: one round trip. Returns
@@ -62,10 +65,8 @@ base::Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::str
 base::Result<std::vector<Grant>> list_grants(const Fleet& fleet,
                                              std::vector<base::Error>& obstacles);
 
-// Removes the grants and the tickets of HOST, which was fenced.
-base::Status remove_of_host(const Fleet& fleet, const std::string& host);
-
-// Returns what tenants may have. Without tenants, it reads no grants.
+// Returns what tenants may have. Without tenants, it reads no grants. A record that cannot be read
+// is left out, and what depends on it is refused: see Shares::unreadable.
 base::Result<Shares> read_shares(const Fleet& fleet);
 // A tenant's share at one revision of its record.
 struct SeenTenant {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
 #include "vipu/wire_fields.h"
@@ -76,6 +77,27 @@ Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
     if (one.key == key) return std::optional<KeyValue>(one);
   }
   return std::optional<KeyValue>();
+}
+
+std::string text_in(const std::string& value, const char* key) {
+  const Result<base::Json> json = base::parse_json(value, "record");
+  if (!json.ok() || !json.value().is_object()) return "";
+  const Result<std::string> text = base::get_string(json.value(), key, "record");
+  return text.ok() ? text.value() : "";
+}
+
+Status remove_keys_of(const Fleet& fleet, const std::string& prefix, const std::string& host) {
+  Txn txn;
+  const Listing listing = TRY(fleet.store.list(prefix, fleet.deadline));
+  for (const KeyValue& one : listing.keys) {
+    if (text_in(one.value, "host") != host) continue;
+    txn.deletes.push_back(one.key);
+    if (txn.deletes.size() < kMaxOperations) continue;
+    TRY(fleet.store.commit(txn, fleet.deadline));
+    txn = {};
+  }
+  if (!txn.deletes.empty()) TRY(fleet.store.commit(txn, fleet.deadline));
+  return {};
 }
 
 Compare unchanged(const std::string& key, const std::optional<KeyValue>& found) {

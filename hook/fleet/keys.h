@@ -50,6 +50,12 @@ void require_silence(Txn& txn, const std::string& prefix, const std::string& hos
 base::Result<std::optional<KeyValue>> find_key(Store& store, const std::string& key,
                                                const base::Deadline& deadline);
 
+// Removes the keys below PREFIX that are of HOST by the text "host" of their values, also where the
+// rest of a value cannot be read.
+base::Status remove_keys_of(const Fleet& fleet, const std::string& prefix, const std::string& host);
+// Returns the text KEY of VALUE; empty if there is none.
+[[nodiscard]] std::string text_in(const std::string& value, const char* key);
+
 // Returns the compare that holds while KEY is as FOUND; unset: while it is absent.
 [[nodiscard]] Compare unchanged(const std::string& key, const std::optional<KeyValue>& found);
 

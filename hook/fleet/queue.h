@@ -84,8 +84,8 @@ base::Status retake_ticket(const Fleet& fleet, const Resource& resource, Ticket&
 base::Status write_ticket(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
 // Gives the place up. One that is gone is no error.
 base::Status leave_line(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
-// Gives the place up of a request that has what it wanted, unless somebody told it to give up first:
-// then the place stays, and the result is kCancelled.
+// Gives the place up of a request that has what it wanted, unless somebody told it to give up
+// first: then the place stays, and the result is kCancelled.
 enum class Left { kYes, kCancelled };
 base::Result<Left> leave_served(const Fleet& fleet, const Resource& resource, const Ticket& ticket);
 // Tells the request of a ticket to give up, which it does, unless its process ends. Fails with

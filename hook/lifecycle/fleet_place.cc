@@ -75,7 +75,15 @@ Error unknown_tenant(const std::string& tenant, const fleet::Shares& shares) {
 Result<const config::TenantConfig*> find_share(const fleet::Shares& shares,
                                                const std::string& tenant) {
   const config::TenantConfig* none = nullptr;
-  if (shares.tenants.empty()) return none;
+  const auto broken = tenant.empty() ? shares.unreadable.end() : shares.unreadable.find(tenant);
+  if (broken != shares.unreadable.end()) {
+    return Error(Code::kInvalid,
+                 str("what tenant ", quote(tenant),
+                     " may have in the fleet is not known, because"
+                     " the store's record ",
+                     quote(broken->second), " cannot be read; see 'ipuctl fleet check'"));
+  }
+  if (shares.records.empty()) return none;
   const config::TenantConfig* const found = config::find_tenant(shares.tenants, tenant);
   if (found == nullptr) return unknown_tenant(tenant, shares);
   return found;
@@ -182,7 +190,8 @@ Status FleetPlace::check_wait(const ledger::Waiter& me, const fleet::Shares& sha
   const bool is_bound = ticket_ && share != nullptr && share->max_wait;
   if (!is_bound || steady_clock::now() - since_ <= *share->max_wait) return {};
   return Error(Code::kDenied, str("the wait is over: it has become longer than ",
-                                  base::format_duration(*share->max_wait), ", which max_wait of"
+                                  base::format_duration(*share->max_wait),
+                                  ", which max_wait of"
                                   " tenant ",
                                   quote(me.tenant), " allows in the fleet by now"));
 }

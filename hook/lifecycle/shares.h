@@ -17,8 +17,8 @@
 namespace hook::lifecycle {
 
 // The oldest request of a resource that borrows is passed for no longer than this by later ones
-// that are within their guaranteed share, unless one of these has waited for as long itself: one old
-// borrower after the other does not keep it waiting.
+// that are within their guaranteed share, unless one of these has waited for as long itself: one
+// old borrower after the other does not keep it waiting.
 inline constexpr std::chrono::milliseconds kLongestPass = std::chrono::minutes(5);
 
 [[nodiscard]] ledger::Share to_share(const config::TenantConfig& tenant);
@@ -59,8 +59,8 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
 
 // Returns WAITERS of one resource, which are in order of arrival, in the order in which they are
 // served: those within their guaranteed share, with the oldest who borrows if it has waited for
-// kLongestPass and none of them has; the others who borrow; those over a limit; each in order of arrival. Requests of
-// one tenant are never served in another order than that of arrival.
+// kLongestPass and none of them has; the others who borrow; those over a limit; each in order of
+// arrival. Requests of one tenant are never served in another order than that of arrival.
 [[nodiscard]] std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
                                                const Standing& standing);
 

@@ -122,6 +122,13 @@ Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolC
   std::vector<Error> again;  // the same ones
   const auto claims = TRY(fleet::list_claims(fleet.at_last(), again));
   const auto grants = TRY(fleet::list_grants(fleet.at_last(), errors));
+  for (const auto& [tenant, key] : TRY(fleet::read_shares(fleet.at_last())).unreadable) {
+    if (key.starts_with(fleet::grants_prefix(fleet.config.prefix))) continue;  // is in ERRORS
+    errors.push_back(differs(str("the record ", quote(key),
+                                 " cannot be read: run 'ipuctl tenant"
+                                 " remove ",
+                                 tenant, "', then 'ipuctl tenant set ", tenant, "'")));
+  }
   compare_controllers(views, have, errors);
   TRY(compare_leases(env, fleet.config.prefix, claims, grants, errors));
   return compare_records(env, fleet.config.prefix, views, errors);

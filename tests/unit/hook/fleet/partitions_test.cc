@@ -238,6 +238,24 @@ TEST_F(FleetPartitionsTest, AFencedHostClaimsNothingAndHasNothing) {
   EXPECT_TRUE(test::succeeds(ask(by("aaaaaaaa", "l3", 2))));
 }
 
+TEST_F(FleetPartitionsTest, AFenceGoesOnPastWhatCannotBeRead) {
+  make();
+  ASSERT_EQ(ask(by("aaaaaaaa", "l1", 0)).take(), ClaimDuty::kNone);
+  put("/f/partitions/pod64/p0/claims/odd", R"({"host":"aaaaaaaa","gcd":"x"})");
+  put("/f/partitions/pod64/p0/claims/other", "x");
+  put("/f/grants/pod64/odd", R"({"host":"aaaaaaaa"})");
+  put("/f/grants/pod64/other", "x");
+  put("/f/queue/pod64/*/odd", R"({"host":"aaaaaaaa"})");
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", "bbbbbbbb", 1)));
+  EXPECT_TRUE(find_fence(store_, prefix_, "aaaaaaaa", fleet().deadline).take()->is_finished);
+  std::vector<std::string> left;
+  for (const KeyValue& one : store_.list("/f/", fleet().deadline).take().keys)
+    if (one.key.find("meta") == std::string::npos) left.push_back(one.key);
+  EXPECT_EQ(left, (std::vector<std::string>{"/f/fences/aaaaaaaa", "/f/grants/pod64/other",
+                                            "/f/partitions/pod64/p0/claims/other",
+                                            "/f/partitions/pod64/p0/record"}));
+}
+
 TEST_F(FleetPartitionsTest, WhatADeadHostRemovedIsTheFencersToRemove) {
   make();
   ASSERT_TRUE(test::succeeds(begin_removal(fleet(), kP0, "aaaaaaaa", Takes::kNone)));

@@ -148,8 +148,8 @@ TEST_F(FleetQueueTest, AnotherHostCanTellARequestToGiveUp) {
   EXPECT_EQ(line().size(), 1U);
 }
 
-// Whoever cancels is told that the request waits no more, or it gives up: also in the moment in which
-// its controller is asked.
+// Whoever cancels is told that the request waits no more, or it gives up: also in the moment in
+// which its controller is asked.
 TEST_F(FleetQueueTest, ACancelInTheMomentOfTheGrantIsObeyed) {
   const fleet::Ticket first = wait_on(b_, "first", 16);
   a_.env.still_wanted = [&] { return fleet::leave_line(fleet(), pool_, first); };
@@ -178,6 +178,25 @@ TEST_F(FleetQueueTest, AWaitEndsByAMaxWaitThatBecameShorter) {
   EXPECT_TRUE(test::fails(start(a_, "own", 4, seconds(20), "vision"), Code::kDenied, "max_wait"));
   EXPECT_TRUE(a_.is_empty());
   EXPECT_EQ(line().size(), 1U);
+}
+
+TEST_F(FleetQueueTest, WhatCannotBeReadKeepsItsTenantAlone) {
+  share("vision", 8, 16);
+  share("speech", 4, 8);
+  const auto put = [&](const std::string& key, const std::string& value) {
+    fleet::Txn txn;
+    txn.puts = {{key, value}};
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  };
+  put("/f/tenants/speech", "x");
+  put("/f/grants/pod16/odd", "x");
+  EXPECT_TRUE(test::succeeds(start(a_, "one", 4, milliseconds(0), "vision")));
+  EXPECT_TRUE(test::fails(start(a_, "two", 4, milliseconds(0), "speech"), Code::kInvalid,
+                          "'/f/tenants/speech' cannot be read"));
+  put("/f/grants/pod16/odd", R"({"tenant":"vision","ipus":"many"})");
+  EXPECT_TRUE(test::fails(start(a_, "three", 4, milliseconds(0), "vision"), Code::kInvalid,
+                          "'/f/grants/pod16/odd' cannot be read"));
+  EXPECT_EQ(a_.live_leases(), 1U);
 }
 
 TEST_F(FleetQueueTest, AGrantIsNotMadeForATicketThatWasCancelled) {
