@@ -25,6 +25,7 @@ using hook::config::FleetConfig;
 using hook::fleet::Copy;
 using hook::fleet::HostFacts;
 using hook::fleet::HostState;
+using hook::fleet::OldFences;
 using hook::fleet::Replace;
 using hook::fleet::Store;
 namespace partitions = hook::lifecycle::partitions;
@@ -36,6 +37,8 @@ constexpr std::chrono::seconds kCompareTime{20};
 struct CopyOptions {
   std::string file;
   bool replace = false;
+  bool fences = false;
+  bool no_fences = false;
 };
 
 Result<Outcome> run_export(const CopyOptions& options) {
@@ -59,9 +62,17 @@ Result<Outcome> run_import(const CopyOptions& options) {
   const FleetConfig fleet = TRY(load_fleet());
   const std::string text = TRY(read_copy_file(options.file));
   const Copy copy = TRY_CTX(str("import ", quote(options.file)), hook::fleet::parse_copy(text));
+  if (options.fences && options.no_fences)
+    return Error(Code::kInvalid, "give one of --fences and --no-fences, not both");
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  const std::string known = TRY(ledger.host().fleet_id(fleet.prefix));
+  TRY(hook::fleet::check_copy(copy, known));
   const std::unique_ptr<Store> store = open_store(fleet);
+  const OldFences old = options.fences      ? OldFences::kBring
+                        : options.no_fences ? OldFences::kDrop
+                                            : OldFences::kRefuse;
   TRY(hook::fleet::write_copy(*store, fleet.prefix, copy,
-                              options.replace ? Replace::kYes : Replace::kNo,
+                              options.replace ? Replace::kYes : Replace::kNo, old,
                               Deadline::after(kCopyTime)));
   return Outcome{str("imported ", copy.keys.size(), " keys of fleet ", copy.fleet, ", as of ",
                      base::rfc3339(copy.made_ms),
@@ -172,6 +183,8 @@ void add_fleet_copies(CLI::App& group, Command& chosen) {
                                chosen, [options] { return run_import(*options); });
   import.argument("FILE", options->file, "The file; '-' for the standard input");
   import.flag("--replace", options->replace, "Remove first what is there, if no host is alive");
+  import.flag("--fences", options->fences, "Fence the hosts that the file has fences of");
+  import.flag("--no-fences", options->no_fences, "Leave out fences that etcd does not have");
 }
 
 }  // namespace ipuctl

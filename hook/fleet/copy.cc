@@ -22,7 +22,7 @@ constexpr const char* kAlive = "alive/";
 constexpr int64_t kCopyVersion = 1;
 // etcd takes 1.5 MiB in one request.
 constexpr size_t kMaxChunk = size_t{256} << 10;
-constexpr size_t kMostPerChunk = kMaxOperations / 2;
+constexpr size_t kMostPerChunk = kMaxOperations / 2 - 1;  // with the compare of the import's key
 
 bool is_meta(std::string_view name) { return name == kMeta || name.starts_with("meta/"); }
 
@@ -34,7 +34,7 @@ bool is_copied_name(const std::string& name) {
   };
   return !name.empty() && name.size() < kMaxKey / 2 && name.front() != '/' && name.back() != '/' &&
          name.find("//") == std::string::npos && std::all_of(name.begin(), name.end(), is_plain) &&
-         !is_meta(name) && !name.starts_with(kAlive);
+         !is_meta(name) && !name.starts_with(kAlive) && name != import_key("");
 }
 
 Result<Copy> read_parts(const Json& json) {
@@ -83,10 +83,11 @@ std::string written(const KeyValue& key) {
   return base::to_text(record);
 }
 
-// Collects operations into transactions that the store takes.
-class Chunks {
+// One import, whose key is of REVISION. Collects operations into transactions that the store takes.
+class Import {
  public:
-  Chunks(Store& store, const Deadline& deadline) : store_(store), deadline_(deadline) {}
+  Import(Store& store, const std::string& prefix, int64_t revision, const Deadline& deadline)
+      : store_(store), key_(import_key(prefix)), revision_(revision), deadline_(deadline) {}
   Status put(const std::string& key, const std::string& value) {
     size_ += key.size() * 2 + value.size();
     txn_.compares.push_back({key, Compare::What::kCreated, 0});
@@ -101,13 +102,19 @@ class Chunks {
   }
   Status flush() {
     if (txn_.compares.empty()) return {};
+    txn_.compares.push_back({key_, Compare::What::kModified, revision_});
     const TxnResult result = TRY(store_.commit(txn_, deadline_));
     txn_ = {};
     size_ = 0;
     if (result.done) return {};
     return Error(Code::kBusy,
                  "fleet: the store changes meanwhile; stop ipu-agent on all hosts,"
-                 " and run the command again with --replace");
+                 " and run the command again with --replace once no other import runs");
+  }
+  // The last transaction, after which hosts join.
+  Status end() {
+    txn_.deletes.push_back(key_);
+    return flush();
   }
 
  private:
@@ -116,20 +123,71 @@ class Chunks {
     return fits ? Status() : flush();
   }
   Store& store_;
+  const std::string key_;
+  int64_t revision_;
   const Deadline& deadline_;
   Txn txn_;
   size_t size_ = 0;
 };
 
-Status clear(Store& store, const std::string& prefix, const Listing& listing,
-             const Deadline& deadline) {
-  Chunks chunks(store, deadline);
+// Begins an import in place of OTHER, and of the fleet whose record is META, as they were seen.
+// Returns the revision of its key.
+Result<int64_t> begin_import(Store& store, const std::string& prefix,
+                             const std::optional<KeyValue>& other,
+                             const std::optional<KeyValue>& meta, const Deadline& deadline) {
+  const std::string key = import_key(prefix);
+  const std::string id = TRY(base::random_hex(8));
+  Txn txn;
+  txn.compares = {unchanged(key, other),
+                  unchanged(prefix + kMeta, meta),
+                  {prefix + kAlive, Compare::What::kNoneBelow, 0}};
+  txn.puts = {{key, id}};
+  const TxnResult begun = TRY(store.commit(txn, deadline));
+  if (begun.done) return begun.revision;
+  return Error(Code::kBusy,
+               "fleet: another import has begun, or a host is alive, so nothing was"
+               " changed; try again");
+}
+
+bool is_fence(std::string_view name) { return name.starts_with("fences/"); }
+
+Status clear(Import& import, const std::string& prefix, const Listing& listing) {
+  const auto name_of = [&](const KeyValue& one) { return one.key.substr(prefix.size()); };
   for (const KeyValue& one : listing.keys)
-    if (is_meta(one.key.substr(prefix.size()))) TRY(chunks.remove(one));
-  TRY(chunks.flush());
-  for (const KeyValue& one : listing.keys)
-    if (!is_meta(one.key.substr(prefix.size()))) TRY(chunks.remove(one));
-  return chunks.flush();
+    if (is_meta(name_of(one))) TRY(import.remove(one));
+  TRY(import.flush());
+  for (const KeyValue& one : listing.keys) {
+    const std::string name = name_of(one);
+    if (is_meta(name) || is_fence(name) || name == import_key("")) continue;
+    TRY(import.remove(one));
+  }
+  return import.flush();
+}
+
+// Returns the hosts whose fences the copy has and the store has not.
+std::vector<std::string> old_fences(const Copy& copy, const std::set<std::string>& present) {
+  std::vector<std::string> hosts;
+  for (const KeyValue& one : copy.keys) {
+    if (!is_fence(one.key)) continue;
+    std::string host = one.key.substr(one.key.find('/') + 1);
+    if (!present.contains(host)) hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// What COPY has for the store, where the hosts FENCED have nothing.
+Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
+                  const std::set<std::string>& present, const std::set<std::string>& fenced) {
+  for (const KeyValue& one : copy.keys) {
+    if (is_fence(one.key)) {
+      const std::string host = one.key.substr(one.key.find('/') + 1);
+      if (present.contains(host) || !fenced.contains(host)) continue;
+    } else if (fenced.contains(text_in(one.value, "host"))) {
+      continue;
+    }
+    TRY(import.put(prefix + one.key, written(one)));
+  }
+  return import.flush();
 }
 
 }  // namespace
@@ -143,8 +201,8 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
   copy.made_ms = now_ms;
   for (const KeyValue& one : listing.keys) {
     const std::string name = one.key.substr(prefix.size());
-    if (one.lease == 0 && !is_meta(name) && !name.starts_with(kAlive))
-      copy.keys.push_back({name, one.value});
+    const bool is_kept = !is_meta(name) && !name.starts_with(kAlive) && name != import_key("");
+    if (one.lease == 0 && is_kept) copy.keys.push_back({name, one.value});
   }
   return copy;
 }
@@ -166,31 +224,56 @@ Result<Copy> parse_copy(std::string_view text) {
   return read_parts(json);
 }
 
+Status check_copy(const Copy& copy, const std::string& known) {
+  if (known.empty() || copy.fleet == known) return {};
+  return Error(Code::kInvalid,
+               str("the copy is of fleet ", copy.fleet, ", and this host is in fleet ", known,
+                   ", so nothing was changed; give a copy of that one, or run 'ipuctl fleet leave"
+                   " --lost' first"));
+}
+
 Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Replace replace,
-                  const Deadline& deadline) {
+                  OldFences old, const Deadline& deadline) {
   const Listing before = TRY(store.list(prefix, deadline));
+  std::optional<KeyValue> other;  // import
+  std::optional<KeyValue> meta;
+  std::set<std::string> present;  // hosts that are fenced there
   for (const KeyValue& one : before.keys) {
-    if (!one.key.starts_with(prefix + kAlive)) continue;
-    const std::string host = one.key.substr(prefix.size() + 6);
-    return Error(Code::kBusy, str("fleet: host ", host.substr(0, host.find('/')),
-                                  " is alive below ", quote(prefix),
-                                  ", so nothing was changed; stop ipu-agent on all hosts, and wait"
-                                  " for ",
-                                  kAliveTime.count(), " s"));
+    const std::string name = one.key.substr(prefix.size());
+    if (name == import_key("")) other = one;
+    if (name == kMeta) meta = one;
+    if (is_fence(name)) present.insert(name.substr(name.find('/') + 1));
+    if (!name.starts_with(kAlive)) continue;
+    const std::string host = name.substr(name.find('/') + 1);
+    return Error(
+        Code::kBusy,
+        str("fleet: host ", host.substr(0, host.find('/')), " is alive below ", quote(prefix),
+            ", so nothing was changed; stop ipu-agent on all hosts, and wait for ",
+            kAliveTime.count(), " s"));
   }
+  if (other && replace == Replace::kNo) return import_begun();
   if (!before.keys.empty() && replace == Replace::kNo) {
     return Error(Code::kExists, str("fleet: there are ", before.keys.size(), " keys below ",
                                     quote(prefix), ", such as ", quote(before.keys.front().key),
                                     ", so nothing was changed; give --replace to remove them"));
   }
-  TRY(clear(store, prefix, before, deadline));
-  Chunks chunks(store, deadline);
-  for (const KeyValue& one : copy.keys) TRY(chunks.put(prefix + one.key, written(one)));
-  TRY(chunks.flush());
-  TRY(chunks.put(prefix + kMeta,
+  const std::vector<std::string> gone = old_fences(copy, present);
+  if (!gone.empty() && old == OldFences::kRefuse) {
+    return Error(Code::kInvalid,
+                 str("fleet: the copy has fences of hosts ", base::join(gone, ", "),
+                     ", which may have been forgotten since, so nothing was changed; give --fences"
+                     " to fence them, which ends their containers, or --no-fences"));
+  }
+  std::set<std::string> fenced = present;
+  if (old == OldFences::kBring) fenced.insert(gone.begin(), gone.end());
+  const int64_t revision = TRY(begin_import(store, prefix, other, meta, deadline));
+  Import import(store, prefix, revision, deadline);
+  TRY(clear(import, prefix, before));
+  TRY(write_keys(import, prefix, copy, present, fenced));
+  TRY(import.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
-  TRY(chunks.put(version_key(prefix, copy.fleet), ""));
-  return chunks.flush();
+  TRY(import.put(version_key(prefix, copy.fleet), ""));
+  return import.end();
 }
 
 }  // namespace hook::fleet

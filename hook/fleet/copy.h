@@ -35,11 +35,20 @@ base::Result<Copy> parse_copy(std::string_view text);
 
 // Whether a copy may take the place of what is below the prefix.
 enum class Replace { kNo, kYes };
+// What becomes of the copy's fences that the store does not have: their hosts may have been
+// forgotten since the copy was made, and a fence ends what runs there.
+enum class OldFences { kRefuse, kBring, kDrop };
 // Writes COPY below PREFIX. Fails with kExists if there is something and REPLACE is kNo; with
-// kBusy, having changed nothing, if a host is alive. "meta" goes first and comes last, so no host
-// joins in between. After another error, some keys may be missing: repeat it with kYes. Each
-// partition counts as used: a container may have had it since the copy was made.
+// kBusy, having changed nothing, if a host is alive or another import has begun (kYes takes its
+// place); with kInvalid, having changed nothing, if the copy has such fences and OLD is kRefuse.
+// A key of its own is there from the first change to the last, and each change goes by it, so two
+// imports never mix. "meta" goes first and comes last, so no host joins in between. After another
+// error, some keys may be missing: repeat it with kYes. Fences that are there stay, and what the
+// copy has of fenced hosts is left out. Each partition counts as used: a container may have had it
+// since the copy was made.
 base::Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Replace replace,
-                        const base::Deadline& deadline);
+                        OldFences old, const base::Deadline& deadline);
+// Fails with kInvalid if COPY is not of the fleet KNOWN, which this host has joined; empty: none.
+base::Status check_copy(const Copy& copy, const std::string& known);
 
 }  // namespace hook::fleet

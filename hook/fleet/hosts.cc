@@ -164,6 +164,10 @@ Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
   const std::optional<KeyValue> meta = TRY(find_key(store, prefix + "meta", deadline));
   if (meta) return parse_meta(*meta);
   const Listing others = TRY(store.list(prefix, deadline));
+  const bool is_importing =
+      std::any_of(others.keys.begin(), others.keys.end(),
+                  [&](const KeyValue& one) { return one.key == import_key(prefix); });
+  if (is_importing) return import_begun();
   if (!others.keys.empty()) return something_else(others.keys.front().key);
   return Error(Code::kNotFound, str("fleet: no host has joined below ", quote(prefix),
                                     ": run 'ipuctl fleet beat', or start ipu-agent"));
@@ -185,6 +189,7 @@ Result<std::string> join_fleet(Store& store, const std::string& prefix, const De
   const Result<std::string> other = read_fleet_id(store, prefix, deadline);
   if (other.ok() || other.error().code() != Code::kNotFound) return other;
   const std::string id = TRY(base::random_hex(8));
+  txn.compares = {{prefix, Compare::What::kNoneBelow, 0}};  // nor has an import begun
   txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})},
               {version_key(prefix, id), ""}};
   const TxnResult made = TRY(store.commit(txn, deadline));

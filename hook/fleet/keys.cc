@@ -45,6 +45,14 @@ Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn) {
   return fleet.store.commit(txn, fleet.deadline);
 }
 
+std::string import_key(const std::string& prefix) { return prefix + "importing"; }
+
+Error import_begun() {
+  return {Code::kBusy,
+          "fleet: 'ipuctl fleet import' has begun and not ended; wait for it, or run it"
+          " again with --replace if nobody runs it"};
+}
+
 std::string fence_key(const std::string& prefix, const std::string& host) {
   return str(prefix, "fences/", host);
 }

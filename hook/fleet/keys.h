@@ -36,6 +36,10 @@ base::Result<bool> read_flag(const vipu::wire::Fields& fields, const char* key);
 // host has joined (kNotFound); if it has joined none, it joins the one that is there.
 base::Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn);
 
+// Returns the key that is there while an import has begun and not ended, and what joins are told.
+[[nodiscard]] std::string import_key(const std::string& prefix);
+[[nodiscard]] base::Error import_begun();
+
 // Returns the key that says that HOST was declared dead, and what it is told.
 [[nodiscard]] std::string fence_key(const std::string& prefix, const std::string& host);
 [[nodiscard]] base::Error fenced(const std::string& host);

@@ -8,6 +8,7 @@
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
 #include "tests/support/fake_store.h"
+#include "tests/support/lent_store.h"
 #include "tests/support/outcome.h"
 
 namespace hook::fleet {
@@ -33,8 +34,12 @@ class CopyTest : public testing::Test {
   static Deadline soon() { return Deadline::after(std::chrono::milliseconds(2000)); }
   Fleet fleet() { return {store_, kPrefix, soon()}; }
   Copy copy() { return read_copy(store_, kPrefix, kMadeAt, soon()).take(); }
-  Status write(const Copy& copy, Replace replace = Replace::kNo) {
-    return write_copy(store_, kPrefix, copy, replace, soon());
+  Status write(const Copy& copy, Replace replace = Replace::kNo,
+               OldFences old = OldFences::kRefuse) {
+    return write_copy(store_, kPrefix, copy, replace, old, soon());
+  }
+  bool is_fenced(const std::string& host) {
+    return find_fence(store_, kPrefix, host, soon()).take().has_value();
   }
   void wipe() {
     Txn txn;
@@ -98,6 +103,82 @@ TEST_F(CopyTest, OfManyKeysIsWrittenInSeveralTransactions) {
   wipe();
   ASSERT_TRUE(test::succeeds(write(large)));
   EXPECT_EQ(copy().keys.size(), large.keys.size());
+}
+
+TEST_F(CopyTest, KeepsTheFencesThatAreThere) {
+  ASSERT_TRUE(test::succeeds(
+      claim(fleet(), {"pod16", "p0"}, {"lease", "bbbbbbbb", "container", "", 0, 1, true})));
+  const Copy made = copy();
+  store_.advance(seconds(31));
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "bbbbbbbb", "aaaaaaaa", kMadeAt)));
+  const int64_t revision = find_fence(store_, kPrefix, "bbbbbbbb", soon()).take()->revision;
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  ASSERT_TRUE(is_fenced("bbbbbbbb"));
+  EXPECT_EQ(find_fence(store_, kPrefix, "bbbbbbbb", soon()).take()->revision, revision);
+  std::vector<Error> obstacles;
+  EXPECT_TRUE(list_claims(fleet(), obstacles).take().empty()) << "it had a claim in the copy";
+}
+
+// The host may have been forgotten since, and a fence would end its containers.
+TEST_F(CopyTest, BringsAFenceBackOnlyIfItIsTold) {
+  store_.advance(seconds(31));
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "bbbbbbbb", "aaaaaaaa", kMadeAt)));
+  const Copy made = copy();
+  ASSERT_TRUE(forget_fence(fleet(), "bbbbbbbb").take());
+  EXPECT_TRUE(test::fails(write(made, Replace::kYes), Code::kInvalid, "hosts bbbbbbbb"));
+  EXPECT_EQ(read_fleet_id(store_, kPrefix, soon()).take(), id_);
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes, OldFences::kDrop)));
+  EXPECT_FALSE(is_fenced("bbbbbbbb"));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes, OldFences::kBring)));
+  EXPECT_TRUE(is_fenced("bbbbbbbb"));
+}
+
+TEST_F(CopyTest, IsOfTheFleetThatThisHostHasJoined) {
+  EXPECT_TRUE(test::succeeds(check_copy(copy(), "")));
+  EXPECT_TRUE(test::succeeds(check_copy(copy(), id_)));
+  EXPECT_TRUE(test::fails(check_copy(copy(), "0011223344556677"), Code::kInvalid, "fleet leave"));
+}
+
+// Another import, or a join, at each call of an import.
+TEST_F(CopyTest, NeverMixesWithAnotherImport) {
+  Copy made = copy();
+  for (int i = 0; i < 100; ++i)
+    made.keys.push_back({str("partitions/pod16/p0/claims/", i), "of one"});
+  Copy other = made;
+  for (KeyValue& one : other.keys)
+    if (one.value == "of one") one.value = "of another";
+  store_.advance(seconds(31));
+  for (int at = 0; at < 12; ++at) {
+    SCOPED_TRACE(at);
+    int calls = 0;
+    test::LentStore seen(store_, [&] {
+      if (calls++ == at) {
+        (void)join_fleet(store_, kPrefix, soon());
+        EXPECT_TRUE(test::succeeds(write(other, Replace::kYes)));
+      }
+      return test::Call::kAnswered;
+    });
+    const Status first = write_copy(seen, kPrefix, made, Replace::kYes, OldFences::kRefuse, soon());
+    std::set<std::string> values;
+    for (const KeyValue& one : copy().keys)
+      if (one.value.starts_with("of ")) values.insert(one.value);
+    ASSERT_EQ(values.size(), 1U);
+    EXPECT_EQ(*values.begin(), first.ok() ? "of one" : "of another");
+    EXPECT_EQ(read_fleet_id(store_, kPrefix, soon()).take(), id_);
+  }
+}
+
+TEST_F(CopyTest, IsNotJoinedBeforeItsEnd) {
+  const Copy made = copy();
+  wipe();
+  int calls = 0;
+  test::LentStore seen(store_,
+                       [&] { return ++calls == 3 ? test::Call::kFails : test::Call::kAnswered; });
+  EXPECT_FALSE(write_copy(seen, kPrefix, made, Replace::kNo, OldFences::kRefuse, soon()).ok());
+  EXPECT_TRUE(test::fails(join_fleet(store_, kPrefix, soon()), Code::kBusy, "--replace"));
+  EXPECT_TRUE(test::fails(write(made), Code::kBusy, "--replace"));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  EXPECT_EQ(join_fleet(store_, kPrefix, soon()).take(), id_);
 }
 
 TEST_F(CopyTest, OfNobodyIsNone) {
