@@ -32,6 +32,9 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 HOOKSDIR ?= $(PREFIX)/share/ipu-container-toolkit/hooks.d
 # logrotate reads no other folder.
 LOGROTATEDIR ?= /etc/logrotate.d
+# Where bash, zsh and fish look for completions.
+COMPLETIONS = $(PREFIX)/share/bash-completion/completions/ipuctl $(PREFIX)/share/zsh/site-functions/_ipuctl \
+  $(PREFIX)/share/fish/vendor_completions.d/ipuctl.fish
 SYSCONFDIR ?= /etc/ipu-container-toolkit
 STATEDIR ?= /var/lib/ipu-container-toolkit
 RUNDIR ?= /run/ipu-container-toolkit
@@ -414,6 +417,7 @@ install: all ## install below DESTDIR and PREFIX, and make the users and the gro
 	$(foreach h,$(HOOKS),$(unit_paths) $(h) | install -m 0644 /dev/stdin '$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))'$(nl))
 	install -m 0644 packaging/config.toml '$(DESTDIR)$(DOCDIR)/config.toml.example'
 	install -m 0644 $(MONITORING) '$(DESTDIR)$(DOCDIR)'
+	$(foreach s,bash zsh fish,$(O)/bin/ipuctl completion $(s) | install -D -m 0644 /dev/stdin '$(DESTDIR)$(filter %/$(if $(filter zsh,$(s)),_ipuctl,$(if $(filter fish,$(s)),ipuctl.fish,ipuctl)),$(COMPLETIONS))'$(nl))
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
 	install -d '$(DESTDIR)$(LOGROTATEDIR)'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
@@ -423,6 +427,7 @@ uninstall: ## remove the files that install put there; users and group stay. FOR
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
+	rm -f $(COMPLETIONS:%='$(DESTDIR)%')
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' $(foreach m,$(MONITORING),'$(DESTDIR)$(DOCDIR)/$(notdir $(m))') '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(foreach d,$(LIBEXECDIR) $(DOCDIR) $(HOOKSDIR) $(filter %/ipu-container-toolkit,$(patsubst %/,%,$(dir $(HOOKSDIR)))),[ ! -d '$(DESTDIR)$(d)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(d)'$(nl))
 .PHONY: clean help

@@ -16,9 +16,9 @@ using hook::confinement::Phase;
 namespace {
 
 // They run programs that are not ours and would inherit the filter, or do nothing.
-constexpr std::string_view kUnconfined[] = {"ipuctl doctor",       "ipuctl runtime",
-                                            "ipuctl version",      "ipuctl support-bundle",
-                                            "ipuctl health check", "ipuctl fleet fence-due"};
+constexpr std::string_view kUnconfined[] = {
+    "ipuctl doctor",       "ipuctl runtime",         "ipuctl version",   "ipuctl support-bundle",
+    "ipuctl health check", "ipuctl fleet fence-due", "ipuctl completion"};
 
 struct Confined {
   std::string_view command;
