@@ -6,7 +6,7 @@
 namespace vipu {
 namespace {
 
-constexpr std::string_view kKinds = "cwrks";
+constexpr std::string_view kKinds = "cwrksf";
 constexpr std::string_view kKindsWithoutHost = "cwr";
 
 bool is_hex(std::string_view text) {
@@ -49,7 +49,12 @@ bool is_unique_name(std::string_view name) {
 
 bool is_of_host(std::string_view name, std::string_view host) {
   const std::optional<MadeName> made = parse_made_name(name);
-  return made && !host.empty() && made->host == host;
+  return made && !host.empty() && made->host == host && made->what != MadeFor::kFleetWarm;
+}
+
+bool is_of_fleet(std::string_view name) {
+  const std::optional<MadeName> made = parse_made_name(name);
+  return made && made->what == MadeFor::kFleetWarm;
 }
 
 }  // namespace vipu

@@ -17,12 +17,13 @@ enum class MadeFor : char {
   kReservation = 'r',  // whoever reserved it
   kClaim = 'k',        // what a scheduler claimed
   kSession = 's',      // a session of several containers
+  kFleetWarm = 'f',    // a container that has not come yet, of any host of a fleet
 };
 
 struct MadeName {
   MadeFor what = MadeFor::kLease;
-  // The 8 hexadecimal digits of the host that made it; empty: a name of a release before 0.1, which
-  // does not say whose it is.
+  // The 8 hexadecimal digits of the host that made it; of kFleetWarm: the first 8 of the fleet's
+  // id, whose store says whose it is. Empty: a name of a release before 0.1, which does not say it.
   std::string host = {};
   std::string number = {};  // 12 hexadecimal digits
 
@@ -41,7 +42,9 @@ inline constexpr size_t kNumberDigits = 12;
 [[nodiscard]] bool is_host(std::string_view text);
 // Returns whether NAME is given once in the world: it names its host.
 [[nodiscard]] bool is_unique_name(std::string_view name);
-// Returns whether HOST made NAME.
+// Returns whether HOST made NAME, for itself.
 [[nodiscard]] bool is_of_host(std::string_view name, std::string_view host);
+// Returns whether NAME is that of a partition that hosts of a fleet keep warm for each other.
+[[nodiscard]] bool is_of_fleet(std::string_view name);
 
 }  // namespace vipu

@@ -23,6 +23,17 @@ TEST(MadeName, HasKindHostAndNumber) {
   }
 }
 
+TEST(MadeName, OfAFleetIsNoHosts) {
+  const MadeName made{MadeFor::kFleetWarm, "1f2e3d4c", "0123456789ab"};
+  EXPECT_EQ(to_string(made), "f-1f2e3d4c-0123456789ab");
+  EXPECT_EQ(parse_made_name("f-1f2e3d4c-0123456789ab"), made);
+  EXPECT_TRUE(is_unique_name("f-1f2e3d4c-0123456789ab"));
+  EXPECT_TRUE(is_of_fleet("f-1f2e3d4c-0123456789ab"));
+  EXPECT_FALSE(is_of_fleet("w-1f2e3d4c-0123456789ab"));
+  EXPECT_FALSE(is_of_host("f-1f2e3d4c-0123456789ab", "1f2e3d4c"));
+  EXPECT_FALSE(parse_made_name("f-0123456789ab"));
+}
+
 TEST(MadeName, OfAReleaseBefore01SaysNoHost) {
   for (const char* name : {"c-0123456789ab", "w-0123456789ab", "r-0123456789ab"}) {
     const std::optional<MadeName> made = parse_made_name(name);
