@@ -15,6 +15,7 @@
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/hosts.h"
 
 namespace ipuctl {
@@ -100,6 +101,12 @@ Result<Outcome> run_leave_lost() {
   Outcome outcome;
   for (const std::string& line : TRY(ledger.partitions().give_up_claims(prefix)))
     outcome.text += str("gave up the claim of ", line, "\n");
+  for (const hook::ledger::PartitionRecord& record : TRY(ledger.partitions().all())) {
+    if (!partitions::is_fleets(record)) continue;
+    TRY(ledger.partitions().hand_over(record));
+    outcome.text += str("forgot partition ", record.name, " of pool ", record.pool,
+                        ", which its controller may have\n");
+  }
   TRY(ledger.host().leave_fleet());
   outcome.text +=
       str("this host claims nothing below ", prefix,

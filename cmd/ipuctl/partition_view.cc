@@ -6,6 +6,8 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/grants.h"
+#include "hook/fleet/warm.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 
 namespace ipuctl {
@@ -21,6 +23,31 @@ bool is_from(const hook::config::PoolConfig& pool, const std::string& name,
   return same_names && source == hook::config::source_of(pool);
 }
 
+// Adds what FLEET knows of its warm partitions of POOL.
+Status add_warm(const hook::fleet::Fleet& fleet, const hook::config::PoolConfig& pool,
+                std::vector<PartitionView>& views, std::vector<Error>& obstacles) {
+  // In this order, one that a container takes meanwhile is in both.
+  const auto warm = TRY(hook::fleet::list_warm(fleet, pool.name, obstacles));
+  const auto grants = TRY(hook::fleet::list_grants(fleet, obstacles));
+  for (PartitionView& view : views) {
+    const std::string& id = view.partition.id;
+    for (const hook::fleet::Warm& one : warm)
+      if (one.name == id) view.maker = one.maker;
+    for (const hook::fleet::Grant& one : grants) {
+      if (one.pool != pool.name || one.partition != id) continue;
+      view.maker.clear();
+      view.in_fleet = true;
+      if (!view.leases.empty()) continue;
+      hook::fleet::Claim claim;
+      claim.id = one.id;
+      claim.host = one.host;
+      claim.container = one.container;
+      view.claims.push_back(std::move(claim));
+    }
+  }
+  return {};
+}
+
 // Adds what the fleet knows of the partitions of POOL.
 void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
                const Deadline& deadline, std::vector<PartitionView>& views,
@@ -33,6 +60,8 @@ void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
     obstacles.push_back(known.error());
     return;
   }
+  Status added = add_warm(opened.value()->at(deadline), pool, views, obstacles);
+  if (!added.ok()) obstacles.push_back(std::move(added).error());
   std::set<std::string> own;
   for (const PartitionView& view : views)
     for (const hook::ledger::Lease& lease : view.leases) own.insert({lease.id, lease.claim});
@@ -51,6 +80,7 @@ void add_fleet(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
 std::string_view kind_of(const PartitionView& view) {
   if (view.record) return name_of(view.record->kind);
   if (!view.leases.empty()) return "LEASE";
+  if (!view.maker.empty()) return name_of(hook::ledger::PartitionKind::kWarm);
   return view.in_fleet ? "FLEET" : "OTHER";
 }
 

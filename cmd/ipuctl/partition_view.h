@@ -25,6 +25,7 @@ struct PartitionView {
   std::vector<hook::ledger::Lease> leases;              // live leases that hold it
   std::vector<hook::fleet::Claim> claims = {};          // what other hosts of the fleet have of it
   bool in_fleet = false;                                // the fleet knows it
+  std::string maker = {};  // tag of the host that made it, if it is one that a fleet keeps warm
 };
 
 // Returns "NAMED", "WARM", "FOREIGN" (adopted), "LEASE" (made for the lease that holds it), or

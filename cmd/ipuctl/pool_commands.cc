@@ -8,7 +8,10 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_pool.h"
 #include "hook/config/paths.h"
+#include "hook/fleet/warm.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "vipu/placement.h"
@@ -34,9 +37,23 @@ Result<std::vector<hook::config::PoolConfig>> load_pools(const std::string& name
   return pools;
 }
 
+// Returns how many partitions are warm, by their IPUs: what this host keeps for itself, and what
+// its fleet keeps for all.
 Result<std::map<uint32_t, uint32_t>> count_warm(hook::lifecycle::Env& env,
-                                                const std::string& pool) {
+                                                const hook::config::PoolConfig& config,
+                                                std::vector<Error>& obstacles) {
+  const std::string& pool = config.name;
   std::map<uint32_t, uint32_t> warm;
+  const auto opened = hook::lifecycle::open_fleet(env);
+  if (!opened.ok()) obstacles.push_back(opened.error());
+  if (opened.ok() && opened.value() && hook::lifecycle::is_shared(config)) {
+    const hook::fleet::Fleet fleet = opened.value()->at(query_deadline());
+    const auto all = hook::fleet::list_warm(fleet, pool, obstacles);
+    if (!all.ok()) obstacles.push_back(all.error());
+    if (all.ok())
+      for (const hook::fleet::Warm& one : all.value())
+        if (one.phase == hook::fleet::WarmPhase::kIdle) ++warm[one.kind.ipus];
+  }
   for (const hook::ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
     const bool ready = record.kind == hook::ledger::PartitionKind::kWarm &&
                        record.state == hook::ledger::PartitionState::kReady;
@@ -65,7 +82,7 @@ Result<Outcome> run_list(const PoolOptions& options) {
   std::vector<Error> obstacles;
   for (const hook::config::PoolConfig& pool : pools) {
     PoolView view{pool, std::nullopt};
-    view.warm = TRY(count_warm(env, pool.name));
+    view.warm = TRY(count_warm(env, pool, obstacles));
     Result<vipu::Survey> survey = env.controller(pool)->survey(query_deadline());
     if (survey.ok()) {
       view.usage = usage_of(survey.value());

@@ -27,6 +27,11 @@ std::string holders_text(const PartitionView& view) {
   return or_dash(base::join(containers, ","));
 }
 
+// Returns the kind, and where a warm partition of a fleet is from: "WARM@1f2e3d4c".
+std::string kind_text(const PartitionView& view) {
+  return str(kind_of(view), view.maker.empty() ? "" : "@", view.maker);
+}
+
 Json to_json(const PartitionView& view) {
   const vipu::Partition& partition = view.partition;
   Json json = {{"partition", partition.id},
@@ -59,6 +64,7 @@ Json to_json(const PartitionView& view) {
                                {"host", claim.host},
                                {"lease", claim.id}});
   }
+  if (!view.maker.empty()) json["maker"] = view.maker;
   for (const vipu::IpuPlace& ipu : partition.ipus) {
     json["ipus"].push_back({{"domain", ipu.domain}, {"ipu", ipu.ipu}});
   }
@@ -125,8 +131,8 @@ std::string partitions_text(const std::vector<PartitionView>& views, Holders hol
                     str(partition.ipus.size()), str(partition.gcds),
                     vipu::name_of(partition.ready)});
     if (holders == Holders::kHide) continue;
-    rows.back().insert(rows.back().end(), {std::string(kind_of(view)), yes_or_no(is_shared(view)),
-                                           holders_text(view)});
+    rows.back().insert(rows.back().end(),
+                       {kind_text(view), yes_or_no(is_shared(view)), holders_text(view)});
   }
   return vipu_table(rows);
 }
@@ -156,7 +162,7 @@ std::string partition_text(const PartitionView& view, const vipu::PartitionStatu
                {"gateway routing", vipu::name_of(partition.gateway_routing)},
                {"sync type", vipu::name_of(partition.sync)},
                {"reconfigurable", yes_or_no(partition.reconfigurable)},
-               {"kind", std::string(kind_of(view))},
+               {"kind", kind_text(view)},
                {"shared", yes_or_no(is_shared(view))},
                {"ipus", places_text(partition.ipus)},
                {"auto resets", resets_text(status)}};

@@ -19,6 +19,7 @@ using base::Json;
 
 constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
+constexpr const char* kWarm = "warm/";
 constexpr int64_t kCopyVersion = 1;
 // etcd takes 1.5 MiB in one request.
 constexpr size_t kMaxChunk = size_t{256} << 10;
@@ -179,6 +180,7 @@ std::vector<std::string> old_fences(const Copy& copy, const std::set<std::string
 Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
                   const std::set<std::string>& present, const std::set<std::string>& fenced) {
   for (const KeyValue& one : copy.keys) {
+    if (one.key.starts_with(kWarm)) continue;
     if (is_fence(one.key)) {
       const std::string host = one.key.substr(one.key.find('/') + 1);
       if (present.contains(host) || !fenced.contains(host)) continue;
@@ -201,7 +203,8 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
   copy.made_ms = now_ms;
   for (const KeyValue& one : listing.keys) {
     const std::string name = one.key.substr(prefix.size());
-    const bool is_kept = !is_meta(name) && !name.starts_with(kAlive) && name != import_key("");
+    const bool is_kept = !is_meta(name) && !name.starts_with(kAlive) && !name.starts_with(kWarm) &&
+                         name != import_key("");
     if (one.lease == 0 && is_kept) copy.keys.push_back({name, one.value});
   }
   return copy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A copy of what the store has below a prefix, as a file: for a store that is lost, or replaced.
-// What lives with a lease of the store is not in it: who is alive, and who waits.
+// What lives with a lease of the store is not in it: who is alive, and who waits. Neither are idle
+// warm partitions: a container may have one by the time the copy comes back.
 #pragma once
 
 #include <cstdint>

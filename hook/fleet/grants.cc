@@ -36,6 +36,7 @@ std::string text_of(const Grant& grant) {
                             {"container", grant.container},
                             {"reservation", grant.reservation},
                             {"tenant", grant.tenant},
+                            {"partition", grant.partition},
                             {"ipus", grant.ipus},
                             {"since_ms", grant.since_ms}});
 }
@@ -59,6 +60,7 @@ Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
   grant.container = TRY(fields.text("container", kMaxWord));
   grant.reservation = TRY(fields.text("reservation", kMaxWord));
   grant.tenant = TRY(fields.text("tenant", kMaxWord));
+  if (fields.has("partition")) grant.partition = TRY(fields.text("partition", kMaxWord));
   grant.ipus = TRY(fields.number("ipus", 0, kMostIpus));
   grant.since_ms = TRY(read_millis(json, "since_ms", "grant"));
   return grant;
@@ -116,13 +118,24 @@ Status check_fenced(const Fleet& fleet, const TxnResult& result, const std::stri
   return {};
 }
 
-// Returns whether TXN, which makes GRANT, was carried out.
-Result<bool> make(const Fleet& fleet, Txn txn, const Grant& grant) {
+// Returns whether TXN, which makes GRANT with WARM's partition, was carried out, now or by an
+// earlier attempt. The grant of such an attempt stays: it may say which partition was taken.
+Result<bool> make(const Fleet& fleet, Txn txn, const Grant& grant, const Warm* warm = nullptr) {
+  const std::string key = grant_key(fleet.prefix, grant.pool, grant.id);
   txn.compares.push_back({fence_key(fleet.prefix, grant.host), Compare::What::kCreated, 0});
-  txn.puts.push_back({grant_key(fleet.prefix, grant.pool, grant.id), text_of(grant)});
+  txn.compares.push_back({key, Compare::What::kCreated, 0});
+  txn.puts.push_back({key, text_of(grant)});
+  const std::string taken = warm_key(fleet.prefix, grant.pool, grant.partition);
+  if (warm != nullptr) txn.compares.push_back({taken, Compare::What::kModified, warm->modified});
+  if (!grant.partition.empty()) txn.deletes.push_back(taken);
   const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
   if (result.done) return true;
   TRY(check_fenced(fleet, result, grant.host));
+  for (const KeyValue& one : result.found) {
+    if (one.key != key) continue;
+    const Result<Grant> before = read_grant(fleet.prefix, one);
+    return before.ok() && before.value().partition == grant.partition;
+  }
   return false;
 }
 
@@ -146,15 +159,16 @@ Result<std::map<std::string, int64_t>> revisions_of(const Fleet& fleet, const st
 
 std::string grants_prefix(const std::string& prefix) { return prefix + "grants/"; }
 
-Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant) {
+Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant,
+                           const Warm* warm) {
   Txn txn;
   txn.compares = {{queue_prefix(fleet.prefix, resource), Compare::What::kNoneBelow, 0},
                   {tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0}};
-  return make(fleet, std::move(txn), grant);
+  return make(fleet, std::move(txn), grant, warm);
 }
 
 Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
-                           const Ticket* ticket, const Shares& shares) {
+                           const Ticket* ticket, const Shares& shares, const Warm* warm) {
   Txn txn;
   if (ticket != nullptr) {
     txn.compares.push_back({ticket_key(fleet.prefix, resource, ticket->id),
@@ -162,14 +176,14 @@ Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const G
   }
   if (shares.records.empty()) {
     txn.compares.push_back({tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0});
-    return make(fleet, std::move(txn), grant);
+    return make(fleet, std::move(txn), grant, warm);
   }
   const std::string turn = turn_key(fleet.prefix, grant.tenant);
   txn.compares.push_back(as_seen(turn, shares.turns, grant.tenant));
   txn.compares.push_back(
       as_seen(tenant_key(fleet.prefix, grant.tenant), shares.records, grant.tenant));
   txn.puts.push_back({turn, grant.id});
-  return make(fleet, std::move(txn), grant);
+  return make(fleet, std::move(txn), grant, warm);
 }
 
 Status grant_again(const Fleet& fleet, const Grant& grant) {

@@ -5,7 +5,7 @@
 //   PREFIX turns/NAME       changes with each grant to that tenant
 // A grant comes before its partition is made, and goes after the partition is removed. It does not
 // end with time: whoever made it removes it, or a fence. There is no counter: what a tenant has is
-// the sum of its grants.
+// the sum of its grants. A grant that names a partition is the only record of whose that is.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,18 @@
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/queue.h"
 #include "hook/fleet/store.h"
+#include "hook/fleet/warm.h"
 
 namespace hook::fleet {
 
 struct Grant {
   std::string pool;
-  std::string id;           // of the lease, or the partition of a reservation
-  std::string host;         // tag
-  std::string container;    // its id at the engine; empty: it is a reservation
-  std::string reservation;  // its name; empty: it is a lease
-  std::string tenant;       // empty: none
+  std::string id;              // of the lease, or the partition of a reservation
+  std::string host;            // tag
+  std::string container;       // its id at the engine; empty: it is a reservation
+  std::string reservation;     // its name; empty: it is a lease
+  std::string tenant;          // empty: none
+  std::string partition = {};  // that it took of the fleet's warm ones; empty: none
   uint32_t ipus = 0;
   int64_t since_ms = 0;  // unix time of its host
   bool operator==(const Grant&) const = default;
@@ -48,14 +50,18 @@ struct Shares {
 
 // Makes a grant if nobody waits for RESOURCE, and no tenant has a share: one round trip. Returns
 // whether it did. If not: look at the queue and the shares. Fails with kDenied if the host was
-// fenced. Harmless twice.
-base::Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant);
+// fenced. Harmless twice; a grant of the same id with another partition stays, as find_grant()
+// says. With WARM, whose name is GRANT's partition, it takes that one if it is still as it was
+// read.
+base::Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant,
+                                 const Warm* warm = nullptr);
 // Makes a grant if TICKET, which may be null, is as it was read, so nobody has cancelled it, and
 // nothing was granted to its tenant since SHARES were read, nor its share changed. Returns whether
-// it did.
+// it did. WARM: as above.
 base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
-                                 const Ticket* ticket, const Shares& shares);
-// Makes a grant for what runs already.
+                                 const Ticket* ticket, const Shares& shares,
+                                 const Warm* warm = nullptr);
+// Makes a grant for what runs already. What an older copy of the store says of its partition goes.
 base::Status grant_again(const Fleet& fleet, const Grant& grant);
 // Removes a grant. One that is not there is no error. Returns the store's revision.
 base::Result<int64_t> ungrant(const Fleet& fleet, const std::string& pool, const std::string& id);

@@ -11,6 +11,7 @@
 #include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
 #include "hook/fleet/partition_text.h"
+#include "hook/fleet/warm.h"
 
 namespace hook::fleet {
 namespace {
@@ -357,6 +358,7 @@ Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
   std::vector<Error> obstacles;  // 'fleet check' says what cannot be read
   for (const char* const below : {"partitions/", "queue/", "grants/"})
     TRY(remove_keys_of(fleet, fleet.prefix + below, host));
+  TRY(forget_warm_of_host(fleet, host));
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
     if (view.changer != host) continue;
     TRY(forget_making(fleet, view.name, host));

@@ -72,6 +72,15 @@ Status Partitions::unlearn(const PartitionRecord& record) {
   });
 }
 
+Status Partitions::hand_over(const PartitionRecord& record) {
+  return with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    TRY(delete_partition(store_.database, record));
+    TRY(record_partition(store_, record.pool, record.name, "the fleet has it"));
+    return commit(store_, transaction);
+  });
+}
+
 Status Partitions::claim_own(const Lease& lease, const std::string& fleet) {
   Statement update = TRY(store_.database.prepare(
       "UPDATE lease SET claim = id, fleet = ? WHERE id = ? AND origin = 'OWN' AND claim = ''"));

@@ -155,17 +155,20 @@ Result<int64_t> Ledger::compatible_from() {
   return base::parse_int<int64_t>(row.value().text(0), 1, INT64_MAX);
 }
 
-Result<Ledger::Taken> Ledger::take_warm(Lease& lease) {
+Result<Ledger::Taken> Ledger::take_warm(Lease& lease, const std::string& given) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   Lease after = TRY(begin_change(lease, Change::kTakeWarm));
-  Statement warm = TRY(store_->database.prepare(
-      "DELETE FROM partition WHERE pool = ?1 AND name = (SELECT name FROM partition WHERE pool = ?1"
-      " AND source = ?2 AND kind = 'WARM' AND state = 'READY' AND ipus = ?3"
-      " ORDER BY created_ms, name LIMIT 1) RETURNING name"));
-  warm.bind(lease.pool).bind(lease.controller).bind(int64_t{lease.ipus});
-  if (TRY(warm.step()) == Step::kDone) return Taken::kNone;
-  after.partition = warm.text(0);
-  TRY(warm.run());
+  after.partition = given;
+  if (given.empty()) {
+    Statement warm = TRY(store_->database.prepare(
+        "DELETE FROM partition WHERE pool = ?1 AND name = (SELECT name FROM partition WHERE"
+        " pool = ?1 AND source = ?2 AND kind = 'WARM' AND state = 'READY' AND ipus = ?3"
+        " ORDER BY created_ms, name LIMIT 1) RETURNING name"));
+    warm.bind(lease.pool).bind(lease.controller).bind(int64_t{lease.ipus});
+    if (TRY(warm.step()) == Step::kDone) return Taken::kNone;
+    after.partition = warm.text(0);
+    TRY(warm.run());
+  }
   TRY(record_partition(*store_, after.pool, after.partition, "TAKEN", after.container));
   const std::string event = str("took the warm partition ", after.partition);
   TRY(commit(transaction, lease, std::move(after), event));

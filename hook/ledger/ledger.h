@@ -70,9 +70,9 @@ class Ledger {
   // These changes take the lease as last read and update it on success. They fail with kBusy if it
   // has changed since (read it and decide anew), kInternal if transitions.h has no such change.
 
-  // Stays INTENT; takes a warm partition of its size, if any, as its own instead of making one.
+  // Stays INTENT; a warm partition of its size, or GIVEN of its fleet, is its own from here on.
   enum class Taken { kYes, kNone };
-  base::Result<Taken> take_warm(Lease& lease);
+  base::Result<Taken> take_warm(Lease& lease, const std::string& given = "");
   // Changes INTENT to ALLOCATED, with the granted IPUs (DEVICES; a lease that joined another has
   // that one's) and an address or function on each of RAILS. If IN, the namespace that the
   // container will share, has a lease that is not being released, shares its interfaces and adds

@@ -10,6 +10,7 @@
 #include "hook/lifecycle/fleet_view.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/shares.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle {
 namespace {
@@ -100,6 +101,7 @@ fleet::Grant grant_of(const Env& env, const ledger::Lease& lease) {
   grant.host = env.ledger.host().tag();
   grant.container = lease.container;
   grant.tenant = lease.tenant;
+  if (vipu::is_of_fleet(lease.partition)) grant.partition = lease.partition;
   grant.ipus = lease.ipus;
   grant.since_ms = base::unix_millis();
   return grant;
@@ -320,31 +322,56 @@ Status FleetPlace::check_share(const fleet::Grant& grant, const fleet::Shares& s
                                 {"in the fleet", "with 'ipuctl tenant set'"});
 }
 
-Result<Before> FleetPlace::try_claim(const fleet::Grant& grant, const ledger::Waiter& me) {
-  if (!ticket_ && TRY(fleet::grant_at_once(at(), resource_, grant))) return Before();
+// Returns the warm partition that has been idle for longest.
+Result<std::optional<fleet::Warm>> FleetPlace::find_warm(const fleet::WarmKind* kind) const {
+  if (kind == nullptr) return std::optional<fleet::Warm>();
+  std::vector<Error> obstacles;  // what cannot be read is not taken
+  for (fleet::Warm& one : TRY(fleet::list_warm(at(), kind->pool, obstacles)))
+    if (one.phase == fleet::WarmPhase::kIdle && one.kind == *kind)
+      return std::optional<fleet::Warm>(std::move(one));
+  return std::optional<fleet::Warm>();
+}
+
+Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& me,
+                                     const fleet::WarmKind* kind) {
   for (int i = 0; i < kMostClaims; ++i) {
+    // An earlier attempt, whose answer was lost, may have taken a partition.
+    const bool may_be_made = i > 0 || (claimed_ && claimed_->id == grant.id);
+    if (may_be_made) {
+      const auto made = TRY(fleet::find_grant(at(), grant.pool, grant.id));
+      if (made) grant = *made;
+      if (made) return Before();
+    }
+    const std::optional<fleet::Warm> found = TRY(find_warm(kind));
+    const fleet::Warm* const warm = found ? &*found : nullptr;
+    grant.partition = found ? found->name : "";
+    const bool is_first = i == 0 && !ticket_;
+    if (is_first && TRY(fleet::grant_at_once(at(), resource_, grant, warm))) return Before();
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
     Before before = TRY(look(me, &shares));
     if (before.is_cancelled || !before.waiters.empty()) return before;
     TRY(check_share(grant, shares));
     const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
-    if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares))) return before;
+    if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares, warm))) return before;
   }
   return Error(Code::kBusy, str("what tenant ", quote(grant.tenant),
                                 " has in the fleet changes all the time; try again"));
 }
 
-Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                                 const fleet::WarmKind* kind) {
   if (claimed_ && is_made_ && claimed_->id == grant.id) return Before();  // of an earlier attempt
-  Result<Before> done = try_claim(grant, me);
+  fleet::Grant claimed = grant;
+  Result<Before> done = try_claim(claimed, me, kind);
   is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
   const bool may_be_made = !done.ok() && done.error().code() == Code::kTimeout;
-  if (is_made_ || may_be_made) claimed_ = grant;
+  if (is_made_ || may_be_made) claimed_ = std::move(claimed);
   return done;
 }
 
 void FleetPlace::unclaim() {
-  if (!claimed_) return;
+  if (!claimed_ || !claimed_->partition.empty()) return;
+  is_made_ = false;
   const Result<int64_t> revision = fleet::ungrant(at(), claimed_->pool, claimed_->id);
   room_revision_ = revision.ok() ? revision.value() : 0;
   claimed_.reset();

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
+#include "hook/fleet/warm.h"
 #include "hook/ledger/queue.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/open_fleet.h"
@@ -59,11 +60,16 @@ class FleetPlace {
   // before that.
   fleet::Left leave_served();
 
-  // Records GRANT for ME, unless that returns who is served first. Fails with kBusy or kDenied, in
-  // the words for the user, if the tenant's share forbids it. After kTimeout it may be recorded.
-  base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me);
-  // Takes the grant back, if one may have been recorded. What cannot be told to the store now is
-  // for sweep_claims().
+  // Records GRANT for ME, unless that returns who is served first. Takes a warm partition of the
+  // fleet for it, if there is one of KIND, which may be null. Fails with kBusy or kDenied, in the
+  // words for the user, if the tenant's share forbids it. After kTimeout it may be recorded.
+  base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                             const fleet::WarmKind* kind);
+  // Returns the warm partition that the last claim took; empty: none.
+  [[nodiscard]] std::string taken() const { return is_made_ ? claimed_->partition : ""; }
+  // Takes the grant back, if one may have been recorded, but not one that took a partition: that
+  // goes first, and the grant with the lease. What cannot be told to the store now is for
+  // sweep_claims().
   void unclaim();
 
  private:
@@ -74,7 +80,9 @@ class FleetPlace {
   base::Result<Before> look(const ledger::Waiter& me, const fleet::Shares* shares);
   base::Result<Before> judge(const ledger::Waiter& me, const fleet::Line& line,
                              const fleet::Shares& shares);
-  base::Result<Before> try_claim(const fleet::Grant& grant, const ledger::Waiter& me);
+  base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me,
+                                 const fleet::WarmKind* kind);
+  base::Result<std::optional<fleet::Warm>> find_warm(const fleet::WarmKind* kind) const;
   base::Status check_share(const fleet::Grant& grant, const fleet::Shares& shares) const;
 
   Env* env_;

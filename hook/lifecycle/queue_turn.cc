@@ -232,16 +232,16 @@ Status Turn::check_first() {
   return before.empty() ? Status() : others_wait(before);
 }
 
-Status Turn::claim(fleet::Grant grant) {
-  const auto before = ahead_in_fleet(place_->claim(grant, as_waiter()));
+Status Turn::claim(fleet::Grant grant, const fleet::WarmKind* kind) {
+  const auto before = ahead_in_fleet(place_->claim(grant, as_waiter(), kind));
   is_behind_ = !before.ok() || !before.value().empty();
   if (!before.ok()) return before.error();
   return is_behind_ ? others_wait(before.value()) : Status();
 }
 
-Status Turn::claim(const ledger::Lease& lease) {
+Status Turn::claim(const ledger::Lease& lease, const fleet::WarmKind* kind) {
   if (!place_ || lease.claim.empty()) return {};
-  return claim(grant_of(env_, lease));
+  return claim(grant_of(env_, lease), kind);
 }
 
 Status Turn::claim(const std::string& name, const std::string& partition) {
@@ -254,7 +254,7 @@ Status Turn::claim(const std::string& name, const std::string& partition) {
   grant.tenant = what_.tenant;
   grant.ipus = what_.ipus;
   grant.since_ms = base::unix_millis();
-  return claim(std::move(grant));
+  return claim(std::move(grant), nullptr);
 }
 
 void Turn::unclaim() {

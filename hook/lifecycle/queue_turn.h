@@ -86,11 +86,16 @@ class Turn {
   // In a fleet: records that LEASE, or the reservation NAME by its PARTITION, has the IPUs, before
   // its controller is asked. Fails with kBusy while others are served first or its tenant has its
   // share, with kDenied if it never fits or the host was fenced, and while the store is silent.
-  base::Status claim(const ledger::Lease& lease);
+  // Takes a warm partition of the fleet for the lease, if there is one of KIND, which may be null.
+  base::Status claim(const ledger::Lease& lease, const fleet::WarmKind* kind);
   base::Status claim(const std::string& name, const std::string& partition);
+  // Whether claims are recorded: hosts of a fleet share the resource.
+  [[nodiscard]] bool is_in_fleet() const { return place_.has_value(); }
+  // Returns the warm partition that the last claim took; empty: none.
+  [[nodiscard]] std::string taken() const { return place_ ? place_->taken() : ""; }
   // Whether the last claim found that others are served first, or the tenant has its share.
   [[nodiscard]] bool is_behind() const { return is_behind_; }
-  // Takes the claim back: the controller has made nothing.
+  // Takes the claim back, unless it took a partition: the controller has made nothing.
   void unclaim();
   // Waits for what the next attempt may find: a change of the ledger that WATCH sees, or, in a
   // fleet, IPUs that a host gives back; LONGEST or somewhat more.
@@ -131,7 +136,7 @@ class Turn {
   base::Status enter();
   base::Status enter_fleet();
   base::Status open_place();
-  base::Status claim(fleet::Grant grant);
+  base::Status claim(fleet::Grant grant, const fleet::WarmKind* kind);
   [[nodiscard]] base::Error others_wait(const std::vector<ledger::Waiter>& ahead) const;
   base::Result<std::vector<ledger::Waiter>> ahead();
   base::Result<std::vector<ledger::Waiter>> ahead_in_fleet(base::Result<Before> looked);

@@ -40,8 +40,14 @@ class Host {
   }
   [[nodiscard]] Fleet fleet() const { return {*store_, kPrefix, soon(), id_}; }
   [[nodiscard]] Grant grant(size_t number, const std::string& tenant = "") const {
-    return {kPool.pool, str("c-", tag_, "-", number), tag_, str("container", number), "", tenant, 1,
-            0};
+    Grant grant;
+    grant.pool = kPool.pool;
+    grant.id = str("c-", tag_, "-", number);
+    grant.host = tag_;
+    grant.container = str("container", number);
+    grant.tenant = tenant;
+    grant.ipus = 1;
+    return grant;
   }
   Status grant_and_give_back(size_t number) const {
     const Grant one = grant(number);

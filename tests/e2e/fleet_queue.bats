@@ -137,21 +137,3 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   end_on a one
   assert_equal "$(on a ipuctl ps -o json)" '[]'
 }
-
-@test "what a host keeps warm is given back for a request of the other host" {
-  local large
-  in_host sed -i 's|^controller = .*|&\nwarm = { "32" = 2 }|' "$CONFIG"
-  on b ipuctl pool refill
-  assert_equal "$(on b ipuctl partition list -o json | jq length)" 2
-  LIMIT=60 take a large 64 IPU_WAIT=50s 3>&- &
-  large=$!
-  wait_until 10 has_keys queue 1
-  on b ipuctl fleet beat
-  wait "$large"
-  has a large
-  in_host sed -i '/^warm = /d' "$CONFIG"
-  end_on a large
-  on a ipuctl pool refill
-  on b ipuctl pool refill
-  assert_equal "$(on a ipuctl partition list -o json | jq length)" 0
-}

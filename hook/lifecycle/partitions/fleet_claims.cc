@@ -9,6 +9,7 @@
 #include "hook/fleet/hosts.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -198,6 +199,11 @@ Result<std::vector<std::string>> leave_fleet(Env& env) {
   std::vector<std::string> names;
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
     if (record.fleet.empty()) continue;
+    if (is_fleets(record) && TRY(open_fleet(env)))
+      return Error(Code::kBusy,
+                   str("partition ", quote(record.name), " of pool ", quote(record.pool),
+                       " is half made or half removed; run"
+                       " 'ipuctl gc' first"));
     TRY(env.ledger.partitions().unlearn(record));
     names.push_back(record.name);
   }
@@ -323,7 +329,7 @@ Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const D
 
 Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
-  if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(fleet, lease, deadline);
+  if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(env, fleet, lease, deadline);
   return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
 }
 
@@ -333,6 +339,7 @@ void sweep_claims(Env& env, std::vector<Error>& obstacles) {
   if (!fleet.ok() || !fleet.value()) return;
   Status swept = sweep(env, *fleet.value(), obstacles);
   if (swept.ok()) swept = sweep_grants(env, *fleet.value(), obstacles);
+  if (swept.ok()) swept = sweep_warm(env, *fleet.value(), obstacles);
   if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named partitions of a host in a fleet: what the fleet's store has to allow first. Pools without a
-// V-IPU controller, warm partitions and reservations are the host's own, and never there.
+// V-IPU controller and reservations are the host's own, and never there; warm partitions are in
+// fleet_warm.h.
 #pragma once
 
 #include <memory>

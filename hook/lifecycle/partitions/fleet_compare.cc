@@ -10,7 +10,9 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/grants.h"
+#include "hook/fleet/warm.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
@@ -97,6 +99,55 @@ Status compare_leases(Env& env, const std::string& prefix,
   return {};
 }
 
+// Returns the names of those that are idle.
+std::set<std::string> idle_of(const std::vector<fleet::Warm>& warm) {
+  std::set<std::string> names;
+  for (const fleet::Warm& one : warm)
+    if (one.phase == fleet::WarmPhase::kIdle) names.insert(one.name);
+  return names;
+}
+
+// Compares the warm partitions of fleet ID, which the store had BEFORE the controllers were asked,
+// and has now. One that it does not know may be in use all the same, if etcd was restored from an
+// older copy: a person decides.
+void compare_warm(const std::string& id, const std::vector<fleet::Warm>& before,
+                  const std::vector<fleet::Warm>& now, const std::vector<fleet::Grant>& grants,
+                  const std::map<std::string, std::set<std::string>>& have,
+                  std::vector<Error>& errors) {
+  const std::set<std::string> idle = idle_of(before);
+  std::set<std::string> known;
+  for (const fleet::Warm& one : now) {
+    known.insert(one.name);
+    const auto pool = have.find(one.kind.pool);
+    const bool is_idle = one.phase == fleet::WarmPhase::kIdle && idle.contains(one.name);
+    if (!is_idle || pool == have.end() || pool->second.contains(one.name)) continue;
+    errors.push_back(
+        differs(str("warm partition ", quote(one.name), " of pool ", quote(one.kind.pool),
+                    " is not at its controller: run 'ipuctl pool refill'")));
+  }
+  std::set<std::string> given;
+  for (const fleet::Grant& one : grants) {
+    if (one.partition.empty()) continue;
+    known.insert(one.partition);
+    if (given.insert(one.partition).second) continue;
+    errors.push_back(
+        differs(str("partition ", quote(one.partition), " of pool ", quote(one.pool),
+                    " was given twice, the last time to container ", base::short_id(one.container),
+                    " on host ", one.host, ": stop that container")));
+  }
+  const std::string tag = id.substr(0, vipu::kHostDigits);
+  for (const auto& [pool, names] : have) {
+    for (const std::string& name : names) {
+      const bool is_ours = vipu::is_of_fleet(name) && vipu::parse_made_name(name)->host == tag;
+      if (!is_ours || !known.insert(name).second) continue;
+      errors.push_back(differs(
+          str("partition ", quote(name), " of pool ", quote(pool),
+              " is this fleet's, and etcd does not know it: if 'ipuctl ps' shows it on no host,"
+              " remove it with Graphcore's 'vipu-admin remove partition'")));
+    }
+  }
+}
+
 Status compare_records(Env& env, const std::string& prefix,
                        const std::vector<fleet::PartitionView>& views, std::vector<Error>& errors) {
   std::set<Name> known;
@@ -117,10 +168,12 @@ Status compare_records(Env& env, const std::string& prefix,
 Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolConfig>& pools,
                const Deadline& deadline, std::vector<Error>& errors) {
   // The ledger comes last: a lease that begins meanwhile has no claim before its row.
+  const auto before = TRY(fleet::list_warm(fleet.at_last(), "", errors));
   const auto have = ask_controllers(env, pools, deadline, errors);
   const auto views = TRY(fleet::list_partitions(fleet.at_last(), errors));
   std::vector<Error> again;  // the same ones
   const auto claims = TRY(fleet::list_claims(fleet.at_last(), again));
+  const auto warm = TRY(fleet::list_warm(fleet.at_last(), "", again));
   const auto grants = TRY(fleet::list_grants(fleet.at_last(), errors));
   for (const auto& [tenant, key] : TRY(fleet::read_shares(fleet.at_last())).unreadable) {
     if (key.starts_with(fleet::grants_prefix(fleet.config.prefix))) continue;  // is in ERRORS
@@ -130,6 +183,7 @@ Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolC
                                  tenant, "', then 'ipuctl tenant set ", tenant, "'")));
   }
   compare_controllers(views, have, errors);
+  compare_warm(fleet.id, before, warm, grants, have, errors);
   TRY(compare_leases(env, fleet.config.prefix, claims, grants, errors));
   return compare_records(env, fleet.config.prefix, views, errors);
 }

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -61,6 +62,24 @@ Result<Held> held_by(Env& env, const OpenFleet& fleet) {
   return held;
 }
 
+// Removes the partition that a lost GRANT names. Returns whether it is gone.
+Result<bool> remove_lost(Env& env, const fleet::Grant& grant) {
+  if (grant.partition.empty()) return true;
+  const std::optional<ledger::Lease> lease = TRY(env.ledger.find(grant.id));
+  if (!lease) {
+    // Without a disk, it is of an earlier boot: remove_of_earlier_boots().
+    if (TRY(env.ledger.host().is_of_this_boot())) return false;
+    return Error(Code::kBusy,
+                 str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
+                     " is that of container ", base::short_id(grant.container),
+                     " of this host, which the ledger does not know; when the container has"
+                     " ended, remove it with Graphcore's 'vipu-admin remove partition'"));
+  }
+  const auto controller = recorded_controller(env, lease->pool, lease->controller);
+  TRY(controller->remove(grant.partition, vipu::Force::kYes, Deadline::after(kLongestAttempt)));
+  return true;
+}
+
 }  // namespace
 
 Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
@@ -69,9 +88,14 @@ Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::L
   return grant ? netns::Presence::kThere : netns::Presence::kGone;
 }
 
-Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+Status remove_lease_grant(Env& env, const OpenFleet& fleet, const ledger::Lease& lease,
                           const Deadline& deadline) {
-  TRY(fleet::ungrant(fleet.at(deadline), lease.pool, lease.claim));
+  const auto grant = TRY(fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim));
+  if (grant && !grant->partition.empty() && grant->partition != lease.partition) {
+    const auto controller = recorded_controller(env, lease.pool, lease.controller);
+    TRY(controller->remove(grant->partition, vipu::Force::kYes, deadline));
+  }
+  if (grant) TRY(fleet::ungrant(fleet.at(deadline), lease.pool, lease.claim));
   return {};
 }
 
@@ -95,6 +119,9 @@ Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
     const bool is_new =
         !grant.reservation.empty() && base::unix_millis() - grant.since_ms < kNewTime.count();
     if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id) || is_new) continue;
+    const Result<bool> gone = remove_lost(env, grant);
+    if (!gone.ok()) obstacles.push_back(gone.error());
+    if (!gone.ok() || !gone.value()) continue;
     // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
     TRY(env.ledger.events().record(
         str("removes the lost grant ", grant.id, " of pool ", grant.pool, " from the fleet")));

@@ -15,7 +15,9 @@ namespace hook::lifecycle::partitions {
 
 base::Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
                                                const base::Deadline& deadline);
-base::Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
+// Removes it. If it names a warm partition of which the lease does not know, because the answer to
+// the claim was lost, that goes first.
+base::Status remove_lease_grant(Env& env, const OpenFleet& fleet, const ledger::Lease& lease,
                                 const base::Deadline& deadline);
 
 // Takes the IPUs of a reservation, whose partition is gone, out of the books. What fails is for
@@ -23,8 +25,10 @@ base::Status remove_lease_grant(const OpenFleet& fleet, const ledger::Lease& lea
 void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& record);
 
 // Removes tickets of this host whose requests have ended, and grants of it that no live lease and
-// no reservation has. Grants what runs and is not in the books: it is older than the fleet, etcd
-// was restored from an older copy, or a fence removed it. Adds what failed to OBSTACLES.
+// no reservation has. A partition that such a grant names goes first, if the ledger says that its
+// lease has ended; if the ledger does not know the lease, both stay. Grants what runs and is not in
+// the books: it is older than the fleet, etcd was restored from an older copy, or a fence removed
+// it. Adds what failed to OBSTACLES.
 base::Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<base::Error>& obstacles);
 
 // Removes the grants of this host, which leaves FLEET.

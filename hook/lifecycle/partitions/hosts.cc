@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/grants.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -24,7 +25,12 @@ bool remove_one(Env& env, const std::vector<config::PoolConfig>& pools, const Ma
         one.partition.id, vipu::Force::kYes, deadline.capped(kLongestAttempt));
     if (removed.ok()) return true;
     obstacles.push_back(std::move(removed).error());
+    return false;
   }
+  obstacles.emplace_back(Code::kNotFound,
+                         str("partition ", quote(one.partition.id), " is of pool ", quote(one.pool),
+                             ", which this host does not have: run the command on a host that has"
+                             " it"));
   return false;
 }
 
@@ -44,6 +50,27 @@ Status check_other(const Env& env, const std::string& host) {
   return {};
 }
 
+// Removes what containers of an earlier boot of this host took of the fleet's warm partitions.
+Status remove_taken(Env& env, const std::vector<config::PoolConfig>& pools,
+                    const Deadline& deadline, std::vector<std::string>& names,
+                    std::vector<Error>& obstacles) {
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return {};
+  for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet->at(deadline), obstacles))) {
+    const bool is_own = grant.host == env.ledger.host().tag() && !grant.partition.empty();
+    // The ledger is asked last: each lease is there before its grant.
+    if (!is_own || TRY(env.ledger.find(grant.id))) continue;
+    MadePartition one{grant.pool, {}, {}};
+    one.partition.id = grant.partition;
+    if (!remove_one(env, pools, one, deadline, obstacles)) continue;
+    TRY(env.ledger.events().record(
+        str("removed partition ", grant.partition, ", which this host had before this boot")));
+    TRY(fleet::ungrant(fleet->at(deadline), grant.pool, grant.id));
+    names.push_back(grant.partition);
+  }
+  return {};
+}
+
 // Tells the fleet, if this host is in one, that HOST is dead.
 Status begin_in_fleet(const Env& env, const std::string& host, fleet::IfAlive if_alive,
                       const Deadline& deadline) {
@@ -51,6 +78,20 @@ Status begin_in_fleet(const Env& env, const std::string& host, fleet::IfAlive if
   if (!fleet) return {};
   const std::string& me = env.ledger.host().tag();
   return fleet::begin_fence(fleet->at(deadline), host, me, base::unix_millis(), if_alive);
+}
+
+// Returns the warm partitions of the fleet that HOST, which can have no others from here on, has.
+Result<std::vector<MadePartition>> warm_in_fleet(const Env& env, const std::string& host,
+                                                 const Deadline& deadline) {
+  std::vector<MadePartition> found;
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return found;
+  for (const fleet::PartitionName& one : TRY(fleet::warm_of_host(fleet->at(deadline), host))) {
+    MadePartition made{one.pool, {}, {}};
+    made.partition.id = one.name;
+    found.push_back(std::move(made));
+  }
+  return found;
 }
 
 // Tells the fleet, if this host is in one, which then has no claim of HOST.
@@ -79,7 +120,8 @@ std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::P
     }
     for (vipu::Partition& partition : listed.value()) {
       std::optional<vipu::MadeName> made = vipu::parse_made_name(partition.id);
-      if (made) found.push_back({pool.name, *std::move(made), std::move(partition)});
+      const bool is_hosts = made && made->what != vipu::MadeFor::kFleetWarm;
+      if (is_hosts) found.push_back({pool.name, *std::move(made), std::move(partition)});
     }
   }
   return found;
@@ -102,6 +144,7 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
   TRY(check_other(env, host));
   TRY(begin_in_fleet(env, host, if_alive, deadline));
   const Fenced fenced = TRY(find_fenced(env, pools, host, deadline, obstacles));
+  const std::vector<MadePartition> warm = TRY(warm_in_fleet(env, host, deadline));
   for (const MadePartition& one : fenced.partitions) {
     if (TRY(env.ledger.partitions().knows(one.partition.id))) {
       obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),
@@ -110,6 +153,8 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
       names.push_back(one.partition.id);
     }
   }
+  for (const MadePartition& one : warm)
+    if (remove_one(env, pools, one, deadline, obstacles)) names.push_back(one.partition.id);
   for (const std::string& name : names)
     TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
   if (!obstacles.empty()) return names;
@@ -134,6 +179,8 @@ Result<std::vector<std::string>> remove_of_earlier_boots(
         str("removed partition ", one.partition.id, ", which this host made before this boot")));
     names.push_back(one.partition.id);
   }
+  Status taken = remove_taken(env, pools, deadline, names, obstacles);
+  if (!taken.ok()) obstacles.push_back(std::move(taken).error());
   return names;
 }
 

@@ -22,8 +22,8 @@ struct MadePartition {
   vipu::Partition partition;
 };
 
-// Returns the partitions of the product that the controllers of POOLS have. Asks each controller
-// once. Adds an error to OBSTACLES for each that does not answer.
+// Returns the partitions that hosts made for themselves and that the controllers of POOLS have.
+// Asks each controller once. Adds an error to OBSTACLES for each that does not answer.
 std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::PoolConfig>& pools,
                                            const base::Deadline& deadline,
                                            std::vector<base::Error>& obstacles);
@@ -40,19 +40,19 @@ base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>
                                  std::vector<base::Error>& obstacles);
 // Says in the fleet that HOST is dead, which fails without etcd and changes nothing then. Only then
 // it looks for the host's partitions: a host that lives gets IPUs until it is fenced. It removes
-// them, whoever uses them, then what the host has at the fleet, as fleet::fence() does, and records
-// in the ledger that the host is fenced. Returns the names of the partitions. What cannot be
-// removed is in OBSTACLES: another call goes on. What is in this host's own ledger stays. Fails as
-// find_fenced(), too.
+// them, whoever uses them, and the fleet's warm ones that the host makes, removes or uses, then
+// what the host has at the fleet, as fleet::fence() does, and records in the ledger that the host
+// is fenced. Returns the names of the partitions. What cannot be removed is in OBSTACLES: another
+// call goes on. What is in this host's own ledger stays. Fails as find_fenced(), too.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const std::string& host, fleet::IfAlive if_alive,
                                                   const base::Deadline& deadline,
                                                   std::vector<base::Error>& obstacles);
 
-// Removes the partitions that this host made before its ledger was, if that was made since this
-// boot: the ledger of a host without a disk is new at each boot, and what it held before is gone.
-// Returns their names. Does nothing on other hosts.
+// Removes the partitions that this host made, or took of the fleet's, before its ledger was, if
+// that was made since this boot: the ledger of a host without a disk is new at each boot, and what
+// it held before is gone. Returns their names. Does nothing on other hosts.
 base::Result<std::vector<std::string>> remove_of_earlier_boots(
     Env& env, const std::vector<config::PoolConfig>& pools, const base::Deadline& deadline,
     std::vector<base::Error>& obstacles);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -27,6 +28,21 @@ Status forget_leftover(Env& env, vipu::Controller& controller, ledger::Partition
   return {};
 }
 
+// Removes the leftover of a partition that hosts of a fleet share, unless a container has it by
+// now.
+Status remove_fleets(Env& env, const ledger::PartitionRecord& record, const Deadline& deadline,
+                     std::vector<std::string>& removed) {
+  const Result<OpenFleet> fleet = open_fleet(env, record.fleet);
+  if (!fleet.ok()) {
+    TRY(env.ledger.partitions().note_failure(record));
+    return fleet.error();
+  }
+  const Status gone = finish_in_fleet(env, fleet.value(), record, deadline);
+  const bool is_taken = !gone.ok() && gone.error().code() == Code::kBusy;
+  if (gone.ok()) removed.push_back(record.name);
+  return is_taken ? Status() : gone;
+}
+
 // If another process was faster, it decides what becomes of the partition, and nothing blocks it.
 // So does a container that got an ended reservation in the last moment.
 Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline& deadline,
@@ -41,6 +57,7 @@ Status remove_leftover(Env& env, ledger::PartitionRecord& record, const Deadline
       record, self, is_leftover ? vipu::Force::kYes : vipu::Force::kNo);
   if (!taken.ok() && taken.error().code() == Code::kBusy) return {};
   TRY(taken);
+  if (is_fleets(record)) return remove_fleets(env, record, limit, removed);
   const Result<base::Removed> gone = controller->remove(record.name, vipu::Force::kYes, limit);
   if (!gone.ok()) {
     TRY(env.ledger.partitions().note_failure(record));
@@ -80,10 +97,11 @@ Result<std::vector<std::string>> reconcile_partitions(Env& env, const Deadline& 
                                                       std::set<std::string>& silent) {
   std::vector<std::string> names;
   for (ledger::PartitionRecord& record : TRY(find_leftovers(env, scope))) {
-    if (silent.contains(record.source)) continue;
+    const std::string asked = is_fleets(record) ? str("fleet ", record.fleet) : record.source;
+    if (silent.contains(record.source) || silent.contains(asked)) continue;
     Status removed = remove_leftover(env, record, deadline, names);
     if (removed.ok()) continue;
-    if (is_silence(removed.error())) silent.insert(record.source);
+    if (is_silence(removed.error())) silent.insert(asked);
     obstacles.push_back(std::move(removed).error());
   }
   return names;

@@ -8,6 +8,7 @@
 #include "hook/fleet/queue.h"
 #include "hook/lifecycle/fleet_place.h"
 #include "hook/lifecycle/open_fleet.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -17,6 +18,8 @@ namespace hook::lifecycle::partitions {
 namespace {
 
 using namespace base::names;
+
+using Fleet = std::optional<OpenFleet>;
 
 bool is_warm_of(const ledger::PartitionRecord& record, const config::PoolConfig& pool) {
   return record.kind == ledger::PartitionKind::kWarm &&
@@ -30,7 +33,10 @@ Result<std::vector<ledger::PartitionRecord>> warm_of(Env& env, const config::Poo
 }
 
 // Removes the record first, so that no container takes the partition meanwhile.
-Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& deadline) {
+Status remove_warm(Env& env, const Fleet& fleet, ledger::PartitionRecord record,
+                   const Deadline& deadline) {
+  if (fleet && is_fleets(record))
+    return remove_from_fleet(env, *fleet, std::move(record), deadline);
   const base::ProcessId self = TRY(base::current_process());
   TRY(env.ledger.partitions().begin_removal(record, self, vipu::Force::kNo));
   const auto controller = recorded_controller(env, record.pool, record.source);
@@ -40,12 +46,15 @@ Status remove_warm(Env& env, ledger::PartitionRecord record, const Deadline& dea
   return gone.error();
 }
 
-// Returns the surplus: too many of a size, from another source, or no longer ACTIVE.
-Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::PoolConfig& pool,
+// Returns the surplus: too many of a size, from another source, or no longer ACTIVE. In a fleet,
+// what this host kept warm for itself alone is surplus, too.
+Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const Fleet& fleet,
+                                                      const config::PoolConfig& pool,
                                                       vipu::Controller& controller,
                                                       const Deadline& deadline) {
   const std::vector<ledger::PartitionRecord> records = TRY(warm_of(env, pool));
   std::vector<ledger::PartitionRecord> unwanted;
+  if (fleet) unwanted = TRY(unwanted_in_fleet(env, *fleet, pool, controller, deadline));
   if (records.empty()) return unwanted;
   const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
   const auto is_active = [&](const ledger::PartitionRecord& record) {
@@ -53,7 +62,7 @@ Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::Po
       return partition.id == record.name && partition.ready == vipu::ReadyState::kActive;
     });
   };
-  std::map<uint32_t, uint32_t> room = pool.warm;
+  std::map<uint32_t, uint32_t> room = fleet ? std::map<uint32_t, uint32_t>() : pool.warm;
   for (const ledger::PartitionRecord& record : records) {
     uint32_t& left = room[record.ipus];
     if (left > 0 && record.source == config::source_of(pool) && is_active(record)) {
@@ -65,11 +74,12 @@ Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const config::Po
   return unwanted;
 }
 
-Result<ledger::PartitionRecord> new_record(Env& env, const config::PoolConfig& pool,
-                                           uint32_t ipus) {
+Result<ledger::PartitionRecord> new_record(Env& env, const Fleet& fleet,
+                                           const config::PoolConfig& pool, uint32_t ipus) {
   ledger::PartitionRecord record;
   record.pool = pool.name;
-  record.name = TRY(random_name(env, vipu::MadeFor::kWarm));
+  record.name = TRY(fleet ? fleet_warm_name(*fleet) : random_name(env, vipu::MadeFor::kWarm));
+  if (fleet) record.fleet = fleet->config.prefix;
   record.source = config::source_of(pool);
   record.kind = ledger::PartitionKind::kWarm;
   record.ipus = ipus;
@@ -85,7 +95,17 @@ struct Filling {
   const config::PoolConfig& pool;
   vipu::Controller& controller;
   const Deadline& deadline;
+  const Fleet& fleet;  // whose hosts share what is made; unset: it is this host's own
 };
+
+// Removes the record of a partition that is not there.
+Status forget(const Filling& filling, const ledger::PartitionRecord& record, base::Removed how) {
+  ledger::Partitions partitions = filling.env.ledger.partitions();
+  const Status forgotten =
+      filling.fleet ? fleet::forget_warm(filling.fleet->at_last(), record.pool, record.name)
+                    : Status();
+  return forgotten.ok() ? partitions.finish_removal(record, how) : partitions.note_failure(record);
+}
 
 Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) {
   vipu::PartitionRequest request;
@@ -96,6 +116,8 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
   const Deadline deadline = filling.deadline.capped(filling.pool.timeout);
   const Result<vipu::Grant> grant = filling.controller.create(request, deadline);
   ledger::Partitions partitions = filling.env.ledger.partitions();
+  if (grant.ok() && filling.fleet)
+    return give_to_fleet(filling.env, *filling.fleet, filling.pool, record, filling.deadline);
   if (grant.ok()) return partitions.mark_ready(record);
   bool undone = vipu::made_nothing(grant.error());
   base::Removed how = base::Removed::kNow;
@@ -108,7 +130,7 @@ Status make_warm(const Filling& filling, const ledger::PartitionRecord& record) 
     if (removed.ok()) how = removed.value();
     undone = removed.ok() && !(may_come && how == base::Removed::kWasAbsent);
   }
-  TRY(undone ? partitions.finish_removal(record, how) : partitions.note_failure(record));
+  TRY(undone ? forget(filling, record, how) : partitions.note_failure(record));
   return grant.error();
 }
 
@@ -131,10 +153,15 @@ Status fill(const Filling& filling, uint32_t ipus, uint32_t limit, std::vector<s
         waiters.begin(), waiters.end(),
         [&](const ledger::Waiter& waiter) { return waiter.resource == filling.pool.name; });
     if (needed || !TRY(fleet_line(filling.env, filling.pool, filling.deadline)).empty()) return {};
-    const ledger::PartitionRecord record = TRY(new_record(filling.env, filling.pool, ipus));
+    const ledger::PartitionRecord record =
+        TRY(new_record(filling.env, filling.fleet, filling.pool, ipus));
     const ledger::Partitions::Recorded recorded =
         TRY(filling.env.ledger.partitions().intend_warm(record, limit));
     if (recorded == ledger::Partitions::Recorded::kNo) return {};
+    const bool has_place =
+        !filling.fleet || TRY(begin_in_fleet(filling.env, *filling.fleet, filling.pool, record,
+                                             limit, filling.deadline));
+    if (!has_place) return {};
     TRY(make_warm(filling, record));
     made.push_back(record.name);
   }
@@ -158,15 +185,17 @@ Result<Refilled> refill(Env& env, const config::PoolConfig& pool, const Deadline
   std::set<std::string> silent;
   done.removed = TRY(reconcile_partitions(env, deadline, {}, done.obstacles, silent));
   const auto controller = env.controller(pool);
-  for (const ledger::PartitionRecord& record : TRY(unwanted(env, pool, *controller, deadline))) {
-    Status removed = remove_warm(env, record, deadline);
+  const Fleet fleet = TRY(warm_fleet(env, pool, deadline));
+  for (const ledger::PartitionRecord& record :
+       TRY(unwanted(env, fleet, pool, *controller, deadline))) {
+    Status removed = remove_warm(env, fleet, record, deadline);
     if (removed.ok()) {
       done.removed.push_back(record.name);
     } else {
       done.obstacles.push_back(std::move(removed).error());
     }
   }
-  const Filling filling{env, pool, *controller, deadline};
+  const Filling filling{env, pool, *controller, deadline, fleet};
   for (const auto& [ipus, limit] : pool.warm) {
     Status filled = fill(filling, ipus, limit, done.made);
     if (!filled.ok()) done.obstacles.push_back(std::move(filled).error());
@@ -176,8 +205,13 @@ Result<Refilled> refill(Env& env, const config::PoolConfig& pool, const Deadline
 
 Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
                                  const Deadline& deadline) {
+  if (ipus == 0) return GivenBack::kNone;
+  const Fleet fleet = TRY(warm_fleet(env, pool, deadline));
   std::vector<ledger::PartitionRecord> warm = TRY(warm_of(env, pool));
-  if (warm.empty() || ipus == 0) return GivenBack::kNone;
+  if (fleet)
+    for (ledger::PartitionRecord& one : TRY(removable_in_fleet(*fleet, pool, deadline)))
+      warm.push_back(std::move(one));
+  if (warm.empty()) return GivenBack::kNone;
   const vipu::Survey survey = TRY(env.controller(pool)->survey(deadline));
   const vipu::Wanted wanted{ipus, 0};
   const auto makes_room = [&](const std::vector<ledger::PartitionRecord>& removed) {
@@ -195,7 +229,7 @@ Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint3
     if (makes_room(fewer)) warm = std::move(fewer);
   }
   for (const ledger::PartitionRecord& record : warm) {
-    const Status removed = remove_warm(env, record, deadline);
+    const Status removed = remove_warm(env, fleet, record, deadline);
     // Another process was faster: it removes the partition, or uses it.
     if (!removed.ok() && removed.error().code() != Code::kBusy) return removed.error();
   }

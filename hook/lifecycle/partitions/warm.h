@@ -19,20 +19,22 @@ struct Refilled {
   std::vector<base::Error> obstacles;  // why others could not be made or removed now
 };
 
-// Makes or removes warm partitions of POOL until there are as many as the configuration says. Makes
-// none while a container waits for IPUs of the pool, on this host or on another one of its fleet.
-// May safely run twice at the same time.
+// Makes or removes warm partitions of POOL until there are as many as the configuration says; in a
+// fleet, as all hosts together are to have, and of what another host made only those that are not
+// usable. Makes none while a container waits for IPUs of the pool, on this host or on another one
+// of its fleet. May safely run twice at the same time.
 base::Result<Refilled> refill(Env& env, const config::PoolConfig& pool,
                               const base::Deadline& deadline);
 
 enum class GivenBack { kSome, kNone };
-// Removes warm partitions of POOL to make room for a block of IPUS. Removes none if that would not
-// make enough room.
+// Removes warm partitions of POOL, in a fleet those of all hosts, to make room for a block of IPUS.
+// Removes none if that would not make enough room.
 base::Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
                                        const base::Deadline& deadline);
 
-// Does so for the requests that are first in a fleet's queues for POOLS: the host of such a request
-// cannot remove what this host keeps warm. Without a fleet, or warm partitions, it asks nobody.
+// Does so for the requests that are first in a fleet's queues for POOLS, as long as this host keeps
+// something warm for itself alone, from before it was in the fleet: the host of such a request
+// cannot remove that. Without a fleet, or such partitions, it asks nobody.
 base::Status give_back_to_fleet(Env& env, const std::vector<config::PoolConfig>& pools,
                                 const base::Deadline& deadline);
 

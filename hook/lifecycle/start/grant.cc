@@ -147,10 +147,40 @@ bool waits_for_controller(const GrantRequest& what, const Error& error, const De
   return partitions::is_silence(error) && what.request.wait.count() != 0 && !until.passed();
 }
 
+// Waits without a place in the queue: the partition is there already.
+Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledger::Lease& lease,
+                                  const Deadline& until) {
+  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
+  LedgerWatch watch = TRY(LedgerWatch::start(env));
+  for (bool is_told = false;;) {
+    TRY(env.ledger.queue().check_wanted(lease.id));
+    Result<vipu::Grant> grant = use_warm(*controller, what, lease);
+    if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
+    if (!std::exchange(is_told, true)) tell_wait(env, lease, grant.error());
+    TRY(watch.wait(kAwayTime, until));
+  }
+}
+
+// Records in the fleet's books that LEASE has its IPUs. It may get a warm partition with that,
+// unless the controller may still make the one that it was asked for.
+Status claim(const GrantRequest& what, const ledger::Lease& lease, const Asked& asked) {
+  const fleet::WarmKind kind = fleet::warm_kind(what.pool, what.request.ipus);
+  return what.turn.claim(lease, may_be_warm(what) && !asked.was_ever_lost ? &kind : nullptr);
+}
+
+// Uses the warm partition that the fleet has given to LEASE. Its grant names it, so a crash before
+// the ledger does leaves nothing.
+Result<vipu::Grant> use_given(Env& env, const GrantRequest& what, ledger::Lease& lease,
+                              const Deadline& until) {
+  TRY(env.ledger.take_warm(lease, what.turn.taken()));
+  TRY(what.turn.finish());
+  return wait_for_warm(env, what, lease, until);
+}
+
 // Returns nothing if the request is to be tried again.
-Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
-                                           const ledger::Lease& lease, const Deadline& until,
-                                           const Deadline& last, Asked& asked, Patience& patience) {
+Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what, ledger::Lease& lease,
+                                           const Deadline& until, const Deadline& last,
+                                           Asked& asked, Patience& patience) {
   using Granted = std::optional<vipu::Grant>;
   TRY(env.ledger.queue().check_wanted(lease.id));
   const std::unique_ptr<vipu::Controller> controller =
@@ -160,7 +190,9 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   const Deadline deadline = last.capped(what.pool.timeout);
   const vipu::PartitionRequest partition =
       TRY(partition_request(*controller, what, lease, deadline));
-  const Status claimed = what.turn.claim(lease);
+  const Status claimed = claim(what, lease, asked);
+  if (claimed.ok() && !what.turn.taken().empty())
+    return Granted(TRY(use_given(env, what, lease, until)));
   Result<vipu::Grant> grant =
       claimed.ok() ? ask_for(env, *controller, what, lease, partition, asked, until, deadline)
                    : Result<vipu::Grant>(claimed.error());
@@ -192,7 +224,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what,
   return error;
 }
 
-Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, const ledger::Lease& lease,
+Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
                                    const Deadline& until) {
   Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
   const bool waits = what.request.wait.count() != 0;
@@ -217,26 +249,12 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, const led
   }
 }
 
-// Waits without a place in the queue: the partition is there already.
-Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledger::Lease& lease,
-                                  const Deadline& until) {
-  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
-  LedgerWatch watch = TRY(LedgerWatch::start(env));
-  for (bool is_told = false;;) {
-    TRY(env.ledger.queue().check_wanted(lease.id));
-    Result<vipu::Grant> grant = use_warm(*controller, what, lease);
-    if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
-    if (!std::exchange(is_told, true)) tell_wait(env, lease, grant.error());
-    TRY(watch.wait(kAwayTime, until));
-  }
-}
-
 Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
                               const Deadline& until) {
-  // One that waits for others makes its partition when it is its turn.
-  if (!may_be_warm(what) || !what.turn.claim(lease).ok())
-    return make_partition(env, what, lease, until);
-  const ledger::Ledger::Taken taken = TRY(env.ledger.take_warm(lease));
+  if (!may_be_warm(what)) return make_partition(env, what, lease, until);
+  // In a fleet, a warm one comes with the claim.
+  const ledger::Ledger::Taken taken =
+      what.turn.is_in_fleet() ? ledger::Ledger::Taken::kNone : TRY(env.ledger.take_warm(lease));
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
                                   ? wait_for_warm(env, what, lease, until)
                                   : make_partition(env, what, lease, until);

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/warm.h"
 #include "tests/support/fake_store.h"
 #include "tests/support/lent_store.h"
 #include "tests/support/outcome.h"
@@ -55,6 +56,20 @@ class CopyTest : public testing::Test {
   test::FakeStore store_;
   std::string id_;
 };
+
+// By the time a copy comes back, a container may have what was idle when it was made.
+TEST_F(CopyTest, HasNoIdlePartitionAndBringsNoneBack) {
+  Warm warm{{"pod16", "10.1.0.9:8090", "", "", 4}, "f-00112233-0123456789ab", "aaaaaaaa"};
+  warm.changer = "aaaaaaaa";
+  const size_t before = copy().keys.size();
+  ASSERT_TRUE(begin_warm(fleet(), warm, 1).take());
+  Copy made = copy();
+  EXPECT_EQ(made.keys.size(), before);
+  made.keys.push_back({"warm/pod16/f-00112233-0123456789ab", "{}"});
+  wipe();
+  ASSERT_TRUE(test::succeeds(write(made)));
+  EXPECT_TRUE(store_.list(warm_prefix(kPrefix), soon()).take().keys.empty());
+}
 
 TEST_F(CopyTest, HasAllButWhatLivesWithALease) {
   const Copy made = copy();

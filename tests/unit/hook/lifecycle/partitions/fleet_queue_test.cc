@@ -275,10 +275,14 @@ TEST_F(FleetQueueTest, AReservationIsInTheBooksUntilItsEnd) {
   EXPECT_TRUE(test::succeeds(start(b_, "two", 4, milliseconds(0), "vision")));
 }
 
-TEST_F(FleetQueueTest, WhatIsKeptWarmIsGivenBackForARequestOfAnotherHost) {
+// It is from before the host was in the fleet.
+TEST_F(FleetQueueTest, WhatAHostKeepsWarmForItselfIsGivenBackForARequestOfAnotherHost) {
   config::PoolConfig& pool = b_.config.pools[0];
   pool.warm = {{8, 2}};
+  const config::FleetConfig config = *b_.config.fleet;
+  b_.config.fleet.reset();
   ASSERT_EQ(refill(b_.env, pool, soon()).take().made.size(), 2U);
+  b_.config.fleet = config;
   EXPECT_TRUE(test::fails(start(a_, "large", 16), Code::kBusy, ""));
   EXPECT_THAT(grants(), IsEmpty());
   const fleet::Ticket large = wait_on(a_, "large", 16);
