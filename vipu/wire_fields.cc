@@ -45,6 +45,14 @@ Result<uint32_t> Fields::number(const char* key, uint32_t min, uint32_t max) con
   return value->get<uint32_t>();
 }
 
+Result<int64_t> Fields::large_number(const char* key, int64_t max) const {
+  const Json* value = find(key);
+  const bool fits = value != nullptr && value->is_number_unsigned() &&
+                    value->get<uint64_t>() <= static_cast<uint64_t>(max);
+  if (!fits) return wrong(key, str("a whole number from 0 to ", max));
+  return value->get<int64_t>();
+}
+
 Result<Flag> Fields::flag(const char* key) const {
   const Json* value = find(key);
   if (value == nullptr || !value->is_boolean()) return wrong(key, "true or false");

@@ -63,7 +63,7 @@ struct AuditOptions {
 // Returns what a request waits for, who is first, and its tenant's shares.
 std::string wait_text(hook::ledger::Ledger& ledger, const WholeQueue& queue, const Place& place) {
   return str(waiting_text(place), ahead_text(queue, place), share_text(ledger, place.waiter.tenant),
-             fleet_share_text(queue.shares, place.waiter.tenant));
+             fleet_share_text(queue.tenants, queue.held, place.waiter.tenant));
 }
 
 Result<std::string> next_step(hook::lifecycle::Env& env, const hook::ledger::Lease& lease,

@@ -13,6 +13,7 @@
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/fleet_view.h"
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -30,7 +31,8 @@ struct QueueOptions {
 // What the store of a fleet says of its queue.
 struct FleetQueue {
   std::vector<hook::fleet::Waiting> waiting;
-  hook::fleet::Shares shares;
+  std::vector<hook::config::TenantConfig> tenants;
+  std::vector<hook::ledger::Holding> held;
 };
 
 Result<std::optional<FleetQueue>> read_fleet_queue(const hook::lifecycle::Env& env) {
@@ -39,9 +41,10 @@ Result<std::optional<FleetQueue>> read_fleet_queue(const hook::lifecycle::Env& e
   FleetQueue queue;
   queue.waiting = TRY(hook::fleet::list_queue(fleet->at_last()));
   if (queue.waiting.empty()) return std::optional(std::move(queue));
-  queue.shares = TRY(hook::fleet::read_shares(fleet->at_last()));
-  queue.shares.grants =
-      hook::lifecycle::without_waiting(std::move(queue.shares.grants), queue.waiting);
+  hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet->at_last()));
+  queue.held =
+      hook::lifecycle::without_waiting(hook::lifecycle::holdings_of(shares), queue.waiting);
+  queue.tenants = std::move(shares.tenants);
   return std::optional(std::move(queue));
 }
 
@@ -90,13 +93,14 @@ Result<WholeQueue> whole_queue(hook::ledger::Ledger& ledger, const std::string& 
   queue.tag = ledger.host().tag();
   std::vector<hook::lifecycle::Queued> order = hook::lifecycle::fleet_order(
       queue.tag, in_served_order(ledger, TRY(hook::lifecycle::living_waiters(env))), fleet.waiting,
-      fleet.shares);
+      fleet.tenants, fleet.held);
   std::vector<hook::ledger::Waiter> waiters;
   for (hook::lifecycle::Queued& one : order) waiters.push_back(std::move(one.waiter));
   queue.places = places_of(std::move(waiters));
   for (size_t i = 0; i < order.size(); ++i) queue.places[i].ticket = std::move(order[i].ticket);
   keep_pool(queue.places, pool);
-  queue.shares = std::move(fleet.shares);
+  queue.tenants = std::move(fleet.tenants);
+  queue.held = std::move(fleet.held);
   return queue;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cmd/ipuctl/print_lease.h"
-#include "hook/fleet/grants.h"
+#include "hook/config/tenant.h"
 #include "hook/ledger/ledger.h"
 
 namespace ipuctl {
@@ -19,7 +19,8 @@ base::Result<std::vector<Place>> queue_of(hook::ledger::Ledger& ledger, const st
 struct WholeQueue {
   std::vector<Place> places;  // the host of a waiter is empty if it is this one
   std::string tag = {};       // of this host; empty: it is in no fleet, or that does not answer
-  hook::fleet::Shares shares = {};  // of tenants in the fleet
+  std::vector<hook::config::TenantConfig> tenants = {};  // of the fleet, with their shares
+  std::vector<hook::ledger::Holding> held = {};          // by those, without what waits
 };
 // Returns it for POOL; "" for all pools. LEDGER is not a copy. If the fleet does not answer, the
 // queue is that of this host, and why is in OBSTACLES.

@@ -8,6 +8,7 @@
 #include "cmd/ipuctl/tenants.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
+#include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/fleet_view.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/shares.h"
@@ -39,11 +40,6 @@ std::vector<Waiter> waiters_of(const TenantScope& scope, const std::string& tena
   return own;
 }
 
-// Returns the host of holding number I; empty: this one.
-std::string host_of(const TenantScope& scope, size_t i) {
-  return i < scope.hosts.size() ? scope.hosts[i] : "";
-}
-
 std::string on_host(const std::string& host) { return host.empty() ? "" : str(" on host ", host); }
 
 // Adds the host to JSON in the scope of a fleet.
@@ -52,14 +48,14 @@ Json with_host(Json json, const std::string& host) {
   return json;
 }
 
-Json to_json(const Holding& holding, const std::string& host) {
+Json to_json(const Holding& holding) {
   Json json = {{"pool", holding.pool},
                {"container", holding.container},
                {"reservation", holding.reservation},
                {"ipus", holding.ipus},
                {"since", base::rfc3339(holding.since_ms)},
                {"until", holding.until_ms == 0 ? Json() : Json(base::rfc3339(holding.until_ms))}};
-  return with_host(std::move(json), host);
+  return with_host(std::move(json), holding.host);
 }
 
 Json to_json(const Waiter& waiter) {
@@ -95,18 +91,17 @@ Result<TenantScope> look_at_fleet(const hook::lifecycle::OpenFleet& fleet,
                                   std::vector<Error>& obstacles) {
   TenantScope scope;
   scope.name = kFleet;
-  const hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet.at_last()));
+  hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet.at_last()));
   for (const hook::config::TenantConfig& tenant : shares.tenants)
     scope.shares.push_back(hook::lifecycle::to_share(tenant));
   const auto waiting = TRY(hook::fleet::list_queue(fleet.at_last()));
   for (const hook::fleet::Waiting& one : waiting)
     scope.waiters.push_back(hook::lifecycle::to_waiter(one));
-  auto grants = TRY(hook::fleet::list_grants(fleet.at_last(), obstacles));
-  grants = hook::lifecycle::without_waiting(std::move(grants), waiting);
-  for (const hook::fleet::Grant& grant : grants) {
-    scope.holdings.push_back(hook::lifecycle::to_holding(grant));
-    scope.hosts.push_back(grant.host);
+  if (shares.tenants.empty()) {
+    shares.grants = TRY(hook::fleet::list_grants(fleet.at_last(), obstacles));
+    shares.partitions = TRY(hook::fleet::list_partitions(fleet.at_last(), obstacles));
   }
+  scope.holdings = hook::lifecycle::without_waiting(hook::lifecycle::holdings_of(shares), waiting);
   add_others(scope);
   return scope;
 }
@@ -133,16 +128,15 @@ std::vector<std::string> tenant_row(const TenantScope& scope, const Share& share
 
 std::string holdings_text(const TenantScope& scope, const std::string& tenant) {
   std::string text;
-  for (size_t i = 0; i < scope.holdings.size(); ++i) {
-    const Holding& holding = scope.holdings[i];
+  for (const Holding& holding : scope.holdings) {
     if (holding.tenant != tenant) continue;
     const std::string who = holding.reservation.empty()
                                 ? str("container ", base::short_id(holding.container))
                                 : str("reservation ", holding.reservation);
     const std::string end =
         holding.until_ms == 0 ? "" : str(", until ", base::rfc3339(holding.until_ms));
-    text += str(who, on_host(host_of(scope, i)), ": ", holding.ipus, " IPUs of ", holding.pool,
-                " for ", age(holding.since_ms), end, "\n");
+    text += str(who, on_host(holding.host), ": ", holding.ipus, " IPUs of ", holding.pool, " for ",
+                age(holding.since_ms), end, "\n");
   }
   for (const Waiter& waiter : waiters_of(scope, tenant)) {
     const std::string ipus = waiter.ipus == 0 ? "" : str(waiter.ipus, " IPUs of ");
@@ -169,9 +163,8 @@ Json tenant_json(const TenantScope& scope, const Share& share) {
 Json tenant_json_in_full(const TenantScope& scope, const Share& share) {
   Json json = tenant_json(scope, share);
   json["holdings"] = Json::array();
-  for (size_t i = 0; i < scope.holdings.size(); ++i)
-    if (scope.holdings[i].tenant == share.tenant)
-      json["holdings"].push_back(to_json(scope.holdings[i], host_of(scope, i)));
+  for (const Holding& holding : scope.holdings)
+    if (holding.tenant == share.tenant) json["holdings"].push_back(to_json(holding));
   json["waiters"] = Json::array();
   for (const Waiter& waiter : waiters_of(scope, share.tenant))
     json["waiters"].push_back(to_json(waiter));

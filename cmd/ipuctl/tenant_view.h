@@ -21,7 +21,6 @@ struct TenantScope {
   const char* name = "host";                    // or "fleet"
   std::vector<hook::ledger::Share> shares;      // of each that has a share, has IPUs, or waits
   std::vector<hook::ledger::Holding> holdings;  // oldest first
-  std::vector<std::string> hosts;               // tag of each holding's; empty: all are here
   std::vector<hook::ledger::Waiter> waiters;
   int64_t now_ms = base::unix_millis();
 

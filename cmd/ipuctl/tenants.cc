@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "hook/config/paths.h"
-#include "hook/lifecycle/fleet_view.h"
 #include "hook/lifecycle/shares.h"
 
 namespace ipuctl {
@@ -55,14 +54,12 @@ std::string share_text(hook::ledger::Ledger& ledger, const std::string& tenant) 
   return str("; ", use_text(*share, use_of(*share, held, base::unix_millis())));
 }
 
-std::string fleet_share_text(const hook::fleet::Shares& shares, const std::string& tenant) {
-  const hook::config::TenantConfig* const share = hook::config::find_tenant(shares.tenants, tenant);
+std::string fleet_share_text(const std::vector<hook::config::TenantConfig>& tenants,
+                             const std::vector<Holding>& held, const std::string& tenant) {
+  const hook::config::TenantConfig* const share = hook::config::find_tenant(tenants, tenant);
   if (share == nullptr) return "";
-  std::vector<Holding> holdings;
-  for (const hook::fleet::Grant& grant : shares.grants)
-    holdings.push_back(hook::lifecycle::to_holding(grant));
   const Share own = hook::lifecycle::to_share(*share);
-  return str("; in the fleet, ", use_text(own, use_of(own, holdings, base::unix_millis())));
+  return str("; in the fleet, ", use_text(own, use_of(own, held, base::unix_millis())));
 }
 
 }  // namespace ipuctl

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "hook/config/config.h"
-#include "hook/fleet/grants.h"
 #include "hook/ledger/ledger.h"
 
 namespace ipuctl {
@@ -23,9 +22,10 @@ namespace ipuctl {
 // Returns "; tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)" for a request of TENANT;
 // empty if the configuration has no tenants, or cannot be read.
 [[nodiscard]] std::string share_text(hook::ledger::Ledger& ledger, const std::string& tenant);
-// Returns "; in the fleet, tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)" by SHARES;
-// empty if the fleet has no share for TENANT.
-[[nodiscard]] std::string fleet_share_text(const hook::fleet::Shares& shares,
+// Returns "; in the fleet, tenant 'a' has 12 of at most 16 IPUs (8 are guaranteed)", by the fleet's
+// TENANTS and what they have (HELD); empty if it has no share for TENANT.
+[[nodiscard]] std::string fleet_share_text(const std::vector<hook::config::TenantConfig>& tenants,
+                                           const std::vector<hook::ledger::Holding>& held,
                                            const std::string& tenant);
 
 }  // namespace ipuctl

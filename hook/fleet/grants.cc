@@ -41,12 +41,6 @@ std::string text_of(const Grant& grant) {
                             {"since_ms", grant.since_ms}});
 }
 
-Result<int64_t> read_millis(const Json& json, const char* key, const char* what) {
-  const int64_t time = TRY(base::get_int(json, key, what));
-  if (time >= 0 && time <= kLatestMs) return time;
-  return Error(Code::kInvalid, str(what, ": '", key, "' is out of range"));
-}
-
 Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
   const std::string_view below = std::string_view(key.key).substr(grants_prefix(prefix).size());
   const std::vector<std::string_view> parts = base::split(below, '/');
@@ -62,7 +56,7 @@ Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
   grant.tenant = TRY(fields.text("tenant", kMaxWord));
   if (fields.has("partition")) grant.partition = TRY(fields.text("partition", kMaxWord));
   grant.ipus = TRY(fields.number("ipus", 0, kMostIpus));
-  grant.since_ms = TRY(read_millis(json, "since_ms", "grant"));
+  grant.since_ms = TRY(fields.large_number("since_ms", kLatestMs));
   return grant;
 }
 
@@ -86,9 +80,9 @@ Result<config::TenantConfig> read_tenant(const KeyValue& key) {
   tenant.max_waiters = TRY(fields.number("max_waiters", 0, UINT32_MAX));
   tenant.may_reserve = TRY(read_flag(fields, "may_reserve"));
   tenant.borrow_time =
-      std::chrono::milliseconds(TRY(read_millis(json, "borrow_time_ms", "tenant")));
+      std::chrono::milliseconds(TRY(fields.large_number("borrow_time_ms", kLatestMs)));
   if (!fields.has("max_wait_ms")) return tenant;
-  tenant.max_wait = std::chrono::milliseconds(TRY(read_millis(json, "max_wait_ms", "tenant")));
+  tenant.max_wait = std::chrono::milliseconds(TRY(fields.large_number("max_wait_ms", kLatestMs)));
   return tenant;
 }
 
@@ -174,16 +168,20 @@ Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const G
     txn.compares.push_back({ticket_key(fleet.prefix, resource, ticket->id),
                             Compare::What::kModified, ticket->modified});
   }
+  take_turn(fleet, shares, grant.tenant, grant.id, txn);
+  return make(fleet, std::move(txn), grant, warm);
+}
+
+void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tenant,
+               const std::string& id, Txn& txn) {
   if (shares.records.empty()) {
     txn.compares.push_back({tenant_key(fleet.prefix, ""), Compare::What::kNoneBelow, 0});
-    return make(fleet, std::move(txn), grant, warm);
+    return;
   }
-  const std::string turn = turn_key(fleet.prefix, grant.tenant);
-  txn.compares.push_back(as_seen(turn, shares.turns, grant.tenant));
-  txn.compares.push_back(
-      as_seen(tenant_key(fleet.prefix, grant.tenant), shares.records, grant.tenant));
-  txn.puts.push_back({turn, grant.id});
-  return make(fleet, std::move(txn), grant, warm);
+  const std::string turn = turn_key(fleet.prefix, tenant);
+  txn.compares.push_back(as_seen(turn, shares.turns, tenant));
+  txn.compares.push_back(as_seen(tenant_key(fleet.prefix, tenant), shares.records, tenant));
+  txn.puts.push_back({turn, id});
 }
 
 Status grant_again(const Fleet& fleet, const Grant& grant) {
@@ -217,7 +215,7 @@ Result<std::vector<Grant>> list_grants(const Fleet& fleet, std::vector<Error>& o
 Result<Shares> read_shares(const Fleet& fleet) {
   Shares shares;
   const std::string all = tenant_key(fleet.prefix, "");
-  // The turns before the grants: what is granted in between changes a turn that was seen.
+  // The turns before what tenants have: what they get in between changes a turn that was seen.
   const Listing tenants = TRY(fleet.store.list(all, fleet.deadline));
   for (const KeyValue& key : tenants.keys) {
     Result<config::TenantConfig> tenant = read_tenant(key);
@@ -232,6 +230,8 @@ Result<Shares> read_shares(const Fleet& fleet) {
   shares.grants = std::move(read.grants);
   for (const KeyValue& key : read.unreadable)
     shares.unreadable.emplace(text_in(key.value, "tenant"), key.key);
+  std::vector<Error> obstacles;  // 'fleet check' says which claims cannot be read
+  shares.partitions = TRY(list_partitions(fleet, obstacles));
   return shares;
 }
 

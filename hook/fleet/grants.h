@@ -2,10 +2,11 @@
 // Who has IPUs of the pools that hosts of a fleet share, and what tenants may have of them.
 //   PREFIX grants/POOL/ID   IPUs that a lease or a reservation has, or asks its controller for
 //   PREFIX tenants/NAME     a tenant's share, over all pools of the fleet
-//   PREFIX turns/NAME       changes with each grant to that tenant
+//   PREFIX turns/NAME       changes with each grant to that tenant, and each claim of its GCDs
 // A grant comes before its partition is made, and goes after the partition is removed. It does not
 // end with time: whoever made it removes it, or a fence. There is no counter: what a tenant has is
-// the sum of its grants. A grant that names a partition is the only record of whose that is.
+// the sum of its grants, and of its claims of named partitions (partitions.h). A grant that names a
+// partition is the only record of whose that is.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ struct Grant {
 struct Shares {
   std::vector<config::TenantConfig> tenants;  // by name; their users are for each host to say
   std::vector<Grant> grants;                  // of all pools, oldest first; empty without tenants
+  std::vector<PartitionView> partitions;      // with their claims; empty without tenants
   std::map<std::string, int64_t> records;     // revision of each tenant's share
   std::map<std::string, int64_t> turns;       // revision of each tenant's last grant
   // Keys of records that cannot be read, by the tenant whose share or use they say; empty: it
@@ -56,11 +58,14 @@ struct Shares {
 base::Result<bool> grant_at_once(const Fleet& fleet, const Resource& resource, const Grant& grant,
                                  const Warm* warm = nullptr);
 // Makes a grant if TICKET, which may be null, is as it was read, so nobody has cancelled it, and
-// nothing was granted to its tenant since SHARES were read, nor its share changed. Returns whether
-// it did. WARM: as above.
+// take_turn() holds for its tenant. Returns whether it did. WARM: as above.
 base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, const Grant& grant,
                                  const Ticket* ticket, const Shares& shares,
                                  const Warm* warm = nullptr);
+// Adds to TXN that nothing was granted to TENANT, and it claimed nothing, since SHARES were read,
+// nor its share changed; and that it gets something by ID now.
+void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tenant,
+               const std::string& id, Txn& txn);
 // Makes a grant for what runs already. What an older copy of the store says of its partition goes.
 base::Status grant_again(const Fleet& fleet, const Grant& grant);
 // Removes a grant. One that is not there is no error. Returns the store's revision.
@@ -71,8 +76,8 @@ base::Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::str
 base::Result<std::vector<Grant>> list_grants(const Fleet& fleet,
                                              std::vector<base::Error>& obstacles);
 
-// Returns what tenants may have. Without tenants, it reads no grants. A record that cannot be read
-// is left out, and what depends on it is refused: see Shares::unreadable.
+// Returns what tenants may have. Without tenants, it reads no grants and no partitions. A
+// record that cannot be read is left out, and what depends on it is refused: see Shares::unreadable.
 base::Result<Shares> read_shares(const Fleet& fleet);
 // A tenant's share at one revision of its record.
 struct SeenTenant {

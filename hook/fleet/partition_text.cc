@@ -53,6 +53,9 @@ Result<Claim> read_claim(const Json& json, const std::string& id, int64_t modifi
   claim.gcds = TRY(fields.number("gcds", 1, kMostIpus));
   claim.uses = TRY(read_flag(fields, "uses"));
   claim.modified = modified;
+  // A claim of an earlier release has neither.
+  if (fields.has("tenant")) claim.tenant = TRY(fields.text("tenant", kMaxWord));
+  if (fields.has("since_ms")) claim.since_ms = TRY(fields.large_number("since_ms", kLatestMs));
   return claim;
 }
 
@@ -109,7 +112,9 @@ std::string claim_text(const Claim& claim) {
                             {"process", claim.process},
                             {"gcd", claim.gcd},
                             {"gcds", claim.gcds},
-                            {"uses", claim.uses}});
+                            {"uses", claim.uses},
+                            {"tenant", claim.tenant},
+                            {"since_ms", claim.since_ms}});
 }
 
 std::vector<PartitionView> parse_partitions(const std::string& prefix, const Listing& listing,

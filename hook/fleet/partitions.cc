@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -230,8 +231,10 @@ Status wait_for_change(const Fleet& fleet, const PartitionName& name) {
   return changes.error();
 }
 
-Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& wanted) {
+Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& wanted,
+                        const FitsShare& fits) {
   ClaimDuty duty = ClaimDuty::kNone;
+  bool may_have_shares = false;  // the first attempt says that no tenant has one
   const Status claimed = change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
     TRY(check_ready(view));
     TRY(check_free(view, wanted));
@@ -250,6 +253,11 @@ Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Cla
                               witness->modified});
     }
     txn.puts = {put_of(fleet, view), put_of(fleet, name, made)};
+    if (mine != nullptr || !fits) return txn;
+    Shares shares;
+    if (std::exchange(may_have_shares, true)) shares = TRY(read_shares(fleet));
+    if (!shares.records.empty()) TRY(fits(shares));
+    take_turn(fleet, shares, wanted.tenant, wanted.id, txn);
     return txn;
   });
   if (!claimed.ok()) return claimed.error();

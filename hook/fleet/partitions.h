@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,8 +51,10 @@ struct Claim {
   std::string process;    // of a reset: the process that does it; empty: a lease's
   uint32_t gcd = 0;       // the first one
   uint32_t gcds = 1;
-  bool uses = false;     // no: its container waits for a reset
-  int64_t modified = 0;  // revision of its last change; not written
+  bool uses = false;        // no: its container waits for a reset
+  int64_t modified = 0;     // revision of its last change; not written
+  std::string tenant = {};  // empty: none
+  int64_t since_ms = 0;     // unix time of its host; 0: not known
   bool operator==(const Claim&) const = default;
 };
 
@@ -109,10 +112,16 @@ enum class ClaimDuty {
   kReset,  // reset the partition, then finish_reset()
   kWait,   // another claim resets it: claim again once something has changed
 };
+struct Shares;  // grants.h
+// Returns whether a claim's tenant may have it, by what tenants may have and have.
+using FitsShare = std::function<base::Status(const Shares&)>;
 // Claims GCDs, also again. Fails with kNotFound if the fleet has no such partition, with kBusy if
 // one of them has another claim or the partition is being made or removed; with kDenied if the host
-// was fenced. After kTimeout the claim may have been made.
-base::Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& claim);
+// was fenced. If tenants of the fleet have shares, a new claim is made only if it FITS, and neither
+// its tenant's share nor what the tenant has changes meanwhile; unset: what has it runs already.
+// After kTimeout the claim may have been made.
+base::Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& claim,
+                              const FitsShare& fits);
 // Says that the reset is done, and its claim uses the partition.
 base::Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id);
 // Removes a claim. One that is not there is no error.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include "base/clock.h"
 #include "base/names.h"
@@ -25,10 +23,8 @@ using sqlite::Step;
 class Count {
  public:
   void add(const Lease& lease) {
-    uint32_t fresh = 0;
-    for (uint32_t gcd = lease.gcd; gcd < lease.gcd + lease.gcds; ++gcd) {
-      if (seen_.insert({lease.tenant, lease.pool, lease.partition, gcd}).second) ++fresh;
-    }
+    const uint32_t fresh =
+        gcds_.add(lease.tenant, lease.pool, lease.partition, lease.gcd, lease.gcds);
     if (fresh == 0) return;
     holdings_.push_back({lease.tenant, lease.pool, lease.container, "",
                          lease.ipus / lease.gcds * fresh, lease.created_ms, 0,
@@ -47,7 +43,7 @@ class Count {
   }
 
  private:
-  std::set<std::tuple<std::string, std::string, std::string, uint32_t>> seen_;
+  GcdCount gcds_;
   std::vector<Holding> holdings_;
 };
 
@@ -134,6 +130,14 @@ Status check_holdings(const Share& share, uint32_t wanted, const std::vector<Hol
                    " IPUs for longer than its borrow_time, ",
                    base::format_duration(share.borrow_time), ", and may borrow no more; ",
                    when_text(share, before, use.overdue), "; ", advice(share)));
+}
+
+uint32_t GcdCount::add(const std::string& tenant, const std::string& pool,
+                       const std::string& partition, uint32_t first, uint32_t gcds) {
+  uint32_t fresh = 0;
+  for (uint32_t gcd = first; gcd < first + gcds; ++gcd)
+    if (seen_.insert({tenant, pool, partition, gcd}).second) ++fresh;
+  return fresh;
 }
 
 TenantUse use_of(const Share& share, const std::vector<Holding>& holdings, int64_t now_ms) {

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -37,6 +39,19 @@ struct Holding {
   int64_t since_ms = 0;  // unix time at which it got its IPUs, or was asked for, if it has none yet
   int64_t until_ms = 0;  // unix time of the end of a reservation; 0: not known
   bool has_ipus = true;  // false: it asks for them, so it is never overdue
+  std::string host = {};  // tag of the host that has it, in a fleet; empty: this one
+};
+
+// Which GCDs count for their tenants: each once for a tenant, however many containers share it.
+class GcdCount {
+ public:
+  // Returns how many of GCDS GCDs of a partition, from FIRST on, TENANT has by nothing that was
+  // added before.
+  uint32_t add(const std::string& tenant, const std::string& pool, const std::string& partition,
+               uint32_t first, uint32_t gcds);
+
+ private:
+  std::set<std::tuple<std::string, std::string, std::string, uint32_t>> seen_;
 };
 
 // What one tenant has, compared with its share. Its oldest IPUs are those that are guaranteed.

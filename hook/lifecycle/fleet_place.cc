@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/lifecycle/fleet_view.h"
+#include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/shares.h"
 #include "vipu/made_name.h"
@@ -47,47 +47,6 @@ ledger::Waiter waiter_of(const fleet::Ticket& ticket, int64_t number, int64_t no
   waiter.since_ms = ticket.is_aged ? now_ms - kLongestPass.count() : now_ms;
   waiter.host = ticket.host;
   return waiter;
-}
-
-std::vector<ledger::Holding> holdings_of(const std::vector<fleet::Grant>& grants,
-                                         const std::string& without) {
-  std::vector<ledger::Holding> holdings;
-  for (const fleet::Grant& grant : grants) {
-    if (grant.id == without) continue;
-    holdings.push_back(
-        {grant.tenant, grant.pool, grant.container, grant.reservation, grant.ipus, grant.since_ms});
-  }
-  return holdings;
-}
-
-Error unknown_tenant(const std::string& tenant, const fleet::Shares& shares) {
-  const std::string known = config::names_of(shares.tenants);
-  if (tenant.empty()) {
-    return {Code::kDenied,
-            str("the request names no tenant, and the fleet has shares; give one of ", known,
-                ", or let an administrator set policy.default_tenant in"
-                " config.toml")};
-  }
-  return {Code::kDenied, str("the fleet has no tenant ", quote(tenant), "; its tenants are ", known,
-                             "; an administrator can add one with 'ipuctl tenant set'")};
-}
-
-// Returns the share of TENANT; null if the fleet has no shares.
-Result<const config::TenantConfig*> find_share(const fleet::Shares& shares,
-                                               const std::string& tenant) {
-  const config::TenantConfig* none = nullptr;
-  const auto broken = tenant.empty() ? shares.unreadable.end() : shares.unreadable.find(tenant);
-  if (broken != shares.unreadable.end()) {
-    return Error(Code::kInvalid,
-                 str("what tenant ", quote(tenant),
-                     " may have in the fleet is not known, because"
-                     " the store's record ",
-                     quote(broken->second), " cannot be read; see 'ipuctl fleet check'"));
-  }
-  if (shares.records.empty()) return none;
-  const config::TenantConfig* const found = config::find_tenant(shares.tenants, tenant);
-  if (found == nullptr) return unknown_tenant(tenant, shares);
-  return found;
 }
 
 }  // namespace
@@ -179,8 +138,7 @@ Status FleetPlace::tell(const fleet::Shares& shares, const ledger::Waiter& me) {
   const bool is_aged = steady_clock::now() - since_ >= kLongestPass;
   const bool is_overdue =
       share != nullptr &&
-      ledger::use_of(to_share(*share), holdings_of(shares.grants, ""), base::unix_millis())
-              .overdue != 0;
+      ledger::use_of(to_share(*share), holdings_of(shares), base::unix_millis()).overdue != 0;
   if (ticket_->is_aged == is_aged && ticket_->is_overdue == is_overdue) return {};
   ticket_->is_aged = is_aged;
   ticket_->is_overdue = is_overdue;
@@ -259,8 +217,8 @@ Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& li
   TRY(tell(shares, me));
   std::vector<fleet::Waiting> waiting;
   for (const fleet::Ticket& ticket : line.tickets) waiting.push_back({resource_, ticket});
-  for (const fleet::Grant& grant : without_waiting(shares.grants, waiting))
-    standing.held[grant.tenant] += grant.ipus;
+  for (const ledger::Holding& holding : without_waiting(holdings_of(shares), waiting))
+    standing.held[holding.tenant] += holding.ipus;
   const std::vector<Ranked> order = served_order(waiters, standing);
   before.is_over_limit = std::any_of(order.begin(), order.end(), [&](const Ranked& one) {
     return one.waiter.ticket == own && one.rank == Rank::kOverLimit;
@@ -305,23 +263,6 @@ fleet::Left FleetPlace::leave_served() {
   return left.ok() ? left.value() : fleet::Left::kYes;
 }
 
-Status FleetPlace::check_share(const fleet::Grant& grant, const fleet::Shares& shares) const {
-  const config::TenantConfig* const tenant = TRY(find_share(shares, grant.tenant));
-  if (tenant == nullptr) return {};
-  if (!grant.reservation.empty() && !tenant->may_reserve) {
-    return Error(Code::kDenied, str("tenant ", quote(grant.tenant),
-                                    " may not reserve IPUs of the fleet; start a container with"
-                                    " IPU_WAIT=60s instead"));
-  }
-  const std::vector<ledger::Holding> before = holdings_of(shares.grants, grant.id);
-  std::vector<ledger::Holding> after = before;
-  const int64_t now_ms = base::unix_millis();
-  after.push_back(
-      {grant.tenant, grant.pool, grant.container, grant.reservation, grant.ipus, now_ms});
-  return ledger::check_holdings(to_share(*tenant), grant.ipus, before, after, now_ms,
-                                {"in the fleet", "with 'ipuctl tenant set'"});
-}
-
 // Returns the warm partition that has been idle for longest.
 Result<std::optional<fleet::Warm>> FleetPlace::find_warm(const fleet::WarmKind* kind) const {
   if (kind == nullptr) return std::optional<fleet::Warm>();
@@ -350,7 +291,7 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
     Before before = TRY(look(me, &shares));
     if (before.is_cancelled || !before.waiters.empty()) return before;
-    TRY(check_share(grant, shares));
+    TRY(check_share(shares, grant));
     const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
     if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares, warm))) return before;
   }

@@ -83,7 +83,6 @@ class FleetPlace {
   base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me,
                                  const fleet::WarmKind* kind);
   base::Result<std::optional<fleet::Warm>> find_warm(const fleet::WarmKind* kind) const;
-  base::Status check_share(const fleet::Grant& grant, const fleet::Shares& shares) const;
 
   Env* env_;
   OpenFleet fleet_;

@@ -22,11 +22,12 @@ std::string resource_name(const fleet::Resource& resource) {
 using Line = std::vector<const fleet::Waiting*>;
 
 // Returns LINE, which waits for one resource, in the order in which it is served.
-Line in_turn(const Line& line, const fleet::Shares& shares) {
-  if (shares.tenants.empty()) return line;
+Line in_turn(const Line& line, const std::vector<config::TenantConfig>& tenants,
+             const std::vector<ledger::Holding>& held) {
+  if (tenants.empty()) return line;
   const int64_t now_ms = base::unix_millis();
-  Standing standing{shares.tenants, {}, {}, now_ms};
-  for (const fleet::Grant& grant : shares.grants) standing.held[grant.tenant] += grant.ipus;
+  Standing standing{tenants, {}, {}, now_ms};
+  for (const ledger::Holding& holding : held) standing.held[holding.tenant] += holding.ipus;
   std::vector<ledger::Waiter> waiters;
   for (const fleet::Waiting* const one : line) {
     ledger::Waiter waiter = to_waiter(*one);
@@ -69,32 +70,15 @@ ledger::Waiter to_waiter(const fleet::Waiting& waiting) {
   return waiter;
 }
 
-ledger::Holding to_holding(const fleet::Grant& grant) {
-  return {grant.tenant, grant.pool, grant.container, grant.reservation, grant.ipus, grant.since_ms};
-}
-
-std::vector<fleet::Grant> without_waiting(std::vector<fleet::Grant> grants,
-                                          const std::vector<fleet::Waiting>& queue) {
-  std::erase_if(grants, [&](const fleet::Grant& grant) {
-    const std::string who = grant.reservation.empty()
-                                ? grant.container
-                                : std::string(kReservationWaiter) + grant.reservation;
-    return std::any_of(queue.begin(), queue.end(), [&](const fleet::Waiting& one) {
-      return one.ticket.host == grant.host && one.ticket.container == who &&
-             one.resource.pool == grant.pool;
-    });
-  });
-  return grants;
-}
-
 std::vector<Queued> fleet_order(const std::string& tag, std::vector<ledger::Waiter> local,
                                 const std::vector<fleet::Waiting>& fleet,
-                                const fleet::Shares& shares) {
+                                const std::vector<config::TenantConfig>& tenants,
+                                const std::vector<ledger::Holding>& held) {
   std::map<std::string, Line> lines;  // by resource
   for (const fleet::Waiting& one : fleet) lines[resource_name(one.resource)].push_back(&one);
   std::vector<Queued> order;
   for (const auto& [resource, line] : lines) {
-    for (const fleet::Waiting* const one : in_turn(line, shares)) {
+    for (const fleet::Waiting* const one : in_turn(line, tenants, held)) {
       std::optional<ledger::Waiter> own = take_local(local, tag, one->ticket);
       if (one->ticket.is_cancelled || (!own && one->ticket.host == tag)) continue;
       order.push_back({own ? *std::move(own) : to_waiter(*one), one->ticket.id});

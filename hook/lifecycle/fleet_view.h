@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/fleet/grants.h"
+#include "hook/config/tenant.h"
 #include "hook/fleet/queue.h"
 #include "hook/ledger/queue.h"
 #include "hook/ledger/tenants.h"
@@ -15,14 +15,6 @@ namespace hook::lifecycle {
 // Returns a request in the fleet's queue as a waiter of its host.
 [[nodiscard]] ledger::Waiter to_waiter(const fleet::Waiting& waiting);
 
-// Returns IPUs of the fleet as a holding.
-[[nodiscard]] ledger::Holding to_holding(const fleet::Grant& grant);
-
-// Returns GRANTS without those of requests in QUEUE: such a request asks its controller in vain,
-// and gives its IPUs back.
-[[nodiscard]] std::vector<fleet::Grant> without_waiting(std::vector<fleet::Grant> grants,
-                                                        const std::vector<fleet::Waiting>& queue);
-
 // One request that waits.
 struct Queued {
   ledger::Waiter waiter;    // its host is empty if it is this one
@@ -30,12 +22,14 @@ struct Queued {
 };
 
 // Returns all requests of the fleet and of this host, TAG, by resource, and for one resource in the
-// order in which they are served. FLEET is in the order of places. A request of this host is as
+// order in which they are served, by the fleet's TENANTS and what they have (HELD, as
+// holdings_of(), without what waits). FLEET is in the order of places. A request of this host is as
 // LOCAL, the waiters in its ledger, has it; what only LOCAL has comes last. Omits requests that
 // were cancelled, and those of this host that LOCAL does not have: their processes have ended.
 [[nodiscard]] std::vector<Queued> fleet_order(const std::string& tag,
                                               std::vector<ledger::Waiter> local,
                                               const std::vector<fleet::Waiting>& fleet,
-                                              const fleet::Shares& shares);
+                                              const std::vector<config::TenantConfig>& tenants,
+                                              const std::vector<ledger::Holding>& held);
 
 }  // namespace hook::lifecycle

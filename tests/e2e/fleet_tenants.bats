@@ -22,6 +22,7 @@ teardown() {
   on a ipuctl queue cancel --all >/dev/null
   on b ipuctl queue cancel --all >/dev/null
   remove_containers_of_both
+  remove_partitions
   assert_equal "$(etcd_keys grants)" ''
   etcd_stop
   unconfigure_fleet
@@ -110,6 +111,51 @@ in_fleet() { # HOST TENANT FILTER
   assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"
 }
 has_nothing() { [ "$(in_fleet a "$1" .held)" = 0 ]; }
+
+# Starts CONTAINER of TENANT with a GCD of p0.
+use_for() { # HOST CONTAINER TENANT GCD
+  use "$1" "$2" "$4" "IPU_TENANT=$3"
+}
+
+@test "containers of a named partition count for their tenant, together with those that have their own" {
+  on a ipuctl tenant set vision --limit 16
+  on a ipuctl tenant set nlp
+  on a ipuctl partition create p0 --size 32 --gcds 4
+  use_for a one vision 0
+  use_for b two vision 1
+  assert_equal "$(in_fleet a vision '[.held, (.holdings | map(.host) | unique | length)]')" '[16,2]'
+  run -1 use_for b three vision 2
+  assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
+  run -1 start_for a four vision 4
+  assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
+  use_for b three nlp 2
+  end_on a one
+  start_for b four vision 8
+  run -1 use_for a one vision 0
+  assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
+}
+
+@test "two hosts that start with a named partition and with their own IPUs at the same time never exceed a limit" {
+  local round first second fits
+  on a ipuctl tenant set vision --limit 8
+  on a ipuctl partition create p0 --size 16 --gcds 2
+  for round in 1 2 3 4; do
+    use_for a "a$round" vision 1 3>&- >"$BATS_TEST_TMPDIR/a" 2>&1 &
+    first=$!
+    start_for b "b$round" vision 8 3>&- >"$BATS_TEST_TMPDIR/b" 2>&1 &
+    second=$!
+    fits=0
+    if wait "$first"; then fits=$((fits + 1)); fi
+    if wait "$second"; then fits=$((fits + 1)); fi
+    [ "$fits" -le 1 ] || fail "round $round: both started"
+    [ "$(in_fleet a vision .held)" = "$((8 * fits))" ] || fail "$(on a ipuctl tenant show vision)"
+    cat "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" >>"$BATS_TEST_TMPDIR/all"
+    run end_on a "a$round"
+    run end_on b "b$round"
+    wait_until 10 has_nothing vision
+  done
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"
+}
 
 @test "a tenant that the fleet does not know is refused, also one that was removed, whose containers stay" {
   on a ipuctl tenant set vision

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
 #include "hook/lifecycle/fleet_pin.h"
+#include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
 
@@ -63,6 +64,8 @@ fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
   claim.container = lease.container;
   claim.gcd = lease.gcd;
   claim.gcds = lease.gcds;
+  claim.tenant = lease.tenant;
+  claim.since_ms = lease.created_ms;
   return claim;
 }
 
@@ -128,7 +131,7 @@ Result<bool> runs(const std::string& process) {
 // copy, or the claim was removed by a fence. The container runs, so nothing is reset.
 Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease) {
   const fleet::Fleet at = fleet.at_last();
-  const fleet::ClaimDuty duty = TRY(fleet::claim(at, name_of(lease), claim_of(env, lease)));
+  const fleet::ClaimDuty duty = TRY(fleet::claim(at, name_of(lease), claim_of(env, lease), {}));
   if (duty == fleet::ClaimDuty::kReset) TRY(fleet::finish_reset(at, name_of(lease), lease.claim));
   return {};
 }
@@ -305,7 +308,11 @@ Status check_one_name(const OpenFleet& fleet, const ledger::PartitionRecord& rec
 Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
                                     const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
-  return fleet::claim(fleet.at(deadline), name_of(lease), claim_of(env, lease));
+  fleet::Claim claim = claim_of(env, lease);
+  claim.since_ms = base::unix_millis();
+  return fleet::claim(fleet.at(deadline), name_of(lease), claim, [&](const fleet::Shares& shares) {
+    return check_share(shares, name_of(lease), claim);
+  });
 }
 
 Status finish_claimed_reset(Env& env, const ledger::Lease& lease, const Deadline& deadline) {

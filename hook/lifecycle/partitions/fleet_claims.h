@@ -33,7 +33,8 @@ base::Result<std::vector<std::string>> leave_fleet(Env& env);
 // the fleet; forgets one that another host has removed.
 base::Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
                              const base::Deadline& deadline);
-// Claims the GCDs of LEASE, whose claim is in the ledger already. Fails as fleet::claim().
+// Claims the GCDs of LEASE, whose claim is in the ledger already. Fails as fleet::claim(), and as
+// check_share() if its tenant may not have them in the fleet.
 base::Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
                                           const base::Deadline& deadline);
 // Says that the reset is done that claim_gcds() asked for.

@@ -84,7 +84,7 @@ TEST_F(CopyTest, HasAllButWhatLivesWithALease) {
 
 TEST_F(CopyTest, ComesBackWithTheFleetsIdAndUsedPartitions) {
   ASSERT_TRUE(test::succeeds(
-      claim(fleet(), {"pod16", "p0"}, {"lease", "aaaaaaaa", "container", "", 0, 1, true})));
+      claim(fleet(), {"pod16", "p0"}, {"lease", "aaaaaaaa", "container", "", 0, 1, true}, {})));
   const Copy made = copy();
   wipe();
   ASSERT_TRUE(test::succeeds(write(made)));
@@ -93,7 +93,7 @@ TEST_F(CopyTest, ComesBackWithTheFleetsIdAndUsedPartitions) {
   EXPECT_EQ(list_claims(fleet(), obstacles).take().size(), 1U);
   EXPECT_TRUE(find_partition(fleet(), {"pod16", "p0"}).take()->dirty);
   EXPECT_TRUE(
-      test::fails(claim(fleet(), {"pod16", "p0"}, {"other", "bbbbbbbb", "c2", "", 0, 1, true}),
+      test::fails(claim(fleet(), {"pod16", "p0"}, {"other", "bbbbbbbb", "c2", "", 0, 1, true}, {}),
                   Code::kBusy, "container"));
   EXPECT_FALSE(is_alive(store_, kPrefix, "aaaaaaaa", soon()).take());
 }
@@ -122,7 +122,7 @@ TEST_F(CopyTest, OfManyKeysIsWrittenInSeveralTransactions) {
 
 TEST_F(CopyTest, KeepsTheFencesThatAreThere) {
   ASSERT_TRUE(test::succeeds(
-      claim(fleet(), {"pod16", "p0"}, {"lease", "bbbbbbbb", "container", "", 0, 1, true})));
+      claim(fleet(), {"pod16", "p0"}, {"lease", "bbbbbbbb", "container", "", 0, 1, true}, {})));
   const Copy made = copy();
   store_.advance(seconds(31));
   ASSERT_TRUE(test::succeeds(fence(fleet(), "bbbbbbbb", "aaaaaaaa", kMadeAt)));

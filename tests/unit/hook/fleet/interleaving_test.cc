@@ -172,7 +172,7 @@ void live(const Fleet& fleet, Turns& turns, World& world, size_t actor, uint32_t
   wanted.host = str("host", actor);
   wanted.gcd = gcd;
   for (int tries = 0; tries < 3; ++tries) {
-    const Result<ClaimDuty> duty = claim(fleet, kPartition, wanted);
+    const Result<ClaimDuty> duty = claim(fleet, kPartition, wanted, {});
     if (duty.ok() && duty.value() == ClaimDuty::kWait) continue;
     if (duty.ok() && duty.value() == ClaimDuty::kReset) {
       turns.wait(actor);

@@ -32,7 +32,7 @@ class FleetPartitionsTest : public testing::Test {
     ASSERT_TRUE(test::succeeds(publish(fleet(), view(facts))));
   }
   PartitionView now() { return find_partition(fleet(), kP0).take().value(); }
-  Result<ClaimDuty> ask(const Claim& one) { return claim(fleet(), kP0, one); }
+  Result<ClaimDuty> ask(const Claim& one) { return claim(fleet(), kP0, one, {}); }
   void put(const std::string& key, const std::string& value) {
     Txn txn;
     txn.puts = {{key, value}};
@@ -170,7 +170,7 @@ TEST_F(FleetPartitionsTest, LooksAgainIfTheOnlyUserEnds) {
   make();
   ASSERT_EQ(ask(by("aaaaaaaa", "l1", 0)).take(), ClaimDuty::kNone);
   Racing racing(store_);
-  EXPECT_EQ(claim({racing, prefix_, fleet().deadline}, kP0, by("bbbbbbbb", "l2", 1)).take(),
+  EXPECT_EQ(claim({racing, prefix_, fleet().deadline}, kP0, by("bbbbbbbb", "l2", 1), {}).take(),
             ClaimDuty::kReset);
 }
 
@@ -281,7 +281,7 @@ TEST_F(FleetPartitionsTest, WhatCannotBeReadHidesItsPartitionAlone) {
   ASSERT_EQ(obstacles.size(), 3U);
   for (const Error& one : obstacles) EXPECT_EQ(one.code(), Code::kInvalid);
   EXPECT_TRUE(test::fails(find_partition(fleet(), {"pod64", "p1"}), Code::kInvalid, "p1/record"));
-  EXPECT_TRUE(test::fails(claim(fleet(), {"pod64", "no"}, by("a", "l", 0)), Code::kNotFound,
+  EXPECT_TRUE(test::fails(claim(fleet(), {"pod64", "no"}, by("a", "l", 0), {}), Code::kNotFound,
                           "no partition 'no' of pool 'pod64'"));
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "base/names.h"
 #include "hook/fleet/grants.h"
@@ -74,6 +76,50 @@ TEST_F(FleetTenantsTest, TheFirstShareMakesTheFleetAndNoneChangesANewerStore) {
   ASSERT_TRUE(test::succeeds(store_.commit(newer, fleet().deadline)));
   EXPECT_TRUE(test::fails(set_tenant(fleet(), {"b"}, 0), Code::kUnsupported, "newer release"));
   EXPECT_EQ(now("b").revision, 0);
+}
+
+// A claim of GCD 0 or 1 of partition p0.
+Claim claim_for(const std::string& id, const std::string& tenant, uint32_t gcd) {
+  Claim claim{id, "aaaaaaaa", "c-" + id, "", gcd};
+  claim.tenant = tenant;
+  return claim;
+}
+
+TEST_F(FleetTenantsTest, AClaimIsMadeByWhatItsTenantHasAtThatMoment) {
+  join();
+  PartitionView view;
+  view.name = {"pod64", "p0"};
+  view.facts = {"aaaaaaaa", "s", 8, 2};
+  ASSERT_TRUE(test::succeeds(publish(fleet(), view)));
+  std::vector<size_t> seen;  // grants and claims at each look
+  const auto look = [&](const Shares& shares) -> Status {
+    seen.push_back(shares.grants.size() + shares.partitions.at(0).claims.size());
+    return {};
+  };
+  // Nobody has a share.
+  ASSERT_EQ(claim(fleet(), view.name, claim_for("1", "a", 0), look).take(), ClaimDuty::kNone);
+  EXPECT_TRUE(seen.empty());
+  ASSERT_TRUE(set({"a", 0, 8}, 0));
+  // The tenant gets IPUs on another host between the look and the claim.
+  bool is_granted = false;
+  const auto race = [&](const Shares& shares) -> Status {
+    TRY(look(shares));
+    if (std::exchange(is_granted, true)) return Error(Code::kBusy, "no more");
+    const Grant other{"pod64", "g", "bbbbbbbb", "c", "", "a", "", 4, 1};
+    EXPECT_TRUE(grant_as_seen(fleet(), {"pod64"}, other, nullptr, shares).take());
+    return {};
+  };
+  EXPECT_TRUE(
+      test::fails(claim(fleet(), view.name, claim_for("2", "a", 1), race), Code::kBusy, "no more"));
+  EXPECT_EQ(seen, (std::vector<size_t>{1, 2}));
+  // And the other way round.
+  const Shares before = read_shares(fleet()).take();
+  ASSERT_EQ(claim(fleet(), view.name, claim_for("2", "a", 1), look).take(), ClaimDuty::kNone);
+  const Grant late{"pod64", "h", "bbbbbbbb", "c", "", "a", "", 4, 1};
+  EXPECT_FALSE(grant_as_seen(fleet(), {"pod64"}, late, nullptr, before).take());
+  // Of another tenant nothing is compared.
+  EXPECT_EQ(read_shares(fleet()).take().partitions.at(0).claims.size(), 2U);
+  EXPECT_EQ(read_shares(fleet()).take().partitions.at(0).claims.at(1).tenant, "a");
 }
 
 TEST_F(FleetTenantsTest, WhatIsNoShareIsAnError) {

@@ -41,7 +41,7 @@ std::vector<std::string> shown(const std::vector<Queued>& order) {
 TEST(FleetView, ARequestOfThisHostIsThereOnceAsItsLedgerHasIt) {
   const std::vector<Queued> order = fleet_order(
       kHere, {in_ledger(7, "one")},
-      {in_fleet("bbbbbbbb-7-11112222", "two"), in_fleet("aaaaaaaa-7-33334444", "one")}, {});
+      {in_fleet("bbbbbbbb-7-11112222", "two"), in_fleet("aaaaaaaa-7-33334444", "one")}, {}, {});
   EXPECT_THAT(shown(order), ElementsAre("bbbbbbbb:two", "one"));
   EXPECT_EQ(order[0].ticket, "bbbbbbbb-7-11112222");
   EXPECT_EQ(order[0].waiter.resource, "pod64");
@@ -54,7 +54,7 @@ TEST(FleetView, WhatOnlyTheLedgerHasComesLastAndWhatOnlyTheFleetHasOfThisHostHas
       fleet_order(kHere, {in_ledger(1, "card"), in_ledger(12, "one")},
                   {in_fleet("aaaaaaaa-1-33334444", "card"), in_fleet("aaaaaaaa-2-33334444", "dead"),
                    in_fleet("bbbbbbbb-5-33334444", "two")},
-                  {});
+                  {}, {});
   EXPECT_THAT(shown(order), ElementsAre("card", "bbbbbbbb:two", "one"));
   EXPECT_EQ(order[2].ticket, "");
 }
@@ -62,40 +62,25 @@ TEST(FleetView, WhatOnlyTheLedgerHasComesLastAndWhatOnlyTheFleetHasOfThisHostHas
 TEST(FleetView, ARequestThatWasCancelledIsOmitted) {
   fleet::Waiting cancelled = in_fleet("bbbbbbbb-1-33334444", "two");
   cancelled.ticket.is_cancelled = true;
-  EXPECT_THAT(shown(fleet_order(kHere, {}, {cancelled}, {})), ElementsAre());
+  EXPECT_THAT(shown(fleet_order(kHere, {}, {cancelled}, {}, {})), ElementsAre());
 }
 
+const std::vector<config::TenantConfig> kTenants = {{"guest"}, {"vision", 8}};
+
 TEST(FleetView, TheGuaranteedOfAllHostsAreServedBeforeThoseWhoBorrow) {
-  fleet::Shares shares;
-  shares.tenants = {{"guest"}, {"vision", 8}};
   const std::vector<fleet::Waiting> queue = {in_fleet("bbbbbbbb-1-33334444", "loan", 4, "guest"),
                                              in_fleet("cccccccc-1-33334444", "own", 8, "vision")};
-  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, kTenants, {})),
               ElementsAre("cccccccc:own", "bbbbbbbb:loan"));
-  shares.grants = {{"pod64", "l1", "bbbbbbbb", "c", "", "vision", 4, 1}};
-  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, kTenants, {{"vision", "pod64", "c", "", 4, 1}})),
               ElementsAre("bbbbbbbb:loan", "cccccccc:own"));
 }
 
-TEST(FleetView, WhatARequestAsksForInVainIsNotHeld) {
-  const std::vector<fleet::Grant> grants = {
-      {"pod64", "l1", "bbbbbbbb", "one", "", "vision", 8, 1},
-      {"pod64", "l2", "bbbbbbbb", "two", "", "vision", 4, 1},
-      {"pod64", "l3", "cccccccc", "one", "", "vision", 4, 1},
-      {"pod64", "r4", "cccccccc", "", "night", "vision", 4, 1}};
-  const std::vector<fleet::Grant> held =
-      without_waiting(grants, {in_fleet("bbbbbbbb-1-33334444", "one", 8, "vision"),
-                               in_fleet("cccccccc-1-33334444", "reservation night")});
-  EXPECT_THAT(held, ElementsAre(grants[1], grants[2]));
-}
-
 TEST(FleetView, AgedRequestsGoByWhatTheirHostsSay) {
-  fleet::Shares shares;
-  shares.tenants = {{"guest"}, {"vision", 8}};
   std::vector<fleet::Waiting> queue = {in_fleet("bbbbbbbb-1-33334444", "loan", 4, "guest"),
                                        in_fleet("cccccccc-1-33334444", "own", 8, "vision")};
   queue[0].ticket.is_aged = true;
-  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, shares)),
+  EXPECT_THAT(shown(fleet_order(kHere, {}, queue, kTenants, {})),
               ElementsAre("bbbbbbbb:loan", "cccccccc:own"));
 }
 

@@ -138,7 +138,7 @@ void start_in_queue(Desk& desk) {
 void start_on_gcd(Desk& desk) {
   if (!desk.is(What::kIntend)) return;
   const Claim wanted = claim_of(desk.role.host);
-  const Result<ClaimDuty> duty = hook::fleet::claim(desk.fleet, kNamedPartition, wanted);
+  const Result<ClaimDuty> duty = hook::fleet::claim(desk.fleet, kNamedPartition, wanted, {});
   if (!duty.ok() || duty.value() == ClaimDuty::kWait) return release(desk);
   if (duty.value() == ClaimDuty::kReset) {
     if (!desk.is(What::kReset, kNamed)) return release(desk);
@@ -177,7 +177,7 @@ void sweep(Desk& desk) {
       (void)hook::fleet::leave_line(desk.fleet, one.resource, one.ticket);
   if (row != RowState::kRunning || is_known) return;
   if (on_gcd) {
-    (void)hook::fleet::claim(desk.fleet, kNamedPartition, claim_of(host));
+    (void)hook::fleet::claim(desk.fleet, kNamedPartition, claim_of(host), {});
   } else {
     (void)hook::fleet::grant_again(desk.fleet, grant_of(host));
   }

@@ -238,6 +238,32 @@ TEST_F(FleetQueueTest, ALimitCountsOverHosts) {
   EXPECT_TRUE(test::succeeds(start(b_, "three", 4, milliseconds(0), "vision")));
 }
 
+TEST_F(FleetQueueTest, GcdsOfNamedPartitionsCountForTheirTenant) {
+  share("vision", 0, 8);
+  NewPartition wanted{a_.config.pools[0], {}};
+  wanted.request.id = "p0";
+  wanted.request.size = 8;
+  wanted.request.gcds = 2;
+  ASSERT_TRUE(test::succeeds(create_partition(a_.env, wanted, soon())));
+  const auto use = [](test::HookHost& host, const std::string& container, uint32_t gcd,
+                      const std::string& tenant) {
+    request::Request request;
+    request.partition = "p0";
+    request.gcd = gcd;
+    request.tenant = tenant;
+    return host.prepare(container, request);
+  };
+  ASSERT_TRUE(test::succeeds(use(b_, "one", 0, "vision")));
+  ASSERT_TRUE(test::succeeds(start(a_, "two", 4, milliseconds(0), "vision")));
+  EXPECT_TRUE(test::fails(use(a_, "three", 1, "vision"), Code::kBusy,
+                          "tenant 'vision' has 8 of at most 8 IPUs"));
+  EXPECT_TRUE(test::fails(start(b_, "four", 1, milliseconds(0), "vision"), Code::kBusy,
+                          "tenant 'vision' has 8 of at most 8 IPUs"));
+  EXPECT_TRUE(test::fails(use(a_, "five", 1, "speech"), Code::kDenied, "no tenant 'speech'"));
+  ASSERT_TRUE(test::succeeds(stop(b_, "one")));
+  EXPECT_TRUE(test::succeeds(use(a_, "three", 1, "vision")));
+}
+
 TEST_F(FleetQueueTest, WhoIsWithinItsShareIsServedBeforeABorrowerOfAnotherHost) {
   share("vision", 8, 16);
   share("borrows", 0, 16);

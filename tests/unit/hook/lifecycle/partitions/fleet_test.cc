@@ -321,7 +321,8 @@ TEST_F(FleetTest, AClaimWithoutALeaseIsRemovedByItsHostAlone) {
     lost.host = host->ledger.host().tag();
     lost.id = "l-" + lost.host;
     lost.gcd = host == &a_ ? 0 : 1;
-    ASSERT_TRUE(test::succeeds(fleet::claim({store_, kPrefix_, soon()}, {"pod16", "p0"}, lost)));
+    ASSERT_TRUE(
+        test::succeeds(fleet::claim({store_, kPrefix_, soon()}, {"pod16", "p0"}, lost, {})));
   }
   EXPECT_THAT(gc(a_), IsEmpty());
   ASSERT_EQ(claims(), 1U);
