@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The messages between a host and its fleet's etcd, cut one after the other while a container starts.
+# The messages between a host and its fleet's etcd, cut one after the other while a container starts or ends.
 # STRIDE=1 cuts at each frame of HTTP/2, and not only at some.
 
 load support
@@ -81,6 +81,22 @@ cut_starts() { # WAY STRIDE
     count=$((count + 1))
   done
 }
+# Does so while the container ends.
+cut_ends() { # WAY STRIDE
+  local frame
+  for ((frame = 1; ; frame += $2)); do
+    start_job
+    cut "$frame" "$1"
+    runtime delete --force job
+    wait_until 60 no_hook_works
+    last=$(frames)
+    gives_all_back "end, $1 at frame $frame"
+    assert_equal "end, $1 $frame: $(count_keys grants)" "end, $1 $frame: 0"
+    [ "$last" -ge "$frame" ] || break
+    count=$((count + 1))
+  done
+}
+
 cut_words() { command cut -d ' ' -f 1-2 "$1"; }
 
 @test "a start whose messages to etcd are cut runs, or fails in one line; nothing is left after one gc" {
@@ -90,4 +106,25 @@ cut_words() { command cut -d ' ' -f 1-2 "$1"; }
   cut_starts stall "${STRIDE:-47}"
   echo "$count cuts, in a start of $last frames"
   [ "$count" -ge 6 ]
+}
+
+@test "an end whose messages to etcd are cut gives the GCD back by one gc" {
+  local count=0 last
+  cut_ends close "${STRIDE:-7}"
+  cut_ends truncate "${STRIDE:-11}"
+  cut_ends stall "${STRIDE:-19}"
+  echo "$count cuts, in an end of $last frames"
+  [ "$count" -ge 2 ]
+}
+
+@test "an end whose messages to etcd are cut gives IPUs of its own back by one gc" {
+  local count=0 last
+  remove_bundle
+  make_bundle '.process.env += ["IPU_COUNT=2"]'
+  in_host cp "$BUNDLE/config.json" /run/job.json
+  cut_ends close "${STRIDE:-7}"
+  cut_ends truncate "${STRIDE:-11}"
+  cut_ends stall "${STRIDE:-19}"
+  echo "$count cuts, in an end of $last frames"
+  [ "$count" -ge 2 ]
 }

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
