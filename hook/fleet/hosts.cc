@@ -168,6 +168,9 @@ Result<std::string> read_fleet_id(Store& store, const std::string& prefix,
       std::any_of(others.keys.begin(), others.keys.end(),
                   [&](const KeyValue& one) { return one.key == import_key(prefix); });
   if (is_importing) return import_begun();
+  // Another host may have made it in this moment.
+  for (const KeyValue& one : others.keys)
+    if (one.key == prefix + "meta") return parse_meta(one);
   if (!others.keys.empty()) return something_else(others.keys.front().key);
   return Error(Code::kNotFound, str("fleet: no host has joined below ", quote(prefix),
                                     ": run 'ipuctl fleet beat', or start ipu-agent"));

@@ -9,6 +9,7 @@
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/suspects.h"
 #include "tests/support/fake_store.h"
+#include "tests/support/lent_store.h"
 #include "tests/support/outcome.h"
 
 namespace hook::fleet {
@@ -53,6 +54,22 @@ TEST_F(HostsTest, MakesTheFleetOnce) {
   EXPECT_EQ(join_fleet(store_, kPrefix, soon()).take(), id.value());
   EXPECT_EQ(read_fleet_id(store_, kPrefix, soon()).take(), id.value());
   EXPECT_NE(join_fleet(store_, "/other/", soon()).take(), id.value());
+}
+
+// Another host makes the fleet before each of the calls of this one.
+TEST_F(HostsTest, JoinsTheFleetThatAnotherHostMakesInTheSameMoment) {
+  for (int at = 0; at < 4; ++at) {
+    const std::string prefix = str("/at", at, "/");
+    int calls = 0;
+    test::LentStore lent(store_, [&] {
+      if (calls++ == at) EXPECT_TRUE(test::succeeds(join_fleet(store_, prefix, soon())));
+      return test::Call::kAnswered;
+    });
+    const Result<std::string> id = join_fleet(lent, prefix, soon());
+    ASSERT_TRUE(test::succeeds(id)) << at;
+    EXPECT_EQ(read_fleet_id(store_, prefix, soon()).take(), id.value()) << at;
+    EXPECT_GT(calls, at);
+  }
 }
 
 TEST_F(HostsTest, RefusesANewerStore) {
