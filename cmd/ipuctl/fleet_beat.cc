@@ -11,8 +11,10 @@
 #include "base/version.h"
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
+#include "hook/lifecycle/accounting.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_pin.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/own_fence.h"
 #include "hook/lifecycle/partitions/warm.h"
 
@@ -57,8 +59,10 @@ Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
   return outcome;
 }
 
-// Gives warm partitions of this host back for which a request of another host waits.
-Result<Outcome> give_back(hook::ledger::Ledger& ledger, const Deadline& deadline) {
+// Gives warm partitions of this host back for which a request of another host waits, and tells the
+// fleet what this host had.
+Result<Outcome> serve_fleet(hook::ledger::Ledger& ledger, const HostFacts& me,
+                            const Deadline& deadline) {
   Outcome outcome;
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
@@ -67,6 +71,11 @@ Result<Outcome> give_back(hook::ledger::Ledger& ledger, const Deadline& deadline
   const Status given =
       hook::lifecycle::partitions::give_back_to_fleet(env, config.value().pools, deadline);
   if (!given.ok()) outcome.obstacles.push_back(given.error());
+  const std::optional<hook::lifecycle::OpenFleet> fleet = TRY(hook::lifecycle::open_fleet(env));
+  const Status told =
+      fleet ? hook::lifecycle::tell_usage(env, *fleet, config.value().pools, me.name, deadline)
+            : Status();
+  if (!told.ok()) outcome.obstacles.push_back(told.error());
   return outcome;
 }
 
@@ -80,7 +89,7 @@ Result<Outcome> run_beat() {
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {
     TRY(ledger.fences().end_own());
-    return give_back(ledger, deadline);
+    return serve_fleet(ledger, me, deadline);
   }
   // Also where the beat failed for another reason: others may have its IPUs.
   const auto fence = hook::fleet::find_fence(*store, fleet.prefix, me.tag, deadline);

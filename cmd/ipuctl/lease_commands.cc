@@ -15,6 +15,7 @@
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/rebuilder.h"
+#include "hook/lifecycle/accounting.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/end/remains.h"
 #include "hook/lifecycle/env.h"
@@ -33,6 +34,7 @@ using namespace base::names;
 constexpr std::chrono::milliseconds kRefreshTime{60'000};  // for one lease
 constexpr std::chrono::minutes kGcTime{5};
 constexpr std::chrono::seconds kNamesTime{5};  // to look up the controllers of all pools
+constexpr std::chrono::seconds kLookTime{2};   // at how much room the pools have
 constexpr std::chrono::seconds kGuardTime{5};  // to wait for others that make the guard
 
 struct ListOptions {
@@ -157,6 +159,9 @@ void follow_configuration(hook::lifecycle::Env& env, const Deadline& deadline,
            env, config.value(), Deadline::after(kNamesTime))) {
     done.obstacles.push_back(std::move(error));
   }
+  const auto looked =
+      hook::lifecycle::record_rooms(env, config.value().pools, Deadline::after(kLookTime));
+  if (!looked.ok()) done.obstacles.push_back(looked.error());
   const Result<hook::lifecycle::network::Mended> guarded =
       hook::lifecycle::network::guard_forwarding(env, config.value(), Deadline::after(kGuardTime));
   if (!guarded.ok()) done.obstacles.push_back(guarded.error());

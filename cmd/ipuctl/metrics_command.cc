@@ -223,10 +223,11 @@ Result<Phases> phases_since(Ledger& ledger, int64_t from_ms) {
   return phases;
 }
 
-Status add_starts(hook::ledger::Usage& usage, int64_t from_ms, Exposition& to) {
+// TODAY: the day since 1970.
+Status add_starts(hook::ledger::Usage& usage, int64_t today, Exposition& to) {
   std::map<std::pair<std::string, std::string>, int64_t> starts;
   std::map<std::string, std::vector<double>> waits;
-  for (const hook::ledger::WaitRow& row : TRY(usage.waits(from_ms))) {
+  for (const hook::ledger::WaitRow& row : TRY(usage.waits(today * hook::ledger::kDayMs))) {
     ++starts[{row.pool, row.tenant}];
     waits[row.pool].push_back(seconds(row.waited_ms));
   }
@@ -237,7 +238,7 @@ Status add_starts(hook::ledger::Usage& usage, int64_t from_ms, Exposition& to) {
             "Since midnight (UTC): from when a start was asked for until it had its IPUs.");
   for (const auto& [pool, all] : waits) to.histogram({{"pool", pool}}, all);
   std::map<std::pair<std::string, std::string>, int64_t> refused;
-  for (const hook::ledger::RefusedRow& row : TRY(usage.refused(from_ms)))
+  for (const hook::ledger::RefusedRow& row : TRY(usage.refused(today, today + 1)))
     refused[{row.pool, row.cause}] += row.count;
   to.family("ipu_refused_starts_total", Type::kCounter,
             "Starts that were refused since midnight (UTC), by cause.");
@@ -247,11 +248,11 @@ Status add_starts(hook::ledger::Usage& usage, int64_t from_ms, Exposition& to) {
 }
 
 Status add_today(Ledger& ledger, int64_t now, Exposition& to) {
-  const int64_t from_ms = now / hook::ledger::kDayMs * hook::ledger::kDayMs;
+  const int64_t today = now / hook::ledger::kDayMs;
   hook::ledger::Usage usage = ledger.usage();
-  TRY(add_starts(usage, from_ms, to));
+  TRY(add_starts(usage, today, to));
   std::map<std::pair<std::string, std::string>, std::pair<int64_t, int64_t>> had;
-  for (const hook::ledger::UsageRow& row : TRY(usage.since(from_ms))) {
+  for (const hook::ledger::UsageRow& row : TRY(usage.between(today, today + 1))) {
     auto& [held, reserved] = had[{row.pool, row.tenant}];
     held += row.held;
     reserved += row.reserved;
@@ -264,7 +265,7 @@ Status add_today(Ledger& ledger, int64_t now, Exposition& to) {
             "What reservations held since midnight (UTC), in seconds of one IPU.");
   for (const auto& [key, sums] : had)
     to.sample({{"pool", key.first}, {"tenant", key.second}}, seconds(sums.second));
-  const Phases phases = TRY(phases_since(ledger, from_ms));
+  const Phases phases = TRY(phases_since(ledger, today * hook::ledger::kDayMs));
   to.family("ipu_start_phase_seconds", Type::kHistogram,
             "Since midnight (UTC): from the first record of a start to its IPUs (grant), and from "
             "there until its container runs (attach).");

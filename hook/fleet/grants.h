@@ -77,7 +77,8 @@ base::Result<std::vector<Grant>> list_grants(const Fleet& fleet,
                                              std::vector<base::Error>& obstacles);
 
 // Returns what tenants may have. Without tenants, it reads no grants and no partitions. A
-// record that cannot be read is left out, and what depends on it is refused: see Shares::unreadable.
+// record that cannot be read is left out, and what depends on it is refused: see
+// Shares::unreadable.
 base::Result<Shares> read_shares(const Fleet& fleet);
 // A tenant's share at one revision of its record.
 struct SeenTenant {

@@ -47,10 +47,12 @@ constexpr Part kParts[] = {
      "boot_id,"
      " since_ms, until_ms, user, tenant",
      "waiter ORDER BY ticket"},
-    {"usage", "day, tenant, user, pool, held, reserved, starts",
+    {"usage", "day, tenant, user, pool, held, reserved, starts, waits",
      "usage ORDER BY day, tenant, user, pool"},
     {"refused", "day, tenant, user, pool, cause, count",
      "refused ORDER BY day, tenant, user, pool, cause"},
+    {"rooms", "day, pool, measured_ms, free, largest, worst_ms, worst_free, worst_largest",
+     "room ORDER BY day, pool"},
     {"endpoints", "lease, pid, start, pid_namespace, boot_id, attempts, retry_ms",
      "endpoint ORDER BY lease"},
     {"events", "rowid AS number, at_ms, lease, container, pool, partition, kind, event, details",

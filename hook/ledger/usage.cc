@@ -7,7 +7,9 @@
 #include <tuple>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "hook/ledger/internal/conditions.h"
+#include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/store.h"
 #include "hook/ledger/internal/usage_rows.h"
 #include "hook/ledger/partitions.h"
@@ -19,6 +21,9 @@ using namespace base::names;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Step;
+using sqlite::Transaction;
+
+constexpr int64_t kLastDay = 100'000'000;  // days in ms stay numbers
 
 enum class Kind { kHeld, kReserved };
 
@@ -32,19 +37,36 @@ struct Had {
   int64_t until_ms = 0;
 };
 
-Status add_row(Database& database, int64_t day, const UsageRow& row) {
+// Returns the waits of the row of KEY on a DAY, with those of KEY.
+Result<base::Histogram> sum_of_waits(Database& database, int64_t day, const UsageRow& key) {
+  Statement row = TRY(database.prepare(
+      "SELECT waits FROM usage WHERE day = ? AND tenant = ? AND user = ? AND pool = ?"));
+  row.bind(day).bind(key.tenant).bind(key.user).bind(key.pool);
+  base::Histogram sum = key.waits;
+  if (TRY(row.step()) == Step::kDone) return sum;
+  const Result<base::Histogram> before = base::Histogram::parse(row.text(0));
+  if (before.ok()) sum.add(before.value());  // a damaged one costs the release of no lease
+  return sum;
+}
+
+Status add_row(Database& database, int64_t day, UsageRow row) {
   Statement count = TRY(database.prepare(
       "SELECT COUNT(*) >= ?1 AND NOT EXISTS (SELECT 1 FROM usage WHERE day = ?2 AND tenant = ?3"
       " AND user = ?4 AND pool = ?5) FROM usage WHERE day = ?2"));
   count.bind(kMostRowsOfDay).bind(day).bind(row.tenant).bind(row.user).bind(row.pool);
   TRY(count.step());
   const bool is_full = count.integer(0) != 0;
+  if (is_full) row.tenant.clear();
+  if (is_full) row.user = -1;
+  if (row.waits.count() != 0) row.waits = TRY(sum_of_waits(database, day, row));
   Statement add = TRY(database.prepare(
-      "INSERT INTO usage(day, tenant, user, pool, held, reserved, starts) VALUES(?,?,?,?,?,?,?)"
+      "INSERT INTO usage(day, tenant, user, pool, held, reserved, starts, waits)"
+      " VALUES(?,?,?,?,?,?,?,?)"
       " ON CONFLICT DO UPDATE SET held = held + excluded.held,"
-      " reserved = reserved + excluded.reserved, starts = starts + excluded.starts"));
-  add.bind(day).bind(is_full ? std::string_view("") : row.tenant).bind(is_full ? -1 : row.user);
-  return add.bind(row.pool).bind(row.held).bind(row.reserved).bind(row.starts).run();
+      " reserved = reserved + excluded.reserved, starts = starts + excluded.starts,"
+      " waits = CASE WHEN excluded.waits = '' THEN waits ELSE excluded.waits END"));
+  add.bind(day).bind(row.tenant).bind(row.user).bind(row.pool);
+  return add.bind(row.held).bind(row.reserved).bind(row.starts).bind(row.waits.to_text()).run();
 }
 
 // Adds HAD to each day that it touches; START: whether it is a start that ends.
@@ -91,12 +113,18 @@ Status add_row(Database& database, const RefusedStart& start) {
 
 Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
   if (lease.origin == Origin::kJoined) return {};
-  Statement row = TRY(database.prepare("SELECT allocated_ms, user FROM lease WHERE id = ?"));
+  Statement row =
+      TRY(database.prepare("SELECT allocated_ms, user, asked_ms FROM lease WHERE id = ?"));
   TRY(row.bind(lease.id).step());
   const int64_t since = row.integer(0);
   if (since == 0 || lease.ipus == 0) return {};
   const Had had{lease.tenant, row.integer(1), lease.pool, int64_t{lease.ipus}, since, now_ms};
-  return add_days(database, had, Kind::kHeld, true);
+  TRY(add_days(database, had, Kind::kHeld, true));
+  const bool is_kept = since / kDayMs >= now_ms / kDayMs - kUsageDays;
+  if (row.integer(2) <= 0 || !is_kept) return {};
+  UsageRow waited{lease.tenant, row.integer(1), lease.pool};
+  waited.waits.add(since - row.integer(2));
+  return add_row(database, since / kDayMs, waited);
 }
 
 Status add_usage(Database& database, const PartitionRecord& reservation, int64_t now_ms) {
@@ -116,8 +144,9 @@ Status add_refused(Database& database, const RefusedStart& start) {
   return add_row(database, RefusedStart{start.at_ms, none, -1, none, none});
 }
 
-Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {
-  const int64_t now = store_.now();
+Result<std::vector<UsageRow>> Usage::between(int64_t from, int64_t until) {
+  const int64_t from_ms = from * kDayMs;
+  const int64_t until_ms = until > kLastDay ? store_.now() : std::min(store_.now(), until * kDayMs);
   std::map<std::tuple<std::string, int64_t, std::string>, UsageRow> rows;
   const auto row_of = [&](const std::string& tenant, int64_t user,
                           const std::string& pool) -> UsageRow& {
@@ -128,24 +157,28 @@ Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {
     return row;
   };
   Statement ended = TRY(store_.database.prepare(
-      "SELECT tenant, user, pool, SUM(held), SUM(reserved), SUM(starts) FROM usage WHERE day >= ?"
-      " GROUP BY tenant, user, pool"));
-  ended.bind(from_ms / kDayMs);
+      "SELECT tenant, user, pool, held, reserved, starts, waits FROM usage WHERE day >= ?"
+      " AND day < ?"));
+  ended.bind(from).bind(until);
   while (TRY(ended.step()) == Step::kRow) {
     UsageRow& row = row_of(ended.text(0), ended.integer(1), ended.text(2));
     row.held += ended.integer(3);
     row.reserved += ended.integer(4);
     row.starts += ended.integer(5);
+    row.waits.add(TRY_CTX("ledger: table 'usage'", base::Histogram::parse(ended.text(6))));
   }
   Statement live = TRY(store_.database.prepare(
-      "SELECT tenant, user, pool, ipus, allocated_ms, 0 FROM lease WHERE " LEASE_IS_LIVE
-      " AND origin <> 'JOINED' AND allocated_ms > 0 UNION ALL"
-      " SELECT tenant, user, pool, ipus, created_ms, 1 FROM partition WHERE reservation <> ''"
-      " AND state <> 'INTENT'"));
+      "SELECT tenant, user, pool, ipus, allocated_ms, 0, asked_ms FROM lease WHERE " LEASE_IS_LIVE
+      " AND origin <> 'JOINED' AND allocated_ms > 0 AND allocated_ms < ?1 UNION ALL"
+      " SELECT tenant, user, pool, ipus, created_ms, 1, 0 FROM partition WHERE reservation <> ''"
+      " AND state <> 'INTENT' AND created_ms < ?1"));
+  live.bind(until_ms);
   while (TRY(live.step()) == Step::kRow) {
     UsageRow& row = row_of(live.text(0), live.integer(1), live.text(2));
-    const int64_t time = std::max<int64_t>(0, now - std::max(from_ms, live.integer(4)));
+    const int64_t since = live.integer(4);
+    const int64_t time = std::max<int64_t>(0, until_ms - std::max(from_ms, since));
     (live.integer(5) == 0 ? row.held : row.reserved) += time * live.integer(3);
+    if (live.integer(6) > 0 && since >= from_ms) row.waits.add(since - live.integer(6));
   }
   std::vector<UsageRow> all;
   for (auto& [key, row] : rows) all.push_back(std::move(row));
@@ -154,25 +187,47 @@ Result<std::vector<UsageRow>> Usage::since(int64_t from_ms) {
 
 Result<std::vector<WaitRow>> Usage::waits(int64_t from_ms) {
   std::vector<WaitRow> waits;
-  Statement row = TRY(store_.database.prepare(
-      "SELECT tenant, user, pool, MAX(0, allocated_ms - asked_ms) FROM lease"
-      " WHERE allocated_ms >= ? AND asked_ms > 0 AND origin <> 'JOINED'"));
+  Statement row = TRY(
+      store_.database.prepare("SELECT tenant, pool, MAX(0, allocated_ms - asked_ms) FROM lease"
+                              " WHERE allocated_ms >= ? AND asked_ms > 0 AND origin <> 'JOINED'"));
   row.bind(from_ms);
-  while (TRY(row.step()) == Step::kRow)
-    waits.push_back({row.text(0), row.integer(1), row.text(2), row.integer(3)});
+  while (TRY(row.step()) == Step::kRow) waits.push_back({row.text(0), row.text(1), row.integer(2)});
   return waits;
 }
 
-Result<std::vector<RefusedRow>> Usage::refused(int64_t from_ms) {
+Result<std::vector<RefusedRow>> Usage::refused(int64_t from, int64_t until) {
   std::vector<RefusedRow> refused;
   Statement row = TRY(store_.database.prepare(
-      "SELECT tenant, user, pool, cause, SUM(count) FROM refused WHERE day >= ?"
+      "SELECT tenant, user, pool, cause, SUM(count) FROM refused WHERE day >= ? AND day < ?"
       " GROUP BY tenant, user, pool, cause ORDER BY 5 DESC, cause"));
-  row.bind(from_ms / kDayMs);
+  row.bind(from).bind(until);
   while (TRY(row.step()) == Step::kRow) {
     refused.push_back({row.text(0), row.integer(1), row.text(2), row.text(3), row.integer(4)});
   }
   return refused;
+}
+
+Result<std::optional<Told>> Usage::told() {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'accounting'"));
+  if (TRY(row.step()) == Step::kDone) return std::optional<Told>();
+  const std::string value = row.text(0);
+  const std::vector<std::string_view> parts = base::split(value, ' ');  // "FLEET EPOCH DAY AT_MS"
+  if (parts.size() != 4) return Error(Code::kInternal, "ledger: meta 'accounting' is not valid");
+  Told told;
+  told.fleet = parts[0];
+  told.epoch = parts[1];
+  told.day = TRY_CTX("ledger: meta 'accounting'", base::parse_int<int64_t>(parts[2], 0, kLastDay));
+  told.at_ms =
+      TRY_CTX("ledger: meta 'accounting'", base::parse_int<int64_t>(parts[3], 0, INT64_MAX));
+  return std::optional<Told>(std::move(told));
+}
+
+Status Usage::tell(const Told& told) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement row = TRY(
+      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('accounting', ?)"));
+  TRY(row.bind(str(told.fleet, ' ', told.epoch, ' ', told.day, ' ', told.at_ms)).run());
+  return commit(store_, transaction);
 }
 
 }  // namespace hook::ledger

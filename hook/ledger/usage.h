@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/histogram.h"
 #include "base/result.h"
+#include "hook/ledger/rooms.h"
 
 namespace hook::ledger {
 
@@ -18,15 +21,15 @@ struct UsageRow {
   std::string tenant;  // empty: none
   int64_t user = -1;   // uid; -1: unknown
   std::string pool;
-  int64_t held = 0;      // IPU-milliseconds of leases, from ALLOCATED to their end
-  int64_t reserved = 0;  // IPU-milliseconds of reservations, also while a container uses them
-  int64_t starts = 0;    // leases that have ended
+  int64_t held = 0;            // IPU-milliseconds of leases, from ALLOCATED to their end
+  int64_t reserved = 0;        // IPU-milliseconds of reservations, also while a container uses them
+  int64_t starts = 0;          // leases that have ended
+  base::Histogram waits = {};  // of leases that got IPUs: from when they were asked for until then
 };
 
 // One start that got its IPUs, and how long it took from when it was asked for.
 struct WaitRow {
   std::string tenant;
-  int64_t user = -1;
   std::string pool;
   int64_t waited_ms = 0;
 };
@@ -44,17 +47,34 @@ struct RefusedRow {
 inline constexpr int64_t kUsageDays = 400;
 inline constexpr int64_t kDayMs = 86'400'000;
 
+// What of the usage a fleet was told.
+struct Told {
+  std::string fleet;  // its id
+  std::string epoch;  // 8 hexadecimal digits: of this ledger's usage, unlike that of any other
+  int64_t day = 0;    // the first day (since 1970, UTC) of which the fleet may not know all
+  int64_t at_ms = 0;  // when it was told last, unix time
+  bool operator==(const Told&) const = default;
+};
+
 class Usage {
  public:
   explicit Usage(Store& store) : store_(store) {}
 
-  // Returns the usage since FROM_MS, the unix time of the beginning of a day (UTC), until now, with
-  // what lives.
-  base::Result<std::vector<UsageRow>> since(int64_t from_ms);
-  // Returns the waits of leases that got IPUs since then, as far as the history has them.
+  // Returns the usage from the day FROM to the day UNTIL (since 1970, UTC), which is not part of
+  // it; of today until now, with what lives. A day that is over stays as it is.
+  base::Result<std::vector<UsageRow>> between(int64_t from, int64_t until);
+  // Returns the waits of leases that got IPUs since FROM_MS, unix time, as far as the history has
+  // them.
   base::Result<std::vector<WaitRow>> waits(int64_t from_ms);
-  // Returns the refused starts since then.
-  base::Result<std::vector<RefusedRow>> refused(int64_t from_ms);
+  // Returns the refused starts of these days.
+  base::Result<std::vector<RefusedRow>> refused(int64_t from, int64_t until);
+
+  // How much room the pools had, by the same days.
+  [[nodiscard]] Rooms rooms() { return Rooms(store_); }
+
+  // What a fleet was told; unset: nothing.
+  base::Result<std::optional<Told>> told();
+  base::Status tell(const Told& told);
 
  private:
   Store& store_;

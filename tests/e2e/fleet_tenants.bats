@@ -157,6 +157,54 @@ use_for() { # HOST CONTAINER TENANT GCD
   assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"
 }
 
+# The report of HOST: a line for each row and host that the jq FILTER makes.
+report_of() { # HOST FILTER [OPTION...]
+  local host=$1 filter=$2
+  shift 2
+  on "$host" ipuctl report --since 0s -o json "$@" | jq -c "$filter"
+}
+
+# Has HOST tell its part of the accounting again, though it did so a moment ago.
+tell_again() {
+  in_host python3 -c '
+import sqlite3, sys
+ledger = sqlite3.connect(sys.argv[1])
+[[value]] = ledger.execute("SELECT value FROM meta WHERE name = ?", ["accounting"])
+value = " ".join(value.split(" ")[:3] + ["0"])
+ledger.execute("UPDATE meta SET value = ? WHERE name = ?", [value, "accounting"])
+ledger.commit()' "$(ledger_of "$1")"
+  on "$1" ipuctl fleet beat
+}
+ledger_of() { [ "$1" = a ] && echo /var/lib/ipu-container-toolkit/ledger.db || echo /run/hostb/lib/ledger.db; }
+
+@test "the report is of the fleet: what each host had, also one that was fenced, and how old its part is" {
+  local a b
+  a=$(tag_of a) b=$(tag_of b)
+  on a ipuctl fleet beat
+  on b ipuctl fleet beat
+  start_for a one fleet-x 16
+  start_for b two fleet-x 8
+  end_on b two
+  end_on a one
+  tell_again b
+  assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | [.ended, .starts]')" '[2,2]'
+  assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | [.ended]' --host)" '[1]'
+  assert_equal "$(report_of a '[.hosts[].host] | sort' --by host)" "$(jq -nc --arg a "$a" --arg b "$b" '[$a, $b] | sort')"
+  assert_equal "$(report_of a '[.hosts[].until | . != null] | all')" true
+  assert_equal "$(report_of a '[.rows[].host] | unique | length' --by host)" 2
+  assert_equal "$(report_of a '.ipus, .rows[0].utilisation != null' | paste -sd ' ')" '64 true'
+  assert_contains "$(on a ipuctl report)" "host $b ("
+  assert_contains "$(on a ipuctl report --output csv --by host)" "$(printf '\n"%s",' "$b")"
+  on a ipuctl host fence "$b" --alive
+  assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | .ended')" 2
+  on a ipuctl host forget "$b"
+  assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | .ended')" 2
+  etcd_stop
+  run -3 on a ipuctl report --since 0s -o csv
+  assert_contains "$output" "$ENDPOINT"
+  assert_contains "$output" '"fleet-x",'
+}
+
 @test "a tenant that the fleet does not know is refused, also one that was removed, whose containers stay" {
   on a ipuctl tenant set vision
   on a ipuctl tenant set nlp --limit 4

@@ -175,6 +175,7 @@ has_held_more() { [ "$(held_by "$1")" -gt "$2" ]; }
   assert_refused -e IPU_TENANT=guest -e IPU_COUNT=1 -- 'it fits when the tenant gives back 1'
   docker rm --force job
   wait_until 10 has_leases 0
+  ipuctl gc >/dev/null
   run -0 ipuctl report --since 1d --output json
   assert_equal "$(jq -r '.by, .ipus' <<<"$output" | paste -sd ' ')" 'tenant 64'
   assert_equal "$(jq '.rows[] | select(.tenant == "guest") | .starts >= 1 and .median_wait_seconds > 0 and
@@ -184,8 +185,11 @@ has_held_more() { [ "$(held_by "$1")" -gt "$2" ]; }
   assert_contains "$(ipuctl report --by pool --output csv)" $'pool,held_ipu_seconds,reserved_ipu_seconds,busy_ipu_seconds'
   assert_contains "$(ipuctl report --by pool --output csv)" $'\n"pod64",'
   assert_contains "$(ipuctl report --by user)" 'HELD IPU-H'
+  assert_equal "$(jq -r '.fragmentation[] | [.pool, .worst_free_ipus >= .worst_largest_fit] | @csv' <<<"$output")" '"pod64",true'
+  assert_contains "$(ipuctl report)" 'MEAN LARGEST FIT'
+  assert_contains "$(ipuctl report --by host --host)" 'HOST'
   run -2 ipuctl report --by frob
-  assert_contains "$output" "'frob' is not accepted; give pool, tenant, user"
+  assert_contains "$output" "'frob' is not accepted; give host, pool, tenant, user"
   run -2 ipuctl report --since frob
   assert_contains "$output" "--since 'frob' is not accepted"
 }

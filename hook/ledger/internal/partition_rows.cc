@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/ledger/internal/rows.h"
+#include "hook/ledger/internal/store.h"
 
 namespace hook::ledger {
 namespace {

@@ -79,7 +79,7 @@ Salvaged read_damaged(const std::string& path) {
   const std::set<std::string> ids = read_ids(database.value());
   // An index that lacks rows of its table hides them from readers of the index.
   for (const char* table :
-       {"lease", "address", "ipu", "partition", "event", "refusal", "usage", "refused"}) {
+       {"lease", "address", "ipu", "partition", "event", "refusal", "usage", "refused", "room"}) {
     (void)database.value().execute(str("REINDEX ", table).c_str());
   }
   salvaged.leases = read_leases(database.value(), ids);
@@ -112,9 +112,9 @@ Taints copy_history(Database& into, const std::string& from) {
       "INSERT INTO event(rowid, lease, at_ms, event, kind, container, pool, partition, details,"
       " audited) SELECT rowid, lease, at_ms, event, kind, container, pool, partition, details,"
       " audited FROM damaged.event");
-  for (const char* table : {"late_partition", "refusal", "usage", "refused"})
+  for (const char* table : {"late_partition", "refusal", "usage", "refused", "room"})
     (void)copy_rows(into, table);
-  (void)copy_rows(into, "meta", "name IN ('audit', 'drained', 'own_fence')");
+  (void)copy_rows(into, "meta", "name IN ('audit', 'drained', 'own_fence', 'accounting')");
   const Status taints = copy_rows(into, "ipu_health");
   (void)into.execute("DETACH damaged");
   return taints.ok() ? Taints::kKept : Taints::kLost;

@@ -210,6 +210,18 @@ CREATE TABLE refused (day INTEGER NOT NULL, tenant TEXT NOT NULL, user INTEGER N
   pool TEXT NOT NULL, cause TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (day, tenant, user, pool, cause)) STRICT, WITHOUT ROWID;
 )sql",
+    // 4: what a fleet is told of waits, and how much room pools had.
+    R"sql(
+-- How long those waited for IPUs that got them on that day, as base/histogram.h has it.
+ALTER TABLE usage ADD COLUMN waits TEXT NOT NULL DEFAULT '';
+-- How much room pools had, by day: IPU-milliseconds, and the worst look. room_look: the last looks.
+CREATE TABLE room (day INTEGER NOT NULL, pool TEXT NOT NULL, measured_ms INTEGER NOT NULL,
+  free INTEGER NOT NULL, largest INTEGER NOT NULL, worst_ms INTEGER NOT NULL,
+  worst_free INTEGER NOT NULL, worst_largest INTEGER NOT NULL,
+  PRIMARY KEY (day, pool)) STRICT, WITHOUT ROWID;
+CREATE TABLE room_look (pool TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, free INTEGER NOT NULL,
+  largest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+)sql",
 };
 
 }  // namespace hook::ledger

@@ -22,8 +22,9 @@ TEST_F(DumpTest, HasEveryPartAlsoOfAnEmptyLedger) {
   std::vector<std::string> keys;
   const base::Json all = dump();
   for (const auto& [key, value] : all.items()) keys.push_back(key);
-  EXPECT_THAT(keys, ElementsAre("schema", "leases", "addresses", "ipus", "partitions", "waiters",
-                                "usage", "refused", "endpoints", "events", "refusals", "meta"));
+  EXPECT_THAT(keys,
+              ElementsAre("schema", "leases", "addresses", "ipus", "partitions", "waiters", "usage",
+                          "refused", "rooms", "endpoints", "events", "refusals", "meta"));
 }
 
 TEST_F(DumpTest, HasWhatTheLedgerHas) {

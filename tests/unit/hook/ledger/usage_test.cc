@@ -28,7 +28,12 @@ class UsageTest : public LedgerFixture {
     EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(lease, std::move(ipus_of_lease), {}, {})));
     return lease;
   }
-  std::vector<UsageRow> since(int64_t from_ms) { return ledger_.usage().since(from_ms).take(); }
+  std::vector<UsageRow> since(int64_t from_ms) {
+    return ledger_.usage().between(from_ms / kDayMs, INT64_MAX).take();
+  }
+  std::vector<UsageRow> on(int64_t day_ms) {
+    return ledger_.usage().between(day_ms / kDayMs, day_ms / kDayMs + 1).take();
+  }
   uint32_t device_ = 0;
   const int64_t today_ = now_ / kDayMs * kDayMs;
 };
@@ -48,9 +53,43 @@ TEST_F(UsageTest, CountsFromTheIpusToTheEnd) {
   EXPECT_EQ(since(today_)[0].pool, "pod64");
   EXPECT_EQ(since(today_)[0].held, 40'000);
   EXPECT_EQ(since(today_)[0].starts, 1);
-  const std::vector<WaitRow> waits = ledger_.usage().waits(today_).take();
-  ASSERT_THAT(waits, SizeIs(1));
-  EXPECT_EQ(waits[0].waited_ms, 3000);
+  EXPECT_EQ(since(today_)[0].waits.count(), 1);
+  EXPECT_EQ(since(today_)[0].waits.largest_ms(), 3000);
+}
+
+TEST_F(UsageTest, AWaitIsOfTheDayOnWhichItEnded) {
+  const int64_t asked = today_ + kDayMs - 1000;
+  now_ = asked + 3000;
+  const Lease lease = run("web", "a", 4, asked);
+  now_ += kDayMs;
+  EXPECT_EQ(since(today_)[0].waits.count(), 1);
+  EXPECT_EQ(since(today_ + 2 * kDayMs)[0].waits.count(), 0);
+  release(lease);
+  release(run("web", "a", 4, now_ - 20));
+  EXPECT_EQ(on(today_ + kDayMs)[0].waits.largest_ms(), 3000);
+  EXPECT_EQ(on(today_ + 2 * kDayMs)[0].waits.largest_ms(), 20);
+  EXPECT_EQ(since(today_)[0].waits.count(), 2);
+}
+
+TEST_F(UsageTest, ADayThatIsOverStaysAsItIs) {
+  now_ = today_ + kDayMs - 1000;
+  const Lease lease = run("web", "a", 2);
+  now_ += kDayMs;
+  ASSERT_THAT(on(today_), SizeIs(1));
+  EXPECT_EQ(on(today_)[0].held, 2000);
+  EXPECT_EQ(on(today_ + kDayMs)[0].held, 2 * (kDayMs - 1000));
+  release(lease);
+  EXPECT_EQ(on(today_)[0].held, 2000);
+  EXPECT_EQ(on(today_)[0].starts, 0);
+  EXPECT_EQ(on(today_ + kDayMs)[0].starts, 1);
+  EXPECT_THAT(on(today_ + 2 * kDayMs), IsEmpty());
+}
+
+TEST_F(UsageTest, RemembersWhatAFleetWasTold) {
+  EXPECT_FALSE(ledger_.usage().told().take());
+  const Told told{"0123456789abcdef", "01234567", 20'000, 5};
+  ASSERT_TRUE(test::succeeds(ledger_.usage().tell(told)));
+  EXPECT_EQ(ledger_.usage().told().take(), told);
 }
 
 TEST_F(UsageTest, IsKeptWhenTheHistoryIsForgotten) {
@@ -86,7 +125,8 @@ TEST_F(UsageTest, IsOfNoStartThatGotNoIpus) {
   ASSERT_TRUE(test::succeeds(ledger_.begin_release(lease, releaser_, "no room; wait")));
   ASSERT_TRUE(test::succeeds(ledger_.finish_release(lease)));
   EXPECT_THAT(since(today_), IsEmpty());
-  const std::vector<RefusedRow> refused = ledger_.usage().refused(today_).take();
+  const std::vector<RefusedRow> refused =
+      ledger_.usage().refused(today_ / kDayMs, INT64_MAX).take();
   ASSERT_THAT(refused, SizeIs(1));
   EXPECT_EQ(refused[0].tenant, "team-a");
   EXPECT_EQ(refused[0].cause, "no room");

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tenants, users, pools or hosts had, how long they waited, and what was refused.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/histogram.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "hook/fleet/usage.h"
+#include "hook/ledger/ledger.h"
+
+namespace ipuctl {
+
+enum class By { kTenant, kUser, kPool, kHost };
+enum class Scope { kFleet, kHost };  // all hosts of the fleet, if there is one; this host alone
+
+struct ReportWish {
+  std::string since;  // such as "7d"; empty: 7 days
+  By by = By::kTenant;
+  Scope scope = Scope::kFleet;
+};
+
+// What the report says of one tenant, user, pool or host.
+struct ReportLine {
+  int64_t held = 0;      // IPU-milliseconds
+  int64_t reserved = 0;  // IPU-milliseconds
+  int64_t ended = 0;     // leases
+  base::Histogram waits = {};
+  std::map<std::string, int64_t> refused = {};  // by cause
+};
+
+// A host whose part is in the report.
+struct ReportHost {
+  std::string name;
+  int64_t until_ms = 0;  // unix time of that host; 0: there is no data of it
+};
+
+struct Report {
+  By by = By::kTenant;
+  int64_t from_ms = 0;
+  int64_t until_ms = 0;
+  std::map<std::string, ReportLine> lines;  // by name
+  std::map<std::string, int64_t> sizes;     // IPUs by pool; only those that are known
+  std::optional<int64_t> size;              // IPUs of all pools; unset: not known
+  std::map<std::string, ReportHost> hosts;  // by tag; empty: this host is in no fleet
+  // By pool, of all hosts that looked at it.
+  std::map<std::string, hook::fleet::UsageRoom> rooms;
+};
+
+// Returns the report that WISH is for. What the fleet does not tell is in OBSTACLES, and the report
+// is without it.
+base::Result<Report> make_report(hook::ledger::Ledger& ledger, const ReportWish& wish,
+                                 std::vector<base::Error>& obstacles);
+
+// Returns "tenant", "user", "pool" or "host".
+[[nodiscard]] const char* name_of(By by);
+// Returns the part of the IPUs of all pools, or of the pool NAME, that LINE held; unset: unknown.
+[[nodiscard]] std::optional<double> utilisation(const Report& report, const std::string& name,
+                                                const ReportLine& line);
+
+[[nodiscard]] std::string report_table(const Report& report);
+[[nodiscard]] std::string report_csv(const Report& report);
+[[nodiscard]] base::Json report_json(const Report& report);
+
+}  // namespace ipuctl
