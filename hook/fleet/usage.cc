@@ -117,9 +117,9 @@ Json rooms_json(const std::vector<UsageRoom>& rooms) {
 
 std::string text_of(const UsagePart& part) {
   UsageLine line;
-  line.tenant = line.user = kOthers;
+  line.tenant = line.user = kNameOfOthers;
   UsageRefusal refusal;
-  refusal.tenant = refusal.user = kOthers;
+  refusal.tenant = refusal.user = kNameOfOthers;
   return base::to_text(Json{{"name", cut(part.name, kMaxName)},
                             {"at_ms", part.at_ms},
                             {"lines", fitted(part.lines, kForLines, std::move(line))},

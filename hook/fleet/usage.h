@@ -23,7 +23,7 @@ inline constexpr int64_t kFleetUsageDays = 92;
 // The most bytes of a part. What does not fit is summed up.
 inline constexpr size_t kMaxUsagePart = size_t{16} << 10;
 // The tenant and the user of what was summed up.
-inline constexpr const char* kOthers = "(others)";
+inline constexpr const char* kNameOfOthers = "(others)";
 
 // What one tenant and user had of one pool. See ledger/usage.h for what counts.
 struct UsageLine {

@@ -38,9 +38,9 @@ struct Warm {
   std::string name;
   std::string maker;  // tag of the host that made it
   WarmPhase phase = WarmPhase::kMaking;
-  std::string changer;   // tag of the host that makes or removes it; empty: it is idle
-  int64_t since_ms = 0;  // unix time of its maker
-  int64_t modified = 0;  // revision of its last change; not written
+  std::string changer = {};  // tag of the host that makes or removes it; empty: it is idle
+  int64_t since_ms = 0;      // unix time of its maker
+  int64_t modified = 0;      // revision of its last change; not written
   bool operator==(const Warm&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hook/fleet/partitions.h"
 #include "tests/support/hook_host.h"
 #include "tests/support/lent_store.h"
 

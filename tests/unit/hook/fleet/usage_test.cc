@@ -78,14 +78,14 @@ TEST_F(FleetUsageTest, WhatDoesNotFitIsSummedUp) {
   const std::vector<UsageLine>& lines = parts[0].lines;
   ASSERT_GT(lines.size(), 10U);
   EXPECT_EQ(lines.front().tenant, "vision") << "the largest is there";
-  EXPECT_EQ(lines.back().tenant, kOthers);
+  EXPECT_EQ(lines.back().tenant, kNameOfOthers);
   int64_t sum = 0;
   int64_t waits = 0;
   for (const UsageLine& line : lines) sum += line.held;
   for (const UsageLine& line : lines) waits += line.waits.count();
   EXPECT_EQ(sum, held + 5001);
   EXPECT_EQ(waits, 2001);
-  EXPECT_EQ(parts[0].refusals.back().tenant, kOthers);
+  EXPECT_EQ(parts[0].refusals.back().tenant, kNameOfOthers);
   int64_t refused = 0;
   for (const UsageRefusal& one : parts[0].refusals) refused += one.count;
   EXPECT_EQ(refused, held + 3);
