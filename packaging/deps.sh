@@ -11,7 +11,7 @@ set -euo pipefail
 # packages conflict with those of this list: docker-ce, containerd.io, make-guile, busybox.
 declare -A packages=(
   [build]='g++ make:make pkg-config nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev nettle-dev libnl-3-dev
-    libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev
+    libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
     libnghttp2-dev libssl-dev libc-ares-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc
     openssl'
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2

@@ -49,11 +49,12 @@ $(runs_simulator:%=$(O)/bin/%): | $(clients) $(O)/bin/vipu-simulator
 $(O)/bin/kernel-vipu $(O)/bin/kernel-hook-confinement $(O)/bin/unit-confine: | $(clients) $(O)/bin/ipu-fleet-client
 
 # Programs that `make bench` runs; they are not installed.
-BENCHES += fragmentation quick_look growth attach paired resident floors books
+BENCHES += fragmentation in_process growth attach paired resident floors books
 BIN_fragmentation_SRCS := tests/bench/fragmentation.cc
 BIN_fragmentation_DEPS := vipu
-BIN_quick_look_SRCS := tests/bench/quick_look.cc
-BIN_quick_look_DEPS := hook-lifecycle-end
+BIN_in_process_SRCS := tests/bench/in_process.cc
+BIN_in_process_DEPS := hook-lifecycle-end
+BIN_in_process_PKGS := benchmark gtest
 BIN_growth_SRCS := tests/bench/growth.cc tests/bench/statistics.cc
 BIN_growth_DEPS := hook-lifecycle-end
 BIN_attach_SRCS := tests/bench/attach.cc tests/bench/attachment.cc tests/bench/peers.cc tests/bench/recording.cc \

@@ -10,7 +10,8 @@ PREFIX=${PREFIX:-/usr/local}
 # shellcheck source=tests/support/host.sh
 . tests/support/host.sh
 "$O/bin/fragmentation"
-"$O/bin/quick_look"
+# In the formats of Google Benchmark.
+"$O/bin/in_process" ${BENCH_JSON:+"--benchmark_out=$BENCH_JSON.in_process"}
 "$O/bin/growth"
 "$O/bin/attach"
 "$O/bin/books"

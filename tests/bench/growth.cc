@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a long history and many leases cost: the steps of one more container, the list behind `ps`,
-// the work of gc, and the check of the audit log. In brackets is the ratio to the first row, which
-// stays near 1 where a cost does not grow. Medians. The ledger is in memory if it can be, because a
-// sync would hide what grows.
+// and the work of gc. In brackets is the ratio to the first row, which stays near 1 where a cost
+// does not grow. Medians. The ledger is in memory if it can be, because a sync would hide what
+// grows.
 #include <sched.h>
 #include <unistd.h>
 
@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,7 +20,6 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "hook/ledger/audit_verify.h"
 #include "hook/lifecycle/end/release.h"
 #include "tests/bench/statistics.h"
 #include "tests/support/lent_controller.h"
@@ -33,7 +31,6 @@ using hook::ledger::Lease;
 using hook::ledger::Ledger;
 
 constexpr size_t kLeases[] = {1, 100, 1000, 10'000};
-constexpr int64_t kLines[] = {1000, 10'000, 100'000};
 constexpr int kRounds = 21;
 constexpr int kNotes = 5;  // with its changes, a lease that ended has ten events
 
@@ -180,48 +177,6 @@ Status measure_leases(const std::string& directory, Then then) {
   return {};
 }
 
-// Appends to FILE the lines up to number LAST.
-void write_lines(std::ofstream& file, hook::ledger::AuditMark& mark, int64_t last) {
-  hook::ledger::Event event;
-  event.lease = std::string(32, 'a');
-  event.container = std::string(64, 'c');
-  event.pool = "pod64";
-  event.partition = "ctk-0123456789abcdef";
-  event.text = "RUNNING, as process 4711";
-  event.details = R"({"tenant":"","ipus":4,"uid":0,"loginuid":null,"program":"hook"})";
-  while (mark.number < last) {
-    event.number = ++mark.number;
-    event.at_ms = 1'000'000'000'000 + event.number;
-    const std::string line = hook::ledger::audit_line(event, mark.hash);
-    mark.hash = hook::ledger::audit_hash(line);
-    file << line << '\n';
-  }
-  file.flush();
-}
-
-Status verify(const std::string& path, const hook::ledger::AuditMark& last) {
-  const hook::ledger::AuditReport report = TRY(hook::ledger::verify_audit({path}, last));
-  if (!report.fault) return {};
-  return Error(Code::kInternal, report.fault->reason);
-}
-
-Status measure_audit(const std::string& directory) {
-  const std::string path = directory + "/audit.log";
-  std::ofstream file(path);
-  hook::ledger::AuditMark mark;
-  std::vector<double> first;
-  for (const int64_t lines : kLines) {
-    write_lines(file, mark, lines);
-    std::vector<double> times;
-    for (int round = 0; round < 5; ++round) {
-      TRY(time_into(times, [&] { return verify(path, mark); }));
-    }
-    for (double& time : times) time = time * 1000 / static_cast<double>(lines);
-    print(static_cast<size_t>(lines), "lines", {&times, 1}, first);
-  }
-  return {};
-}
-
 // The work of gc looks at the interfaces of the host: here, at those of a host that has none.
 Status measure(const std::string& directory) {
   if (::unshare(CLONE_NEWNET) != 0) return Error::from_errno(errno, "unshare");
@@ -231,9 +186,7 @@ Status measure(const std::string& directory) {
   }
   (void)std::printf("\n");
   TRY(measure_leases(directory + "/ended", Then::kEnd));
-  TRY(measure_leases(directory + "/live", Then::kStay));
-  (void)std::printf("audit verify, in microseconds for a line\n");
-  return measure_audit(directory);
+  return measure_leases(directory + "/live", Then::kStay);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ counts() { # PATTERN VALUE
 }
 
 @test "pools, leases, the queue and today's starts are counted" {
-  local before
+  local before status=0
   before=$(metric 'ipu_starts_total{pool="pod64",tenant=""}')
   start one -e IPU_COUNT=4
   counts 'ipu_pool_up{pool="pod64"}' 1
@@ -49,7 +49,8 @@ counts() { # PATTERN VALUE
   counts 'ipu_queue_requests{resource="pod64"}' 1
   counts 'ipu_queue_ipus{resource="pod64"}' 64
   ipuctl queue cancel two
-  wait "$waiting" || true
+  wait "$waiting" || status=$?
+  assert_equal "$status" 125
   run ! start three -e IPU_COUNT=4096
   [ -n "$(metric 'ipu_refused_starts_total{pool="pod64",cause=".*}')" ]
   docker rm --force one
