@@ -179,7 +179,7 @@ with ledger:
   local dump
   dump=$(ipuctl ledger dump --output json)
   assert_equal "$(jq -r 'keys_unsorted | join(" ")' <<<"$dump")" \
-    'schema leases addresses ipus partitions waiters usage refused endpoints events refusals meta'
+    'schema leases addresses ipus partitions waiters usage refused rooms endpoints events refusals meta'
   assert_equal "$(jq '[.leases[] | select(.state == "RUNNING")] | length' <<<"$dump")" 1
   assert_equal "$(jq -r '[.addresses[] | select(.free_at == null).address] | first' <<<"$dump")" "$(address_in job)"
   assert_contains "$(ipuctl ledger dump)" waiters
