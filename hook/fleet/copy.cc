@@ -150,9 +150,29 @@ Result<int64_t> begin_import(Store& store, const std::string& prefix,
                " changed; try again");
 }
 
+// A grant that names a partition is the only record of whose that is: a fence that is not finished
+// needs it.
+bool is_record(const KeyValue& key, std::string_view name) {
+  return name.starts_with("grants/") && !text_in(key.value, "partition").empty();
+}
+
 bool is_fence(std::string_view name) { return name.starts_with("fences/"); }
 
-Status clear(Import& import, const std::string& prefix, const Listing& listing) {
+// Returns the keys that say what the hosts PRESENT, which are fenced, had taken of the fleet's warm
+// partitions. An import keeps them.
+std::set<std::string> kept_records(const std::string& prefix, const Listing& listing,
+                                   const std::set<std::string>& present) {
+  std::set<std::string> kept;
+  for (const KeyValue& one : listing.keys) {
+    std::string name = one.key.substr(prefix.size());
+    if (is_record(one, name) && present.contains(text_in(one.value, "host")))
+      kept.insert(std::move(name));
+  }
+  return kept;
+}
+
+Status clear(Import& import, const std::string& prefix, const Listing& listing,
+             const std::set<std::string>& kept) {
   const auto name_of = [&](const KeyValue& one) { return one.key.substr(prefix.size()); };
   for (const KeyValue& one : listing.keys)
     if (is_meta(name_of(one))) TRY(import.remove(one));
@@ -160,6 +180,7 @@ Status clear(Import& import, const std::string& prefix, const Listing& listing) 
   for (const KeyValue& one : listing.keys) {
     const std::string name = name_of(one);
     if (is_meta(name) || is_fence(name) || name == import_key("")) continue;
+    if (kept.contains(name)) continue;
     TRY(import.remove(one));
   }
   return import.flush();
@@ -176,15 +197,16 @@ std::vector<std::string> old_fences(const Copy& copy, const std::set<std::string
   return hosts;
 }
 
-// What COPY has for the store, where the hosts FENCED have nothing.
+// What COPY has for the store, beside what is KEPT. The hosts FENCED have nothing else.
 Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
-                  const std::set<std::string>& present, const std::set<std::string>& fenced) {
+                  const std::set<std::string>& present, const std::set<std::string>& fenced,
+                  const std::set<std::string>& kept) {
   for (const KeyValue& one : copy.keys) {
-    if (one.key.starts_with(kWarm)) continue;
+    if (one.key.starts_with(kWarm) || kept.contains(one.key)) continue;
     if (is_fence(one.key)) {
       const std::string host = one.key.substr(one.key.find('/') + 1);
       if (present.contains(host) || !fenced.contains(host)) continue;
-    } else if (fenced.contains(text_in(one.value, "host"))) {
+    } else if (fenced.contains(text_in(one.value, "host")) && !is_record(one, one.key)) {
       continue;
     }
     TRY(import.put(prefix + one.key, written(one)));
@@ -271,8 +293,9 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   if (old == OldFences::kBring) fenced.insert(gone.begin(), gone.end());
   const int64_t revision = TRY(begin_import(store, prefix, other, meta, deadline));
   Import import(store, prefix, revision, deadline);
-  TRY(clear(import, prefix, before));
-  TRY(write_keys(import, prefix, copy, present, fenced));
+  const std::set<std::string> kept = kept_records(prefix, before, present);
+  TRY(clear(import, prefix, before, kept));
+  TRY(write_keys(import, prefix, copy, present, fenced, kept));
   TRY(import.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
   TRY(import.put(version_key(prefix, copy.fleet), ""));

@@ -37,6 +37,7 @@ std::string text_of(const Grant& grant) {
                             {"reservation", grant.reservation},
                             {"tenant", grant.tenant},
                             {"partition", grant.partition},
+                            {"source", grant.source},
                             {"ipus", grant.ipus},
                             {"since_ms", grant.since_ms}});
 }
@@ -55,6 +56,7 @@ Result<Grant> read_grant(const std::string& prefix, const KeyValue& key) {
   grant.reservation = TRY(fields.text("reservation", kMaxWord));
   grant.tenant = TRY(fields.text("tenant", kMaxWord));
   if (fields.has("partition")) grant.partition = TRY(fields.text("partition", kMaxWord));
+  if (fields.has("source")) grant.source = TRY(fields.text("source", kMaxWord));
   grant.ipus = TRY(fields.number("ipus", 0, kMostIpus));
   grant.since_ms = TRY(fields.large_number("since_ms", kLatestMs));
   return grant;
@@ -212,6 +214,22 @@ Result<std::vector<Grant>> list_grants(const Fleet& fleet, std::vector<Error>& o
   return std::move(read.grants);
 }
 
+// What tenants claim of partitions that cannot be read is not known.
+Status add_unreadable_claims(const Fleet& fleet, Shares& shares) {
+  const std::string all = fleet.prefix + "partitions/";
+  const Listing listing = TRY(fleet.store.list(all, fleet.deadline));
+  for (const KeyValue& key : listing.keys) {
+    const std::vector<std::string_view> parts =
+        base::split(std::string_view(key.key).substr(all.size()), '/');
+    if (parts.size() < 4 || parts[2] != "claims") continue;
+    const PartitionName name{std::string(parts[0]), std::string(parts[1])};
+    const bool is_read = std::any_of(shares.partitions.begin(), shares.partitions.end(),
+                                     [&](const PartitionView& view) { return view.name == name; });
+    if (!is_read) shares.unreadable.emplace(text_in(key.value, "tenant"), key.key);
+  }
+  return {};
+}
+
 Result<Shares> read_shares(const Fleet& fleet) {
   Shares shares;
   const std::string all = tenant_key(fleet.prefix, "");
@@ -230,8 +248,9 @@ Result<Shares> read_shares(const Fleet& fleet) {
   shares.grants = std::move(read.grants);
   for (const KeyValue& key : read.unreadable)
     shares.unreadable.emplace(text_in(key.value, "tenant"), key.key);
-  std::vector<Error> obstacles;  // 'fleet check' says which claims cannot be read
+  std::vector<Error> obstacles;  // 'fleet check' says which partitions cannot be read
   shares.partitions = TRY(list_partitions(fleet, obstacles));
+  if (!obstacles.empty()) TRY(add_unreadable_claims(fleet, shares));
   return shares;
 }
 

@@ -34,7 +34,8 @@ struct Grant {
   std::string tenant;          // empty: none
   std::string partition = {};  // that it took of the fleet's warm ones; empty: none
   uint32_t ipus = 0;
-  int64_t since_ms = 0;  // unix time of its host
+  int64_t since_ms = 0;     // unix time of its host
+  std::string source = {};  // the controller of such a partition: see config::source_of()
   bool operator==(const Grant&) const = default;
 };
 

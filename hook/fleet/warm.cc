@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
+#include "vipu/made_name.h"
 #include "vipu/wire_fields.h"
 
 namespace hook::fleet {
@@ -181,8 +182,12 @@ Result<WarmFate> begin_warm_removal(const Fleet& fleet, const std::string& pool,
     const std::optional<KeyValue> found = TRY(find_key(fleet.store, key, fleet.deadline));
     // The key before the grants: whoever takes it makes the one go and the other come at once.
     if (!found) {
-      const bool has_holder = TRY(is_granted(fleet, pool, name));
-      return has_holder ? WarmFate::kOthers : WarmFate::kNobody;
+      if (TRY(is_granted(fleet, pool, name))) return WarmFate::kOthers;
+      // A store that lost its data knows of nobody.
+      Txn absent;
+      absent.compares = {{key, Compare::What::kCreated, 0}};
+      if (TRY(commit_if_known(fleet, std::move(absent))).done) return WarmFate::kNobody;
+      continue;
     }
     const Result<Warm> warm = read_warm(fleet.prefix, *found);
     if (!warm.ok()) return something_else(key);
@@ -206,8 +211,15 @@ Result<std::vector<PartitionName>> warm_of_host(const Fleet& fleet, const std::s
   std::vector<PartitionName> names;
   for (const Warm& one : TRY(list_warm(fleet, "", obstacles)))
     if (one.changer == host) names.push_back({one.kind.pool, one.name});
-  for (const Grant& one : TRY(list_grants(fleet, obstacles)))
-    if (one.host == host && !one.partition.empty()) names.push_back({one.pool, one.partition});
+  // Also grants that cannot be read otherwise: a fence removes them, too.
+  const std::string all = grants_prefix(fleet.prefix);
+  const Listing grants = TRY(fleet.store.list(all, fleet.deadline));
+  for (const KeyValue& one : grants.keys) {
+    const std::string partition = text_in(one.value, "partition");
+    if (text_in(one.value, "host") != host || !vipu::is_of_fleet(partition)) continue;
+    const std::string below = one.key.substr(all.size());
+    names.push_back({below.substr(0, below.find('/')), partition});
+  }
   return names;
 }
 

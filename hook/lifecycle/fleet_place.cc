@@ -60,7 +60,10 @@ fleet::Grant grant_of(const Env& env, const ledger::Lease& lease) {
   grant.host = env.ledger.host().tag();
   grant.container = lease.container;
   grant.tenant = lease.tenant;
-  if (vipu::is_of_fleet(lease.partition)) grant.partition = lease.partition;
+  if (vipu::is_of_fleet(lease.partition)) {
+    grant.partition = lease.partition;
+    grant.source = lease.controller;
+  }
   grant.ipus = lease.ipus;
   grant.since_ms = base::unix_millis();
   return grant;
@@ -286,6 +289,7 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
     const std::optional<fleet::Warm> found = TRY(find_warm(kind));
     const fleet::Warm* const warm = found ? &*found : nullptr;
     grant.partition = found ? found->name : "";
+    grant.source = found ? found->kind.source : "";
     const bool is_first = i == 0 && !ticket_;
     if (is_first && TRY(fleet::grant_at_once(at(), resource_, grant, warm))) return Before();
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
@@ -306,7 +310,11 @@ Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter
   Result<Before> done = try_claim(claimed, me, kind);
   is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
   const bool may_be_made = !done.ok() && done.error().code() == Code::kTimeout;
-  if (is_made_ || may_be_made) claimed_ = std::move(claimed);
+  // An earlier attempt, whose answer was lost, may have taken a partition of which this one knows
+  // nothing.
+  const bool knows_less =
+      claimed_ && claimed_->id == claimed.id && !claimed_->partition.empty() && !is_made_;
+  if (is_made_ || (may_be_made && !knows_less)) claimed_ = std::move(claimed);
   return done;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/partitions/fleet_grants.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {
@@ -62,6 +64,15 @@ Result<Held> held_by(Env& env, const OpenFleet& fleet) {
   return held;
 }
 
+// Returns whether the controller does not have the partition of GRANT any more.
+Result<bool> is_removed(const Env& env, const fleet::Grant& grant) {
+  if (grant.source.empty()) return false;  // of an earlier release
+  const auto controller = recorded_controller(env, grant.pool, grant.source);
+  const std::vector<vipu::Partition> all = TRY(controller->list(Deadline::after(kLongestAttempt)));
+  return std::none_of(all.begin(), all.end(),
+                      [&](const vipu::Partition& one) { return one.id == grant.partition; });
+}
+
 // Removes the partition that a lost GRANT names. Returns whether it is gone.
 Result<bool> remove_lost(Env& env, const fleet::Grant& grant) {
   if (grant.partition.empty()) return true;
@@ -69,6 +80,7 @@ Result<bool> remove_lost(Env& env, const fleet::Grant& grant) {
   if (!lease) {
     // Without a disk, it is of an earlier boot: remove_of_earlier_boots().
     if (TRY(env.ledger.host().is_of_this_boot())) return false;
+    if (TRY(is_removed(env, grant))) return true;
     return Error(Code::kBusy,
                  str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
                      " is that of container ", base::short_id(grant.container),
@@ -137,6 +149,17 @@ Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
 
 Status leave_grants(Env& env, const OpenFleet& fleet) {
   std::vector<Error> obstacles;
+  TRY(sweep_grants(env, fleet, obstacles));
+  TRY(sweep_warm(env, fleet, obstacles));
+  if (!obstacles.empty()) return obstacles.front();
+  for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet.at_last(), obstacles))) {
+    const bool is_own = grant.host == env.ledger.host().tag() && !grant.partition.empty();
+    // Nobody else would know whose partition it is.
+    if (!is_own || TRY(env.ledger.partitions().knows(grant.partition))) continue;
+    return Error(Code::kBusy,
+                 str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
+                     " is half taken or half removed; run 'ipuctl gc' first"));
+  }
   for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet.at_last(), obstacles))) {
     if (grant.host == env.ledger.host().tag())
       TRY(fleet::ungrant(fleet.at_last(), grant.pool, grant.id));

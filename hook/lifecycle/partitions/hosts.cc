@@ -58,8 +58,10 @@ Status remove_taken(Env& env, const std::vector<config::PoolConfig>& pools,
   if (!fleet) return {};
   for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet->at(deadline), obstacles))) {
     const bool is_own = grant.host == env.ledger.host().tag() && !grant.partition.empty();
-    // The ledger is asked last: each lease is there before its grant.
+    // The ledger is asked last: each lease is there before its grant. Who inherited a partition has
+    // the grant of another lease, which may be forgotten.
     if (!is_own || TRY(env.ledger.find(grant.id))) continue;
+    if (TRY(env.ledger.partitions().knows(grant.partition))) continue;
     MadePartition one{grant.pool, {}, {}};
     one.partition.id = grant.partition;
     if (!remove_one(env, pools, one, deadline, obstacles)) continue;

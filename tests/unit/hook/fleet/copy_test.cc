@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/names.h"
+#include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/warm.h"
@@ -135,6 +136,26 @@ TEST_F(CopyTest, KeepsTheFencesThatAreThere) {
   EXPECT_EQ(find_fence(store_, kPrefix, "bbbbbbbb", soon()).take()->revision, revision);
   std::vector<Error> obstacles;
   EXPECT_TRUE(list_claims(fleet(), obstacles).take().empty()) << "it had a claim in the copy";
+}
+
+// The fence is not finished, and only the grant says which partition it has to remove.
+TEST_F(CopyTest, KeepsWhatAFencedHostTookOfTheWarmPartitions) {
+  Grant taken;
+  taken.pool = "pod16";
+  taken.id = "lease";
+  taken.host = "bbbbbbbb";
+  taken.container = "container";
+  taken.partition = "f-00112233-0123456789ab";
+  taken.ipus = 4;
+  ASSERT_TRUE(test::succeeds(grant_again(fleet(), taken)));
+  const Copy made = copy();
+  store_.advance(seconds(31));
+  ASSERT_TRUE(
+      test::succeeds(begin_fence(fleet(), "bbbbbbbb", "aaaaaaaa", kMadeAt, IfAlive::kFence)));
+  for (const Copy& one : {made, Copy{made.fleet, made.revision, made.made_ms, {}}}) {
+    ASSERT_TRUE(test::succeeds(write(one, Replace::kYes)));
+    EXPECT_TRUE(find_grant(fleet(), "pod16", "lease").take().has_value());
+  }
 }
 
 // The host may have been forgotten since, and a fence would end its containers.

@@ -68,6 +68,18 @@ TEST_F(FleetTenantsTest, OneThatWasRemovedMeanwhileIsNotSetAgain) {
   EXPECT_EQ(now("a").revision, 0);
 }
 
+TEST_F(FleetTenantsTest, OfAPartitionThatCannotBeReadNoTenantsUseIsKnown) {
+  join();
+  ASSERT_TRUE(set({"a", 8}, 0));
+  Txn txn;
+  txn.puts = {{"/f/partitions/pod16/p0/claims/one", R"({"tenant":"a","host":"bbbbbbbb"})"},
+              {"/f/partitions/pod16/p0/claims/two", "nonsense"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  const Shares shares = read_shares(fleet()).take();
+  EXPECT_EQ(shares.unreadable.count("a"), 1U);
+  EXPECT_EQ(shares.unreadable.count("b"), 0U);
+}
+
 TEST_F(FleetTenantsTest, TheFirstShareMakesTheFleetAndNoneChangesANewerStore) {
   ASSERT_TRUE(set({"a", 8}, 0));
   Txn newer;

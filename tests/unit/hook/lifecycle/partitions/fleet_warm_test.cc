@@ -206,6 +206,7 @@ TEST_F(FleetWarmTest, ALostGrantKeepsItsPartitionUnlessItsLeaseHasEnded) {
   fleet::Grant lost = grants()[0];
   lost.id = "00000000000000000000000000000000";
   lost.partition = "f-00112233-000000000002";
+  lost.source.clear();  // as earlier releases wrote it
   ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), lost)));
   EXPECT_THAT(gc(b_), SizeIs(1));
   EXPECT_THAT(grants(), SizeIs(2));
@@ -218,6 +219,62 @@ TEST_F(FleetWarmTest, ALostGrantKeepsItsPartitionUnlessItsLeaseHasEnded) {
   EXPECT_THAT(gc(b_), SizeIs(1));
   EXPECT_THAT(grants(), SizeIs(1));
   EXPECT_THAT(a_.partitions(), IsEmpty());
+}
+
+// Somebody has removed it by hand, as the error says.
+TEST_F(FleetWarmTest, ALostGrantGoesOnceItsPartitionIsGone) {
+  fill(a_);
+  ASSERT_TRUE(test::succeeds(b_.ledger.host().adopt({"2222222222222222"})));  // it has a disk
+  const ledger::Lease lease = b_.start("web", 4);
+  fleet::Grant lost = grants()[0];
+  EXPECT_EQ(lost.source, lease.controller);
+  lost.id = "00000000000000000000000000000000";
+  lost.partition = warm_names()[0];
+  ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), lost)));
+  EXPECT_THAT(gc(b_), SizeIs(1));
+  EXPECT_TRUE(test::fails(leave_fleet(b_.env), Code::kBusy, "vipu-admin"))
+      << "nobody else would know whose it is";
+  const auto controller = b_.env.controller(b_.config.pools[0]);
+  ASSERT_TRUE(test::succeeds(controller->remove(lost.partition, vipu::Force::kYes, soon())));
+  EXPECT_THAT(gc(b_), IsEmpty());
+  EXPECT_THAT(grants(), SizeIs(1));
+  EXPECT_THAT(a_.partitions(), ElementsAre(lease.partition));
+}
+
+// Who inherits a partition has the grant of a lease that may be forgotten.
+TEST_F(FleetWarmTest, AHostWithoutADiskRemovesNoPartitionThatItsLedgerHas) {
+  fill(a_);
+  const ledger::Lease lease = b_.start("web", 4);
+  fleet::Grant inherited = grants()[0];
+  ASSERT_TRUE(test::succeeds(fleet::ungrant(fleet(), inherited.pool, inherited.id)));
+  inherited.id = "00000000000000000000000000000000";
+  ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), inherited)));
+  std::vector<Error> obstacles;
+  EXPECT_THAT(remove_of_earlier_boots(b_.env, b_.config.pools, soon(), obstacles).take(),
+              IsEmpty());
+  EXPECT_THAT(a_.partitions(), Contains(lease.partition));
+}
+
+TEST_F(FleetWarmTest, AFenceRemovesWhatAnUnreadableGrantNames) {
+  fill(a_);
+  const ledger::Lease lease = b_.start("web", 4);
+  fleet::Txn txn;
+  txn.puts = {{str(fleet::grants_prefix(kPrefix_), "pod16/", lease.claim),
+               str(R"({"host":")", tag(b_), R"(","partition":")", lease.partition, R"("})")}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  std::vector<Error> obstacles;
+  fence(a_, tag(b_), obstacles);
+  EXPECT_THAT(a_.partitions(), Not(Contains(lease.partition)));
+  EXPECT_THAT(grants(), IsEmpty());
+}
+
+TEST_F(FleetWarmTest, AStoreThatLostItsDataIsNotAskedWhoHasAPartition) {
+  fill(a_);
+  const std::string id = fleet::read_fleet_id(store_, kPrefix_, soon()).take();
+  test::FakeStore empty;
+  const fleet::Fleet gone{empty, kPrefix_, soon(), id};
+  EXPECT_TRUE(test::fails(fleet::begin_warm_removal(gone, "pod16", warm_names()[0], tag(a_)),
+                          Code::kNotFound));
 }
 
 // An older copy of the store says that it is idle.
