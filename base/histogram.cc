@@ -51,6 +51,13 @@ int64_t Histogram::count() const {
   return sum;
 }
 
+int64_t Histogram::at_most(int64_t bound_ms) const {
+  int64_t sum = 0;
+  for (const auto& [bound, count] : counts_)
+    if (bound <= bound_ms) sum += count;
+  return sum;
+}
+
 int64_t Histogram::median_ms() const {
   int64_t before = 0;
   const int64_t half = count() / 2;

@@ -21,6 +21,8 @@ class Histogram {
 
   [[nodiscard]] int64_t count() const;
   [[nodiscard]] int64_t largest_ms() const { return largest_ms_; }  // exact; 0: there is none
+  // Returns how many are at most BOUND_MS, which is one of these bounds.
+  [[nodiscard]] int64_t at_most(int64_t bound_ms) const;
   // Returns the median, rounded up to its bound, but not beyond the largest; 0: there is none.
   [[nodiscard]] int64_t median_ms() const;
 

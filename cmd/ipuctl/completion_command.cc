@@ -17,18 +17,27 @@ using namespace base::names;
 // A command or an option. AT is the command that it stands behind: "." for ipuctl, ". partition".
 struct Word {
   std::string at;
-  std::string name;  // "create", or "--size"
+  std::string name;  // "create", or "--size"; empty: what stands there without an option
   std::string help;  // one line
   std::string
       value;  // of an option: "FILE", "a|b" for one of several words, or another text; empty: none
   bool is_command = false;
 };
 
+bool is_placeholder(std::string_view word) {
+  return std::none_of(word.begin(), word.end(), [](char c) { return 'a' <= c && c <= 'z'; });
+}
+
+// Of "N|none", "none" is a word that may be given.
 std::string value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";
   const std::string type = option.get_type_name();
   if (type == "PATH" || type == "DIR" || type == "FILE") return "FILE";
-  return type.empty() ? "VALUE" : type;
+  std::vector<std::string> words;
+  for (const std::string_view word : base::split(type, '|'))
+    if (!is_placeholder(word)) words.emplace_back(word);
+  if (words.empty()) return "VALUE";
+  return words.size() == 1 ? words.front() + "|" : base::join(words, "|");
 }
 
 void collect(const CLI::App& app, const std::string& at, std::vector<Word>& words) {
@@ -38,6 +47,7 @@ void collect(const CLI::App& app, const std::string& at, std::vector<Word>& word
     collect(*command, str(at, ' ', command->get_name()), words);
   }
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name() == "FILE") words.push_back({at, "", "", "FILE"});
     const std::string help = base::one_line(option->get_description(), 100);
     for (const std::string& name : option->get_lnames())
       words.push_back({at, "--" + name, help, value_of(*option)});
@@ -58,7 +68,8 @@ template <typename Show>
 std::string by_place(const std::vector<Word>& words, const char* open, const char* close,
                      const char* between, Show show) {
   std::map<std::string, std::vector<std::string>> places;
-  for (const Word& word : words) places[word.at].push_back(show(word));
+  for (const Word& word : words)
+    if (!word.name.empty()) places[word.at].push_back(show(word));
   std::string text;
   for (const auto& [at, shown] : places)
     text += str("    ", open, in_quotes(at), close, in_quotes(base::join(shown, between)), '\n');
@@ -84,12 +95,18 @@ std::string for_bash(const std::vector<Word>& words) {
       by_place(words, "[", "]=", " ", [](const Word& word) { return word.name; }), "  ) values=(\n",
       values_of(words, "[", "]="),
       "  )\n"
-      "  local at=. word i value now=${COMP_WORDS[COMP_CWORD]}\n"
+      "  local at=. word i value before= none= now=${COMP_WORDS[COMP_CWORD]}\n"
+      "  [ \"$now\" != = ] || now=\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    word=${COMP_WORDS[i]}\n"
-      "    [ -z \"${words[$at $word]+is there}\" ] || at+=\" $word\"\n"
+      "    [ \"$word\" != = ] || continue\n"
+      "    # What an option takes is no command.\n"
+      "    [ -n \"${values[$at $before]-}\" ] || [ -z \"${words[$at $word]+is there}\" ] ||\n"
+      "      at+=\" $word\"\n"
+      "    before=$word\n"
       "  done\n"
-      "  value=${values[$at ${COMP_WORDS[COMP_CWORD - 1]}]-}\n"
+      "  value=${values[$at $before]-}\n"
+      "  [ -n \"$value\" ] || [[ $now == -* ]] || value=${values[$at $none]-}\n"
       "  COMPREPLY=()\n"
       "  case $value in\n"
       "    '') mapfile -t COMPREPLY < <(compgen -W \"${words[$at]}\" -- \"$now\") ;;\n"
@@ -113,16 +130,19 @@ std::string for_zsh(const std::vector<Word>& words) {
                [](const Word& word) { return str(word.name, ':', word.help); }),
       "  ) values=(\n", values_of(words, "", " "),
       "  )\n"
-      "  local at=. word value\n"
+      "  local at=. word value before= none=\n"
       "  local -a list\n"
       "  for word in \"${(@)words[2,CURRENT-1]}\"; do\n"
-      "    (( ${+entries[$at $word]} )) && at=\"$at $word\"\n"
+      "    # What an option takes is no command.\n"
+      "    [[ -z ${values[$at $before]-} ]] && (( ${+entries[$at $word]} )) && at=\"$at $word\"\n"
+      "    before=$word\n"
       "  done\n"
-      "  value=${values[$at ${words[CURRENT-1]}]-}\n"
+      "  value=${values[$at $before]-}\n"
+      "  [[ -n $value || ${words[CURRENT]} == -* ]] || value=${values[$at $none]-}\n"
       "  case $value in\n"
       "    ('') list=(\"${(@f)entries[$at]}\"); _describe ipuctl list ;;\n"
       "    (FILE) _files ;;\n"
-      "    (*'|'*) compadd -- \"${(@s:|:)value}\" ;;\n"
+      "    (*'|'*) compadd -- ${(s:|:)value} ;;\n"
       "  esac\n"
       "}\n"
       "_ipuctl \"$@\"\n");
@@ -139,6 +159,10 @@ std::string in_quotes_of_fish(std::string_view text) {
 }
 
 std::string line_for_fish(const Word& word) {
+  if (word.name.empty()) {
+    return str("complete -c ipuctl -n ",
+               in_quotes_of_fish(str("__ipuctl_at ", in_quotes_of_fish(word.at))), " -F\n");
+  }
   std::string line = str("complete -c ipuctl -n ",
                          in_quotes_of_fish(str("__ipuctl_at ", in_quotes_of_fish(word.at))));
   if (word.is_command) {
@@ -157,21 +181,29 @@ std::string line_for_fish(const Word& word) {
 
 std::string for_fish(const std::vector<Word>& words) {
   std::string commands;
+  std::string values;
   std::string lines;
   for (const Word& word : words) {
     if (word.is_command)
       commands += str(" \\\n    ", in_quotes_of_fish(str(word.at, ' ', word.name)));
+    if (!word.value.empty() && !word.name.empty())
+      values += str(" \\\n    ", in_quotes_of_fish(str(word.at, ' ', word.name)));
     lines += line_for_fish(word);
   }
   return str(
       "# Completion of ipuctl for fish, made by 'ipuctl completion fish'\n"
       "set -g __ipuctl_commands",
-      commands,
+      commands, "\nset -g __ipuctl_values", values,
       "\n"
       "function __ipuctl_at\n"
       "    set -l at .\n"
+      "    set -l before ''\n"
       "    for word in (commandline -opc)[2..]\n"
-      "        contains -- \"$at $word\" $__ipuctl_commands; and set at \"$at $word\"\n"
+      "        # What an option takes is no command.\n"
+      "        if not contains -- \"$at $before\" $__ipuctl_values\n"
+      "            contains -- \"$at $word\" $__ipuctl_commands; and set at \"$at $word\"\n"
+      "        end\n"
+      "        set before $word\n"
       "    end\n"
       "    test \"$at\" = \"$argv[1]\"\n"
       "end\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // metrics: this host's pools, leases, queue and history for a monitoring system.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "hook/config/paths.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/queue_turn.h"
 #include "vipu/placement.h"
 
 namespace ipuctl {
@@ -26,8 +28,12 @@ using hook::ledger::Ledger;
 using metrics::Exposition;
 using metrics::Type;
 
-// A scraper waits for 10 s at first, for all pools.
+// For one pool, and for all of them: whoever scrapes waits for 10 s.
 constexpr std::chrono::milliseconds kSurveyTime{2000};
+constexpr std::chrono::milliseconds kSurveysTime{8000};
+// The audit log is looked at once in this time, of its files so many: what is older was looked at.
+constexpr int64_t kAuditMs = 3'600'000;
+constexpr size_t kAuditFiles = 2;
 constexpr uint32_t kEventsRead = 1000;  // events of one query
 // What a day may have; the events beyond it are of no use for a histogram.
 constexpr size_t kMostEvents = 200'000;
@@ -49,10 +55,11 @@ struct Pool {
 std::vector<Pool> survey_pools(hook::lifecycle::Env& env, const hook::config::Config& config,
                                std::vector<Error>& obstacles) {
   std::vector<Pool> pools;
+  const Deadline deadline = Deadline::after(kSurveysTime);
   for (const hook::config::PoolConfig& each : config.pools) {
     Pool pool{each};
     const auto from = std::chrono::steady_clock::now();
-    Result<vipu::Survey> survey = env.controller(each)->survey(Deadline::after(kSurveyTime));
+    Result<vipu::Survey> survey = env.controller(each)->survey(deadline.capped(kSurveyTime));
     pool.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
     if (survey.ok()) {
       pool.occupancy = vipu::Occupancy::of(survey.value());
@@ -64,7 +71,13 @@ std::vector<Pool> survey_pools(hook::lifecycle::Env& env, const hook::config::Co
   return pools;
 }
 
-void add_ipus(const std::string& pool, const vipu::Occupancy& occupancy, Exposition& to) {
+// A pool of cards or files is each host's own, and one with a controller is the same on all hosts.
+metrics::Labels labels_of(const hook::config::PoolConfig& pool) {
+  return {{"pool", pool.name}, {"provider", std::string(name_of(pool.provider))}};
+}
+
+void add_ipus(const hook::config::PoolConfig& pool, const vipu::Occupancy& occupancy,
+              Exposition& to) {
   const uint32_t all = occupancy.topology().ipus();
   int64_t used = 0;
   int64_t tainted = 0;
@@ -73,9 +86,14 @@ void add_ipus(const std::string& pool, const vipu::Occupancy& occupancy, Exposit
     used += is_held ? 1 : 0;
     tainted += !is_held && !occupancy.is_free(number) ? 1 : 0;
   }
-  to.sample({{"pool", pool}, {"state", "free"}}, int64_t{all} - used - tainted);
-  to.sample({{"pool", pool}, {"state", "used"}}, used);
-  to.sample({{"pool", pool}, {"state", "tainted"}}, tainted);
+  const auto add = [&](const char* state, int64_t number) {
+    metrics::Labels labels = labels_of(pool);
+    labels.emplace_back("state", state);
+    to.sample(labels, number);
+  };
+  add("free", int64_t{all} - used - tainted);
+  add("used", used);
+  add("tainted", tainted);
 }
 
 void add_pools(const std::vector<Pool>& pools, Exposition& to) {
@@ -86,13 +104,13 @@ void add_pools(const std::vector<Pool>& pools, Exposition& to) {
   for (const Pool& pool : pools) to.sample({{"pool", pool.config.name}}, pool.took);
   to.family("ipu_pool_ipus", Type::kGauge, "IPUs of a pool by state; no IPU has two states.");
   for (const Pool& pool : pools) {
-    if (pool.occupancy) add_ipus(pool.config.name, *pool.occupancy, to);
+    if (pool.occupancy) add_ipus(pool.config, *pool.occupancy, to);
   }
   to.family("ipu_pool_largest_free_ipus", Type::kGauge,
             "IPUs of the largest free block of a pool.");
   for (const Pool& pool : pools) {
     if (pool.occupancy)
-      to.sample({{"pool", pool.config.name}}, int64_t{vipu::largest_free(*pool.occupancy)});
+      to.sample(labels_of(pool.config), int64_t{vipu::largest_free(*pool.occupancy)});
   }
 }
 
@@ -121,7 +139,8 @@ Status add_leases(Ledger& ledger, int64_t now, Exposition& to) {
   };
   to.family("ipu_leases", Type::kGauge, "Leases that hold something, by state.");
   for (const auto& [key, sum] : sums) to.sample(labels(key), sum.leases);
-  to.family("ipu_leased_ipus", Type::kGauge, "IPUs of these leases.");
+  to.family("ipu_leased_ipus", Type::kGauge,
+            "IPUs of these leases; a GCD counts for each that has it.");
   for (const auto& [key, sum] : sums) to.sample(labels(key), sum.ipus);
   to.family("ipu_releases_blocked", Type::kGauge, "Releases that something is in the way of.");
   to.sample({}, blocked);
@@ -139,7 +158,9 @@ Status add_partitions(Ledger& ledger, Exposition& to) {
     if (record.state == hook::ledger::PartitionState::kReady)
       ++count[{record.pool, kind, record.ipus}];
   }
-  to.family("ipu_partitions", Type::kGauge, "Partitions that are no container's own, by kind.");
+  to.family("ipu_partitions", Type::kGauge,
+            "Partitions of this host that are no container's own, by kind; the fleet's warm ones "
+            "are not.");
   for (const auto& [key, number] : count) {
     const auto& [pool, kind, ipus] = key;
     to.sample({{"pool", pool}, {"kind", kind}, {"ipus", str(ipus)}}, number);
@@ -147,25 +168,35 @@ Status add_partitions(Ledger& ledger, Exposition& to) {
   return {};
 }
 
-Status add_queue(Ledger& ledger, int64_t now, Exposition& to) {
+Status add_queue(hook::lifecycle::Env& env, int64_t now, Exposition& to) {
   struct Waiting {
     int64_t requests = 0;
     int64_t ipus = 0;
-    int64_t oldest = 0;  // milliseconds
+    int64_t first_ipus = 0;
+    int64_t first_ms = 0;  // since when it waits
   };
   std::map<std::string, Waiting> resources;
-  for (const hook::ledger::Waiter& waiter : TRY(ledger.queue().list())) {
+  for (const hook::ledger::Waiter& waiter : TRY(hook::lifecycle::living_waiters(env))) {
     Waiting& waiting = resources[waiter.resource];
-    ++waiting.requests;
+    if (waiting.requests++ == 0) {
+      waiting.first_ipus = waiter.ipus;
+      waiting.first_ms = waiter.since_ms;
+    }
     waiting.ipus += waiter.ipus;
-    waiting.oldest = std::max(waiting.oldest, now - waiter.since_ms);
   }
+  // A resource is a pool, or "POOL/PARTITION".
+  const auto labels = [](const std::string& name) {
+    return metrics::Labels{{"pool", name.substr(0, name.find('/'))}, {"resource", name}};
+  };
   to.family("ipu_queue_requests", Type::kGauge, "Requests of this host that wait.");
-  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, all.requests);
+  for (const auto& [name, all] : resources) to.sample(labels(name), all.requests);
   to.family("ipu_queue_ipus", Type::kGauge, "IPUs that they wait for.");
-  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, all.ipus);
+  for (const auto& [name, all] : resources) to.sample(labels(name), all.ipus);
+  to.family("ipu_queue_first_ipus", Type::kGauge, "IPUs that the first of them waits for.");
+  for (const auto& [name, all] : resources) to.sample(labels(name), all.first_ipus);
   to.family("ipu_queue_oldest_seconds", Type::kGauge, "How long the first of them has waited.");
-  for (const auto& [name, all] : resources) to.sample({{"resource", name}}, seconds(all.oldest));
+  for (const auto& [name, all] : resources)
+    to.sample(labels(name), seconds(std::max<int64_t>(0, now - all.first_ms)));
   return {};
 }
 
@@ -223,22 +254,48 @@ Result<Phases> phases_since(Ledger& ledger, int64_t from_ms) {
   return phases;
 }
 
-// TODAY: the day since 1970.
-Status add_starts(hook::ledger::Usage& usage, int64_t today, Exposition& to) {
-  std::map<std::pair<std::string, std::string>, int64_t> starts;
-  std::map<std::string, std::vector<double>> waits;
-  for (const hook::ledger::WaitRow& row : TRY(usage.waits(today * hook::ledger::kDayMs))) {
-    ++starts[{row.pool, row.tenant}];
-    waits[row.pool].push_back(seconds(row.waited_ms));
+using ByTenant = std::map<std::pair<std::string, std::string>, hook::ledger::UsageRow>;
+
+// What each pool and tenant had on the day TODAY since 1970. Those of the configuration are there
+// from the beginning: whoever counts by a rate does not see the first sample of a series.
+Result<ByTenant> had_today(Ledger& ledger, const hook::config::Config& config, int64_t today) {
+  ByTenant had;
+  for (const hook::config::PoolConfig& pool : config.pools) {
+    if (config.policy.tenants.empty()) had[{pool.name, ""}];
+    for (const hook::config::TenantConfig& tenant : config.policy.tenants)
+      had[{pool.name, tenant.name}];
   }
+  for (const hook::ledger::UsageRow& row : TRY(ledger.usage().between(today, today + 1))) {
+    hook::ledger::UsageRow& sum = had[{row.pool, row.tenant}];
+    sum.held += row.held;
+    sum.reserved += row.reserved;
+    sum.waits.add(row.waits);
+  }
+  return had;
+}
+
+void add_starts(const ByTenant& had, Exposition& to) {
+  const auto labels = [](const auto& key) {
+    return metrics::Labels{{"pool", key.first}, {"tenant", key.second}};
+  };
   to.family("ipu_starts_total", Type::kCounter, "Starts that got IPUs since midnight (UTC).");
-  for (const auto& [key, number] : starts)
-    to.sample({{"pool", key.first}, {"tenant", key.second}}, number);
+  for (const auto& [key, sum] : had) to.sample(labels(key), sum.waits.count());
+  to.family("ipu_held_ipu_seconds_total", Type::kCounter,
+            "What leases held since midnight (UTC), in seconds of one IPU.");
+  for (const auto& [key, sum] : had) to.sample(labels(key), seconds(sum.held));
+  to.family("ipu_reserved_ipu_seconds_total", Type::kCounter,
+            "What reservations held since midnight (UTC), also while a container used them.");
+  for (const auto& [key, sum] : had) to.sample(labels(key), seconds(sum.reserved));
   to.family("ipu_start_wait_seconds", Type::kHistogram,
             "Since midnight (UTC): from when a start was asked for until it had its IPUs.");
-  for (const auto& [pool, all] : waits) to.histogram({{"pool", pool}}, all);
+  std::map<std::string, base::Histogram> waits;
+  for (const auto& [key, sum] : had) waits[key.first].add(sum.waits);
+  for (const auto& [pool, times] : waits) to.histogram({{"pool", pool}}, times);
+}
+
+Status add_refusals(Ledger& ledger, int64_t today, Exposition& to) {
   std::map<std::pair<std::string, std::string>, int64_t> refused;
-  for (const hook::ledger::RefusedRow& row : TRY(usage.refused(today, today + 1)))
+  for (const hook::ledger::RefusedRow& row : TRY(ledger.usage().refused(today, today + 1)))
     refused[{row.pool, row.cause}] += row.count;
   to.family("ipu_refused_starts_total", Type::kCounter,
             "Starts that were refused since midnight (UTC), by cause.");
@@ -247,28 +304,14 @@ Status add_starts(hook::ledger::Usage& usage, int64_t today, Exposition& to) {
   return {};
 }
 
-Status add_today(Ledger& ledger, int64_t now, Exposition& to) {
+Status add_today(Ledger& ledger, const hook::config::Config& config, int64_t now, Exposition& to) {
   const int64_t today = now / hook::ledger::kDayMs;
-  hook::ledger::Usage usage = ledger.usage();
-  TRY(add_starts(usage, today, to));
-  std::map<std::pair<std::string, std::string>, std::pair<int64_t, int64_t>> had;
-  for (const hook::ledger::UsageRow& row : TRY(usage.between(today, today + 1))) {
-    auto& [held, reserved] = had[{row.pool, row.tenant}];
-    held += row.held;
-    reserved += row.reserved;
-  }
-  to.family("ipu_held_ipu_seconds_total", Type::kCounter,
-            "What leases held since midnight (UTC), in seconds of one IPU.");
-  for (const auto& [key, sums] : had)
-    to.sample({{"pool", key.first}, {"tenant", key.second}}, seconds(sums.first));
-  to.family("ipu_reserved_ipu_seconds_total", Type::kCounter,
-            "What reservations held since midnight (UTC), in seconds of one IPU.");
-  for (const auto& [key, sums] : had)
-    to.sample({{"pool", key.first}, {"tenant", key.second}}, seconds(sums.second));
+  add_starts(TRY(had_today(ledger, config, today)), to);
+  TRY(add_refusals(ledger, today, to));
   const Phases phases = TRY(phases_since(ledger, today * hook::ledger::kDayMs));
   to.family("ipu_start_phase_seconds", Type::kHistogram,
-            "Since midnight (UTC): from the first record of a start to its IPUs (grant), and from "
-            "there until its container runs (attach).");
+            "Since midnight (UTC), as far as the history goes: from the first record of a start to "
+            "its IPUs (grant), and from there until its container runs (attach).");
   to.histogram({{"phase", "grant"}}, phases.grant);
   to.histogram({{"phase", "attach"}}, phases.attach);
   return {};
@@ -287,15 +330,41 @@ Status add_host(Ledger& ledger, int64_t now, Exposition& to) {
   return {};
 }
 
-void add_audit(Ledger& ledger, Exposition& to, std::vector<Error>& obstacles) {
-  const Result<hook::ledger::AuditMark> remembered = ledger.events().audit_mark();
-  if (!remembered.ok()) return obstacles.push_back(remembered.error());
-  Result<hook::ledger::AuditReport> report = hook::ledger::verify_audit(
-      hook::ledger::audit_files(hook::config::audit_file()), remembered.value());
-  if (!report.ok()) return obstacles.push_back(std::move(report).error());
-  to.family("ipu_audit_log_intact", Type::kGauge,
-            "Whether each line of the audit log follows from the one before it.");
-  to.sample({}, int64_t{!report.value().fault.has_value()});
+// Returns whether the audit log's newest files are intact.
+Result<bool> verify_audit(Ledger& ledger) {
+  std::vector<std::string> files = hook::ledger::audit_files(hook::config::audit_file());
+  if (files.size() > kAuditFiles) files.erase(files.begin(), files.end() - kAuditFiles);
+  const hook::ledger::AuditMark remembered = TRY(ledger.events().audit_mark());
+  const hook::ledger::AuditReport report = TRY(hook::ledger::verify_audit(files, remembered));
+  return !report.fault.has_value();
+}
+
+// Returns the verdict of the last look, "TIME VERDICT" in a file, if it is not too old.
+std::optional<bool> last_verdict(const std::string& file, int64_t now) {
+  const auto text = base::read_trusted_file(file, 64);
+  if (!text.ok() || !text.value()) return std::nullopt;
+  const std::vector<std::string_view> words = base::split(*text.value(), ' ');
+  const auto at = base::parse_int<int64_t>(words.front(), 0, INT64_MAX);
+  if (words.size() != 2 || !at.ok() || now < at.value() || now - at.value() >= kAuditMs)
+    return std::nullopt;
+  return words.back() == "1";
+}
+
+void add_audit(Ledger& ledger, int64_t now, Exposition& to, std::vector<Error>& obstacles) {
+  const std::string file = hook::config::run_dir() + "/audit-verdict";
+  std::optional<bool> intact = last_verdict(file, now);
+  if (!intact) {
+    const Result<bool> verdict = verify_audit(ledger);
+    if (!verdict.ok()) return obstacles.push_back(verdict.error());
+    intact = verdict.value();
+    // Without the file, the next call looks again.
+    (void)base::write_atomic(file, str(now, ' ', *intact ? 1 : 0), {0600, {}, {}});
+  }
+  to.family(
+      "ipu_audit_log_intact", Type::kGauge,
+      "Whether each line of the audit log's two newest files followed from the one before it, "
+      "within the last hour.");
+  to.sample({}, int64_t{*intact});
 }
 
 Result<Outcome> run_metrics(const MetricsOptions& options) {
@@ -309,10 +378,10 @@ Result<Outcome> run_metrics(const MetricsOptions& options) {
   add_pools(survey_pools(env, config, outcome.obstacles), exposition);
   TRY(add_leases(ledger, now, exposition));
   TRY(add_partitions(ledger, exposition));
-  TRY(add_queue(ledger, now, exposition));
+  TRY(add_queue(env, now, exposition));
   TRY(add_addresses(ledger, config, exposition));
-  TRY(add_today(ledger, now, exposition));
-  add_audit(ledger, exposition, outcome.obstacles);
+  TRY(add_today(ledger, config, now, exposition));
+  add_audit(ledger, now, exposition, outcome.obstacles);
   outcome.text = std::move(exposition).take();
   if (options.file.empty()) return outcome;
   TRY_CTX("--file", base::write_atomic(options.file, std::exchange(outcome.text, ""), {}));

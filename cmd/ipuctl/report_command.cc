@@ -62,14 +62,14 @@ void add_report(CLI::App& app, Command& chosen) {
       chosen, [options] { return run_report(*options); });
   declared.text({"--since", "TIME", "From the day that was this time ago (default: 7d)"},
                 options->wish.since);
-  declared.parsed({"--by", "WHAT", "tenant, user, pool or host (default: tenant)"},
+  declared.parsed({"--by", "tenant|user|pool|host", "tenant, user, pool or host (default: tenant)"},
                   one_of<By>(options->wish.by, {{"tenant", By::kTenant},
                                                 {"user", By::kUser},
                                                 {"pool", By::kPool},
                                                 {"host", By::kHost}}));
   declared.flag("--host", options->host, "Of this host alone, not of its fleet");
   declared.parsed(
-      {"-o,--output", "FORMAT", "table, json or csv (default: table)"},
+      {"-o,--output", "table|json|csv", "table, json or csv (default: table)"},
       one_of<Format>(options->format,
                      {{"table", Format::kTable}, {"json", Format::kJson}, {"csv", Format::kCsv}}));
 }

@@ -185,16 +185,6 @@ Result<std::vector<UsageRow>> Usage::between(int64_t from, int64_t until) {
   return all;
 }
 
-Result<std::vector<WaitRow>> Usage::waits(int64_t from_ms) {
-  std::vector<WaitRow> waits;
-  Statement row = TRY(
-      store_.database.prepare("SELECT tenant, pool, MAX(0, allocated_ms - asked_ms) FROM lease"
-                              " WHERE allocated_ms >= ? AND asked_ms > 0 AND origin <> 'JOINED'"));
-  row.bind(from_ms);
-  while (TRY(row.step()) == Step::kRow) waits.push_back({row.text(0), row.text(1), row.integer(2)});
-  return waits;
-}
-
 Result<std::vector<RefusedRow>> Usage::refused(int64_t from, int64_t until) {
   std::vector<RefusedRow> refused;
   Statement row = TRY(store_.database.prepare(

@@ -27,13 +27,6 @@ struct UsageRow {
   base::Histogram waits = {};  // of leases that got IPUs: from when they were asked for until then
 };
 
-// One start that got its IPUs, and how long it took from when it was asked for.
-struct WaitRow {
-  std::string tenant;
-  std::string pool;
-  int64_t waited_ms = 0;
-};
-
 // Starts that were refused for one cause, in the words of the error without what varies.
 struct RefusedRow {
   std::string tenant;
@@ -63,9 +56,6 @@ class Usage {
   // Returns the usage from the day FROM to the day UNTIL (since 1970, UTC), which is not part of
   // it; of today until now, with what lives. A day that is over stays as it is.
   base::Result<std::vector<UsageRow>> between(int64_t from, int64_t until);
-  // Returns the waits of leases that got IPUs since FROM_MS, unix time, as far as the history has
-  // them.
-  base::Result<std::vector<WaitRow>> waits(int64_t from_ms);
   // Returns the refused starts of these days.
   base::Result<std::vector<RefusedRow>> refused(int64_t from, int64_t until);
 

@@ -34,29 +34,54 @@ counts() { # PATTERN VALUE
 
 @test "pools, leases, the queue and today's starts are counted" {
   local before status=0
+  # A rate does not see the first sample of a series, so it is there from the beginning.
   before=$(metric 'ipu_starts_total{pool="pod64",tenant=""}')
+  [ -n "$before" ]
   start one -e IPU_COUNT=4
   counts 'ipu_pool_up{pool="pod64"}' 1
-  counts 'ipu_pool_ipus{pool="pod64",state="used"}' 4
-  counts 'ipu_pool_ipus{pool="pod64",state="free"}' 60
-  counts 'ipu_pool_largest_free_ipus{pool="pod64"}' 32
+  counts 'ipu_pool_ipus{pool="pod64",provider="vipu",state="used"}' 4
+  counts 'ipu_pool_ipus{pool="pod64",provider="vipu",state="free"}' 60
+  counts 'ipu_pool_largest_free_ipus{pool="pod64",provider="vipu"}' 32
   counts 'ipu_leases{pool="pod64",tenant="",state="RUNNING"}' 1
   counts 'ipu_leased_ipus{pool="pod64",tenant="",state="RUNNING"}' 4
-  counts 'ipu_starts_total{pool="pod64",tenant=""}' $((${before:-0} + 1))
+  counts 'ipu_starts_total{pool="pod64",tenant=""}' $((before + 1))
   start two -e IPU_COUNT=64 -e IPU_WAIT=60s >/dev/null 2>&1 3>&- &
   local waiting=$!
   wait_until 10 has_waiters 1
-  counts 'ipu_queue_requests{resource="pod64"}' 1
-  counts 'ipu_queue_ipus{resource="pod64"}' 64
+  counts 'ipu_queue_requests{pool="pod64",resource="pod64"}' 1
+  counts 'ipu_queue_ipus{pool="pod64",resource="pod64"}' 64
+  counts 'ipu_queue_first_ipus{pool="pod64",resource="pod64"}' 64
   ipuctl queue cancel two
   wait "$waiting" || status=$?
   assert_equal "$status" 125
   run ! start three -e IPU_COUNT=4096
   [ -n "$(metric 'ipu_refused_starts_total{pool="pod64",cause=".*}')" ]
   docker rm --force one
-  wait_until 10 counts 'ipu_pool_ipus{pool="pod64",state="used"}' 0
+  wait_until 10 counts 'ipu_pool_ipus{pool="pod64",provider="vipu",state="used"}' 0
   [ -z "$(metric 'ipu_leases{.*RUNNING"}')" ]
 }
+
+@test "who waited and was killed is not counted, and the audit log is looked at once in an hour" {
+  start one -e IPU_COUNT=64
+  start two -e IPU_COUNT=4 -e IPU_WAIT=60s >/dev/null 2>&1 3>&- &
+  local waiting=$! status=0
+  wait_until 10 has_waiters 1
+  # shellcheck disable=SC2016
+  in_host sh -c 'kill -KILL $(ipuctl queue -o json | jq ".[].pid")'
+  wait "$waiting" || status=$?
+  [ "$status" != 0 ]
+  wait_until 5 has_no_waiters
+  in_host rm -f "$VERDICT"
+  counts ipu_audit_log_intact 1
+  in_host sed -i 's/1$/0/' "$VERDICT"
+  counts ipu_audit_log_intact 0
+  in_host sh -c "echo '1 0' >$VERDICT"
+  counts ipu_audit_log_intact 1
+  in_host sh -c "echo nonsense >$VERDICT"
+  counts ipu_audit_log_intact 1
+}
+VERDICT=/run/ipu-container-toolkit/audit-verdict
+has_no_waiters() { [ -z "$(metric 'ipu_queue_requests{.*}')" ]; }
 
 @test "a controller that is away is a metric, and exit status 3; the file is replaced all the same" {
   sim_stop

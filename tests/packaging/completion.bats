@@ -45,6 +45,8 @@ typed() { # SHELL KEYS
   [[ $output == create$'\t'?* ]] || { echo "$output"; return 1; }
   run -0 env HOME="$PWD" fish --no-config -c 'source fish.script; complete -C "ipuctl partition create --output "'
   [ "$(cut -f 1 <<<"$output")" = $'json\ntable' ] || { echo "$output"; return 1; }
+  run -0 env HOME="$PWD" fish --no-config -c 'source fish.script; complete -C "ipuctl queue --pool cancel canc"'
+  [[ $output == cancel$'\t'* ]]
   run -0 env HOME="$PWD" fish --no-config -c 'source fish.script; complete -C "ipuctl ps par"'
   [ -z "$output" ]
 }
@@ -58,6 +60,14 @@ typed() { # SHELL KEYS
   [ "$count" -gt 20 ]
   [ "$(offers ipuctl fleet im)" = import ]
   [ "$(offers ipuctl explain --bundle _ip)" = _ipuctl ]
+  [ "$(offers ipuctl fleet import _ip)" = _ipuctl ]
+  [ "$(offers ipuctl report --by te)" = tenant ]
+  [ "$(offers ipuctl tenant set nlp --limit '')" = none ]
+  # As readline splits "--output=j".
+  [ "$(offers ipuctl ps --output = j)" = json ]
+  [ "$(offers ipuctl ps --output =)" = $'table\njson' ]
+  # The pool has the name of a command.
+  [ "$(offers ipuctl queue --pool cancel --outp)" = --output ]
   # What stands behind an option that takes any text is for the user to know.
   [ -z "$(offers ipuctl partition create --size '')" ]
 }

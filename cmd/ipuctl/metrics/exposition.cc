@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "base/text.h"
@@ -19,17 +20,19 @@ std::string_view name_of(Type type) {
 }
 
 std::string number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  std::array<char, 400> text{};  // for any double
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr;
   return {text.data(), end};
 }
 
-// As the format wants a label's value between its quotes.
+// As the format wants a label's value between its quotes: a parser refuses all of a text that is
+// not UTF-8.
 std::string escaped(const std::string& value) {
   std::string text;
-  for (const char c : value) {
+  for (const char c : base::one_line(value, Exposition::kMaxValue)) {
     if (c == '\\' || c == '"') text += '\\';
-    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+    text += c;
   }
   return text;
 }
@@ -55,19 +58,31 @@ void Exposition::sample(const Labels& labels, int64_t value) { line("", labels, 
 
 void Exposition::sample(const Labels& labels, double value) { line("", labels, number(value)); }
 
-void Exposition::histogram(const Labels& labels, const std::vector<double>& values) {
+template <typename Count>
+void Exposition::buckets(const Labels& labels, int64_t all, Count count) {
   Labels with_bound = labels;
   with_bound.emplace_back("le", "");
   for (const double bound : kBounds) {
     with_bound.back().second = number(bound);
-    const auto count = std::count_if(values.begin(), values.end(),
-                                     [bound](double value) { return value <= bound; });
-    line("_bucket", with_bound, str(count));
+    line("_bucket", with_bound, str(int64_t{count(bound)}));
   }
   with_bound.back().second = "+Inf";
-  line("_bucket", with_bound, str(values.size()));
+  line("_bucket", with_bound, str(all));
+  line("_count", labels, str(all));
+}
+
+void Exposition::histogram(const Labels& labels, const std::vector<double>& values) {
+  buckets(labels, static_cast<int64_t>(values.size()), [&values](double bound) {
+    return std::count_if(values.begin(), values.end(),
+                         [bound](double value) { return value <= bound; });
+  });
   line("_sum", labels, number(std::accumulate(values.begin(), values.end(), 0.0)));
-  line("_count", labels, str(values.size()));
+}
+
+void Exposition::histogram(const Labels& labels, const base::Histogram& times) {
+  buckets(labels, times.count(), [&times](double bound) {
+    return times.at_most(static_cast<int64_t>(std::lround(bound * 1000)));
+  });
 }
 
 std::string Exposition::take() && { return std::move(text_) + "# EOF\n"; }

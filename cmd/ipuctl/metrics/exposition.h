@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics as text, in the format of OpenMetrics 1.0 as far as Prometheus' text format 0.0.4 has it
-// too, so that a scraper and node_exporter's textfile collector both read it.
+// Metrics as text in Prometheus' format 0.0.4, which node_exporter's textfile collector reads, too.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/histogram.h"
+
 namespace ipuctl::metrics {
 
-// Names and values of labels. A value may be any text.
+// Names and values of labels. A value may be any text; what it has beyond kMaxValue bytes is cut.
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 enum class Type { kGauge, kCounter, kHistogram };
@@ -28,15 +29,21 @@ class Exposition {
   // Adds a histogram of VALUES, in seconds: how many are at most each of kBounds, all of them, and
   // their sum.
   void histogram(const Labels& labels, const std::vector<double>& values);
+  // Does so for times whose sum is not known.
+  void histogram(const Labels& labels, const base::Histogram& times);
 
   // Returns all of it, with the mark of its end. The object is done then.
   [[nodiscard]] std::string take() &&;
 
-  // From a start that finds all ready to one that waited a day.
-  static constexpr double kBounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,  1,     2.5,
-                                       5,     10,   30,    60,   300, 900,  3600, 14400, 86400};
+  // In seconds, from a start that finds all ready to one that waited a day. base::Histogram has all
+  // of them.
+  static constexpr double kBounds[] = {0.01, 0.02, 0.05, 0.1, 0.2,  0.5,  1,     2,     5,
+                                       10,   30,   100,  300, 1000, 3000, 10000, 100000};
+  static constexpr size_t kMaxValue = 200;
 
  private:
+  template <typename Count>
+  void buckets(const Labels& labels, int64_t all, Count count);
   void line(std::string_view suffix, const Labels& labels, std::string_view value);
 
   std::string name_;
