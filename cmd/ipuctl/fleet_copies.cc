@@ -184,10 +184,11 @@ void add_fleet_copies(CLI::App& group, Command& chosen) {
                "ipuctl fleet export /root/fleet.json"},
               chosen, [options] { return run_export(*options); })
       .argument("FILE", options->file, "The file; '-' for the standard output");
-  Options import = add_command(group,
-                               {"import", "Write such a file into an etcd that has no fleet",
-                                "ipuctl fleet import /root/fleet.json"},
-                               chosen, [options] { return run_import(*options); });
+  Options import =
+      add_command(group,
+                  {"import", "Write a file of 'fleet export' into an etcd that has no fleet",
+                   "ipuctl fleet import /root/fleet.json"},
+                  chosen, [options] { return run_import(*options); });
   import.argument("FILE", options->file, "The file; '-' for the standard input");
   import.flag("--replace", options->replace, "Remove first what is there, if no host is alive");
   import.flag("--fences", options->fences, "Fence the hosts that the file has fences of");

@@ -245,7 +245,7 @@ void add_host_commands(CLI::App& app, Command& chosen) {
       .output(options->output);
   Options fence =
       add_command(group,
-                  {"fence", "Declare a host dead, and remove its partitions, whoever uses them",
+                  {"fence", "Declare a host dead, and remove the partitions that it has",
                    "ipuctl host fence 1f2e3d4c --dry-run"},
                   chosen, [options] { return run_fence(*options); });
   fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
