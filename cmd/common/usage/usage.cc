@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "base/spelling.h"
 #include "base/text.h"
 
 namespace usage {
@@ -39,10 +40,27 @@ const CLI::Option* named_in(const CLI::App& app, std::string_view text) {
   return found;
 }
 
+// Returns the one of NAMES that WORD may be a misspelling of, as a question in brackets; else
+// nothing.
+std::string meant(const std::string& word, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (base::is_misspelled(word, name)) return str(" (did you mean ", quote(name), "?)");
+  return "";
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return str("unknown option ", quote(word), meant(word.substr(0, word.find('=')), names));
+}
+
 std::string unknown_text(const CLI::App& command, const std::string& word) {
-  if (word.size() > 1 && word.front() == '-') return str("unknown option ", quote(word));
-  const bool is_group = !command.get_subcommands(nullptr).empty();
-  return str(is_group ? "unknown command " : "unexpected argument ", quote(word));
+  if (word.size() > 1 && word.front() == '-') return unknown_option(command, word);
+  std::vector<std::string> names;
+  for (const CLI::App* each : command.get_subcommands(nullptr)) names.push_back(each->get_name());
+  if (names.empty()) return str("unexpected argument ", quote(word));
+  return str("unknown command ", quote(word), meant(word, names));
 }
 
 // Something is missing: an argument, or the command of a group.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/spelling.h"
 #include "base/text.h"
 
 namespace hook::request {
@@ -16,33 +17,6 @@ constexpr std::array<std::string_view, 2> kOwnAnnotations = {"graphcore.ai/ipu.l
 
 // Longer than any key without its prefix, and a slip of it.
 constexpr size_t kLongest = 20;
-
-// Returns in how many steps LEFT becomes RIGHT, each of at most kLongest characters. A step
-// inserts, removes or replaces a character, or swaps two neighbours (optimal string alignment).
-size_t distance(std::string_view left, std::string_view right) {
-  std::array<std::array<size_t, kLongest + 1>, kLongest + 1> steps{};
-  for (size_t i = 0; i <= left.size(); ++i) steps[i][0] = i;
-  for (size_t j = 0; j <= right.size(); ++j) steps[0][j] = j;
-  for (size_t i = 1; i <= left.size(); ++i) {
-    for (size_t j = 1; j <= right.size(); ++j) {
-      const size_t replaced = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
-      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, replaced});
-      const bool is_swap =
-          i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
-      if (is_swap) steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
-    }
-  }
-  return steps[left.size()][right.size()];
-}
-
-// A short name has many neighbours that mean something else: one step in each five characters.
-constexpr size_t kCharactersPerStep = 5;
-
-bool is_slip(std::string_view name, std::string_view key) {
-  const size_t allowed = std::max<size_t>(1, key.size() / kCharactersPerStep);
-  if (name.size() > key.size() + allowed || key.size() > name.size() + allowed) return false;
-  return distance(name, key) <= allowed;
-}
 
 bool is_variable(std::string_view name) {
   return std::any_of(kKeys.begin(), kKeys.end(),
@@ -65,7 +39,7 @@ std::string_view meant_by(std::string_view name) {
   if (!name.starts_with(kVariablePrefix) || is_variable(name)) return "";
   const std::string_view rest = name.substr(kVariablePrefix.size());
   for (const KeyName& key : kKeys) {
-    if (is_slip(rest, key.variable.substr(kVariablePrefix.size()))) return key.variable;
+    if (base::is_misspelled(rest, key.variable.substr(kVariablePrefix.size()))) return key.variable;
   }
   return "";
 }
@@ -73,7 +47,7 @@ std::string_view meant_by(std::string_view name) {
 std::string advice_for(std::string_view annotation) {
   const std::string_view rest = annotation.substr(kAnnotationPrefix.size());
   for (const KeyName& key : kKeys) {
-    if (is_slip(rest, key.annotation.substr(kAnnotationPrefix.size())))
+    if (base::is_misspelled(rest, key.annotation.substr(kAnnotationPrefix.size())))
       return str("did you mean ", key.annotation, "?");
   }
   return "see ipu-container-toolkit(7)";

@@ -54,8 +54,11 @@ TEST_F(UsageTest, NamesTheCommandAsFarAsItWasUnderstood) {
 
 TEST_F(UsageTest, SaysWhatIsUnknown) {
   EXPECT_EQ(refusal({"frob"}), "unknown command 'frob'; see 'prog --help'");
+  EXPECT_EQ(refusal({"bxo"}), "unknown command 'bxo' (did you mean 'box'?); see 'prog --help'");
   EXPECT_EQ(refusal({"--frob"}), "unknown option '--frob'; see 'prog --help'");
   EXPECT_EQ(refusal({"box", "frob"}), "unknown command 'frob'; see 'prog box --help'");
+  EXPECT_EQ(refusal({"box", "make", "--szie"}),
+            "unknown option '--szie' (did you mean '--size'?); see 'prog box make --help'");
   EXPECT_EQ(refusal({"box", "make", "--frob"}),
             "unknown option '--frob'; see 'prog box make --help'");
   EXPECT_EQ(refusal({"box", "make", "a", "b", "c"}),
