@@ -18,6 +18,12 @@ BIN_ipu-agent_DIR = $(BINDIR)
 BIN_ipuctl_PKGS := CLI11
 BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)
+# The example of a configuration as a text of the program.
+example := $(GEN)/cmd/ipuctl/config_example.cc
+BIN_ipuctl_SRCS += $(example)
+$(example): packaging/config.toml
+	@mkdir -p $(@D)
+	@{ echo 'namespace ipuctl { extern const char* const kConfigExample; const char* const kConfigExample = R"~~(' | tr -d '\n'; cat $<; echo ')~~"; }'; } >$@
 
 # gc-docker is installed as gc-podman, too.
 BIN_gc-docker_STATIC := yes

@@ -67,6 +67,10 @@ void Options::argument(const char* name, std::string& target, const char* help) 
   app_.add_option(name, target, help)->required()->type_name("");
 }
 
+void Options::optional_argument(const char* name, std::string& target, const char* help) {
+  app_.add_option(name, target, help)->type_name("");
+}
+
 void Options::arguments(const char* name, std::vector<std::string>& target, const char* help) {
   app_.add_option(name, target, help)->type_name("");
 }

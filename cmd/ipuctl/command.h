@@ -49,6 +49,8 @@ class Options {
   void pool(std::string& target);  // --pool
   // Declares a required argument.
   void argument(const char* name, std::string& target, const char* help);
+  // Declares an argument that may be left out.
+  void optional_argument(const char* name, std::string& target, const char* help);
   // Declares any number of arguments.
   void arguments(const char* name, std::vector<std::string>& target, const char* help);
   void flag(const char* names, bool& target, const char* help);
@@ -102,6 +104,7 @@ void add_tenant_commands(CLI::App& app, Command& chosen);
 void add_tenant_changes(CLI::App& tenant, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);
 void add_metrics(CLI::App& app, Command& chosen);
+void add_config_commands(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);

@@ -110,6 +110,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_host_commands(app, command);
   ipuctl::add_fleet_commands(app, command);
   ipuctl::add_ledger_commands(app, command);
+  ipuctl::add_config_commands(app, command);
   ipuctl::add_runtime_commands(app, command);
   ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);

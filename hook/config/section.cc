@@ -3,20 +3,9 @@
 
 #include <algorithm>
 
-// Some malformed texts (such as "[[[") fail an assertion of toml++ 3.3 instead of giving an error.
-// The assertion must not end the program. Here it throws, and parse_toml catches the exception like
-// toml++'s own.
-#include <stdexcept>
-namespace {
-[[noreturn]] void fail_assertion() { throw std::logic_error("assertion of toml++"); }
-}  // namespace
-#define TOML_ASSERT(condition) ((condition) ? static_cast<void>(0) : fail_assertion())
-#define TOML_EXCEPTIONS 1
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/toml.h"
 
 namespace hook::config {
 
@@ -64,17 +53,6 @@ std::string reason_of(const toml::parse_error& error, std::string_view text) {
   return base::one_line(said, 200);
 }
 
-Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& e) {
-    return Error(Code::kInvalid,
-                 str(file, " line ", e.source().begin.line, ": ", reason_of(e, text)));
-  } catch (const std::logic_error&) {
-    return Error(Code::kInvalid, str(file, " line ", line_of_assertion(text), ": not valid TOML"));
-  }
-}
-
 // The numbers of an array; nothing if it holds anything else.
 std::optional<std::vector<uint32_t>> numbers_of(const toml::node& node) {
   const toml::array* array = node.as_array();
@@ -89,6 +67,17 @@ std::optional<std::vector<uint32_t>> numbers_of(const toml::node& node) {
 }
 
 }  // namespace
+
+Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& e) {
+    return Error(Code::kInvalid,
+                 str(file, " line ", e.source().begin.line, ": ", reason_of(e, text)));
+  } catch (const std::logic_error&) {
+    return Error(Code::kInvalid, str(file, " line ", line_of_assertion(text), ": not valid TOML"));
+  }
+}
 
 Result<Section> Section::parse(std::string_view text, const std::string& file) {
   toml::table values = TRY(parse_toml(text, file));
