@@ -112,23 +112,15 @@ Result<Outcome> run_list(const HostOptions& options) {
 
 // Fails if HOST, which has nothing at the controllers, is not known at all: its digits may be
 // mistyped. Without etcd nobody knows whether the fleet has it.
-Status check_known(const hook::lifecycle::Env& env, const hook::config::Config& config,
-                   const std::string& host) {
+Status check_known(const hook::lifecycle::Env& env, const std::string& host) {
   for (const hook::ledger::Fence& fence : TRY(env.ledger.fences().all()))
     if (fence.host == host) return {};
-  // One that never beat may have claims.
   const auto fleet = TRY(hook::lifecycle::open_fleet(env));
-  std::vector<Error> obstacles;
   if (fleet) {
-    const auto claims =
-        hook::fleet::list_claims(fleet->at(Deadline::after(kFleetListTime)), obstacles);
-    if (!claims.ok()) return {};
-    for (const hook::fleet::PartitionClaim& one : claims.value())
-      if (one.claim.host == host) return {};
+    const Result<bool> known = hook::fleet::knows_host(*fleet->store, fleet->config.prefix, host,
+                                                       Deadline::after(kFleetListTime));
+    if (!known.ok() || known.value()) return {};
   }
-  std::map<std::string, HostLine> known;
-  if (!add_fleet(config, {}, known, obstacles).ok() || !obstacles.empty() || known.contains(host))
-    return {};
   return Error(Code::kNotFound, str("no partition at the controllers is of host ", quote(host),
                                     ", so nothing was changed; see 'ipuctl host list'"));
 }
@@ -177,8 +169,7 @@ Result<Outcome> run_fence(const HostOptions& options) {
   if (!options.alive) TRY(check_dead(config, options.host));
   const Fenced fenced = TRY(hook::lifecycle::partitions::find_fenced(
       env, config.pools, options.host, deadline, outcome.obstacles));
-  if (fenced.partitions.empty() && outcome.obstacles.empty())
-    TRY(check_known(env, config, options.host));
+  if (fenced.partitions.empty() && outcome.obstacles.empty()) TRY(check_known(env, options.host));
   const std::vector<std::string> claims = claims_of(env, options.host, outcome.obstacles);
   if (options.dry_run) {
     for (const std::string& claim : claims) outcome.text += str("would remove ", claim, "\n");

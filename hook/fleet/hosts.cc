@@ -247,6 +247,18 @@ Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& pre
   return fences;
 }
 
+Result<bool> knows_host(Store& store, const std::string& prefix, const std::string& host,
+                        const Deadline& deadline) {
+  for (const std::string& key : {fence_key(prefix, host), str(prefix, "hosts/", host)})
+    if (TRY(find_key(store, key, deadline))) return true;
+  for (const char* const below : {"partitions/", "queue/", "grants/", "warm/"}) {
+    const Listing listing = TRY(store.list(prefix + below, deadline));
+    for (const KeyValue& one : listing.keys)
+      if (text_in(one.value, "host") == host || text_in(one.value, "changer") == host) return true;
+  }
+  return false;
+}
+
 Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
                                           const Deadline& deadline, std::vector<Error>& obstacles) {
   // In this order, a host that joins in between does not look suspect.

@@ -85,6 +85,11 @@ base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::stri
 base::Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,
                                                   const base::Deadline& deadline);
 
+// Returns whether the store has anything of HOST: that it beat, that it was fenced, or what a fence
+// would remove.
+base::Result<bool> knows_host(Store& store, const std::string& prefix, const std::string& host,
+                              const base::Deadline& deadline);
+
 // Returns all hosts that have ever beaten, by tag. Records that cannot be read are in OBSTACLES.
 base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string& prefix,
                                                 const base::Deadline& deadline,

@@ -25,13 +25,23 @@ teardown() {
   cut 0 close
   remove_bundle
   ipuctl gc >/dev/null
-  ipuctl partition remove p0 --force >/dev/null
+  remove_named
   host_stop cutter
   etcd_stop
   unconfigure_fleet
-  in_host rm -f /run/job.json /run/frames /run/spy/frame_cutter
+  in_host rm -rf /run/other-host /run/job.json /run/frames /run/spy/frame_cutter
   host_config
   assert_nothing_left
+}
+
+remove_named() {
+  local name
+  for name in $(ipuctl reservation list -o json | jq -r '.[].reservation'); do
+    ipuctl reservation end "$name" >/dev/null
+  done
+  for name in $(ipuctl partition list -o json | jq -r '.[] | select(.kind == "NAMED").partition'); do
+    ipuctl partition remove "$name" --force >/dev/null
+  done
 }
 
 install_cutter() { in_host install -m 0755 /dev/stdin /run/spy/frame_cutter <"$O/bin/frame_cutter"; }
@@ -127,4 +137,96 @@ cut_words() { command cut -d ' ' -f 1-2 "$1"; }
   cut_ends stall "${STRIDE:-19}"
   echo "$count cuts, in an end of $last frames"
   [ "$count" -ge 2 ]
+}
+
+# ---- ipuctl host fence
+
+KEYS=/ipu-container-toolkit
+# All keys of the fleet that the jq FILTER selects, with the revision of each one's last change.
+keys_by() { # FILTER
+  etcd_control get --prefix "$KEYS/" -w json | jq -r --arg dead "$dead" '
+    [.kvs // [] | .[] | {key: (.key | @base64d), value: (.value | @base64d), modified: .mod_revision}] |
+    map(select('"$1"')) | .[] | "\(.modified) \(.key)"'
+}
+# shellcheck disable=SC2016 # $dead is jq's
+of_dead() { keys_by '(.key + .value | contains($dead)) and .key != "/ipu-container-toolkit/fences/" + $dead'; }
+# shellcheck disable=SC2016
+of_others() { keys_by '.key + .value | contains($dead) | not'; }
+partitions() { ipuctl partition list -o json | jq -r '.[].partition' | sort; }
+put_record() { etcd_control put "$KEYS/$1" "$2" >/dev/null; } # KEY JSON
+
+# The dead host has a partition of its own with its grant; and what it would have put into etcd for a container with a
+# GCD, for one that waits, and for a warm partition that it had not begun to make at the controller.
+dead_host_has_all() {
+  local ticket='"tenant":"","ipus":4,"since_ms":1,"until_ms":2,"user":0,"aged":false,"overdue":false,"cancelled":false,"place":0'
+  number=$((number + 1))
+  on_other_host ipuctl reserve "theirs$number" --ipus 4 >/dev/null
+  put_record "partitions/pod64/p1/claims/$dead-0123456789ab" \
+    "{\"host\":\"$dead\",\"container\":\"theirs\",\"process\":\"\",\"gcd\":1,\"gcds\":1,\"uses\":true,\"tenant\":\"\",\"since_ms\":1}"
+  put_record "queue/pod64/*/$dead-7-01234567" "{\"host\":\"$dead\",\"container\":\"waits\",$ticket}"
+  put_record "warm/pod64/f-01234567-0123456789ab" "{\"maker\":\"$dead\",\"phase\":\"making\",\"changer\":\"$dead\",\"source\":\"10.1.3.101:8090\",\"allocation\":\"\",\"cluster\":\"\",\"ipus\":4,\"since_ms\":1}"
+  [ "$(of_dead | wc -l)" -ge 4 ] || fail "$(of_dead)"
+  partitions | grep -q "^r-$dead-" || fail "$(partitions)"
+}
+
+# Another fence succeeds, whatever became of the one before, and then it has ended.
+fence_has_ended() { # WHERE
+  local said
+  cut 0 close
+  said=$(ipuctl host fence "$dead" 2>&1) || fail "$1: $said"
+  assert_equal "$1: ${said##*$'\n'}" "$1: host $dead is fenced; partitions that operators named stay"
+  assert_equal "$1: $(etcd_control get --print-value-only "$KEYS/fences/$dead" | jq .finished)" "$1: true"
+  assert_equal "$1: $(of_dead)" "$1: "
+  assert_equal "$1: $(of_others)" "$1: $others"
+  assert_equal "$1: $(partitions)" "$1: $here"
+  assert_contains "$(ipuctl host list)" 'fenced at'
+  ipuctl host forget "$dead" >/dev/null
+}
+
+# The last frames, with the answers to what is written last, are cut one by one.
+cut_fences() { # WAY STRIDE
+  local frame=1 next result
+  while :; do
+    dead_host_has_all
+    cut "$frame" "$1"
+    result=0
+    ipuctl host fence "$dead" >"$BATS_TEST_TMPDIR/fence" 2>&1 || result=$?
+    [ "$result" -le 3 ] || fail "$1 $frame: $result: $(cat "$BATS_TEST_TMPDIR/fence")"
+    last=$(frames)
+    fence_has_ended "$1 at frame $frame"
+    [ "$last" -ge "$frame" ] || break
+    cuts=$((cuts + 1))
+    next=$((frame + $2))
+    [ "$next" -lt $((all - 9)) ] || next=$((frame + 1 > all - 9 ? frame + 1 : all - 9))
+    frame=$next
+  done
+}
+
+# The dead host, this one, which has something, too, and how many frames a whole fence has.
+prepare_fences() {
+  ipuctl partition create p1 --size 8 --gcds 2 >/dev/null
+  ipuctl reserve mine --ipus 4 >/dev/null
+  dead=$(on_other_host ipuctl host list -o json | jq -r '.[] | select(.state == "this host").host')
+  others=$(of_others) here=$(partitions)
+  dead_host_has_all
+  cut 0 close
+  ipuctl host fence "$dead" >/dev/null
+  all=$(frames)
+  fence_has_ended whole
+}
+
+@test "a fence whose messages to etcd are cut after they were sent is ended by the next one, and touches nobody else" {
+  local cuts=0 last=0 number=0 all others here dead
+  prepare_fences
+  cut_fences close "${STRIDE:-41}"
+  echo "$cuts cuts, in a fence of $all frames"
+  [ "$cuts" -ge 12 ]
+}
+
+@test "a fence whose messages to etcd arrive in part is ended by the next one, and touches nobody else" {
+  local cuts=0 last=0 number=0 all others here dead
+  prepare_fences
+  cut_fences truncate "${STRIDE:-41}"
+  echo "$cuts cuts, in a fence of $all frames"
+  [ "$cuts" -ge 12 ]
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 
 #include "base/names.h"
 #include "hook/fleet/partitions.h"
@@ -185,6 +186,28 @@ TEST_F(HostsTest, ToldWhoFencedAHostAndWhen) {
   for (const char* odd : {"", "x", "{}", R"({"by":7})", R"({"by":"a b"})"}) {
     put("/f/fences/aaaaaaaa", odd);
     EXPECT_EQ(find_fence(store_, kPrefix, "aaaaaaaa", soon()).take()->by, "") << odd;
+  }
+}
+
+TEST_F(HostsTest, KnowsAHostByWhateverIsOfIt) {
+  const auto knows = [&] { return knows_host(store_, kPrefix, "aaaaaaaa", soon()).take(); };
+  put("/f/hosts/aaaaaaaabb", "{}");
+  put("/f/grants/pod/b-1", R"({"host": "bbbbbbbb", "tenant": "aaaaaaaa"})");
+  EXPECT_FALSE(knows());
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"/f/hosts/aaaaaaaa", "odd"},
+           {"/f/fences/aaaaaaaa", "odd"},
+           {"/f/grants/pod/a-1", R"({"host": "aaaaaaaa"})"},
+           {"/f/queue/pod/*/a-1", R"({"host": "aaaaaaaa"})"},
+           {"/f/partitions/pod/p0/claims/1", R"({"host": "aaaaaaaa"})"},
+           {"/f/partitions/pod/p0/record", R"({"maker": "b", "changer": "aaaaaaaa"})"},
+           {"/f/warm/pod/f-1", R"({"maker": "b", "changer": "aaaaaaaa"})"}}) {
+    put(key, value);
+    EXPECT_TRUE(knows()) << key;
+    Txn txn;
+    txn.deletes = {key};
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+    EXPECT_FALSE(knows()) << key;
   }
 }
 
