@@ -24,11 +24,18 @@ constexpr std::chrono::seconds kLongest{40};
 // Far more than any scenario has points.
 constexpr size_t kMostRuns = 10'000;
 
+// Nothing where there is no fleet.
+Result<FleetView> fleet_of(const Scenario& scenario) {
+  if (!scenario.settings.fleet) return FleetView();
+  return read_fleet();
+}
+
 Status check(World& world, const Scenario& scenario, Run& run) {
   std::vector<std::string>& found = run.findings.violations;
   inspect_end(run.trace, run.findings);
-  TRY(inspect_invariants(world, run.findings));
-  if (scenario.settings.fleet) TRY(inspect_claims(run.findings));
+  const FleetView fleet = TRY(fleet_of(scenario));
+  TRY(inspect_invariants(world, warm_names(fleet), run.findings));
+  TRY(inspect_claims(fleet, run.findings));
   // What a program does not do and says on standard error, it has not promised.
   world.note_cut(run.trace.hit.has_value());
   if (run.trace.ended.succeeded() && run.trace.ended.err.empty()) {
@@ -58,6 +65,20 @@ Status remove_unsure(Run& run) {
   return {};
 }
 
+// Whatever was cut, the fleet has as many warm partitions as it is to have after another refill.
+Status refill_again(Run& run) {
+  TRY(must_run(World::ipuctl({"pool", "refill"})));
+  const FleetView fleet = TRY(read_fleet());
+  const std::map<std::string, std::string> partitions = TRY(World::partitions());
+  size_t ready = 0;
+  for (const auto& [name, phase] : fleet.warm)
+    if (phase == "idle" && partitions.contains(name)) ++ready;
+  if (ready == 1 && fleet.warm.size() == 1) return {};
+  run.findings.violations.push_back(str("after another refill, ", ready, " of ", fleet.warm.size(),
+                                        " warm partitions are ready, and not 1 of 1"));
+  return {};
+}
+
 Status give_back(World& world, const Scenario& scenario, Run& run) {
   world.end_containers();
   TRY(remove_unsure(run));
@@ -66,8 +87,11 @@ Status give_back(World& world, const Scenario& scenario, Run& run) {
     run.findings.violations.push_back(
         str("gc: ", status_text(gc.status), ": ", base::one_line(gc.err, 300)));
   }
-  if (scenario.settings.fleet) TRY(inspect_fleet_rest(run.findings));
-  return inspect_rest(world, run.trace.killed, run.findings);
+  FleetView fleet = TRY(fleet_of(scenario));
+  if (scenario.settings.fleet) TRY(inspect_fleet_rest(fleet, run.findings));
+  TRY(inspect_rest(world, warm_names(fleet), run.trace.killed, run.findings));
+  if (scenario.settings.fleet && scenario.settings.warm) TRY(refill_again(run));
+  return {};
 }
 
 std::string point_text(const Point& point) { return str(point.process, ".", point.call); }

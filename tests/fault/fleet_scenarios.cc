@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/fleet_view.h"
+#include "tests/fault/processes.h"
 #include "tests/fault/promises.h"
 #include "tests/fault/scenario.h"
 
@@ -95,15 +96,62 @@ Result<std::string> fence_goes_on(World& world) {
   return is_fenced(world);
 }
 
+// The fleet's one warm partition; empty: there is none, or it is not idle.
+Result<std::string> idle_one() {
+  const FleetView view = TRY(read_fleet());
+  const bool is_one = view.warm.size() == 1 && view.warm.begin()->second == "idle";
+  return is_one ? view.warm.begin()->first : std::string();
+}
+
+Program refill_now() { return World::ipuctl({"pool", "refill"}); }
+
+Result<Program> refill_fleet(World&) { return refill_now(); }
+
+Result<std::string> is_refilled(World&) {
+  const std::string name = TRY(idle_one());
+  if (name.empty()) return std::string("refilled, and the fleet has no idle partition");
+  const std::map<std::string, std::string> partitions = TRY(World::partitions());
+  return std::string(partitions.contains(name) ? "" : "the idle partition is not there");
+}
+
+Result<Program> take_warm(World& world) {
+  TRY(must_run(refill_now()));
+  TRY(world.make_bundle(kJob));
+  return world.create(kJob);
+}
+
+// A refill that the start begins makes another one beside.
+Result<std::string> took_it(World& world) {
+  const FleetView view = TRY(read_fleet());
+  for (const FleetGrant& grant : view.grants)
+    if (grant.container == kJob && !grant.partition.empty()) return check_created(world, kJob);
+  return std::string("created, and it did not take the warm partition");
+}
+
+// Its container has ended, and what it took is removed; the refill of its start has ended.
+Result<Program> end_of_taker(World& world) {
+  TRY(must_run(refill_now()));
+  const Container* const job = TRY(world.attach_now(kJob));
+  TRY(settle());
+  world.end_containers();
+  return world.hook("poststop", *job);
+}
+
+Result<std::string> taker_is_released(World& world) { return check_released(world, kJob); }
+
 }  // namespace
 
 std::vector<Scenario> fleet_scenarios() {
   constexpr Settings kFleet{false, false, true};
+  constexpr Settings kWarm{false, true, true};
   return {{"fleet-claim", Bystander::kYes, kFleet, claim, claimed},
           {"fleet-make", Bystander::kYes, kFleet, share, is_shared},
           {"fleet-remove", Bystander::kYes, kFleet, remove_shared, is_unshared},
           {"fleet-beat", Bystander::kYes, kFleet, beat, is_alive, beats_again},
-          {"fleet-fence", Bystander::kYes, kFleet, fence, is_fenced, fence_goes_on}};
+          {"fleet-fence", Bystander::kYes, kFleet, fence, is_fenced, fence_goes_on},
+          {"fleet-warm-refill", Bystander::kYes, kWarm, refill_fleet, is_refilled},
+          {"fleet-warm-take", Bystander::kYes, kWarm, take_warm, took_it},
+          {"fleet-warm-end", Bystander::kYes, kWarm, end_of_taker, taker_is_released}};
 }
 
 }  // namespace fault

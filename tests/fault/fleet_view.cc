@@ -38,8 +38,18 @@ Status read_key(std::string_view key, const std::string& value, FleetView& view)
   const std::vector<std::string_view> parts = base::split(key, '/');
   if (parts.size() == 2 && parts[0] == "fences") view.fenced.emplace_back(parts[1]);
   if (parts.size() == 2 && parts[0] == "alive") view.alive.emplace_back(parts[1]);
-  if (parts[0] != "partitions" || parts.size() < 4) return {};
+  const bool is_warm = parts.size() == 3 && parts[0] == "warm" && parts[2] != "turn";
+  const bool is_grant = parts.size() == 3 && parts[0] == "grants";
+  const bool is_named = parts.size() >= 4 && parts[0] == "partitions";
+  if (!is_warm && !is_grant && !is_named) return {};
   const Json json = TRY(base::parse_json(value, "value of etcd"));
+  if (is_warm) view.warm[std::string(parts[2])] = json["phase"].get<std::string>();
+  if (is_grant) {
+    view.grants.push_back({std::string(parts[2]), json["host"].get<std::string>(),
+                           json["container"].get<std::string>(),
+                           json["partition"].get<std::string>()});
+  }
+  if (!is_named) return {};
   const std::string name(parts[2]);
   if (parts[3] == "record") view.partitions[name] = json["phase"].get<std::string>();
   if (parts.size() == 5)
@@ -82,21 +92,33 @@ Status put_dead_host(const std::string& partition) {
                   {"uses", true}});
 }
 
-Status inspect_claims(Findings& findings) {
+std::set<std::string> warm_names(const FleetView& view) {
+  std::set<std::string> names;
+  for (const auto& [name, phase] : view.warm) names.insert(name);
+  for (const FleetGrant& grant : view.grants) names.insert(grant.partition);
+  return names;
+}
+
+Status inspect_claims(const FleetView& view, Findings& findings) {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
-  const FleetView view = TRY(read_fleet());
   for (const FleetClaim& claim : view.claims) {
     if (claim.host == kDeadHost) continue;
     const LeaseRow* const lease = ledger ? ledger->find(claim.id) : nullptr;
     if (lease != nullptr && lease->live && lease->partition == claim.partition) continue;
     findings.violations.push_back(str("no live lease leads to claim ", claim.id));
   }
+  for (const FleetGrant& grant : view.grants) {
+    const LeaseRow* const lease = ledger ? ledger->find(grant.id) : nullptr;
+    if (lease == nullptr || !lease->live)
+      findings.violations.push_back(str("no live lease leads to grant ", grant.id));
+    if (view.warm.contains(grant.partition))
+      findings.violations.push_back(str(grant.partition, " is granted, and kept warm"));
+  }
   return {};
 }
 
-Status inspect_fleet_rest(Findings& findings) {
+Status inspect_fleet_rest(const FleetView& view, Findings& findings) {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
-  const FleetView view = TRY(read_fleet());
   std::vector<std::string>& found = findings.violations;
   std::set<std::string> named;
   for (const PartitionRow& row : ledger ? ledger->partitions : std::vector<PartitionRow>())
@@ -109,6 +131,12 @@ Status inspect_fleet_rest(Findings& findings) {
   }
   for (const FleetClaim& claim : view.claims)
     found.push_back(str("left in the fleet: claim ", claim.id, " of host ", claim.host));
+  for (const auto& [name, phase] : view.warm)
+    if (phase != "idle") found.push_back(str("in the fleet, warm partition ", name, " is ", phase));
+  for (const FleetGrant& grant : view.grants)
+    if (grant.container != kBystanderName)
+      found.push_back(
+          str("left in the fleet: grant ", grant.id, " of container ", grant.container));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,19 @@ struct FleetClaim {
   std::string host;  // tag
 };
 
+// Who has IPUs of the pool.
+struct FleetGrant {
+  std::string id;
+  std::string host;  // tag
+  std::string container;
+  std::string partition;  // which it took of the warm ones; empty: none
+};
+
 struct FleetView {
   std::map<std::string, std::string> partitions;  // name to phase
   std::vector<FleetClaim> claims;
+  std::map<std::string, std::string> warm;  // name to phase
+  std::vector<FleetGrant> grants;
   std::vector<std::string> fenced;  // tags of hosts
   std::vector<std::string> alive;
 };
@@ -34,10 +45,14 @@ base::Status clear_fleet();
 // As if host kDeadHost had beaten once, and had claimed GCD 0 of PARTITION.
 base::Status put_dead_host(const std::string& partition);
 
-// At once: a claim of this host has a live lease, which led to it before it was made.
-base::Status inspect_claims(Findings& findings);
-// After one gc: the fleet knows the same named partitions as the ledger, nobody changes them, and
-// there is no claim.
-base::Status inspect_fleet_rest(Findings& findings);
+// The warm partitions to which the fleet leads, and not the ledger: each has a key or a grant.
+[[nodiscard]] std::set<std::string> warm_names(const FleetView& view);
+
+// At once: a claim or a grant of this host has a live lease, which led to it before it was made. No
+// warm partition is idle or removed, and a container's as well.
+base::Status inspect_claims(const FleetView& view, Findings& findings);
+// After one gc: the fleet knows the same named partitions as the ledger, nobody changes them or a
+// warm one, there is no claim, and no grant but the bystander's.
+base::Status inspect_fleet_rest(const FleetView& view, Findings& findings);
 
 }  // namespace fault

@@ -83,11 +83,12 @@ void check_led_to(const std::vector<std::string>& directories, const std::string
   }
 }
 
-Status check_ledger(World& world, const LedgerView& ledger, Violations& found) {
+Status check_ledger(World& world, const LedgerView& ledger, const std::set<std::string>& in_fleet,
+                    Violations& found) {
   if (ledger.integrity != "ok") found.push_back(str("integrity_check: ", ledger.integrity));
   for (const std::string& twice : ledger.doubles) found.push_back(str(twice, " is held twice"));
   for (const auto& [name, text] : TRY(World::partitions())) {
-    if (!ledger.leads_to_partition(name)) {
+    if (!ledger.leads_to_partition(name) && !in_fleet.contains(name)) {
       found.push_back(str("no row leads to partition ", name));
     }
   }
@@ -178,8 +179,9 @@ Status check_mounts(Violations& found) {
   return {};
 }
 
-Status check_partitions_left(const World& world, const LedgerView* ledger, Violations& found) {
-  std::set<std::string> ready = {world.bystander_partition()};
+Status check_partitions_left(const World& world, const LedgerView* ledger,
+                             std::set<std::string> ready, Violations& found) {
+  ready.insert(world.bystander_partition());
   std::set<std::string> recorded;
   if (ledger != nullptr) {
     for (const PartitionRow& row : ledger->partitions) {
@@ -222,10 +224,10 @@ bool aborted_by_design(const Trace& trace) {
 
 }  // namespace
 
-Status inspect_invariants(World& world, Findings& findings) {
+Status inspect_invariants(World& world, const std::set<std::string>& in_fleet, Findings& findings) {
   const std::optional<LedgerView> ledger = TRY(World::ledger());
   if (!ledger) return check_nothing(world, findings.violations);
-  TRY(check_ledger(world, *ledger, findings.violations));
+  TRY(check_ledger(world, *ledger, in_fleet, findings.violations));
   return check_bystander(world, findings.violations);
 }
 
@@ -252,7 +254,8 @@ void inspect_end(const Trace& trace, Findings& findings) {
   }
 }
 
-Status inspect_rest(World& world, bool killed, Findings& findings) {
+Status inspect_rest(World& world, const std::set<std::string>& in_fleet, bool killed,
+                    Findings& findings) {
   Violations& found = findings.violations;
   const std::optional<LedgerView> ledger = TRY(World::ledger());
   for (const LinkView& link : TRY(all_links(world))) {
@@ -262,7 +265,7 @@ Status inspect_rest(World& world, bool killed, Findings& findings) {
     if (each.lease == world.bystander_lease()) continue;
     found.push_back(str("left: ", netns::to_string(each.mac), " in the border"));
   }
-  TRY(check_partitions_left(world, ledger ? &*ledger : nullptr, found));
+  TRY(check_partitions_left(world, ledger ? &*ledger : nullptr, in_fleet, found));
   if (ledger) check_rows_left(world, *ledger, found);
   if (ledger) TRY(check_bystander(world, found));
   check_files(world, killed, findings);

@@ -2,6 +2,7 @@
 // What must be true of the host after a run, whatever cut it short.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,15 +22,17 @@ struct Findings {
   size_t aborts = 0;
 };
 
-// At once: the ledger is sound and leads to everything that is there, nobody holds what another one
-// holds, and the bystander has noticed nothing.
-base::Status inspect_invariants(World& world, Findings& findings);
+// At once: the ledger, or the fleet to the partitions IN_FLEET, leads to everything that is there.
+// The ledger is sound, nobody holds what another one holds, and the bystander has noticed nothing.
+base::Status inspect_invariants(World& world, const std::set<std::string>& in_fleet,
+                                Findings& findings);
 
 // How the program itself ended: within its time, by no crash, and after a failure with one line.
 void inspect_end(const Trace& trace, Findings& findings);
 
 // After containers have ended and one gc: nothing is left but the bystander, and partitions that
-// the ledger keeps ready. KILLED: the run was cut by SIGKILL.
-base::Status inspect_rest(World& world, bool killed, Findings& findings);
+// the ledger, or those that the fleet, keeps ready. KILLED: the run was cut by SIGKILL.
+base::Status inspect_rest(World& world, const std::set<std::string>& in_fleet, bool killed,
+                          Findings& findings);
 
 }  // namespace fault

@@ -30,7 +30,6 @@ using base::Json;
 namespace {
 
 constexpr size_t kMaxWorldFile = size_t{16} << 20;
-constexpr const char* kBystanderName = "bystander";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 

@@ -19,6 +19,7 @@
 namespace fault {
 
 enum class Bystander { kNo, kYes };
+inline constexpr const char* kBystanderName = "bystander";
 
 // What the configuration says beside the pool and the rail.
 struct Settings {
