@@ -12,8 +12,9 @@
 
 namespace test {
 
-// What becomes of a call.
-enum class Call { kAnswered, kFails, kAnswerIsLost };
+// What becomes of a call. If its caller dies, it throws Died, and nothing of the caller goes on.
+enum class Call { kAnswered, kFails, kAnswerIsLost, kDiesBefore, kDiesAfter };
+struct Died {};
 
 class LentStore final : public hook::fleet::Store {
  public:
@@ -50,7 +51,9 @@ class LentStore final : public hook::fleet::Store {
   auto ask(const Ask& ask) -> decltype(ask()) {
     const Call fate = fate_ ? fate_() : Call::kAnswered;
     if (fate == Call::kFails) return base::Error(base::Code::kUnavailable, "fleet: no member");
+    if (fate == Call::kDiesBefore) throw Died();
     auto answer = ask();
+    if (fate == Call::kDiesAfter) throw Died();
     if (fate == Call::kAnswered) return answer;
     return base::Error(base::Code::kTimeout, "fleet: no answer");
   }

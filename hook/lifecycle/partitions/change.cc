@@ -96,6 +96,17 @@ Status forget_adopted(Env& env, const std::optional<OpenFleet>& fleet,
   return forgotten;
 }
 
+// Fails with kExists if the partition of RECORD was adopted already, on any host.
+Status check_not_adopted(Env& env, const ledger::PartitionRecord& record) {
+  const auto row = TRY(env.ledger.partitions().find(record.pool, record.name));
+  const bool is_adopted = row && row->kind == ledger::PartitionKind::kForeign &&
+                          row->state == ledger::PartitionState::kReady;
+  if (!is_adopted) return {};
+  return Error(Code::kExists,
+               str("partition ", quote(record.name), " of pool ", quote(record.pool),
+                   " was adopted already; see 'ipuctl partition show ", record.name, "'"));
+}
+
 // Forgets that record.
 Status forget_unsure(Env& env, const std::string& pool, const std::string& name) {
   const auto left = TRY(find_unsure(env, pool, name));
@@ -138,6 +149,7 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
     return env.ledger.partitions().adopt(record, ipus);
   }
   TRY(learn_partition(env, pool, name, deadline));
+  TRY(check_not_adopted(env, record));
   TRY(check_one_name(*fleet, record, deadline));
   record.kind = ledger::PartitionKind::kForeign;
   record.fleet = fleet->config.prefix;
@@ -146,9 +158,16 @@ Status adopt_partition(Env& env, const config::PoolConfig& pool, const std::stri
   const fleet::PartitionName in_fleet{record.pool, record.name};
   const std::string& me = env.ledger.host().tag();
   const Status adopted = env.ledger.partitions().adopt(record, ipus);
-  if (adopted.ok()) return fleet::finish_making(fleet->at(deadline), in_fleet, me);
-  TRY(fleet::forget_making(fleet->at(deadline), in_fleet, me));
-  return adopted;
+  if (!adopted.ok()) {
+    // If this fails, the fleet keeps the name for this host: it adopts the partition again, or
+    // removes the name.
+    TRY(fleet::forget_making(fleet->at_last(), in_fleet, me));
+    return adopted;
+  }
+  Status told = fleet::finish_making(fleet->at_last(), in_fleet, me);
+  if (told.ok()) return {};
+  return std::move(told).error().wrap(
+      str("partition ", quote(name), " is adopted, and 'ipuctl gc' tells the fleet"));
 }
 
 Result<std::vector<std::string>> check_change(Env& env, const config::PoolConfig& pool,
