@@ -162,6 +162,21 @@ Status keep_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket)
   return put_new(fleet, resource, ticket);
 }
 
+Result<bool> lease_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket,
+                          std::chrono::seconds longer) {
+  const auto ttl = static_cast<uint32_t>((kTicketTime + longer).count());
+  const Lease lease = TRY(fleet.store.grant(ttl, fleet.deadline));
+  const std::string key = ticket_key(fleet.prefix, resource, ticket.id);
+  Txn txn;
+  txn.compares = {{key, Compare::What::kModified, ticket.modified}};
+  txn.puts = {{key, text_of(ticket), lease.id}};
+  const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+  if (!result.done) return false;  // that lease ends by itself, and so does the one before
+  ticket.lease = lease.id;
+  ticket.modified = result.revision;
+  return true;
+}
+
 Status retake_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket) {
   (void)fleet.store.revoke(ticket.lease, fleet.deadline);  // it ends by itself, too
   return put_new(fleet, resource, ticket);

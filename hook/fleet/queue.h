@@ -2,8 +2,8 @@
 // The queue for IPUs of all hosts of a fleet: one for each pool, and for each named partition.
 //   PREFIX queue/POOL/WHAT/ID   a request that waits; WHAT is a partition, or "*" for the pool
 // A ticket's place is the revision at which it was first made. It is there while its request keeps
-// it: under a lease of kTicketTime. If the store ends that lease, the request takes the same place
-// again.
+// it: under a lease of kTicketTime, or a longer one while its controller is asked. If the store
+// ends that lease, the request takes the same place again.
 #pragma once
 
 #include <chrono>
@@ -78,6 +78,10 @@ base::Result<std::vector<Waiting>> list_queue(const Fleet& fleet);
 base::Status take_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket);
 // Keeps the place, and takes it again if the store has lost it. Harmless at any time.
 base::Status keep_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket);
+// Puts the place under another lease, which ends LONGER later than any other one. Returns whether
+// it did: somebody may have changed the ticket meanwhile, or it is gone.
+base::Result<bool> lease_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket,
+                                std::chrono::seconds longer);
 // Takes the place again of a ticket that is not there.
 base::Status retake_ticket(const Fleet& fleet, const Resource& resource, Ticket& ticket);
 // Writes what has changed in TICKET, unless somebody has changed it meanwhile or it is gone.

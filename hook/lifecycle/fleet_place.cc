@@ -128,7 +128,12 @@ Status FleetPlace::resize(uint32_t ipus) {
 }
 
 Status FleetPlace::keep() {
-  if (!ticket_ || steady_clock::now() - kept_ < fleet::kTicketKeepTime) return {};
+  if (!ticket_) return {};
+  if (is_held_ && TRY(fleet::lease_ticket(at(), resource_, *ticket_, std::chrono::seconds(0)))) {
+    is_held_ = false;
+    kept_ = steady_clock::now();
+  }
+  if (steady_clock::now() - kept_ < fleet::kTicketKeepTime) return {};
   TRY(fleet::keep_ticket(at(), resource_, *ticket_));
   kept_ = steady_clock::now();
   return {};
@@ -316,6 +321,14 @@ Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter
       claimed_ && claimed_->id == claimed.id && !claimed_->partition.empty() && !is_made_;
   if (is_made_ || (may_be_made && !knows_less)) claimed_ = std::move(claimed);
   return done;
+}
+
+void FleetPlace::hold(milliseconds longest) {
+  if (!ticket_) return;
+  is_held_ = true;  // also if the answer is lost
+  // Without it, the place is kept for as long as after any look.
+  (void)fleet::lease_ticket(at(), resource_, *ticket_,
+                            std::chrono::ceil<std::chrono::seconds>(longest));
 }
 
 void FleetPlace::unclaim() {

@@ -67,6 +67,9 @@ class FleetPlace {
                              const fleet::WarmKind* kind);
   // Returns the warm partition that the last claim took; empty: none.
   [[nodiscard]] std::string taken() const { return is_made_ ? claimed_->partition : ""; }
+  // Keeps the place for LONGEST, in which the request asks its controller and looks at no queue:
+  // one that died meanwhile holds others up for as long. The next look ends that.
+  void hold(std::chrono::milliseconds longest);
   // Takes the grant back, if one may have been recorded, but not one that took a partition: that
   // goes first, and the grant with the lease. What cannot be told to the store now is for
   // sweep_claims().
@@ -94,6 +97,7 @@ class FleetPlace {
   int64_t room_revision_ = 0;                         // after which IPUs may have become free
   std::optional<fleet::Grant> claimed_ = {};          // it may be recorded
   bool is_made_ = false;                              // it is recorded
+  bool is_held_ = false;                              // the ticket may have a longer lease
 };
 
 }  // namespace hook::lifecycle

@@ -236,7 +236,9 @@ Status Turn::claim(fleet::Grant grant, const fleet::WarmKind* kind) {
   const auto before = ahead_in_fleet(place_->claim(grant, as_waiter(), kind));
   is_behind_ = !before.ok() || !before.value().empty();
   if (!before.ok()) return before.error();
-  return is_behind_ ? others_wait(before.value()) : Status();
+  if (is_behind_) return others_wait(before.value());
+  if (place_->taken().empty()) place_->hold(what_.shared->timeout);
+  return {};
 }
 
 Status Turn::claim(const ledger::Lease& lease, const fleet::WarmKind* kind) {

@@ -136,6 +136,37 @@ TEST_F(FleetQueueTest, APlaceThatTheStoreLostIsTheSameAgain) {
   EXPECT_EQ(order, (std::vector<std::string>{"late", "own", "late"}));
 }
 
+// Until then, one call to a slow controller is longer than a ticket lives.
+TEST_F(FleetQueueTest, APlaceOutlastsACallToTheController) {
+  ASSERT_TRUE(test::succeeds(start(b_, "holds", 8)));
+  int calls = 0;
+  a_.before_create = [&] {
+    if (++calls == 1) return;  // it has no place yet
+    store_.advance(seconds(a_.config.pools[0].timeout / seconds(1)));
+    EXPECT_TRUE(test::fails(start(b_, "late", 1), Code::kBusy, "the first for 16 IPUs"));
+    if (calls < 3) return;
+    EXPECT_TRUE(test::succeeds(stop(b_, "holds")));
+  };
+  ASSERT_TRUE(test::succeeds(start(a_, "large", 16, seconds(20))));
+  EXPECT_EQ(calls, 3);
+  EXPECT_THAT(line(), IsEmpty());
+}
+
+// But who only waits leaves the line soon after its end.
+TEST_F(FleetQueueTest, APlaceIsHeldForACallAlone) {
+  ASSERT_TRUE(test::succeeds(start(b_, "holds", 8)));
+  int looks = 0;
+  a_.env.still_wanted = [&]() -> Status {
+    const std::vector<fleet::Ticket> tickets = line();
+    if (tickets.empty() || ++looks < 4) return {};
+    store_.advance(fleet::kTicketTime);
+    EXPECT_THAT(line(), IsEmpty());
+    return Error(Code::kBusy, "nobody wants it");
+  };
+  EXPECT_FALSE(start(a_, "large", 16, seconds(20)).ok());
+  EXPECT_EQ(looks, 4);
+}
+
 TEST_F(FleetQueueTest, AnotherHostCanTellARequestToGiveUp) {
   wait_on(b_, "first", 16);
   a_.env.still_wanted = [&]() -> Status {
