@@ -143,6 +143,15 @@ Compare as_seen(const std::string& key, const std::map<std::string, int64_t>& re
   return {key, Compare::What::kModified, at->second};
 }
 
+// Returns the IPUs of a grant that cannot be read, if it does not say whose they are.
+uint32_t unowned_ipus(const KeyValue& grant) {
+  const Result<Json> json = base::parse_json(grant.value, "grant");
+  if (!json.ok() || base::get_string(json.value(), "tenant", "grant").ok()) return 0;
+  const Result<int64_t> ipus = base::get_int(json.value(), "ipus", "grant");
+  const bool is_known = ipus.ok() && ipus.value() > 0 && ipus.value() <= int64_t{kMostIpus};
+  return is_known ? static_cast<uint32_t>(ipus.value()) : 0;
+}
+
 // Returns the keys below PREFIX by their last part.
 Result<std::map<std::string, int64_t>> revisions_of(const Fleet& fleet, const std::string& prefix) {
   std::map<std::string, int64_t> revisions;
@@ -246,8 +255,10 @@ Result<Shares> read_shares(const Fleet& fleet) {
   shares.turns = TRY(revisions_of(fleet, turn_key(fleet.prefix, "")));
   GrantKeys read = TRY(read_grants(fleet));
   shares.grants = std::move(read.grants);
-  for (const KeyValue& key : read.unreadable)
+  for (const KeyValue& key : read.unreadable) {
     shares.unreadable.emplace(text_in(key.value, "tenant"), key.key);
+    shares.unowned += std::min(unowned_ipus(key), UINT32_MAX - shares.unowned);
+  }
   std::vector<Error> obstacles;  // 'fleet check' says which partitions cannot be read
   shares.partitions = TRY(list_partitions(fleet, obstacles));
   if (!obstacles.empty()) TRY(add_unreadable_claims(fleet, shares));

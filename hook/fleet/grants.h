@@ -49,6 +49,8 @@ struct Shares {
   // Keys of records that cannot be read, by the tenant whose share or use they say; empty: it
   // cannot be told whose.
   std::multimap<std::string, std::string> unreadable = {};
+  // IPUs of grants that cannot be read, not even whose they are: they may be of each tenant.
+  uint32_t unowned = 0;
 };
 
 // Makes a grant if nobody waits for RESOURCE, and no tenant has a share: one round trip. Returns

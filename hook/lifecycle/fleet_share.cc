@@ -2,6 +2,7 @@
 #include "hook/lifecycle/fleet_share.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/names.h"
@@ -41,12 +42,28 @@ struct Wanted {
   uint32_t ipus = 0;
 };
 
+// Returns what TENANT has, with what may be anybody's: it may be TENANT's.
+std::vector<ledger::Holding> with_unowned(const fleet::Shares& shares, const std::string& tenant) {
+  std::vector<ledger::Holding> holdings = holdings_of(shares);
+  if (shares.unowned == 0) return holdings;
+  ledger::Holding unowned{tenant, "", "", "", shares.unowned};
+  unowned.has_ipus = false;  // nobody knows since when, so it is never overdue
+  holdings.insert(holdings.begin(), std::move(unowned));
+  return holdings;
+}
+
 Status check(const Wanted& wanted, const fleet::Shares& before, const fleet::Shares& after) {
   const config::TenantConfig* const share = TRY(find_share(after, wanted.tenant));
   if (share == nullptr) return {};
-  return ledger::check_holdings(to_share(*share), wanted.ipus, holdings_of(before),
-                                holdings_of(after), base::unix_millis(),
-                                {"in the fleet", "with 'ipuctl tenant set'"});
+  const Status fits =
+      ledger::check_holdings(to_share(*share), wanted.ipus, with_unowned(before, wanted.tenant),
+                             with_unowned(after, wanted.tenant), base::unix_millis(),
+                             {"in the fleet", "with 'ipuctl tenant set'"});
+  if (fits.ok() || after.unowned == 0) return fits;
+  return Error(fits.error().code(),
+               str(fits.error().message(), "; ", after.unowned,
+                   " IPUs of grants that cannot be read count for each tenant: see 'ipuctl fleet"
+                   " check'"));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ base::Result<const config::TenantConfig*> find_share(const fleet::Shares& shares
                                                      const std::string& tenant);
 
 // Return whether the tenant of GRANT, or of CLAIM of a partition in SHARES, may have it, too. Fail
-// as ledger::check_holdings(), or as find_share().
+// as ledger::check_holdings(), or as find_share(). What may be anybody's (Shares::unowned) counts
+// for the tenant, too.
 base::Status check_share(const fleet::Shares& shares, const fleet::Grant& grant);
 base::Status check_share(const fleet::Shares& shares, const fleet::PartitionName& name,
                          const fleet::Claim& claim);

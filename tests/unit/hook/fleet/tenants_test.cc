@@ -80,6 +80,26 @@ TEST_F(FleetTenantsTest, OfAPartitionThatCannotBeReadNoTenantsUseIsKnown) {
   EXPECT_EQ(shares.unreadable.count("b"), 0U);
 }
 
+TEST_F(FleetTenantsTest, IpusOfAGrantThatDoesNotSayWhoseTheyAreMayBeAnybodys) {
+  join();
+  ASSERT_TRUE(set({"a", 8}, 0));
+  const auto unowned = [&](const std::string& value) {
+    Txn txn;
+    txn.puts = {{"/f/grants/pod16/one", value}};
+    EXPECT_TRUE(test::succeeds(store_.commit(txn, soon())));
+    return read_shares(fleet()).take().unowned;
+  };
+  EXPECT_EQ(unowned(R"({"ipus":4})"), 4U);
+  EXPECT_EQ(unowned(R"({"ipus":4,"tenant":7})"), 4U);
+  EXPECT_EQ(unowned(R"({"ipus":4,"tenant":""})"), 0U);   // nobody's
+  EXPECT_EQ(unowned(R"({"ipus":4,"tenant":"a"})"), 0U);  // refused for "a": it is unreadable
+  EXPECT_EQ(read_shares(fleet()).take().unreadable.count("a"), 1U);
+  for (const char* odd :
+       {R"({"ipus":-4})", R"({"ipus":4000000000})", R"({"ipus":"4"})", "[4]", "4"})
+    EXPECT_EQ(unowned(odd), 0U) << odd;
+  EXPECT_EQ(read_shares(fleet()).take().unreadable.size(), 1U);  // which 'fleet check' names
+}
+
 TEST_F(FleetTenantsTest, TheFirstShareMakesTheFleetAndNoneChangesANewerStore) {
   ASSERT_TRUE(set({"a", 8}, 0));
   Txn newer;

@@ -84,6 +84,24 @@ TEST(FleetShare, AClaimIsComparedWithAllThatItsTenantHas) {
                   Code::kBusy, "tenant 'vision' has 8 of at most 8 IPUs"));
 }
 
+TEST(FleetShare, WhatMayBeAnybodysCountsForEachTenantThatHasALimit) {
+  fleet::Shares shares = shares_of({});
+  shares.tenants.push_back({"night", 0});
+  shares.records["night"] = 3;
+  shares.unowned = 6;
+  const auto asks = [&](const std::string& tenant, uint32_t ipus) {
+    return check_share(shares, {"pod64", "4", "aaaaaaaa", "c-4", "", tenant, "", ipus, 40});
+  };
+  for (const char* tenant : {"nlp", "vision"}) {
+    EXPECT_TRUE(test::succeeds(asks(tenant, 2))) << tenant;
+    EXPECT_TRUE(test::fails(asks(tenant, 4), Code::kBusy, "6 IPUs of grants that cannot be read"));
+    EXPECT_TRUE(test::fails(asks(tenant, 4), Code::kBusy, "'ipuctl fleet check'"));
+  }
+  EXPECT_TRUE(test::succeeds(asks("night", 64)));  // one bad record does not stop the fleet
+  shares.unowned = 0;
+  EXPECT_TRUE(test::succeeds(asks("nlp", 8)));
+}
+
 TEST(FleetShare, WhatARequestAsksForInVainIsNotHeld) {
   fleet::Shares shares = shares_of({claim_by("bbbbbbbb", "5", "nlp", 0, 5)});
   shares.grants = {{"pod64", "l1", "bbbbbbbb", "one", "", "vision", "", 8, 1},
