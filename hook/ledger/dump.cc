@@ -47,7 +47,7 @@ constexpr Part kParts[] = {
      "boot_id,"
      " since_ms, until_ms, user, tenant",
      "waiter ORDER BY ticket"},
-    {"usage", "day, tenant, user, pool, held, reserved, starts, waits",
+    {"usage", "day, tenant, user, pool, held, reserved, starts, waits, measured, busy",
      "usage ORDER BY day, tenant, user, pool"},
     {"refused", "day, tenant, user, pool, cause, count",
      "refused ORDER BY day, tenant, user, pool, cause"},

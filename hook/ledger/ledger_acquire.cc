@@ -17,6 +17,7 @@
 namespace hook::ledger {
 
 using namespace base::names;
+using sqlite::Statement;
 using sqlite::Transaction;
 
 namespace {

@@ -2,6 +2,7 @@
 #include "hook/ledger/usage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -60,13 +61,15 @@ Status add_row(Database& database, int64_t day, UsageRow row) {
   if (is_full) row.user = -1;
   if (row.waits.count() != 0) row.waits = TRY(sum_of_waits(database, day, row));
   Statement add = TRY(database.prepare(
-      "INSERT INTO usage(day, tenant, user, pool, held, reserved, starts, waits)"
-      " VALUES(?,?,?,?,?,?,?,?)"
+      "INSERT INTO usage(day, tenant, user, pool, held, reserved, starts, waits, measured, busy)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?)"
       " ON CONFLICT DO UPDATE SET held = held + excluded.held,"
       " reserved = reserved + excluded.reserved, starts = starts + excluded.starts,"
+      " measured = measured + excluded.measured, busy = busy + excluded.busy,"
       " waits = CASE WHEN excluded.waits = '' THEN waits ELSE excluded.waits END"));
   add.bind(day).bind(row.tenant).bind(row.user).bind(row.pool);
-  return add.bind(row.held).bind(row.reserved).bind(row.starts).bind(row.waits.to_text()).run();
+  add.bind(row.held).bind(row.reserved).bind(row.starts).bind(row.waits.to_text());
+  return add.bind(row.measured).bind(row.busy).run();
 }
 
 // Adds HAD to each day that it touches; START: whether it is a start that ends.
@@ -135,6 +138,20 @@ Status add_usage(Database& database, const PartitionRecord& reservation, int64_t
   return add_days(database, had, Kind::kReserved, false);
 }
 
+Status add_busy(Database& database, const UsageRow& whose, const BusySample& sample,
+                int64_t from_ms, int64_t until_ms) {
+  while (from_ms < until_ms) {
+    const int64_t day = from_ms / kDayMs;
+    const int64_t end_ms = std::min(until_ms, (day + 1) * kDayMs);
+    UsageRow row{whose.tenant, whose.user, whose.pool};
+    row.measured = (end_ms - from_ms) * sample.ipus;
+    row.busy = std::llround(static_cast<double>(end_ms - from_ms) * sample.busy);
+    TRY(add_row(database, day, row));
+    from_ms = end_ms;
+  }
+  return {};
+}
+
 Status add_refused(Database& database, const RefusedStart& start) {
   const std::string none;
   if (TRY(has_room(database, start, kMostKindsOfUser))) return add_row(database, start);
@@ -157,8 +174,8 @@ Result<std::vector<UsageRow>> Usage::between(int64_t from, int64_t until) {
     return row;
   };
   Statement ended = TRY(store_.database.prepare(
-      "SELECT tenant, user, pool, held, reserved, starts, waits FROM usage WHERE day >= ?"
-      " AND day < ?"));
+      "SELECT tenant, user, pool, held, reserved, starts, waits, measured, busy FROM usage"
+      " WHERE day >= ? AND day < ?"));
   ended.bind(from).bind(until);
   while (TRY(ended.step()) == Step::kRow) {
     UsageRow& row = row_of(ended.text(0), ended.integer(1), ended.text(2));
@@ -166,6 +183,8 @@ Result<std::vector<UsageRow>> Usage::between(int64_t from, int64_t until) {
     row.reserved += ended.integer(4);
     row.starts += ended.integer(5);
     row.waits.add(TRY_CTX("ledger: table 'usage'", base::Histogram::parse(ended.text(6))));
+    row.measured += ended.integer(7);
+    row.busy += ended.integer(8);
   }
   Statement live = TRY(store_.database.prepare(
       "SELECT tenant, user, pool, ipus, allocated_ms, 0, asked_ms FROM lease WHERE " LEASE_IS_LIVE

@@ -9,6 +9,7 @@
 
 #include "base/histogram.h"
 #include "base/result.h"
+#include "hook/ledger/busy.h"
 #include "hook/ledger/rooms.h"
 
 namespace hook::ledger {
@@ -25,6 +26,8 @@ struct UsageRow {
   int64_t reserved = 0;        // IPU-milliseconds of reservations, also while a container uses them
   int64_t starts = 0;          // leases that have ended
   base::Histogram waits = {};  // of leases that got IPUs: from when they were asked for until then
+  int64_t measured = 0;  // IPU-milliseconds of HELD for which a monitor said how busy they were
+  int64_t busy = 0;      // IPU-milliseconds of MEASURED that were busy
 };
 
 // Starts that were refused for one cause, in the words of the error without what varies.
@@ -61,6 +64,8 @@ class Usage {
 
   // How much room the pools had, by the same days.
   [[nodiscard]] Rooms rooms() { return Rooms(store_); }
+  // How busy the IPUs of leases are. between() has it.
+  [[nodiscard]] Busy busy() { return Busy(store_); }
 
   // What a fleet was told; unset: nothing.
   base::Result<std::optional<Told>> told();

@@ -222,6 +222,12 @@ CREATE TABLE room (day INTEGER NOT NULL, pool TEXT NOT NULL, measured_ms INTEGER
 CREATE TABLE room_look (pool TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, free INTEGER NOT NULL,
   largest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 )sql",
+    // 5: how busy IPUs were.
+    R"sql(
+-- IPU-milliseconds of which a monitor said how busy the IPUs were, and of those the busy ones.
+ALTER TABLE usage ADD COLUMN measured INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE usage ADD COLUMN busy INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 
 }  // namespace hook::ledger

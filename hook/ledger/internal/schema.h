@@ -6,7 +6,7 @@
 
 namespace hook::ledger {
 
-inline constexpr int64_t kNewestVersion = 4;
+inline constexpr int64_t kNewestVersion = 5;
 // Step i migrates a database from user_version i to i + 1. A released step never changes.
 extern const char* const kMigrations[kNewestVersion];
 

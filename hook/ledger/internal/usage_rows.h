@@ -19,14 +19,19 @@ inline constexpr int64_t kMostRowsOfDay = 256;
 inline constexpr int64_t kMostKindsOfUser = 16;
 inline constexpr int64_t kMorePools = 8;
 
+struct BusySample;
 struct Lease;
 struct PartitionRecord;
+struct UsageRow;
 
 // Adds what LEASE had, which ends at NOW_MS, unless it never got IPUs.
 base::Status add_usage(sqlite::Database& database, const Lease& lease, int64_t now_ms);
 // Adds what RESERVATION had, which ends at NOW_MS.
 base::Status add_usage(sqlite::Database& database, const PartitionRecord& reservation,
                        int64_t now_ms);
+// Adds what SAMPLE says from FROM_MS to UNTIL_MS to what WHOSE tenant and user had of its pool.
+base::Status add_busy(sqlite::Database& database, const UsageRow& whose, const BusySample& sample,
+                      int64_t from_ms, int64_t until_ms);
 // A refused start, and why.
 struct RefusedStart {
   int64_t at_ms = 0;  // unix time

@@ -27,7 +27,7 @@ using testing::Not;
 
 constexpr auto kNewest = static_cast<int>(kNewestVersion);
 // Schemas up to this one were, or are about to be, in a release.
-constexpr int kReleased = 3;
+constexpr int kReleased = 4;
 
 std::vector<Flaw> flaws_of(const std::string& path) { return check_ledger(path).take(); }
 
@@ -47,10 +47,13 @@ class MigrationTest : public testing::TestWithParam<int> {
   // Each row of each table, as text, in the columns that the schema of PATH has.
   static std::map<std::string, std::string> rows_of(const std::string& path) {
     std::map<std::string, std::string> rows;
-    for (const char* table : {"lease", "address", "ipu", "partition", "waiter", "event"}) {
+    for (const char* table :
+         {"lease", "address", "ipu", "partition", "waiter", "event", "usage", "refused", "room"}) {
       rows[table] = base::join(
           test::query_sql(path, str("SELECT name FROM pragma_table_info('", table, "')")), ",");
     }
+    std::erase_if(rows,
+                  [](const auto& row) { return row.second.empty(); });  // it has no such table
     return rows;
   }
   static std::string content(const std::string& path,
@@ -79,6 +82,17 @@ TEST_P(MigrationTest, KeepsEachRow) {
   ASSERT_TRUE(test::succeeds(Ledger::open(path)));
   EXPECT_EQ(content(path, columns), before);
   for (const Flaw& flaw : flaws_of(path)) ADD_FAILURE() << flaw.says;
+}
+
+// What was before there were monitors was not measured.
+TEST_P(MigrationTest, HasMeasuredNothing) {
+  const std::string path = copy(GetParam());
+  ASSERT_TRUE(test::succeeds(Ledger::open(path)));
+  EXPECT_THAT(test::query_sql(path, "SELECT day FROM usage WHERE measured <> 0 OR busy <> 0"),
+              IsEmpty());
+  if (GetParam() < 4) return;
+  EXPECT_THAT(test::query_sql(path, "SELECT day FROM usage WHERE held > 0"), Not(IsEmpty()));
+  EXPECT_THAT(test::query_sql(path, "SELECT day FROM room"), Not(IsEmpty()));
 }
 
 // All addresses were from ranges, and keep their quarantine.
