@@ -53,6 +53,14 @@ Result<int64_t> Fields::large_number(const char* key, int64_t max) const {
   return value->get<int64_t>();
 }
 
+Result<double> Fields::part(const char* key) const {
+  const Json* value = find(key);
+  const bool is_number = value != nullptr && value->is_number();
+  const double number = is_number ? value->get<double>() : -1;
+  if (number >= 0 && number <= 1) return number;  // NaN is not
+  return wrong(key, "a number from 0 to 1");
+}
+
 Result<Flag> Fields::flag(const char* key) const {
   const Json* value = find(key);
   if (value == nullptr || !value->is_boolean()) return wrong(key, "true or false");

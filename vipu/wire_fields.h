@@ -25,6 +25,8 @@ class Fields {
   base::Result<uint32_t> number(const char* key, uint32_t min, uint32_t max) const;
   // Returns a number from 0 to MAX.
   base::Result<int64_t> large_number(const char* key, int64_t max) const;
+  // Returns a number from 0 to 1.
+  base::Result<double> part(const char* key) const;
   base::Result<Flag> flag(const char* key) const;
   // Returns the index in NAMES of the member's text.
   base::Result<size_t> choice(const char* key, const std::vector<std::string>& names) const;

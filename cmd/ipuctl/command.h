@@ -105,6 +105,7 @@ void add_tenant_changes(CLI::App& tenant, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);
 void add_metrics(CLI::App& app, Command& chosen);
 void add_config_commands(CLI::App& app, Command& chosen);
+void add_monitor(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);

@@ -327,6 +327,8 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
     if (tenants) findings.push_back(std::move(*tenants));
     std::optional<Finding> fleet = examine_fleet(config, ledger.value());
     if (fleet) findings.push_back(std::move(*fleet));
+    std::optional<Finding> monitor = examine_monitor(env, config);
+    if (monitor) findings.push_back(std::move(*monitor));
   }
   examine_engines(findings);
   std::optional<Finding> agent = examine_agent();

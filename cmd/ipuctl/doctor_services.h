@@ -27,4 +27,9 @@ std::optional<doctor::Finding> examine_tenants(hook::lifecycle::Env& env,
 std::optional<doctor::Finding> examine_fleet(const hook::config::Config& config,
                                              hook::ledger::Ledger& ledger);
 
+// Runs the monitor of CONFIG and returns whether it says how busy the IPUs of containers are.
+// Nothing without [monitor], or for others than root.
+std::optional<doctor::Finding> examine_monitor(hook::lifecycle::Env& env,
+                                               const hook::config::Config& config);
+
 }  // namespace ipuctl

@@ -99,6 +99,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);
   ipuctl::add_health_commands(app, command);
+  ipuctl::add_monitor(app, command);
   ipuctl::add_lease_commands(app, viewer, command);
   ipuctl::add_drain(app, command);
   ipuctl::add_queue_commands(app, viewer, command);

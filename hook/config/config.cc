@@ -225,7 +225,7 @@ std::vector<std::string> default_runtimes() {
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   const Section root = TRY(Section::parse(text, file));
   TRY(root.refuse_unknown({"runtime", "pool", "network", "policy", "container", "ledger", "agent",
-                           "log", "host", "tenant", "fleet"}));
+                           "log", "host", "tenant", "fleet", "monitor"}));
   Config config;
   config.runtimes = TRY(read_runtimes(root));
   config.pools = TRY(read_pools(root, host));
@@ -247,6 +247,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   }
   if (const auto section = TRY(root.find_table("log"))) {
     config.log = TRY(read_log(*section));
+  }
+  if (const auto section = TRY(root.find_table("monitor"))) {
+    config.monitor = TRY(read_monitor(*section));
   }
   config.host_id = TRY(read_host_id(root));
   config.fleet = TRY(read_fleet(root));

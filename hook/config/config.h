@@ -14,6 +14,7 @@
 #include "hook/config/agent.h"
 #include "hook/config/fleet.h"
 #include "hook/config/log.h"
+#include "hook/config/monitor.h"
 #include "hook/config/policy.h"
 #include "netns/address.h"
 #include "netns/types.h"
@@ -143,8 +144,9 @@ struct Config {
   LedgerConfig ledger;
   AgentConfig agent;
   LogConfig log;
-  std::optional<FleetConfig> fleet = {};  // absent: the host shares nothing but controllers
-  std::string host_id = {};               // [host] id; empty: the host is known by its machine-id
+  std::optional<FleetConfig> fleet = {};      // absent: the host shares nothing but controllers
+  std::optional<MonitorConfig> monitor = {};  // absent: nobody says how busy IPUs are
+  std::string host_id = {};  // [host] id; empty: the host is known by its machine-id
 };
 
 // The facts of a host that replace a missing configuration.
@@ -165,9 +167,8 @@ struct HostFacts {
 base::Result<Config> parse_config(std::string_view text, const std::string& file,
                                   const HostFacts& host = {});
 
-// Loads and parses the file, with this process's environment. Returns kNotFound, with the path and
-// what to do, if it is absent; a host with PCIe cards needs none. Returns kDenied if others than
-// root can change the file or its directory (see base::read_trusted_file).
+// Loads and parses the file, with this process's environment. Returns kNotFound if it is absent (a
+// host with PCIe cards needs none), and kDenied if others than root can change it or its directory.
 base::Result<Config> load_config(const std::string& file);
 
 // Return FILE's access to the controller of the pool NAME, or the defaults, for releases; and its
@@ -175,8 +176,7 @@ base::Result<Config> load_config(const std::string& file);
 // can change counts as absent.
 [[nodiscard]] ControllerSecurity load_security(const std::string& file, const std::string& name);
 [[nodiscard]] std::vector<std::string> load_runtimes(const std::string& file);
-// Returns [fleet] of FILE, whose other sections may be invalid; nothing if it has none, or there is
-// no file.
+// Returns [fleet] of FILE, whose other sections may be invalid; nothing if there is none.
 base::Result<std::optional<FleetConfig>> load_fleet(const std::string& file);
 // Returns [host] id of FILE; empty if it has none, or cannot be read or parsed.
 [[nodiscard]] std::string load_host_id(const std::string& file);

@@ -87,7 +87,7 @@ confines() { # COMMAND...
     # shellcheck disable=SC2086
     confines ipuctl $words || fail "ipuctl $words"
   done
-  for words in version 'runtime status' 'health check'; do
+  for words in version 'runtime status' 'health check' monitor; do
     # shellcheck disable=SC2086
     ! confines ipuctl $words || fail "ipuctl $words"
   done

@@ -332,6 +332,7 @@ expected_status() { # EXAMPLE
     *' rebuild '* | *' runtime configure '*) echo 2 ;;
     *'ipuctl fleet leave') echo 0 ;;
     *'ipuctl fleet fence-due'*) echo 1 ;; # [fleet] has no fence = "auto"
+    *'ipuctl monitor'*) echo 2 ;;         # there is no [monitor]
     'ipuctl fleet '* | *' ipuctl fleet '* | *' tenant set '* | *' tenant remove '*) echo 2 ;; # this host is in no fleet
     *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;

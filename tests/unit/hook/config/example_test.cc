@@ -52,6 +52,7 @@ TEST(Example, HasEachOptionalTable) {
       {"[agent]", "show_others", "max_ipus = 64                    # how many IPUs the",
        "max_wait = \"1h\"", "max_time"},
       {"[ledger]", "history"},
+      {"[monitor]", "command", "interval", "timeout = \"10s\""},
       {"[log]", "level", "file = \"/var"},
       {"[runtime]", "paths"},
       {"[pool.tls]", "ca", "certificate", "key", "server_name"}};
