@@ -51,6 +51,8 @@ void add_part(Report& report, const UsagePart& part) {
     line.reserved += row.reserved;
     line.ended += row.ended;
     line.waits.add(row.waits);
+    line.measured += row.measured;
+    line.busy += row.busy;
   }
   for (const hook::fleet::UsageRefusal& row : part.refusals)
     report.lines[key_of(report.by, part, row)].refused[row.cause] += row.count;
@@ -164,6 +166,11 @@ Result<Report> make_report(hook::ledger::Ledger& ledger, const ReportWish& wish,
   for (const UsagePart& part : parts.all) add_part(report, part);
   add_sizes(parts, report);
   return report;
+}
+
+std::optional<double> busy_part(const ReportLine& line) {
+  if (line.measured <= 0) return std::nullopt;
+  return static_cast<double>(line.busy) / static_cast<double>(line.measured);
 }
 
 std::optional<double> utilisation(const Report& report, const std::string& name,

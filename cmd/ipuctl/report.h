@@ -32,6 +32,8 @@ struct ReportLine {
   int64_t ended = 0;     // leases
   base::Histogram waits = {};
   std::map<std::string, int64_t> refused = {};  // by cause
+  int64_t measured = 0;  // IPU-milliseconds for which a monitor said how busy the IPUs were
+  int64_t busy = 0;      // IPU-milliseconds of MEASURED
 };
 
 // A host whose part is in the report.
@@ -62,6 +64,9 @@ base::Result<Report> make_report(hook::ledger::Ledger& ledger, const ReportWish&
 // Returns the part of the IPUs of all pools, or of the pool NAME, that LINE held; unset: unknown.
 [[nodiscard]] std::optional<double> utilisation(const Report& report, const std::string& name,
                                                 const ReportLine& line);
+
+// Returns the part of the measured time in which the IPUs were busy; unset: no monitor said so.
+[[nodiscard]] std::optional<double> busy_part(const ReportLine& line);
 
 [[nodiscard]] std::string report_table(const Report& report);
 [[nodiscard]] std::string report_csv(const Report& report);

@@ -37,6 +37,7 @@ std::vector<std::string> cells(const Report& report, const std::string& name,
     return plain ? str(ipu_ms / 1000) : decimal(static_cast<double>(ipu_ms) / kHourMs, 2);
   };
   const std::optional<double> part = utilisation(report, name, line);
+  const std::optional<double> busy = busy_part(line);
   const std::string none = plain ? "" : "-";
   const std::string used = !part   ? none
                            : plain ? decimal(*part, 6)
@@ -46,16 +47,24 @@ std::vector<std::string> cells(const Report& report, const std::string& name,
     return plain ? decimal(static_cast<double>(wait_ms) / 1000.0, 3)
                  : decimal(static_cast<double>(wait_ms) / 1000.0, 1) + "s";
   };
-  return {plain ? name : or_dash(name),
-          time(line.held),
-          time(line.reserved),
-          plain ? "" : "unknown",
-          used,
-          str(line.ended),
-          str(line.waits.count()),
-          wait(line.waits.median_ms()),
-          wait(line.waits.largest_ms()),
-          str(refusals(line))};
+  const std::string busy_cell = !busy   ? (plain ? "" : "unknown")
+                                : plain ? time(line.busy)
+                                        : decimal(*busy * 100.0, 1) + "%";
+  std::vector<std::string> row = {plain ? name : or_dash(name),
+                                  time(line.held),
+                                  time(line.reserved),
+                                  busy_cell,
+                                  used,
+                                  str(line.ended),
+                                  str(line.waits.count()),
+                                  wait(line.waits.median_ms()),
+                                  wait(line.waits.largest_ms()),
+                                  str(refusals(line))};
+  // In CSV it is the last column, because columns that were there stay where they are.
+  constexpr ptrdiff_t kAfterBusy = 4;
+  const auto at = plain ? row.end() : row.begin() + kAfterBusy;
+  row.insert(at, busy || plain ? time(line.measured) : none);
+  return row;
 }
 
 std::string host_line(const std::string& tag, const ReportHost& host) {
@@ -113,7 +122,8 @@ Json row_json(const Report& report, const std::string& name, const ReportLine& l
   return {{name_of(report.by), name},
           {"held_ipu_seconds", line.held / 1000},
           {"reserved_ipu_seconds", line.reserved / 1000},
-          {"busy_ipu_seconds", Json()},
+          {"busy_ipu_seconds", busy_part(line) ? Json(line.busy / 1000) : Json()},
+          {"measured_ipu_seconds", line.measured / 1000},
           {"utilisation", part ? Json(*part) : Json()},
           {"ended", line.ended},
           {"starts", line.waits.count()},
@@ -127,8 +137,8 @@ Json row_json(const Report& report, const std::string& name, const ReportLine& l
 std::string report_table(const Report& report) {
   std::string by = name_of(report.by);
   for (char& c : by) c = static_cast<char>(c - 'a' + 'A');
-  Rows rows = {{by, "HELD IPU-H", "RESERVED IPU-H", "BUSY", "UTILISATION", "ENDED", "STARTS",
-                "MEDIAN WAIT", "LONGEST WAIT", "REFUSED"}};
+  Rows rows = {{by, "HELD IPU-H", "RESERVED IPU-H", "BUSY", "MEASURED IPU-H", "UTILISATION",
+                "ENDED", "STARTS", "MEDIAN WAIT", "LONGEST WAIT", "REFUSED"}};
   for (const auto& [name, line] : report.lines) rows.push_back(cells(report, name, line, false));
   std::string text = str("from ", base::rfc3339(report.from_ms), " to ",
                          base::rfc3339(report.until_ms), "\n", table(rows));
@@ -145,7 +155,8 @@ std::string report_table(const Report& report) {
 std::string report_csv(const Report& report) {
   std::string text = str(name_of(report.by),
                          ",held_ipu_seconds,reserved_ipu_seconds,busy_ipu_seconds,utilisation,"
-                         "ended,starts,median_wait_seconds,longest_wait_seconds,refused\n");
+                         "ended,starts,median_wait_seconds,longest_wait_seconds,refused,"
+                         "measured_ipu_seconds\n");
   for (const auto& [name, line] : report.lines) {
     std::vector<std::string> row = cells(report, name, line, true);
     row.front() = csv_cell(base::one_line(name, kMaxCell));

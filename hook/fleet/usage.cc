@@ -37,13 +37,17 @@ std::string day_prefix(const std::string& prefix, int64_t day) {
 std::string cut(const std::string& text, size_t max) { return base::one_line(text, max); }
 
 Json to_json(const UsageLine& line) {
-  return {{"tenant", cut(line.tenant, kMaxName)},
-          {"user", cut(line.user, kMaxName)},
-          {"pool", cut(line.pool, kMaxName)},
-          {"held", line.held},
-          {"reserved", line.reserved},
-          {"ended", line.ended},
-          {"waits", line.waits.to_text()}};
+  Json json = {{"tenant", cut(line.tenant, kMaxName)},
+               {"user", cut(line.user, kMaxName)},
+               {"pool", cut(line.pool, kMaxName)},
+               {"held", line.held},
+               {"reserved", line.reserved},
+               {"ended", line.ended},
+               {"waits", line.waits.to_text()}};
+  if (line.measured == 0) return json;  // the hosts of a site without a monitor lose no room
+  json["measured"] = line.measured;
+  json["busy"] = line.busy;
+  return json;
 }
 
 Json to_json(const UsageRefusal& refusal) {
@@ -59,6 +63,8 @@ void add(UsageLine& sum, const UsageLine& line) {
   sum.reserved += line.reserved;
   sum.ended += line.ended;
   sum.waits.add(line.waits);
+  sum.measured += line.measured;
+  sum.busy += line.busy;
 }
 
 void add(UsageRefusal& sum, const UsageRefusal& refusal) { sum.count += refusal.count; }
@@ -139,6 +145,9 @@ Result<UsageLine> read_line(const Json& json) {
   line.ended = TRY(fields.large_number("ended", kLatestMs));
   const std::string waits = TRY(fields.text("waits", base::Histogram::kMaxText));
   line.waits = TRY(base::Histogram::parse(waits));
+  if (!fields.has("measured")) return line;  // none, or of an earlier release
+  line.measured = TRY(fields.large_number("measured", kLatestMs));
+  line.busy = TRY(fields.large_number("busy", line.measured));
   return line;
 }
 

@@ -34,6 +34,8 @@ struct UsageLine {
   int64_t reserved = 0;  // IPU-milliseconds
   int64_t ended = 0;     // leases
   base::Histogram waits = {};
+  int64_t measured = 0;  // IPU-milliseconds
+  int64_t busy = 0;      // IPU-milliseconds
   bool operator==(const UsageLine&) const = default;
 };
 

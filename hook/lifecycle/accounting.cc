@@ -62,7 +62,7 @@ Result<fleet::UsagePart> usage_part(Env& env, int64_t from, int64_t until) {
   ledger::Usage usage = env.ledger.usage();
   for (ledger::UsageRow& row : TRY(usage.between(from, until))) {
     part.lines.push_back({row.tenant, user_text(row.user), row.pool, row.held, row.reserved,
-                          row.starts, std::move(row.waits)});
+                          row.starts, std::move(row.waits), row.measured, row.busy});
   }
   for (const ledger::RefusedRow& row : TRY(usage.refused(from, until)))
     part.refusals.push_back({row.tenant, user_text(row.user), row.pool, row.cause, row.count});

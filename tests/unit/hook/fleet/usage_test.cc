@@ -28,7 +28,7 @@ class FleetUsageTest : public testing::Test {
     UsagePart part{kDay, host, "01234567", "node-" + host, 1'800'000'000'000};
     base::Histogram waits;
     waits.add(300);
-    part.lines = {{"vision", "anna", "pod64", 5000, 6000, 2, waits},
+    part.lines = {{"vision", "anna", "pod64", 5000, 6000, 2, waits, 4000, 1000},
                   {"", "", "pod16", 1, 0, 0, {}}};
     part.refusals = {{"vision", "anna", "pod64", "no room", 3}};
     part.pools = {{"pod64", {64, true}}, {"cards", {8, false}}};
@@ -65,7 +65,7 @@ TEST_F(FleetUsageTest, WhatDoesNotFitIsSummedUp) {
     const std::string name = str("tenant-", std::string(200, 'x'), i);
     base::Histogram waits;
     waits.add(i * 10);
-    part.lines.push_back({name, "u", "pod64", i, 0, 1, waits});
+    part.lines.push_back({name, "u", "pod64", i, 0, 1, waits, i, i});
     part.refusals.push_back({name, "u", "pod64", std::string(400, 'c'), i});
     part.pools[str("pool-", i)] = {1, false};
     part.rooms.push_back({str("pool-", i), 1, 1, 1, 1, 1, 1});
@@ -83,6 +83,12 @@ TEST_F(FleetUsageTest, WhatDoesNotFitIsSummedUp) {
   int64_t waits = 0;
   for (const UsageLine& line : lines) sum += line.held;
   for (const UsageLine& line : lines) waits += line.waits.count();
+  int64_t measured = 0;
+  int64_t busy = 0;
+  for (const UsageLine& line : lines) measured += line.measured;
+  for (const UsageLine& line : lines) busy += line.busy;
+  EXPECT_EQ(measured, held + 4000);
+  EXPECT_EQ(busy, held + 1000);
   EXPECT_EQ(sum, held + 5001);
   EXPECT_EQ(waits, 2001);
   EXPECT_EQ(parts[0].refusals.back().tenant, kNameOfOthers);
@@ -118,6 +124,29 @@ TEST_F(FleetUsageTest, AFenceAndTheRemovalOfAHostLeaveItsPast) {
   ASSERT_TRUE(test::succeeds(fence(fleet(), "aaaaaaaa", "bbbbbbbb", 1)));
   EXPECT_TRUE(forget_fence(fleet(), "aaaaaaaa").take());
   EXPECT_THAT(all(), SizeIs(1));
+}
+
+// Hosts of an earlier release do not say how busy IPUs were. To them, what they do not know is no
+// error: they read the members that they know.
+TEST_F(FleetUsageTest, APartOfAnEarlierReleaseHasNothingMeasured) {
+  const auto put = [&](const std::string& host, const std::string& more) {
+    Txn txn;
+    txn.puts = {{str("/f/usage/2026-11-26/", host, "/01234567"),
+                 str(R"({"name":"n","at_ms":1,"lines":[{"tenant":"a","user":"","pool":"p",)",
+                     R"("held":9,"reserved":0,"ended":0,"waits":"")", more,
+                     R"(}],"refusals":[],"pools":[],"rooms":[]})")}};
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, fleet().deadline)));
+  };
+  put("aaaaaaaa", "");
+  put("bbbbbbbb", R"(,"measured":-8,"busy":0)");
+  put("cccccccc", R"(,"measured":8,"busy":9)");
+  put("dddddddd", R"(,"measured":8)");
+  put("eeeeeeee", R"(,"measured":8,"busy":2,"later":[])");
+  const std::vector<UsagePart> parts = all();
+  ASSERT_THAT(parts, SizeIs(2)) << "more busy than measured is an error";
+  EXPECT_EQ(parts[0].lines[0].measured, 0);
+  EXPECT_EQ(parts[1].lines[0].busy, 2);
+  EXPECT_THAT(obstacles_, SizeIs(3));
 }
 
 TEST_F(FleetUsageTest, WhatIsNoPartIsNamedAndTheOthersAreThere) {
