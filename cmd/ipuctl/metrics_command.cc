@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/metrics/exposition.h"
+#include "cmd/ipuctl/metrics_busy.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/lifecycle/env.h"
@@ -307,6 +308,7 @@ Status add_refusals(Ledger& ledger, int64_t today, Exposition& to) {
 Status add_today(Ledger& ledger, const hook::config::Config& config, int64_t now, Exposition& to) {
   const int64_t today = now / hook::ledger::kDayMs;
   add_starts(TRY(had_today(ledger, config, today)), to);
+  TRY(add_busy(ledger, config, today, to));
   TRY(add_refusals(ledger, today, to));
   const Phases phases = TRY(phases_since(ledger, today * hook::ledger::kDayMs));
   to.family("ipu_start_phase_seconds", Type::kHistogram,

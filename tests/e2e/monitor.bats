@@ -14,6 +14,7 @@ teardown() {
   remove_containers
   wait_until 10 has_leases 0
   in_host rm -f "$MONITOR" /run/ipu-busy.json
+  host_config
 }
 
 # Makes a monitor that runs this script.
@@ -64,6 +65,7 @@ start_of() { # TENANT NAME IPUS
   assert_contains "$(ipuctl report --since 0s | tr -s ' ' | grep '^busy-b ')" ' unknown - '
   assert_contains "$(ipuctl report --since 0s -o csv | grep '^"busy-b",' | tr -d '\n')" ',,'
   assert_equal "$(ipuctl doctor -o json | jq -r '.[] | select(.check == "monitor") | .result')" ok
+  [[ $(ipuctl metrics) =~ ipu_busy_ipu_seconds_total\{pool=\"pod64\",tenant=\"busy-a\"\}\ [1-9] ]]
 }
 
 @test "a monitor that hangs ends in time, is told once, and what runs goes on" {
@@ -115,5 +117,6 @@ start_of() { # TENANT NAME IPUS
   run -2 ipuctl monitor
   assert_contains "$output" "set 'command' in [monitor]"
   assert_contains "$(ipuctl report --since 0s)" unknown
+  [[ $(ipuctl metrics) != *ipu_busy_ipu_seconds_total* ]]
   assert_equal "$(ipuctl doctor -o json | jq '[.[] | select(.check == "monitor")] | length')" 0
 }
