@@ -106,6 +106,7 @@ void add_report(CLI::App& app, Command& chosen);
 void add_metrics(CLI::App& app, Command& chosen);
 void add_config_commands(CLI::App& app, Command& chosen);
 void add_monitor(CLI::App& app, Command& chosen);
+void add_plan(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);

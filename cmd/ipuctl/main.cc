@@ -98,6 +98,7 @@ Result<Viewer> viewer_of(int& argc, char**& argv) {
 void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);
+  ipuctl::add_plan(app, command);
   ipuctl::add_health_commands(app, command);
   ipuctl::add_monitor(app, command);
   ipuctl::add_lease_commands(app, viewer, command);

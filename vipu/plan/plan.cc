@@ -68,10 +68,10 @@ std::string split_text(const Split& split, uint64_t size) {
 void add_pool_findings(const Question& question, Plan& plan) {
   const Partitions& partitions = plan.partitions;
   if (partitions.idle > 0) {
-    const std::string partition =
+    const std::string whole =
         partitions.count == 1 ? std::string("a partition") : str(partitions.count, " partitions");
-    std::string text = str(question.split.ipus(), " IPUs do not fill ", partition, " of ",
-                           partitions.size, ": ", partitions.idle, " are idle");
+    std::string text = str(question.split.ipus(), " IPUs leave ", partitions.idle, " idle of ",
+                           whole, " of ", partitions.size);
     std::vector<std::string> splits;
     for (const Split& split : plan.nearest) splits.push_back(split_text(split, partitions.size));
     if (!splits.empty()) text += str("; nearest: ", base::join(splits, ", "));

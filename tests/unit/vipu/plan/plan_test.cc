@@ -129,8 +129,8 @@ TEST(PlanGoldenTest, SixStagesLeave64OfThePartitionIdleAndTheNearestShapesAreNam
   EXPECT_EQ(plan.nearest, expected);
   EXPECT_EQ(found(question), Ids{"W1"});
   EXPECT_EQ(text_of(question, "W1"),
-            "192 IPUs do not fill a partition of 256: 64 are idle; nearest: t8 p8 r4 (256 IPUs, "
-            "none idle), t8 p6 r5 (240 IPUs, 16 idle)");
+            "192 IPUs leave 64 idle of a partition of 256; nearest: t8 p8 r4 (256 IPUs, none idle),"
+            " t8 p6 r5 (240 IPUs, 16 idle)");
 }
 
 TEST(PlanGoldenTest, A512IpuModelIsAGangOfTwo) {
