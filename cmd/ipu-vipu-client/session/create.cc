@@ -74,6 +74,13 @@ Result<std::optional<Partition>> look_up(Connection& connection, const Partition
                                        request.size, " IPUs"));
     }
   }
+  const bool is_elsewhere = !request.allocation.empty() && found->allocation != request.allocation;
+  if (is_elsewhere && vipu::is_unique_name(request.id)) {
+    // It is ours, and the caller removes it.
+    return Error(Code::kInternal,
+                 str("the controller made it in allocation ", base::quote(found->allocation),
+                     " instead of ", base::quote(request.allocation)));
+  }
   return Error(Code::kExists, str("it already exists, with ", found->ipus.size(), " IPUs in ",
                                   found->gcds, " GCDs, and was created by others"));
 }
@@ -183,7 +190,8 @@ std::optional<Status> Attempts::outlast(Refusal refusal, const RpcStatus& status
   if (while_unused_ < kMostWhileBusy) return Error(Code::kBusy, error_of(status).message());
   return Error(Code::kInvalid, str("no partition of allocation ", base::quote(request_.allocation),
                                    " holds IPUs, so none can become free for ", request_.size,
-                                   "; ask for fewer, or correct 'allocation' of the pool: ",
+                                   "; ask for fewer, or correct 'allocation' of the pool or of the"
+                                   " tenant: ",
                                    connection_.to_error(status).message()));
 }
 

@@ -38,6 +38,18 @@ bool is_unused(const std::string& allocation, const std::vector<vipu::Partition>
   });
 }
 
+// Returns whether STATUS may mean that ALLOCATION is full, whose size no call tells: it holds
+// partitions, and the code does not say that the request is wrong.
+bool may_mean_full(const std::string& allocation, const std::vector<vipu::Partition>& all,
+                   const RpcStatus& status) {
+  const bool is_wrong =
+      status.code == StatusCode::INVALID_ARGUMENT || status.code == StatusCode::PERMISSION_DENIED ||
+      status.code == StatusCode::UNAUTHENTICATED || status.code == StatusCode::UNIMPLEMENTED;
+  return !allocation.empty() && !is_wrong &&
+         std::any_of(all.begin(), all.end(),
+                     [&](const auto& one) { return one.allocation == allocation; });
+}
+
 }  // namespace
 
 Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
@@ -60,7 +72,8 @@ Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
   const bool lacks_room = status.code == StatusCode::RESOURCE_EXHAUSTED &&
                           occupancy.free_ipus() >= request.size && !names_operation(status);
   if (lacks_room && is_unused(request.allocation, all)) return Refusal::kUnused;
-  return is_full ? Refusal::kFull : unless_full;
+  if (is_full) return Refusal::kFull;
+  return may_mean_full(request.allocation, all, status) ? Refusal::kBusy : unless_full;
 }
 
 }  // namespace client

@@ -68,61 +68,6 @@ TEST_F(ClientCreateTest, AsksABusyControllerALimitedNumberOfTimes) {
   EXPECT_EQ(server().calls("CreatePartition"), 10);
 }
 
-class ClientAllocationTest : public ClientTest {
- protected:
-  // A partition of four IPUs in ALLOCATION.
-  static virmgrpc::Partition of_allocation(const std::string& allocation) {
-    virmgrpc::Partition four = partition("of-" + allocation, 4);
-    four.mutable_spec()->set_allocation_id(allocation);
-    return four;
-  }
-  Status ask() {
-    return controller().submit({.id = kOurs, .size = 4, .allocation = "team"}, soon());
-  }
-};
-
-// No call tells the size of an allocation. If none of it is held, nothing can become free.
-TEST_F(ClientAllocationTest, WhatDoesNotFitIntoAnUnusedAllocationNeverFits) {
-  server().add(of_allocation("other"));
-  server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
-  EXPECT_TRUE(test::fails(ask(), Code::kInvalid,
-                          "no partition of allocation 'team' holds IPUs, so none can become free"
-                          " for 4; ask for fewer, or correct 'allocation' of the pool: "
-                          "no capacity: as told"));
-  EXPECT_EQ(server().calls("CreatePartition"), 10);
-}
-
-// As long as agents are away, too.
-TEST_F(ClientAllocationTest, APreconditionMayPass) {
-  server().always("CreatePartition", failing(StatusCode::FAILED_PRECONDITION));
-  EXPECT_TRUE(test::fails(ask(), Code::kBusy));
-}
-
-TEST_F(ClientAllocationTest, WhatIsHeldMayBecomeFree) {
-  server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
-  for (const char* of : {"", "team"}) {
-    server().add(of_allocation(of));
-    EXPECT_TRUE(test::fails(ask(), Code::kBusy)) << of;
-  }
-}
-
-// For half of the attempts, nobody seems to hold anything.
-TEST_F(ClientAllocationTest, APartitionThatShowsLateCounts) {
-  server().add(of_allocation("team"));
-  server().hide_from_lists(5);
-  server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
-  EXPECT_TRUE(test::fails(ask(), Code::kBusy));
-}
-
-TEST_F(ClientAllocationTest, ABusyControllerOrALostAnswerIsNoShortage) {
-  server().always("CreatePartition", {.code = StatusCode::FAILED_PRECONDITION,
-                                      .message = "Another operation is in progress"});
-  EXPECT_TRUE(test::fails(ask(), Code::kBusy));
-  server().script("CreatePartition", {failing(StatusCode::UNAVAILABLE)});
-  server().always("CreatePartition", failing(StatusCode::RESOURCE_EXHAUSTED));
-  EXPECT_TRUE(test::fails(ask(), Code::kTimeout));
-}
-
 std::string numbered(int number) { return base::str("c-1f2e3d4c-00000000000", number); }
 
 // Each status that leaves in doubt whether the request was carried out.
