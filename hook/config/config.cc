@@ -13,6 +13,7 @@
 #include "hook/config/network.h"
 #include "hook/config/pool.h"
 #include "hook/config/section.h"
+#include "hook/config/wall.h"
 
 namespace hook::config {
 namespace {
@@ -72,6 +73,20 @@ Status add_tenants(const Section& root, PolicyConfig& policy) {
   if (is_known) return {};
   return root.wrong("policy.default_tenant",
                     str("one of the tenants of this file: ", names_of(policy.tenants)));
+}
+
+// Checks that no tenant of this file can get IPUs of another one's allocation.
+Status check_walls(const Section& root, const std::string& file, const Config& config) {
+  if (!has_walls(config.policy.tenants)) return {};
+  const bool is_of_use =
+      std::any_of(config.pools.begin(), config.pools.end(),
+                  [](const PoolConfig& pool) { return pool.provider == Provider::kVipu; });
+  if (!is_of_use)
+    return root.wrong("tenant.allocation", "left out without a pool of provider vipu");
+  for (const PoolConfig& pool : config.pools) {
+    TRY_CTX(file, check_pool(pool, config.policy.tenants, {}));
+  }
+  return {};
 }
 
 // Returns SIZE as tmpfs(5) takes it: "50%", "512m", "16g".
@@ -236,6 +251,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
     config.policy = TRY(read_policy(*section));
   }
   TRY(add_tenants(root, config.policy));
+  TRY(check_walls(root, file, config));
   if (const auto section = TRY(root.find_table("container"))) {
     config.container = TRY(read_container(*section));
   }

@@ -19,6 +19,8 @@ using namespace base::names;
 constexpr const char* kIpus = "a number of IPUs from 0 to 10000";
 constexpr const char* kPlaces = "a number from 0 to 10000";
 constexpr const char* kName = "1 to 63 of A-Z, a-z, 0-9, '.', '-' and '_'";
+constexpr const char* kAllocation =
+    "the name of a V-IPU allocation, 1 to 128 characters without blanks";
 constexpr uint32_t kNoLimit = UINT32_MAX;
 
 bool is_tenant_name(std::string_view name) {
@@ -28,6 +30,13 @@ bool is_tenant_name(std::string_view name) {
   };
   return !name.empty() && name.size() <= kLongest &&
          std::all_of(name.begin(), name.end(), is_known);
+}
+
+bool is_allocation_name(std::string_view name) {
+  constexpr size_t kLongest = 128;
+  return name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isgraph(c) != 0;
+         });
 }
 
 bool is_number(uint32_t number) { return number <= kMostTenantNumber; }
@@ -48,7 +57,7 @@ Status read_numbers(const Section& section, TenantConfig& tenant) {
 
 Result<TenantConfig> read_tenant(const Section& section) {
   TRY(section.refuse_unknown({"name", "guaranteed", "limit", "max_wait", "max_waiters",
-                              "may_reserve", "borrow_time", "users"}));
+                              "may_reserve", "borrow_time", "users", "allocation"}));
   TenantConfig tenant;
   tenant.name = TRY(section.get_text("name", kName));
   TRY(read_numbers(section, tenant));
@@ -56,6 +65,9 @@ Result<TenantConfig> read_tenant(const Section& section) {
   tenant.may_reserve = TRY(section.find_flag("may_reserve")).value_or(true);
   tenant.borrow_time =
       TRY(section.find_duration("borrow_time", kLongestBorrowTime)).value_or(tenant.borrow_time);
+  const std::optional<std::string> allocation = TRY(section.find_text("allocation", kAllocation));
+  if (allocation && allocation->empty()) return section.wrong("allocation", kAllocation);
+  tenant.allocation = allocation.value_or("");
   const std::optional<TenantFault> fault = find_fault(tenant);
   if (fault) return section.wrong(fault->key, fault->accepted);
   tenant.users = TRY(section.find_numbers("users", "a list of uids, such as [1001, 1002]"));
@@ -78,6 +90,7 @@ std::optional<TenantFault> find_fault(const TenantConfig& tenant) {
     return TenantFault{"max_waiters", kPlaces};
   if (!is_time(tenant.borrow_time, kLongestBorrowTime))
     return TenantFault{"borrow_time", "at most 365d"};
+  if (!is_allocation_name(tenant.allocation)) return TenantFault{"allocation", kAllocation};
   return std::nullopt;
 }
 

@@ -26,6 +26,8 @@ struct TenantConfig {
   // are given back. 0: never. Nothing is taken from a container.
   std::chrono::milliseconds borrow_time{0};
   std::vector<uint32_t> users = {};  // uids whose starts are its, unless something says otherwise
+  // V-IPU allocation that has all of its partitions, on pools of provider vipu; empty: see wall.h.
+  std::string allocation = {};
 };
 
 // Reads all [[tenant]] of the file ROOT. Fails if two have a name or a user in common.

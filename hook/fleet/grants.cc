@@ -69,6 +69,7 @@ std::string text_of(const config::TenantConfig& tenant) {
                {"may_reserve", tenant.may_reserve},
                {"borrow_time_ms", tenant.borrow_time.count()}};
   if (tenant.max_wait) json["max_wait_ms"] = tenant.max_wait->count();
+  if (!tenant.allocation.empty()) json["allocation"] = tenant.allocation;
   return base::to_text(json);
 }
 
@@ -83,6 +84,7 @@ Result<config::TenantConfig> read_tenant(const KeyValue& key) {
   tenant.may_reserve = TRY(read_flag(fields, "may_reserve"));
   tenant.borrow_time =
       std::chrono::milliseconds(TRY(fields.large_number("borrow_time_ms", kLatestMs)));
+  if (fields.has("allocation")) tenant.allocation = TRY(fields.text("allocation", kMaxWord));
   if (!fields.has("max_wait_ms")) return tenant;
   tenant.max_wait = std::chrono::milliseconds(TRY(fields.large_number("max_wait_ms", kLatestMs)));
   return tenant;

@@ -208,6 +208,7 @@ Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& li
   int64_t own = 0;
   Standing standing{shares.tenants, {}, {}, now_ms};
   for (const fleet::Ticket& ticket : line.tickets) {
+    if (are_apart(shares.tenants, ticket.tenant, me.tenant)) continue;
     waiters.push_back(waiter_of(ticket, static_cast<int64_t>(waiters.size()) + 1, now_ms));
     if (ticket_ && ticket.id == ticket_->id) own = waiters.back().ticket;
     if (ticket.is_overdue) standing.overdue.insert(ticket.tenant);
@@ -271,18 +272,26 @@ fleet::Left FleetPlace::leave_served() {
   return left.ok() ? left.value() : fleet::Left::kYes;
 }
 
-// Returns the warm partition that has been idle for longest.
-Result<std::optional<fleet::Warm>> FleetPlace::find_warm(const fleet::WarmKind* kind) const {
-  if (kind == nullptr) return std::optional<fleet::Warm>();
+// Returns the warm partition that has been idle for longest, which GRANT is then to take.
+Result<std::optional<fleet::Warm>> FleetPlace::choose_warm(
+    fleet::Grant& grant, const KindOf& kind,
+    const std::vector<config::TenantConfig>& tenants) const {
+  grant.partition.clear();
+  grant.source.clear();
+  const fleet::WarmKind* const wanted = TRY(kind(tenants));
+  if (wanted == nullptr) return std::optional<fleet::Warm>();
   std::vector<Error> obstacles;  // what cannot be read is not taken
-  for (fleet::Warm& one : TRY(fleet::list_warm(at(), kind->pool, obstacles)))
-    if (one.phase == fleet::WarmPhase::kIdle && one.kind == *kind)
-      return std::optional<fleet::Warm>(std::move(one));
+  for (fleet::Warm& one : TRY(fleet::list_warm(at(), wanted->pool, obstacles))) {
+    if (one.phase != fleet::WarmPhase::kIdle || one.kind != *wanted) continue;
+    grant.partition = one.name;
+    grant.source = one.kind.source;
+    return std::optional<fleet::Warm>(std::move(one));
+  }
   return std::optional<fleet::Warm>();
 }
 
 Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& me,
-                                     const fleet::WarmKind* kind) {
+                                     const KindOf& kind) {
   for (int i = 0; i < kMostClaims; ++i) {
     // An earlier attempt, whose answer was lost, may have taken a partition.
     const bool may_be_made = i > 0 || (claimed_ && claimed_->id == grant.id);
@@ -291,25 +300,26 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
       if (made) grant = *made;
       if (made) return Before();
     }
-    const std::optional<fleet::Warm> found = TRY(find_warm(kind));
-    const fleet::Warm* const warm = found ? &*found : nullptr;
-    grant.partition = found ? found->name : "";
-    grant.source = found ? found->kind.source : "";
-    const bool is_first = i == 0 && !ticket_;
-    if (is_first && TRY(fleet::grant_at_once(at(), resource_, grant, warm))) return Before();
+    if (i == 0 && !ticket_) {
+      const auto warm = TRY(choose_warm(grant, kind, {}));
+      const fleet::Warm* const taken = warm ? &*warm : nullptr;
+      if (TRY(fleet::grant_at_once(at(), resource_, grant, taken))) return Before();
+    }
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
     Before before = TRY(look(me, &shares));
     if (before.is_cancelled || !before.waiters.empty()) return before;
     TRY(check_share(shares, grant));
+    const auto warm = TRY(choose_warm(grant, kind, shares.tenants));
+    const fleet::Warm* const taken = warm ? &*warm : nullptr;
     const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
-    if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares, warm))) return before;
+    if (TRY(fleet::grant_as_seen(at(), resource_, grant, ticket, shares, taken))) return before;
   }
   return Error(Code::kBusy, str("what tenant ", quote(grant.tenant),
                                 " has in the fleet changes all the time; try again"));
 }
 
 Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                                 const fleet::WarmKind* kind) {
+                                 const KindOf& kind) {
   if (claimed_ && is_made_ && claimed_->id == grant.id) return Before();  // of an earlier attempt
   fleet::Grant claimed = grant;
   Result<Before> done = try_claim(claimed, me, kind);

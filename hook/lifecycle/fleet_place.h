@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,13 @@ struct Before {
   bool is_over_limit = false;  // its tenant has to give something back first
 };
 
+// Returns the kind of the warm partition that a claim may take, or null, by what the fleet's
+// TENANTS are; fails if the claim must not be made. Called before each attempt that may have been
+// carried out, with what that one depends on, so the last call says what holds for a claim that was
+// made.
+using KindOf = std::function<base::Result<const fleet::WarmKind*>(
+    const std::vector<config::TenantConfig>& tenants)>;
+
 class FleetPlace {
  public:
   // The place of a request for RESOURCE; it has none in the queue yet.
@@ -61,10 +69,10 @@ class FleetPlace {
   fleet::Left leave_served();
 
   // Records GRANT for ME, unless that returns who is served first. Takes a warm partition of the
-  // fleet for it, if there is one of KIND, which may be null. Fails with kBusy or kDenied, in the
-  // words for the user, if the tenant's share forbids it. After kTimeout it may be recorded.
+  // fleet for it, if there is one of the KIND. Fails with kBusy or kDenied, in the words for the
+  // user, if the tenant's share forbids it. After kTimeout it may be recorded.
   base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                             const fleet::WarmKind* kind);
+                             const KindOf& kind);
   // Returns the warm partition that the last claim took; empty: none.
   [[nodiscard]] std::string taken() const { return is_made_ ? claimed_->partition : ""; }
   // Keeps the place for LONGEST, in which the request asks its controller and looks at no queue:
@@ -83,9 +91,10 @@ class FleetPlace {
   base::Result<Before> look(const ledger::Waiter& me, const fleet::Shares* shares);
   base::Result<Before> judge(const ledger::Waiter& me, const fleet::Line& line,
                              const fleet::Shares& shares);
-  base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me,
-                                 const fleet::WarmKind* kind);
-  base::Result<std::optional<fleet::Warm>> find_warm(const fleet::WarmKind* kind) const;
+  base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me, const KindOf& kind);
+  base::Result<std::optional<fleet::Warm>> choose_warm(
+      fleet::Grant& grant, const KindOf& kind,
+      const std::vector<config::TenantConfig>& tenants) const;
 
   Env* env_;
   OpenFleet fleet_;

@@ -168,8 +168,11 @@ Result<std::vector<ledger::Waiter>> Turn::ahead_in_fleet(Result<Before> looked) 
 // Returns those of WAITERS that are served before this request.
 Result<std::vector<ledger::Waiter>> Turn::served_first(std::vector<ledger::Waiter> waiters) {
   if (ticket_ == 0) waiters.push_back(as_waiter());  // the newest
-  std::erase_if(waiters,
-                [&](const ledger::Waiter& waiter) { return waiter.resource != what_.resource; });
+  const bool has_walls = what_.shared != nullptr && is_shared(*what_.shared);
+  std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
+    return waiter.resource != what_.resource ||
+           (has_walls && are_apart(*what_.tenants, waiter.tenant, what_.tenant));
+  });
   const Standing standing = TRY(standing_of(env_.ledger, *what_.tenants, waiters));
   const std::vector<Ranked> order = served_order(waiters, standing);
   is_over_limit_ = std::any_of(order.begin(), order.end(), [&](const Ranked& ranked) {
@@ -232,7 +235,7 @@ Status Turn::check_first() {
   return before.empty() ? Status() : others_wait(before);
 }
 
-Status Turn::claim(fleet::Grant grant, const fleet::WarmKind* kind) {
+Status Turn::claim(fleet::Grant grant, const KindOf& kind) {
   const auto before = ahead_in_fleet(place_->claim(grant, as_waiter(), kind));
   is_behind_ = !before.ok() || !before.value().empty();
   if (!before.ok()) return before.error();
@@ -241,13 +244,19 @@ Status Turn::claim(fleet::Grant grant, const fleet::WarmKind* kind) {
   return {};
 }
 
-Status Turn::claim(const ledger::Lease& lease, const fleet::WarmKind* kind) {
-  if (!place_ || lease.claim.empty()) return {};
+Status Turn::claim(const ledger::Lease& lease, const KindOf& kind) {
+  if (!place_ || lease.claim.empty()) {
+    TRY(kind({}));
+    return {};
+  }
   return claim(grant_of(env_, lease), kind);
 }
 
-Status Turn::claim(const std::string& name, const std::string& partition) {
-  if (!place_) return {};
+Status Turn::claim(const std::string& name, const std::string& partition, const KindOf& kind) {
+  if (!place_) {
+    TRY(kind({}));
+    return {};
+  }
   fleet::Grant grant;
   grant.pool = what_.resource;
   grant.id = partition;
@@ -256,7 +265,7 @@ Status Turn::claim(const std::string& name, const std::string& partition) {
   grant.tenant = what_.tenant;
   grant.ipus = what_.ipus;
   grant.since_ms = base::unix_millis();
-  return claim(std::move(grant), nullptr);
+  return claim(std::move(grant), kind);
 }
 
 void Turn::unclaim() {

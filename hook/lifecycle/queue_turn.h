@@ -86,9 +86,10 @@ class Turn {
   // In a fleet: records that LEASE, or the reservation NAME by its PARTITION, has the IPUs, before
   // its controller is asked. Fails with kBusy while others are served first or its tenant has its
   // share, with kDenied if it never fits or the host was fenced, and while the store is silent.
-  // Takes a warm partition of the fleet for the lease, if there is one of KIND, which may be null.
-  base::Status claim(const ledger::Lease& lease, const fleet::WarmKind* kind);
-  base::Status claim(const std::string& name, const std::string& partition);
+  // Takes a warm partition of the fleet for the lease, if there is one of the KIND; none for a
+  // reservation. Without a fleet, it fails as KIND does, and records nothing.
+  base::Status claim(const ledger::Lease& lease, const KindOf& kind);
+  base::Status claim(const std::string& name, const std::string& partition, const KindOf& kind);
   // Whether claims are recorded: hosts of a fleet share the resource.
   [[nodiscard]] bool is_in_fleet() const { return place_.has_value(); }
   // Returns the warm partition that the last claim took; empty: none.
@@ -136,7 +137,7 @@ class Turn {
   base::Status enter();
   base::Status enter_fleet();
   base::Status open_place();
-  base::Status claim(fleet::Grant grant, const fleet::WarmKind* kind);
+  base::Status claim(fleet::Grant grant, const KindOf& kind);
   [[nodiscard]] base::Error others_wait(const std::vector<ledger::Waiter>& ahead) const;
   base::Result<std::vector<ledger::Waiter>> ahead();
   base::Result<std::vector<ledger::Waiter>> ahead_in_fleet(base::Result<Before> looked);

@@ -67,6 +67,15 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
   return standing;
 }
 
+bool are_apart(const std::vector<config::TenantConfig>& tenants, const std::string& one,
+               const std::string& other) {
+  const auto allocation_of = [&](const std::string& name) {
+    const config::TenantConfig* const tenant = config::find_tenant(tenants, name);
+    return tenant == nullptr ? std::string() : tenant->allocation;
+  };
+  return one != other && allocation_of(one) != allocation_of(other);
+}
+
 std::vector<Ranked> served_order(const std::vector<ledger::Waiter>& waiters,
                                  const Standing& standing) {
   std::map<std::string, uint64_t> wanted(standing.held.begin(), standing.held.end());

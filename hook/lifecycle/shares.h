@@ -57,6 +57,11 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
                                    const std::vector<config::TenantConfig>& tenants,
                                    const std::vector<ledger::Waiter>& waiters);
 
+// Returns whether tenants ONE and OTHER have different allocations, or only one has one: what the
+// one gives back in a pool of provider vipu never serves the other, so neither waits for the other.
+[[nodiscard]] bool are_apart(const std::vector<config::TenantConfig>& tenants,
+                             const std::string& one, const std::string& other);
+
 // Returns WAITERS of one resource, which are in order of arrival, in the order in which they are
 // served: those within their guaranteed share, with the oldest who borrows if it has waited for
 // kLongestPass and none of them has; the others who borrow; those over a limit; each in order of

@@ -26,6 +26,8 @@ struct FakePool {
       {};  // by IPU-Machine, from 0; the others are 10.5.1.N+1
   uint32_t first_server_port = 50052;
   std::vector<std::string> controller_addresses = {"10.5.1.254"};
+  std::string misplaced_in =
+      {};  // allocation of new partitions, whatever they ask for; empty: none
 
   [[nodiscard]] vipu::Survey survey() const {
     vipu::Survey survey;
@@ -57,7 +59,7 @@ struct FakePool {
     made.ipus = TRY(choose(request));
     made.id = request.id;
     made.cluster = request.cluster;
-    made.allocation = request.allocation;
+    made.allocation = misplaced_in.empty() ? request.allocation : misplaced_in;
     made.gcds = gcds;
     made.replicas = std::max(request.replicas, gcds);
     made.segments = std::max(request.segments, 1U);

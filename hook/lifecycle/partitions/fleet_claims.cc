@@ -305,14 +305,18 @@ Status check_one_name(const OpenFleet& fleet, const ledger::PartitionRecord& rec
   return obstacles.empty() ? Status() : obstacles.front();
 }
 
-Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
-                                    const Deadline& deadline) {
+Result<fleet::ClaimDuty> claim_gcds(
+    Env& env, const ledger::Lease& lease,
+    const std::function<Status(const std::vector<config::TenantConfig>&)>& may_have,
+    const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
   fleet::Claim claim = claim_of(env, lease);
   claim.since_ms = base::unix_millis();
-  return fleet::claim(fleet.at(deadline), name_of(lease), claim, [&](const fleet::Shares& shares) {
-    return check_share(shares, name_of(lease), claim);
-  });
+  return fleet::claim(fleet.at(deadline), name_of(lease), claim,
+                      [&](const fleet::Shares& shares) -> Status {
+                        TRY(check_share(shares, name_of(lease), claim));
+                        return may_have(shares.tenants);
+                      });
 }
 
 Status finish_claimed_reset(Env& env, const ledger::Lease& lease, const Deadline& deadline) {

@@ -4,6 +4,7 @@
 // fleet_warm.h.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,9 +35,12 @@ base::Result<std::vector<std::string>> leave_fleet(Env& env);
 base::Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
                              const base::Deadline& deadline);
 // Claims the GCDs of LEASE, whose claim is in the ledger already. Fails as fleet::claim(), and as
-// check_share() if its tenant may not have them in the fleet.
-base::Result<fleet::ClaimDuty> claim_gcds(Env& env, const ledger::Lease& lease,
-                                          const base::Deadline& deadline);
+// check_share() if its tenant may not have them in the fleet, and as MAY_HAVE does. This is called
+// if the fleet has tenants.
+base::Result<fleet::ClaimDuty> claim_gcds(
+    Env& env, const ledger::Lease& lease,
+    const std::function<base::Status(const std::vector<config::TenantConfig>&)>& may_have,
+    const base::Deadline& deadline);
 // Says that the reset is done that claim_gcds() asked for.
 base::Status finish_claimed_reset(Env& env, const ledger::Lease& lease,
                                   const base::Deadline& deadline);

@@ -79,10 +79,14 @@ bool is_fleets(const ledger::PartitionRecord& record) {
 
 Result<std::vector<ledger::PartitionRecord>> removable_in_fleet(const OpenFleet& fleet,
                                                                 const config::PoolConfig& pool,
+                                                                const std::string& allocation,
                                                                 const Deadline& deadline) {
+  const auto is_elsewhere = [&](const fleet::Warm& one) {
+    return !allocation.empty() && !one.kind.allocation.empty() && one.kind.allocation != allocation;
+  };
   std::vector<ledger::PartitionRecord> records;
   for (const fleet::Warm& one : TRY(list_of(fleet, pool, deadline)))
-    if (one.phase != fleet::WarmPhase::kMaking)
+    if (one.phase != fleet::WarmPhase::kMaking && !is_elsewhere(one))
       records.push_back(record_of(one, fleet.config.prefix));
   return records;
 }

@@ -25,9 +25,11 @@ base::Result<std::string> fleet_warm_name(const OpenFleet& fleet);
 [[nodiscard]] bool is_fleets(const ledger::PartitionRecord& record);
 
 // Returns the partitions that FLEET keeps warm at POOL's controller and that this host may remove:
-// they are idle, or another host has begun to remove them. Oldest first.
+// they are idle, or another host has begun to remove them; unless they are in another ALLOCATION,
+// empty: any. Oldest first.
 base::Result<std::vector<ledger::PartitionRecord>> removable_in_fleet(
-    const OpenFleet& fleet, const config::PoolConfig& pool, const base::Deadline& deadline);
+    const OpenFleet& fleet, const config::PoolConfig& pool, const std::string& allocation,
+    const base::Deadline& deadline);
 // Returns those of the idle ones that are not ACTIVE at CONTROLLER any more, and those that this
 // host made above what its configuration says for all hosts together.
 base::Result<std::vector<ledger::PartitionRecord>> unwanted_in_fleet(

@@ -46,8 +46,8 @@ Status remove_warm(Env& env, const Fleet& fleet, ledger::PartitionRecord record,
   return gone.error();
 }
 
-// Returns the surplus: too many of a size, from another source, or no longer ACTIVE. In a fleet,
-// what this host kept warm for itself alone is surplus, too.
+// Returns the surplus: too many of a size, from another source or allocation, or no longer ACTIVE.
+// In a fleet, what this host kept warm for itself alone is surplus, too.
 Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const Fleet& fleet,
                                                       const config::PoolConfig& pool,
                                                       vipu::Controller& controller,
@@ -59,7 +59,10 @@ Result<std::vector<ledger::PartitionRecord>> unwanted(Env& env, const Fleet& fle
   const std::vector<vipu::Partition> listed = TRY(controller.list(deadline));
   const auto is_active = [&](const ledger::PartitionRecord& record) {
     return std::any_of(listed.begin(), listed.end(), [&](const vipu::Partition& partition) {
-      return partition.id == record.name && partition.ready == vipu::ReadyState::kActive;
+      const bool is_inside = pool.allocation.empty() || partition.allocation.empty() ||
+                             partition.allocation == pool.allocation;
+      return partition.id == record.name && partition.ready == vipu::ReadyState::kActive &&
+             is_inside;
     });
   };
   std::map<uint32_t, uint32_t> room = fleet ? std::map<uint32_t, uint32_t>() : pool.warm;
@@ -203,13 +206,15 @@ Result<Refilled> refill(Env& env, const config::PoolConfig& pool, const Deadline
   return done;
 }
 
-Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
+Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool,
+                                 const std::string& allocation, uint32_t ipus,
                                  const Deadline& deadline) {
   if (ipus == 0) return GivenBack::kNone;
   const Fleet fleet = TRY(warm_fleet(env, pool, deadline));
-  std::vector<ledger::PartitionRecord> warm = TRY(warm_of(env, pool));
+  std::vector<ledger::PartitionRecord> warm;
+  if (allocation == pool.allocation) warm = TRY(warm_of(env, pool));
   if (fleet)
-    for (ledger::PartitionRecord& one : TRY(removable_in_fleet(*fleet, pool, deadline)))
+    for (ledger::PartitionRecord& one : TRY(removable_in_fleet(*fleet, pool, allocation, deadline)))
       warm.push_back(std::move(one));
   if (warm.empty()) return GivenBack::kNone;
   const vipu::Survey survey = TRY(env.controller(pool)->survey(deadline));
@@ -220,7 +225,7 @@ Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint3
   if (!makes_room(warm)) return GivenBack::kNone;
   // The survey does not show which IPUs are in the allocation. If it shows room anyhow, the warm
   // partitions may fill the allocation.
-  const bool is_unexplained = !pool.allocation.empty() && makes_room({});
+  const bool is_unexplained = !allocation.empty() && makes_room({});
   if (is_unexplained) warm.erase(warm.begin(), warm.end() - 1);
   // Removes as few as possible: each one that need not go is kept.
   for (size_t i = is_unexplained ? 0 : warm.size(); i-- > 0;) {
@@ -241,7 +246,7 @@ Status give_back_to_fleet(Env& env, const std::vector<config::PoolConfig>& pools
   for (const config::PoolConfig& pool : pools) {
     if (TRY(warm_of(env, pool)).empty()) continue;
     const std::vector<fleet::Ticket> line = TRY(fleet_line(env, pool, deadline));
-    if (!line.empty()) TRY(give_back_warm(env, pool, line.front().ipus, deadline));
+    if (!line.empty()) TRY(give_back_warm(env, pool, pool.allocation, line.front().ipus, deadline));
   }
   return {};
 }

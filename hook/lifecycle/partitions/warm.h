@@ -27,9 +27,11 @@ base::Result<Refilled> refill(Env& env, const config::PoolConfig& pool,
                               const base::Deadline& deadline);
 
 enum class GivenBack { kSome, kNone };
-// Removes warm partitions of POOL, in a fleet those of all hosts, to make room for a block of IPUS.
-// Removes none if that would not make enough room.
-base::Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool, uint32_t ipus,
+// Removes warm partitions of POOL, in a fleet those of all hosts, to make room for a block of IPUS
+// in ALLOCATION, empty: in any. Removes none if that would not make enough room, and none of
+// another allocation.
+base::Result<GivenBack> give_back_warm(Env& env, const config::PoolConfig& pool,
+                                       const std::string& allocation, uint32_t ipus,
                                        const base::Deadline& deadline);
 
 // Does so for the requests that are first in a fleet's queues for POOLS, as long as this host keeps

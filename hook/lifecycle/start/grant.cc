@@ -6,14 +6,13 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/container/plan/plan.h"
-#include "hook/lifecycle/end/release.h"
-#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/recording.h"
+#include "hook/lifecycle/start/named_grant.h"
 #include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/shortage_text.h"
+#include "hook/lifecycle/start/walls.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -22,7 +21,6 @@ using namespace base::names;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookTime{2000};     // for a controller after a timeout
-constexpr milliseconds kResetTime{1000};    // between two looks at a reset of another process
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
@@ -33,7 +31,7 @@ Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
   partition.id = lease.partition;
   partition.size = what.request.ipus;
   partition.reconfigurable = what.request.reconfigurable;
-  partition.allocation = what.pool.allocation;
+  partition.allocation = what.wall.allocation;
   partition.cluster = what.pool.cluster;
   std::vector<uint32_t> cards = what.request.cards;
   if (what.request.all_cards) {
@@ -47,24 +45,34 @@ Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
   return partition;
 }
 
-// Takes a warm partition, which is clean and ACTIVE. One that is no longer ACTIVE is replaced by a
-// new one of the same name.
+// Takes a warm partition, which is clean and ACTIVE. One that is no longer ACTIVE, or is in another
+// allocation than its tenant's, is replaced by a new one of the same name.
 Result<vipu::Grant> use_warm(vipu::Controller& controller, const GrantRequest& what,
                              const ledger::Lease& lease) {
   const auto deadline = Deadline::after(what.pool.timeout);
   // It may be RESETTING at the moment, by itself.
   Result<vipu::Grant> grant = controller.wait(lease.partition, deadline);
-  if (grant.ok()) return grant;
-  const Code code = grant.error().code();
-  if (code == Code::kUnavailable || code == Code::kTimeout) return grant;
+  const Status usable = grant.ok()
+                            ? check_new_partition(controller, what.wall, lease.partition, deadline)
+                            : Status(grant.error());
+  if (usable.ok()) return grant;
+  if (partitions::is_silence(usable.error())) return usable.error();
   TRY(controller.remove(lease.partition, vipu::Force::kYes, deadline));
   const vipu::PartitionRequest partition =
       TRY(partition_request(controller, what, lease, deadline));
-  return controller.create(partition, deadline);
+  grant = controller.create(partition, deadline);
+  if (grant.ok()) TRY(check_new_partition(controller, what.wall, lease.partition, deadline));
+  return grant;
 }
 
 std::string_view advice_for(const GrantRequest& what) {
   return what.request.wait.count() == 0 ? "wait with IPU_WAIT=60s or see 'ipuctl ps'" : kAfterWait;
+}
+
+Result<config::Wall> find_wall(const GrantRequest& what,
+                               const std::vector<config::TenantConfig>& of_fleet,
+                               const ledger::Lease& lease) {
+  return config::find_wall(what.pool, what.config.policy.tenants, of_fleet, lease.tenant);
 }
 
 // The IPUs of a warm partition may be pinned for a request that this one passes: they are given
@@ -163,9 +171,31 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
 
 // Records in the fleet's books that LEASE has its IPUs. It may get a warm partition with that,
 // unless the controller may still make the one that it was asked for.
-Status claim(const GrantRequest& what, const ledger::Lease& lease, const Asked& asked) {
-  const fleet::WarmKind kind = fleet::warm_kind(what.pool, what.request.ipus);
-  return what.turn.claim(lease, may_be_warm(what) && !asked.was_ever_lost ? &kind : nullptr);
+Status claim(GrantRequest& what, const ledger::Lease& lease, const Asked& asked) {
+  fleet::WarmKind kind = fleet::warm_kind(what.pool, what.request.ipus);
+  const bool takes_warm = may_be_warm(what) && !asked.was_ever_lost;
+  using Kind = const fleet::WarmKind*;
+  return what.turn.claim(lease, [&](const auto& of_fleet) -> Result<Kind> {
+    what.wall = TRY(find_wall(what, of_fleet, lease));
+    kind.allocation = what.wall.allocation;
+    return takes_warm ? &kind : nullptr;
+  });
+}
+
+// Reads the new partition of LEASE back. Without an answer, it may be outside of the wall.
+Status check_wall(Env& env, vipu::Controller& controller, const GrantRequest& what,
+                  const ledger::Lease& lease, const Deadline& until) {
+  const Status inside = outlast(
+      env, lease, until,
+      [&] {
+        return check_new_partition(controller, what.wall, lease.partition,
+                                   Deadline::after(what.pool.timeout));
+      },
+      is_unreachable);
+  if (inside.ok()) return {};
+  // The partition was made: the code must not mean that it was not, or that there was no room.
+  const Error& error = inside.error();
+  return Error(error.code() == Code::kTimeout ? Code::kTimeout : Code::kInternal, error.message());
 }
 
 // Uses the warm partition that the fleet has given to LEASE. Its grant names it, so a crash before
@@ -178,7 +208,7 @@ Result<vipu::Grant> use_given(Env& env, const GrantRequest& what, ledger::Lease&
 }
 
 // Returns nothing if the request is to be tried again.
-Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what, ledger::Lease& lease,
+Result<std::optional<vipu::Grant>> attempt(Env& env, GrantRequest& what, ledger::Lease& lease,
                                            const Deadline& until, const Deadline& last,
                                            Asked& asked, Patience& patience) {
   using Granted = std::optional<vipu::Grant>;
@@ -188,18 +218,19 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what, l
                      asked.times == 0 ? Noted::kAll : Noted::kSuccess);
   ++asked.times;
   const Deadline deadline = last.capped(what.pool.timeout);
-  const vipu::PartitionRequest partition =
-      TRY(partition_request(*controller, what, lease, deadline));
   const Status claimed = claim(what, lease, asked);
   if (claimed.ok() && !what.turn.taken().empty())
     return Granted(TRY(use_given(env, what, lease, until)));
+  const vipu::PartitionRequest partition =
+      TRY(partition_request(*controller, what, lease, deadline));
   Result<vipu::Grant> grant =
       claimed.ok() ? ask_for(env, *controller, what, lease, partition, asked, until, deadline)
                    : Result<vipu::Grant>(claimed.error());
+  if (grant.ok()) TRY(check_wall(env, *controller, what, lease, until));
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) return Granted();
-  Error error = grant.error();
+  Error error = claimed.ok() ? refused_within(what.wall, grant.error()) : grant.error();
   if (what.turn.is_cancelled()) return error;
   if (error.code() == Code::kBusy && what.turn.is_behind()) {
     if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
@@ -208,13 +239,14 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what, l
   if (error.code() == Code::kBusy) {
     what.turn.unclaim();  // while it waits, others may have what it would count
     const Result<partitions::GivenBack> given =
-        what.turn.pinned()
-            ? Result<partitions::GivenBack>(partitions::GivenBack::kNone)
-            : partitions::give_back_warm(env, what.pool, what.request.ipus, deadline);
+        what.turn.pinned() ? Result<partitions::GivenBack>(partitions::GivenBack::kNone)
+                           : partitions::give_back_warm(env, what.pool, what.wall.allocation,
+                                                        what.request.ipus, deadline);
     if (given.ok() && given.value() == partitions::GivenBack::kSome) return Granted();
     if (given.ok()) {
       if (TRY(patience.wait()) == Next::kTryAgain) return Granted();
-      return no_capacity(env, {what.pool, what.request.ipus, advice_for(what)}, error);
+      return no_capacity(
+          env, {what.pool, what.request.ipus, advice_for(what), wall_text(what.wall)}, error);
     }
     error = given.error();
   }
@@ -224,7 +256,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, const GrantRequest& what, l
   return error;
 }
 
-Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::Lease& lease,
+Result<vipu::Grant> make_partition(Env& env, GrantRequest& what, ledger::Lease& lease,
                                    const Deadline& until) {
   Patience patience = TRY(Patience::of_request(env, what.pool.name, what.turn, until));
   const bool waits = what.request.wait.count() != 0;
@@ -249,101 +281,18 @@ Result<vipu::Grant> make_partition(Env& env, const GrantRequest& what, ledger::L
   }
 }
 
-Result<vipu::Grant> new_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
+Result<vipu::Grant> new_grant(Env& env, GrantRequest& what, ledger::Lease& lease,
                               const Deadline& until) {
+  what.wall = TRY(find_wall(what, {}, lease));
   if (!may_be_warm(what)) return make_partition(env, what, lease, until);
-  // In a fleet, a warm one comes with the claim.
+  // In a fleet, a warm one comes with the claim. Those of this host are in the pool's allocation.
+  const bool may_take = !what.turn.is_in_fleet() && what.wall.allocation == what.pool.allocation;
   const ledger::Ledger::Taken taken =
-      what.turn.is_in_fleet() ? ledger::Ledger::Taken::kNone : TRY(env.ledger.take_warm(lease));
+      may_take ? TRY(env.ledger.take_warm(lease)) : ledger::Ledger::Taken::kNone;
   Result<vipu::Grant> grant = taken == ledger::Ledger::Taken::kYes
                                   ? wait_for_warm(env, what, lease, until)
                                   : make_partition(env, what, lease, until);
   if (grant.ok()) env.start_refill(what.pool.name);
-  return grant;
-}
-
-// Resets a partition that others had before a container gets it, unless it is reconfigurable.
-Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
-                     const Deadline& deadline) {
-  LedgerWatch watch = TRY(LedgerWatch::start(env));
-  for (;;) {
-    TRY(env.ledger.queue().check_wanted(lease.id));
-    const ledger::ResetDuty duty = TRY(env.ledger.partitions().reset_duty(lease));
-    if (duty == ledger::ResetDuty::kNone) return {};
-    if (duty == ledger::ResetDuty::kMine) {
-      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, deadline));
-      return env.ledger.partitions().finish_reset(lease);
-    }
-    if (deadline.passed()) {
-      return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
-                                       " is still being reset for another container; start the"
-                                       " container again"));
-    }
-    TRY(watch.wait(kResetTime, deadline));
-    (void)end::make_room(env, lease.pool);  // the lease that resets it may have died
-  }
-}
-
-// Claims the GCDs of a partition that hosts of a fleet share, and resets it if that is this start's
-// duty. A request that waits also waits for GCDs that another host has, with a place in the queue.
-Status claim_in_fleet(Env& env, vipu::Controller& controller, const GrantRequest& what,
-                      const ledger::Lease& lease, const Deadline& until) {
-  const milliseconds timeout = what.pool.timeout;
-  const auto deadline = Deadline::after(timeout + until.left());
-  std::optional<Error> refusal;
-  bool has_claim = false;
-  for (;;) {
-    TRY(env.ledger.queue().check_wanted(lease.id));
-    TRY(env.still_wanted());
-    const Status is_first = has_claim ? Status() : what.turn.check_first();
-    const Result<fleet::ClaimDuty> duty = is_first.ok()
-                                              ? partitions::claim_gcds(env, lease, deadline)
-                                              : Result<fleet::ClaimDuty>(is_first.error());
-    has_claim = has_claim || duty.ok();
-    const bool is_taken = !duty.ok() && duty.error().code() == Code::kBusy;
-    if (is_taken) refusal = duty.error();
-    // Who has it says more than that there was no time left to ask again.
-    if (!duty.ok() && until.passed() && refusal) return *refusal;
-    if (!duty.ok() && !is_taken) return duty.error();
-    if (duty.ok() && duty.value() == fleet::ClaimDuty::kNone) return {};
-    if (duty.ok() && duty.value() == fleet::ClaimDuty::kReset) {
-      TRY(controller.reset(lease.partition, vipu::Relocate::kNo, Deadline::after(timeout)));
-      return partitions::finish_claimed_reset(env, lease, deadline);
-    }
-    if (duty.ok() && deadline.passed()) {
-      return Error(Code::kTimeout, str("partition ", base::quote(lease.partition),
-                                       " is still being reset for a container of another host;"
-                                       " start the container again"));
-    }
-    if (is_taken) TRY(what.turn.join(until));
-    const Status waited = partitions::wait_for_claims(env, lease, is_taken ? until : deadline);
-    // If etcd is away, the next claim says so.
-    if (!waited.ok() && !partitions::is_silence(waited.error())) return waited;
-  }
-}
-
-// Checks that an adopted partition still has its IPUs: its maker may have made it again since.
-Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
-  size_t ipus = 0;
-  for (const vipu::IpuofConfig& gcd : grant.gcds) ipus += gcd.devices.size();
-  if (lease.origin != ledger::Origin::kForeign || ipus == lease.ipus) return {};
-  return Error(Code::kInvalid,
-               str(gcds_text(lease), " of partition ", base::quote(lease.partition),
-                   lease.gcds == 1 ? " has " : " have ", ipus, " IPUs, but had ", lease.ipus,
-                   " when the partition was adopted; run 'ipuctl partition remove', then 'ipuctl"
-                   " partition adopt'"));
-}
-
-Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
-                                const ledger::Lease& lease, const Deadline& until) {
-  if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, what, lease, until));
-  const auto deadline = Deadline::after(what.pool.timeout);
-  if (lease.claim.empty()) TRY(reset_if_used(env, controller, lease, deadline));
-  vipu::Grant grant = TRY(controller.wait(lease.partition, deadline));
-  if (grant.cards.empty()) {
-    grant.gcds = TRY(plan::gcds_of(lease, grant.gcds));
-    TRY(check_unchanged(lease, grant));
-  }
   return grant;
 }
 
@@ -359,7 +308,7 @@ uint32_t ipus_of(const request::Request& request) {
   return request.ipus != 0 ? request.ipus : static_cast<uint32_t>(request.cards.size());
 }
 
-Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
+Result<vipu::Grant> obtain_grant(Env& env, GrantRequest what, ledger::Lease& lease,
                                  const Deadline& until) {
   if (lease.origin == ledger::Origin::kOwn) {
     Result<vipu::Grant> grant = new_grant(env, what, lease, until);

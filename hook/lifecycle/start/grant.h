@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "hook/config/config.h"
+#include "hook/config/wall.h"
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -17,6 +17,7 @@ struct GrantRequest {
   const config::PoolConfig& pool;
   const request::Request& request;
   Turn& turn;
+  config::Wall wall = {};  // as the last look found it
 };
 
 // Returns the number of IPUs that REQUEST is for, as far as this is known before there is a lease;
@@ -28,7 +29,7 @@ struct GrantRequest {
 // partitions that block the request, then waits until UNTIL and fails with kBusy, saying what
 // would make room. The turn ends as soon as the partition has its IPUs. LEASE is up to date also
 // after an error.
-base::Result<vipu::Grant> obtain_grant(Env& env, const GrantRequest& what, ledger::Lease& lease,
+base::Result<vipu::Grant> obtain_grant(Env& env, GrantRequest what, ledger::Lease& lease,
                                        const base::Deadline& until);
 
 }  // namespace hook::lifecycle::start

@@ -15,6 +15,7 @@
 #include "hook/lifecycle/shares.h"
 #include "hook/lifecycle/start/patience.h"
 #include "hook/lifecycle/start/shortage_text.h"
+#include "hook/lifecycle/start/walls.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -52,21 +53,30 @@ bool may_pass(const Error& error) {
 // Makes the partition, unless an earlier attempt, whose answer was lost, is still to be undone.
 // Each attempt has a name of its own: a removal whose answer was lost may be carried out later.
 // Nobody can use the reservation before its IPUs and its turn are confirmed.
-Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
+Status attempt(Env& env, const config::Config& config, partitions::NewPartition& partition,
+               Turn& turn, config::Wall& wall) {
   if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
     return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
                                      " did not answer, and an earlier request is not undone yet;"
                                      " try again when it answers"));
   }
-  partition.confirm = [&turn]() -> Status {
+  const auto deadline = Deadline::after(partition.pool.timeout);
+  partition.confirm = [&]() -> Status {
     TRY(turn.confirm());
+    const auto controller = env.controller(partition.pool);
+    TRY(check_new_partition(*controller, wall, partition.request.id, deadline));
     return turn.finish();
   };
-  const auto deadline = Deadline::after(partition.pool.timeout);
+  const KindOf kind = [&](const auto& of_fleet) -> Result<const fleet::WarmKind*> {
+    wall = TRY(config::find_wall(partition.pool, config.policy.tenants, of_fleet,
+                                 partition.reserved->tenant));
+    return nullptr;
+  };
   for (;;) {
     partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
     partition.request.pinned = turn.pinned();
-    TRY(turn.claim(partition.reserved->name, partition.request.id));
+    TRY(turn.claim(partition.reserved->name, partition.request.id, kind));
+    partition.request.allocation = wall.allocation;
     const Status made = partitions::create_partition(env, partition, deadline);
     if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
     const bool came_late = turn.pinned() != partition.request.pinned;
@@ -75,9 +85,9 @@ Status attempt(Env& env, partitions::NewPartition& partition, Turn& turn) {
 }
 
 // Returns whether warm partitions were given back for the request.
-bool gave_back(Env& env, const config::PoolConfig& pool, uint32_t ipus) {
+bool gave_back(Env& env, const config::PoolConfig& pool, const config::Wall& wall, uint32_t ipus) {
   const Result<partitions::GivenBack> given =
-      partitions::give_back_warm(env, pool, ipus, Deadline::after(pool.timeout));
+      partitions::give_back_warm(env, pool, wall.allocation, ipus, Deadline::after(pool.timeout));
   return given.ok() && given.value() == partitions::GivenBack::kSome;
 }
 
@@ -197,6 +207,7 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
        &config.policy.tenants, &pool},
       until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
+  config::Wall wall;
   const std::string_view advice =
       wanted.wait.count() == 0 ? "wait with --wait 5m or see 'ipuctl ps'" : kAfterWait;
   for (;;) {
@@ -206,16 +217,16 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
       if (fits.error().code() != Code::kBusy || TRY(patience.wait()) == Next::kGiveUp) return fits;
       continue;
     }
-    const Status made = attempt(env, partition, turn);
+    const Status made = attempt(env, config, partition, turn, wall);
     if (made.ok()) break;
-    const Error& error = made.error();
+    const Error error = refused_within(wall, made.error());
     if (!may_pass(error) || turn.is_cancelled()) return error;
     const bool is_full = error.code() == Code::kBusy && !turn.pinned() && !turn.is_behind();
-    if (is_full && gave_back(env, pool, wanted.ipus)) continue;
+    if (is_full && gave_back(env, pool, wall, wanted.ipus)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
     if (TRY(patience.wait()) == Next::kTryAgain) continue;
     if (error.code() != Code::kBusy || turn.is_behind()) return error;
-    return no_capacity(env, {pool, wanted.ipus, advice}, error);
+    return no_capacity(env, {pool, wanted.ipus, advice, config::wall_text(wall)}, error);
   }
   TRY(wait_until_active(env, partition));
   if (wanted.time.count() == 0) return {};

@@ -65,6 +65,11 @@ Error no_capacity(Env& env, const Needed& what, const Error& cause) {
   const std::optional<PoolNow> pool = what.ipus == 0 ? std::nullopt : look_at(env, what.pool);
   if (!pool) return cause;
   const vipu::Wanted wanted{what.ipus, 0};
+  if (!what.within.empty()) {
+    return {Code::kBusy,
+            str(what.within, " of pool \"", what.pool.name, "\", which has no free block of ",
+                what.ipus, " IPUs now: ", cause.message(), "; ", what.advice)};
+  }
   if (vipu::place(pool->occupancy, wanted)) {
     return {Code::kBusy, str("pool \"", what.pool.name, "\" has a free block of ", wanted.size,
                              " IPUs, but its controller does not give it now: ", cause.message(),

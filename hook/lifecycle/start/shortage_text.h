@@ -15,6 +15,7 @@ struct Needed {
   const config::PoolConfig& pool;
   uint32_t ipus = 0;        // 0: unknown
   std::string_view advice;  // the last words: what the user can do
+  std::string within = {};  // of which IPUs alone, as wall_text(); empty: of all of the pool
 };
 inline constexpr std::string_view kAfterWait = "see 'ipuctl ps' for who has them";
 

@@ -34,8 +34,9 @@ TEST_F(FleetTenantsTest, AShareIsReadAsItWasSet) {
   join();
   EXPECT_EQ(now("a").revision, 0);
   EXPECT_EQ(now("a").share.limit, UINT32_MAX);
-  const config::TenantConfig share = {
+  config::TenantConfig share = {
       "a", 8, 16, std::chrono::minutes(2), 3, false, std::chrono::hours(1)};
+  share.allocation = "x";
   ASSERT_TRUE(set(share, 0));
   const config::TenantConfig found = now("a").share;
   EXPECT_EQ(found.name, "a");
@@ -45,6 +46,7 @@ TEST_F(FleetTenantsTest, AShareIsReadAsItWasSet) {
   EXPECT_EQ(found.max_waiters, 3U);
   EXPECT_FALSE(found.may_reserve);
   EXPECT_EQ(found.borrow_time, std::chrono::hours(1));
+  EXPECT_EQ(found.allocation, "x");
 }
 
 TEST_F(FleetTenantsTest, OfTwoChangesAtOnceTheSecondIsNotMadeUnseen) {

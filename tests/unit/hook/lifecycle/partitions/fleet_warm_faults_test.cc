@@ -41,7 +41,7 @@ TEST_F(FleetWarmFaultsTest, IsTakenOrGivenBackButNotBoth) {
     SCOPED_TRACE(at);
     fill(a_);
     interrupt(b_, at, [&] {
-      EXPECT_TRUE(test::succeeds(give_back_warm(a_.env, a_.config.pools[0], 8, soon())));
+      EXPECT_TRUE(test::succeeds(give_back_warm(a_.env, a_.config.pools[0], "", 8, soon())));
     });
     const ledger::Lease lease = b_.start(str("web", at), 4);
     interrupt(b_, -1, [] {});
@@ -163,7 +163,7 @@ TEST_F(FleetWarmFaultsTest, WhileTheStoreIsSilentNothingIsTakenOrRemoved) {
   EXPECT_TRUE(test::fails(b_.prepare("web", 4), Code::kUnavailable, "fleet: no member"));
   EXPECT_TRUE(test::fails(b_.prepare("large", 16), Code::kUnavailable, "fleet: no member"));
   EXPECT_TRUE(test::fails(refill(a_.env, a_.config.pools[0], soon()), Code::kUnavailable, "fleet"));
-  EXPECT_TRUE(test::fails(give_back_warm(a_.env, a_.config.pools[0], 16, soon()),
+  EXPECT_TRUE(test::fails(give_back_warm(a_.env, a_.config.pools[0], "", 16, soon()),
                           Code::kUnavailable, "fleet"));
   EXPECT_THAT(gc(a_), Not(IsEmpty()));
   EXPECT_EQ(a_.partitions(), before);

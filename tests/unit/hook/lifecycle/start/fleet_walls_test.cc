@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tenants with V-IPU allocations in a fleet: its store says which, for all hosts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/fleet/queue.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "tests/support/warm_fleet.h"
+
+namespace hook::lifecycle::start {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using testing::IsEmpty;
+
+class FleetWallsTest : public test::WarmFleet {
+ protected:
+  void SetUp() override {
+    WarmFleet::SetUp();
+    for (test::HookHost* host : {&a_, &b_}) host->config.pools[0].allocation = "rest";
+    ASSERT_TRUE(a_.prepare("first", 1).ok());  // its host joins the fleet
+    ASSERT_TRUE(test::succeeds(stop(a_, "first")));
+    wall("a", "x");
+    wall("b", "y");
+    wall("c", "");
+  }
+  void wall(const std::string& name, const std::string& allocation) {
+    config::TenantConfig tenant = fleet::find_tenant(fleet(), name).take().share;
+    const int64_t seen = fleet::find_tenant(fleet(), name).take().revision;
+    tenant.allocation = allocation;
+    ASSERT_TRUE(fleet::set_tenant(fleet(), tenant, seen).take());
+  }
+  static Status start(test::HookHost& host, const std::string& container, const std::string& tenant,
+                      uint32_t ipus, const std::string& partition = "") {
+    request::Request request;
+    request.tenant = tenant;
+    request.ipus = ipus;
+    request.partition = partition;
+    return host.prepare(container, request);
+  }
+  std::string allocation_of(test::HookHost& host, const std::string& container) {
+    return a_.controller.pool().partitions.at(host.lease_of(container).partition).allocation;
+  }
+};
+
+TEST_F(FleetWallsTest, HoldOnAllHosts) {
+  ASSERT_TRUE(test::succeeds(start(a_, "one", "a", 2)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", "a", 2)));
+  ASSERT_TRUE(test::succeeds(start(b_, "open", "c", 2)));
+  EXPECT_EQ(allocation_of(a_, "one"), "x");
+  EXPECT_EQ(allocation_of(b_, "two"), "x");
+  EXPECT_EQ(allocation_of(b_, "open"), "rest");
+  wall("a", "z");
+  ASSERT_TRUE(test::succeeds(start(b_, "later", "a", 2)));
+  EXPECT_EQ(allocation_of(b_, "later"), "z");
+}
+
+TEST_F(FleetWallsTest, AHostWhosePoolCannotKeepThemStartsNothingElse) {
+  b_.config.pools[0].allocation = "";
+  EXPECT_TRUE(test::fails(start(b_, "open", "c", 2), Code::kInvalid,
+                          "has no allocation, so tenant 'c' could get IPUs"));
+  b_.config.pools[0].allocation = "y";
+  EXPECT_TRUE(test::fails(start(b_, "open", "c", 2), Code::kInvalid, "is a tenant's"));
+  EXPECT_THAT(grants(), IsEmpty());
+  ASSERT_TRUE(test::succeeds(start(b_, "walled", "a", 2)));
+  EXPECT_EQ(allocation_of(b_, "walled"), "x");
+  config::TenantConfig other;
+  other.name = "a";
+  other.allocation = "w";
+  b_.config.policy.tenants = {other};
+  EXPECT_TRUE(test::fails(start(b_, "torn", "a", 2), Code::kInvalid, "make them the same"));
+}
+
+TEST_F(FleetWallsTest, WarmPartitionsAreForTenantsOfTheirAllocation) {
+  const std::vector<std::string> made = fill(a_).made;
+  ASSERT_EQ(made.size(), 2U);
+  ASSERT_TRUE(test::succeeds(start(b_, "walled", "a", 4)));
+  EXPECT_EQ(allocation_of(b_, "walled"), "x");
+  EXPECT_THAT(made, testing::Not(testing::Contains(b_.lease_of("walled").partition)));
+  ASSERT_TRUE(test::succeeds(start(b_, "open", "c", 4)));
+  EXPECT_THAT(made, testing::Contains(b_.lease_of("open").partition));
+  // A host that keeps them in tenant a's allocation keeps them for tenant a.
+  a_.config.pools[0].allocation = "x";
+  keep({{1, 1}});
+  const std::vector<std::string> others = fill(a_).made;
+  ASSERT_EQ(others.size(), 1U);
+  ASSERT_TRUE(test::succeeds(start(b_, "small", "a", 1)));
+  EXPECT_EQ(b_.lease_of("small").partition, others[0]);
+}
+
+TEST_F(FleetWallsTest, ANamedPartitionIsForTenantsOfItsAllocation) {
+  partitions::NewPartition wanted{a_.config.pools[0], {"px", 4}};
+  wanted.request.allocation = "x";
+  ASSERT_TRUE(test::succeeds(partitions::create_partition(a_.env, wanted, soon())));
+  for (const char* const tenant : {"b", "c"})
+    EXPECT_TRUE(test::fails(start(b_, "web", tenant, 0, "px"), Code::kDenied,
+                            "partition 'px' is in allocation 'x'"));
+  EXPECT_THAT(gc(b_), IsEmpty());
+  EXPECT_THAT(fleet::find_partition(fleet(), {"pod16", "px"}).take()->claims, IsEmpty());
+  ASSERT_TRUE(test::succeeds(start(b_, "web", "a", 0, "px")));
+  EXPECT_EQ(a_.controller.resets("px"), 0U);
+}
+
+TEST_F(FleetWallsTest, ARequestThatWaitsKeepsOnlyTenantsOfItsAllocationWaiting) {
+  fleet::Ticket ticket;
+  ticket.host = b_.ledger.host().tag();
+  ticket.id = fleet::ticket_id(ticket.host, "waits");
+  ticket.container = "waits";
+  ticket.ipus = 16;
+  ticket.tenant = "a";
+  ASSERT_TRUE(test::succeeds(fleet::take_ticket(fleet(), {"pod16"}, ticket)));
+  EXPECT_TRUE(test::fails(start(a_, "same", "a", 1), Code::kBusy, "1 request is ahead"));
+  EXPECT_TRUE(test::succeeds(start(a_, "other", "b", 1)));
+  EXPECT_TRUE(test::succeeds(start(a_, "open", "c", 1)));
+}
+
+// Whichever answer of the store is lost or is none.
+TEST_F(FleetWallsTest, NoLostAnswerPutsATenantIntoAnotherAllocation) {
+  constexpr int kMostCalls = 60;
+  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+    int at = 0;
+    for (; at < kMostCalls; ++at) {
+      SCOPED_TRACE(at);
+      calls_ = 0;
+      fails_at_ = at;
+      fate_ = fate;
+      const std::string web = str("web", at);
+      const Status started = start(a_, web, "a", 4);
+      const bool was_reached = calls_ > at;
+      fails_at_ = -1;
+      if (started.ok()) {
+        EXPECT_EQ(allocation_of(a_, web), "x");
+        ASSERT_TRUE(test::succeeds(stop(a_, web)));
+      }
+      EXPECT_THAT(gc(a_), IsEmpty());
+      ASSERT_TRUE(a_.is_empty());
+      ASSERT_THAT(grants(), IsEmpty());
+      if (!was_reached) break;
+    }
+    EXPECT_GT(at, 2);
+    EXPECT_LT(at, kMostCalls);
+  }
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::start
