@@ -18,7 +18,8 @@ std::vector<doctor::Finding> examine_services(const hook::config::Config& config
                                               base::Result<hook::ledger::Ledger>& ledger);
 
 // Returns whether the guaranteed shares of the tenants of CONFIG fit its pools, as far as their
-// sizes are known, and what tenants have borrowed for too long. Nothing if CONFIG has no tenants.
+// sizes are known, what tenants have borrowed for too long, and what is wrong with the walls
+// between them, those of the fleet too. Nothing if CONFIG has no tenants, and no walls stand.
 std::optional<doctor::Finding> examine_tenants(hook::lifecycle::Env& env,
                                                const hook::config::Config& config);
 

@@ -9,6 +9,7 @@
 #include "cmd/ipuctl/command.h"
 #include "hook/config/paths.h"
 #include "hook/config/tenant_fault.h"
+#include "hook/config/wall.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/lifecycle/env.h"
@@ -37,7 +38,8 @@ std::string share_words(const TenantConfig& share) {
              ", borrow-time ", borrow.count() == 0 ? "none" : base::format_duration(borrow),
              ", max-wait ", share.max_wait ? base::format_duration(*share.max_wait) : "none",
              ", max-waiters ", number_text(share.max_waiters), ", may-reserve ",
-             share.may_reserve ? "yes" : "no");
+             share.may_reserve ? "yes" : "no", ", allocation ",
+             share.allocation.empty() ? "none" : share.allocation);
 }
 
 Result<OpenFleet> open_own_fleet(const hook::lifecycle::Env& env) {
@@ -68,6 +70,19 @@ Result<TenantConfig> change_share(const OpenFleet& fleet, const SetOptions& opti
                                 ": others change its share all the time; try again"));
 }
 
+// Returns a line for each pool of this host in which starts of a tenant are refused now, because
+// they could get IPUs of another one's allocation.
+std::string wall_faults(const std::vector<TenantConfig>& tenants) {
+  const auto config = hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) return "";
+  std::string text;
+  for (const hook::config::PoolConfig& pool : config.value().pools) {
+    const Status kept = hook::config::check_pool(pool, config.value().policy.tenants, tenants);
+    if (!kept.ok()) text += str("on this host, starts are refused: ", kept.error().message(), "\n");
+  }
+  return text;
+}
+
 Result<Outcome> run_set(const SetOptions& options) {
   TRY(check_share({options.name}));
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -80,6 +95,7 @@ Result<Outcome> run_set(const SetOptions& options) {
   const Status recorded = ledger.events().record(str("tenant set: ", line));
   if (!recorded.ok()) outcome.obstacles.push_back(recorded.error());
   const hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet.at_last()));
+  outcome.text += wall_faults(shares.tenants);
   if (shares.tenants.size() == 1)
     outcome.text +=
         "the fleet has no other tenant: a start of another one, or of none, is refused\n";
@@ -117,6 +133,11 @@ Result<std::optional<milliseconds>> parse_wait(const std::string& text) {
 
 Result<milliseconds> parse_borrow_time(const std::string& text) {
   return base::parse_duration(text, hook::config::kLongestBorrowTime);
+}
+
+Result<std::string> parse_allocation(const std::string& text) {
+  if (!text.empty()) return text;
+  return Error(Code::kInvalid, "give the name of a V-IPU allocation");
 }
 
 Result<bool> parse_yes(const std::string& text) {
@@ -162,6 +183,9 @@ void declare(Options& declared, const std::shared_ptr<SetOptions>& options) {
   add_change(declared, options,
              {"--may-reserve", "yes|no", "Whether 'ipuctl reserve' works for it"},
              &TenantConfig::may_reserve, parse_yes);
+  add_change(declared, options,
+             {"--allocation", "NAME|none", "The V-IPU allocation that has all of its partitions"},
+             &TenantConfig::allocation, parse_allocation, std::string());
 }
 
 }  // namespace

@@ -25,6 +25,18 @@ namespace {
 
 constexpr const char* kFleet = "fleet";
 
+void add_tenants(TenantScope& scope, const std::vector<hook::config::TenantConfig>& tenants) {
+  for (const hook::config::TenantConfig& tenant : tenants) {
+    scope.shares.push_back(hook::lifecycle::to_share(tenant));
+    if (!tenant.allocation.empty()) scope.allocations[tenant.name] = tenant.allocation;
+  }
+}
+
+std::string allocation_of(const TenantScope& scope, const std::string& tenant) {
+  const auto found = scope.allocations.find(tenant);
+  return found == scope.allocations.end() ? "" : found->second;
+}
+
 // Adds a share without limits for each tenant that has or wants IPUs and has no share.
 void add_others(TenantScope& scope) {
   std::set<std::string> others;
@@ -81,8 +93,7 @@ Result<TenantScope> look_at_host(hook::lifecycle::Env& env) {
   scope.holdings =
       hook::lifecycle::without_waiting(TRY(env.ledger.tenants().holdings()), scope.waiters);
   const hook::config::PolicyConfig policy = find_policy().value_or(hook::config::PolicyConfig());
-  for (const hook::config::TenantConfig& tenant : policy.tenants)
-    scope.shares.push_back(hook::lifecycle::to_share(tenant));
+  add_tenants(scope, policy.tenants);
   add_others(scope);
   return scope;
 }
@@ -92,8 +103,7 @@ Result<TenantScope> look_at_fleet(const hook::lifecycle::OpenFleet& fleet,
   TenantScope scope;
   scope.name = kFleet;
   hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet.at_last()));
-  for (const hook::config::TenantConfig& tenant : shares.tenants)
-    scope.shares.push_back(hook::lifecycle::to_share(tenant));
+  add_tenants(scope, shares.tenants);
   const auto waiting = TRY(hook::fleet::list_queue(fleet.at_last()));
   for (const hook::fleet::Waiting& one : waiting)
     scope.waiters.push_back(hook::lifecycle::to_waiter(one));
@@ -107,8 +117,8 @@ Result<TenantScope> look_at_fleet(const hook::lifecycle::OpenFleet& fleet,
 }
 
 std::vector<std::string> tenant_heading(bool in_fleet) {
-  std::vector<std::string> heading = {"TENANT",   "GUARANTEED", "LIMIT",  "HELD",
-                                      "BORROWED", "OVERDUE",    "WAITING"};
+  std::vector<std::string> heading = {"TENANT",   "GUARANTEED", "LIMIT",   "HELD",
+                                      "BORROWED", "OVERDUE",    "WAITING", "ALLOCATION"};
   if (in_fleet) heading.insert(heading.begin(), "SCOPE");
   return heading;
 }
@@ -121,7 +131,8 @@ std::vector<std::string> tenant_row(const TenantScope& scope, const Share& share
                                   str(use.held),
                                   str(use.borrowed),
                                   str(use.overdue),
-                                  str(waiters_of(scope, share.tenant).size())};
+                                  str(waiters_of(scope, share.tenant).size()),
+                                  or_dash(allocation_of(scope, share.tenant))};
   if (in_fleet) row.insert(row.begin(), scope.name);
   return row;
 }
@@ -147,6 +158,7 @@ std::string holdings_text(const TenantScope& scope, const std::string& tenant) {
 }
 
 Json tenant_json(const TenantScope& scope, const Share& share) {
+  const std::string allocation = allocation_of(scope, share.tenant);
   const hook::ledger::TenantUse use = use_of(share, scope.holdings, scope.now_ms);
   return {{"scope", scope.name},
           {"tenant", share.tenant},
@@ -157,7 +169,8 @@ Json tenant_json(const TenantScope& scope, const Share& share) {
           {"held", use.held},
           {"borrowed", use.borrowed},
           {"overdue", use.overdue},
-          {"waiting", waiters_of(scope, share.tenant).size()}};
+          {"waiting", waiters_of(scope, share.tenant).size()},
+          {"allocation", allocation.empty() ? Json() : Json(allocation)}};
 }
 
 Json tenant_json_in_full(const TenantScope& scope, const Share& share) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct TenantScope {
   std::vector<hook::ledger::Share> shares;      // of each that has a share, has IPUs, or waits
   std::vector<hook::ledger::Holding> holdings;  // oldest first
   std::vector<hook::ledger::Waiter> waiters;
+  std::map<std::string, std::string> allocations = {};  // of tenants that have one
   int64_t now_ms = base::unix_millis();
 
   // Returns the share of TENANT; null if there is none.

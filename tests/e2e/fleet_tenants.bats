@@ -254,7 +254,7 @@ ledger_of() { [ "$1" = a ] && echo /var/lib/ipu-container-toolkit/ledger.db || e
   on a ipuctl tenant set vision --guaranteed 8 --limit 16 --borrow-time 4h --max-wait 2m --max-waiters 3 --may-reserve no
   run -0 on b ipuctl tenant set vision --limit none
   assert_equal "${lines[0]}" "the share of tenant 'vision' in the fleet: guaranteed 8, limit none, borrow-time 4h,\
- max-wait 2m, max-waiters 3, may-reserve no"
+ max-wait 2m, max-waiters 3, may-reserve no, allocation none"
   on b ipuctl tenant set vision --limit 16
   while IFS='|' read -r args expected; do
     # shellcheck disable=SC2086
