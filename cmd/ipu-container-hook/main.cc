@@ -4,6 +4,8 @@
 //   ipu-container-hook createRuntime|prestart|poststop --lease ID
 // For a container without the wrapper, by the engine's hooks.d:
 //   ipu-container-hook createRuntime|prestart|poststop
+// For a container with a CDI device, whatever the engine:
+//   ipu-container-hook createRuntime --cdi KEY=VALUE...
 // The product itself calls:
 //   ipu-container-hook probe --lease ID
 //   ipu-container-hook release --lease ID
@@ -37,6 +39,7 @@
 #include "hook/config/paths.h"
 #include "hook/confinement/enter.h"
 #include "hook/container/oci/state.h"
+#include "hook/container/request/cdi.h"
 #include "hook/ledger/ledger.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/duplicate_probe.h"
@@ -65,6 +68,7 @@ constexpr size_t kHeap = 640 << 10;
 struct Call {
   std::string stage;     // "createRuntime", ...
   std::string lease_id;  // empty: there was no wrapper
+  bool is_cdi = false;   // a CDI device asks for IPUs; config.json has all that the container asks
 };
 
 Result<Call> parse_call(const std::vector<std::string_view>& args) {
@@ -75,13 +79,16 @@ Result<Call> parse_call(const std::vector<std::string_view>& args) {
   const bool has_lease =
       args.size() == 3 && args[1] == "--lease" && hook::ledger::is_lease_id(args[2]);
   if (has_stage && has_lease) return Call{std::string(args[0]), std::string(args[2])};
+  const bool is_cdi =
+      args.size() >= 3 && args[0] == "createRuntime" && args[1] == hook::request::kCdiOption;
+  if (is_cdi) return Call{std::string(args[0]), "", true};
   const bool is_hook = has_stage && args[0] != "probe" && args[0] != "release";
   if (is_hook && args.size() == 1) return Call{std::string(args[0]), ""};
-  return Error(
-      Code::kInvalid,
-      "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
-      " ipu-container-hook probe|release --lease ID; pass the container's state on standard input,"
-      " and an ID of 32 hexadecimal digits. 'ipu-container-hook reconcile' takes neither");
+  return Error(Code::kInvalid,
+               "usage: ipu-container-hook createRuntime|prestart|poststop [--lease ID], or"
+               " ipu-container-hook createRuntime --cdi KEY=VALUE..., or ipu-container-hook "
+               "probe|release --lease ID; pass the container's state on standard input,"
+               " and an ID of 32 hexadecimal digits. 'ipu-container-hook reconcile' takes neither");
 }
 
 using State = Result<hook::oci::ContainerState>;
@@ -170,13 +177,14 @@ Status release_alone(const std::string& lease_id) {
   return done;
 }
 
-Status start_alone(const hook::oci::ContainerState& state) {
+// With IS_CDI, a CDI device asks for IPUs, whatever the annotations say.
+Status start_alone(const hook::oci::ContainerState& state, bool is_cdi) {
   TRY(hook::lifecycle::start::check_host_root());
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  return hook::lifecycle::start::start_by_hook(env, config, state);
+  return hook::lifecycle::start::start_by_hook(env, config, state, is_cdi);
 }
 
 // Reports the failed start of a container, which began at this unix time.
@@ -187,12 +195,12 @@ void report(const hook::oci::ContainerState& state, int64_t since_ms, const Erro
 }
 
 // Starts a container without the wrapper. Reads no file for a container without IPUs.
-Status create_alone(const State& state) {
+Status create_alone(const State& state, bool is_cdi) {
   if (!state.ok()) return state.error();
-  if (!hook::lifecycle::start::asks_hook(state.value())) return {};
+  if (!is_cdi && !hook::lifecycle::start::asks_hook(state.value())) return {};
   start_log("createRuntime without the runtime wrapper", state.value().id);
   const int64_t since_ms = base::unix_millis();
-  Status done = start_alone(state.value());
+  Status done = start_alone(state.value(), is_cdi);
   if (!done.ok()) report(state.value(), since_ms, done.error());
   return done;
 }
@@ -246,7 +254,8 @@ Status run(const std::vector<std::string_view>& args, bool is_debugged) {
     start_log(call.stage, is_alone && state.ok() ? state.value().id : call.lease_id);
   const auto deadline = base::Deadline::after(kTime);
   if (is_alone)
-    return call.stage == "poststop" ? poststop_alone(state, deadline) : create_alone(state);
+    return call.stage == "poststop" ? poststop_alone(state, deadline)
+                                    : create_alone(state, call.is_cdi);
   if (call.stage == "probe")
     return hook::lifecycle::network::probe_lease(hook::config::run_dir(), call.lease_id);
   if (call.stage == "release") return release_alone(call.lease_id);

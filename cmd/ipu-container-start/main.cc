@@ -29,6 +29,7 @@
 #include "hook/container/inject/bundle.h"
 #include "hook/container/oci/powers.h"
 #include "hook/container/oci/spec.h"
+#include "hook/container/request/cdi.h"
 #include "hook/container/request/keys.h"
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/low_level.h"
@@ -86,6 +87,7 @@ Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bund
   using View = std::optional<hook::oci::SpecView>;
   if (!hook::request::mentions_ipus(bundle.config())) return View();
   hook::oci::SpecView view = TRY(hook::oci::parse_spec(bundle.config()));
+  view.annotations = TRY(hook::request::with_cdi(bundle.config(), std::move(view.annotations)));
   if (!hook::request::asks_for_ipus(view.environment, view.annotations)) return View();
   return View(std::move(view));
 }

@@ -192,10 +192,19 @@ Json to_json(const HookEntry& entry) {
           {"timeout", entry.timeout_seconds}};
 }
 
-// Removes our entries of an earlier edit, which have our program.
+// Whether a hook is a CDI device's, which says what the container asks for.
+bool is_of_cdi(const Json& hook) {
+  const auto args = hook.is_object() ? hook.find("args") : hook.end();
+  return hook.is_object() && args != hook.end() && args->is_array() &&
+         std::find(args->begin(), args->end(), "--cdi") != args->end();
+}
+
+// Removes our entries of an earlier edit, which have our program. A CDI device's stays: the bundle
+// may be started again.
 void forget_hooks(Json& list, const std::vector<HookEntry>& entries) {
   erase_if(list, [&](const Json& item) {
-    return std::any_of(entries.begin(), entries.end(),
+    return !is_of_cdi(item) &&
+           std::any_of(entries.begin(), entries.end(),
                        [&](const HookEntry& entry) { return has(item, "path", entry.path); });
   });
 }

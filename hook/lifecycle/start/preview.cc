@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/oci/spec.h"
+#include "hook/container/request/cdi.h"
 #include "hook/container/request/keys.h"
 #include "hook/container/request/request.h"
 #include "hook/lifecycle/start/asked.h"
@@ -86,7 +87,8 @@ std::string container_of(const std::string& bundle) {
 Result<std::optional<Preview>> preview(Env& env, const Result<config::Config>& config,
                                        const std::string& bundle, const std::string& text) {
   if (!request::mentions_ipus(text)) return std::optional<Preview>();
-  const oci::SpecView view = TRY(oci::parse_spec(text));
+  oci::SpecView view = TRY(oci::parse_spec(text));
+  view.annotations = TRY(request::with_cdi(text, std::move(view.annotations)));
   if (!request::asks_for_ipus(view.environment, view.annotations)) return std::optional<Preview>();
   if (!config.ok()) return config.error();
   std::optional<request::Request> request =

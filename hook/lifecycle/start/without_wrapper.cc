@@ -12,6 +12,7 @@
 #include "hook/container/device/device_rules.h"
 #include "hook/container/inject/rootfs.h"
 #include "hook/container/oci/capability.h"
+#include "hook/container/request/cdi.h"
 #include "hook/ledger/actor.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/liveness.h"
@@ -32,9 +33,8 @@ constexpr std::chrono::seconds kOtherTime{10};  // of a start, besides waiting a
 constexpr std::chrono::milliseconds kDying{5000};
 constexpr std::string_view kUseWrapper = "; use the runtime wrapper instead of the hook alone";
 
-Result<oci::SpecView> read_spec(const oci::ContainerState& state) {
-  const std::string path = str(state.bundle, "/config.json");
-  return oci::parse_spec(TRY(base::read_file(path, oci::kMaxSpecBytes)));
+Result<std::string> read_spec(const oci::ContainerState& state) {
+  return base::read_file(str(state.bundle, "/config.json"), oci::kMaxSpecBytes);
 }
 
 // Whether the wrapper made a lease for this container. If so, its hook does the rest.
@@ -171,6 +171,13 @@ Result<bool> is_started(Env& env, const oci::ContainerState& state, const base::
   return false;
 }
 
+// The container has the nodes of a device for which it does not ask.
+Error no_request(const oci::ContainerState& state) {
+  return Error(Code::kInvalid, str("the CDI device of the container asks for no IPUs in ",
+                                   base::quote(state.bundle + "/config.json"),
+                                   "; name the device by the engine's --device"));
+}
+
 }  // namespace
 
 bool asks_hook(const oci::ContainerState& state) {
@@ -178,11 +185,16 @@ bool asks_hook(const oci::ContainerState& state) {
 }
 
 Status start_by_hook(Env& env, const Result<config::Config>& config,
-                     const oci::ContainerState& state) {
+                     const oci::ContainerState& state, bool is_cdi) {
   if (TRY(is_wrapped(env, state))) return {};
   if (!config.ok()) return config.error();
+  // Also of a hook that another device or hooks.d calls: the first one that is called gives all.
+  const std::string spec = TRY(read_spec(state));
+  const std::map<std::string, std::string> annotations =
+      TRY(request::with_cdi(spec, state.annotations));
   std::optional<request::Request> request =
-      TRY(request::parse_request({}, state.annotations, config.value().policy));
+      TRY(request::parse_request({}, annotations, config.value().policy));
+  if (!request && is_cdi) return no_request(state);
   if (!request) return {};
   TRY(request::settle_tenant(*request, config.value().policy, ledger::user_who_logged_in()));
   if (state.pid == 0) {
@@ -199,7 +211,7 @@ Status start_by_hook(Env& env, const Result<config::Config>& config,
       TRY(await_reservation(env, config.value(), *request, {state.id, state.bundle}));
   const config::PoolConfig pool = TRY(config::find_pool(config.value(), resolved.pool));
   TRY(check_time(resolved, pool));
-  const oci::SpecView view = TRY(read_spec(state));
+  const oci::SpecView view = TRY(oci::parse_spec(spec));
   const uint64_t memlock = TRY(base::highest_memlock());
   const uint32_t gcds = gcds_asked(env, pool, resolved);
   TRY(check_unchangeable(view, edit_before(pool, gcds), memlock));
