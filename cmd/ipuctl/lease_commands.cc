@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
@@ -168,6 +169,8 @@ void follow_configuration(hook::lifecycle::Env& env, const Deadline& deadline,
   std::vector<base::Error> behind = hook::lifecycle::network::follow_controllers(
       env, config.value(), Deadline::after(kGuardTime));
   std::move(behind.begin(), behind.end(), std::back_inserter(done.obstacles));
+  const auto refreshed = refresh_cdi(env, config.value());
+  if (!refreshed.ok()) done.obstacles.push_back(refreshed.error());
 }
 
 Result<Outcome> run_gc(const GcOptions& options) {

@@ -20,6 +20,7 @@
 #include "cmd/common/usage/usage.h"
 #include "cmd/ipu-agent/protocol/reply.h"
 #include "cmd/ipuctl/agent_client.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/confined.h"
 #include "cmd/ipuctl/viewer.h"
@@ -114,6 +115,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_ledger_commands(app, command);
   ipuctl::add_config_commands(app, command);
   ipuctl::add_runtime_commands(app, command);
+  ipuctl::add_cdi_commands(app, command);
   ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);
   ipuctl::add_support_bundle(app, command);

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/print_partition.h"
 #include "hook/lifecycle/env.h"
@@ -82,6 +83,7 @@ Result<Outcome> run_adopt(const PartitionOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   TRY(hook::lifecycle::partitions::adopt_partition(env, pool, options.name, query_deadline()));
+  refresh_cdi_after_change(env);
   return done(env, pool, "adopt", options);
 }
 
@@ -127,6 +129,7 @@ Result<Outcome> run_remove(const PartitionOptions& options) {
   const bool absent = !removed.ok() && removed.error().code() == Code::kNotFound;
   if (absent && options.force) removed = hook::lifecycle::partitions::RemovedPartition();
   const hook::lifecycle::partitions::RemovedPartition outcome = TRY(std::move(removed));
+  refresh_cdi_after_change(env);
   return Outcome{removed_text(options.name, outcome, options.output)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/dry_run.h"
 #include "cmd/ipuctl/print_partition.h"
@@ -94,6 +95,7 @@ Result<Outcome> run_create(const CreateOptions& options) {
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   const Deadline deadline = Deadline::after(options.timeout.value_or(pool.timeout));
   TRY(hook::lifecycle::partitions::create_partition(env, wanted, deadline));
+  refresh_cdi_after_change(env);
   const std::string& name = wanted.request.id;
   if (options.output == Output::kTable) return Outcome{success_text("create", name)};
   Outcome outcome;
