@@ -55,17 +55,20 @@ std::string summary(const Config& config, const std::string& file) {
 Result<Outcome> run_check(const ConfigOptions& options) {
   if (options.file.empty()) {
     const std::string file = hook::config::config_file();
-    return Outcome{summary(TRY(hook::config::load_config(file)), file)};
+    const Config config = TRY(hook::config::load_config(file));
+    return Outcome{summary(config, file)};
   }
   const std::string text = TRY(read_text(options.file));
-  return Outcome{summary(TRY(hook::config::parse_config(text, options.file)), options.file)};
+  const Config config = TRY(hook::config::parse_config(text, options.file));
+  return Outcome{summary(config, options.file)};
 }
 
 Result<Outcome> run_show(const ConfigOptions& options) {
   const std::string file = hook::config::config_file();
   const std::string text = TRY(read_text(file));
   if (options.key.empty()) return Outcome{text};
-  return Outcome{TRY(hook::config::value_in(text, file, options.key)) + '\n'};
+  const std::string value = TRY(hook::config::value_in(text, file, options.key));
+  return Outcome{value + '\n'};
 }
 
 // Makes the file have TEXT, if that is a configuration.

@@ -13,7 +13,7 @@
 #include "base/version.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/metrics/exposition.h"
-#include "cmd/ipuctl/metrics_busy.h"
+#include "cmd/ipuctl/metrics_today.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/lifecycle/env.h"
@@ -35,9 +35,6 @@ constexpr std::chrono::milliseconds kSurveysTime{8000};
 // The audit log is looked at once in this time, of its files so many: what is older was looked at.
 constexpr int64_t kAuditMs = 3'600'000;
 constexpr size_t kAuditFiles = 2;
-constexpr uint32_t kEventsRead = 1000;  // events of one query
-// What a day may have; the events beyond it are of no use for a histogram.
-constexpr size_t kMostEvents = 200'000;
 
 struct MetricsOptions {
   std::string file;
@@ -214,108 +211,6 @@ Status add_addresses(Ledger& ledger, const hook::config::Config& config, Exposit
     add("held_by_ipu", use.held_by_ipu);
     add("set_aside_by_ipu", use.set_aside_by_ipu);
   }
-  return {};
-}
-
-// ---- what happened today
-
-// From the INTENT of a start to its IPUs, and on until its container runs; in seconds.
-struct Phases {
-  std::vector<double> grant;
-  std::vector<double> attach;
-};
-
-Result<Phases> phases_since(Ledger& ledger, int64_t from_ms) {
-  struct Times {
-    int64_t intent = 0;
-    int64_t allocated = 0;
-  };
-  Phases phases;
-  std::map<std::string, Times> starts;
-  size_t seen = 0;
-  for (int64_t number = TRY(ledger.events().last_before(from_ms)); seen < kMostEvents;) {
-    const std::vector<hook::ledger::Event> events = TRY(ledger.events().after(number, kEventsRead));
-    for (const hook::ledger::Event& event : events) {
-      if (event.kind != hook::ledger::EventKind::kState || event.lease.empty()) continue;
-      Times& times = starts[event.lease];
-      if (event.text.starts_with("INTENT")) times.intent = event.at_ms;
-      if (event.text.starts_with("ALLOCATED") && times.allocated == 0 && times.intent != 0) {
-        times.allocated = event.at_ms;
-        phases.grant.push_back(seconds(std::max<int64_t>(0, times.allocated - times.intent)));
-      }
-      if (event.text.starts_with("RUNNING") && times.allocated != 0) {
-        phases.attach.push_back(seconds(std::max<int64_t>(0, event.at_ms - times.allocated)));
-        starts.erase(event.lease);
-      }
-    }
-    if (events.size() < kEventsRead) break;
-    number = events.back().number;
-    seen += events.size();
-  }
-  return phases;
-}
-
-using ByTenant = std::map<std::pair<std::string, std::string>, hook::ledger::UsageRow>;
-
-// What each pool and tenant had on the day TODAY since 1970. Those of the configuration are there
-// from the beginning: whoever counts by a rate does not see the first sample of a series.
-Result<ByTenant> had_today(Ledger& ledger, const hook::config::Config& config, int64_t today) {
-  ByTenant had;
-  for (const hook::config::PoolConfig& pool : config.pools) {
-    if (config.policy.tenants.empty()) had[{pool.name, ""}];
-    for (const hook::config::TenantConfig& tenant : config.policy.tenants)
-      had[{pool.name, tenant.name}];
-  }
-  for (const hook::ledger::UsageRow& row : TRY(ledger.usage().between(today, today + 1))) {
-    hook::ledger::UsageRow& sum = had[{row.pool, row.tenant}];
-    sum.held += row.held;
-    sum.reserved += row.reserved;
-    sum.waits.add(row.waits);
-  }
-  return had;
-}
-
-void add_starts(const ByTenant& had, Exposition& to) {
-  const auto labels = [](const auto& key) {
-    return metrics::Labels{{"pool", key.first}, {"tenant", key.second}};
-  };
-  to.family("ipu_starts_total", Type::kCounter, "Starts that got IPUs since midnight (UTC).");
-  for (const auto& [key, sum] : had) to.sample(labels(key), sum.waits.count());
-  to.family("ipu_held_ipu_seconds_total", Type::kCounter,
-            "What leases held since midnight (UTC), in seconds of one IPU.");
-  for (const auto& [key, sum] : had) to.sample(labels(key), seconds(sum.held));
-  to.family("ipu_reserved_ipu_seconds_total", Type::kCounter,
-            "What reservations held since midnight (UTC), also while a container used them.");
-  for (const auto& [key, sum] : had) to.sample(labels(key), seconds(sum.reserved));
-  to.family("ipu_start_wait_seconds", Type::kHistogram,
-            "Since midnight (UTC): from when a start was asked for until it had its IPUs.");
-  std::map<std::string, base::Histogram> waits;
-  for (const auto& [key, sum] : had) waits[key.first].add(sum.waits);
-  for (const auto& [pool, times] : waits) to.histogram({{"pool", pool}}, times);
-}
-
-Status add_refusals(Ledger& ledger, int64_t today, Exposition& to) {
-  std::map<std::pair<std::string, std::string>, int64_t> refused;
-  for (const hook::ledger::RefusedRow& row : TRY(ledger.usage().refused(today, today + 1)))
-    refused[{row.pool, row.cause}] += row.count;
-  to.family("ipu_refused_starts_total", Type::kCounter,
-            "Starts that were refused since midnight (UTC), by cause.");
-  for (const auto& [key, number] : refused)
-    to.sample({{"pool", key.first}, {"cause", key.second}}, number);
-  return {};
-}
-
-Status add_today(Ledger& ledger, const hook::config::Config& config, int64_t now, Exposition& to) {
-  const int64_t today = now / hook::ledger::kDayMs;
-  add_starts(TRY(had_today(ledger, config, today)), to);
-  TRY(add_busy(ledger, config, today, to));
-  TRY(add_refusals(ledger, today, to));
-  const Phases phases = TRY(phases_since(ledger, today * hook::ledger::kDayMs));
-  to.family("ipu_start_phase_seconds", Type::kHistogram,
-            "Since midnight (UTC), as far as the history goes: from the first record of a start to "
-            "its IPUs (grant), and from there until its container runs (attach).");
-  to.histogram({{"phase", "grant"}}, phases.grant);
-  to.histogram({{"phase", "attach"}}, phases.attach);
   return {};
 }
 
