@@ -33,11 +33,18 @@ Result<Asked> parse_asked(const std::string& argument) {
                                    " generate'"));
 }
 
+// Whether the hook ENTRY is of our program, wherever it was installed when the file was written.
+bool is_ours(const Json& entry) {
+  const auto path = entry.is_object() ? entry.find("path") : entry.end();
+  return entry.is_object() && path != entry.end() && path->is_string() &&
+         path->get<std::string>().ends_with("/ipu-container-hook");
+}
+
 // Returns what the hook ENTRY asks for: its arguments behind the option.
 Result<std::vector<Asked>> asked_by(const Json& entry) {
   std::vector<Asked> asked;
-  const auto args = entry.is_object() ? entry.find("args") : entry.end();
-  if (!entry.is_object() || args == entry.end() || !args->is_array()) return asked;
+  const auto args = is_ours(entry) ? entry.find("args") : entry.end();
+  if (!is_ours(entry) || args == entry.end() || !args->is_array()) return asked;
   auto argument = std::find(args->begin(), args->end(), kCdiOption);
   for (; argument != args->end(); ++argument) {
     if (*argument == kCdiOption) continue;

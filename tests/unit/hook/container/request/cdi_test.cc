@@ -12,7 +12,7 @@ using base::str;
 using Annotations = std::map<std::string, std::string>;
 
 std::string hook(const std::string& asked) {
-  return str(R"({"path": "/bin/hook", "args": ["hook", "createRuntime", "--cdi", )", asked, "]}");
+  return str(R"({"path": "/bin/ipu-container-hook", "args": ["hook", "createRuntime", "--cdi", )", asked, "]}");
 }
 
 std::string config(const std::string& hooks) {
@@ -87,6 +87,7 @@ TEST(CdiTest, AMalformedHookIsRefused) {
 TEST(CdiTest, OtherHooksSayNothing) {
   EXPECT_EQ(
       refusal(str(R"({"path": "/bin/true"}, 3, {"args": "--cdi"}, {"args": ["a", 1]},)", kP0)), "");
+  EXPECT_EQ(refusal(R"({"path": "/bin/other-hook", "args": ["other-hook", "--cdi", "x"]})"), "");
 }
 
 }  // namespace
