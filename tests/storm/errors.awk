@@ -25,7 +25,7 @@ function class_of(field,    begin, end, action, text) {
   begin = field[1]; end = field[2]; action = field[3]; text = field[6]
   if (field[5] == 0) return "worked"
   if (field[5] == 124) return "unexpected" # no end
-  if (text ~ /ipu: pool "[^"]*" has no free block of|ipu: others wait for|ipu: waited [0-9]+ s for|: all [0-9]+ addresses .* are taken/) {
+  if (text ~ /ipu: pool "[^"]*" has (no free block of|a free block of [0-9]+ IPUs, but its controller does not give it now)|ipu: others wait for|ipu: waited [0-9]+ s for|: all [0-9]+ addresses .* are taken/) {
     return "refused"
   }
   if (text ~ /cannot be reached: /) return was_cut_off(begin, end) ? "consequence" : "unexpected"

@@ -27,7 +27,7 @@ function class_of(field,    text, id, was_away) {
   if (field[5] == 124) return "unexpected" # no end
   if (id in own) return "killed"
   if (field[8] != "-" || text !~ /ipu: /) return "unexpected"
-  if (text ~ /ipu: pool "[^"]*" has no free block of|ipu: others wait for/) return "refused"
+  if (text ~ /ipu: pool "[^"]*" has (no free block of|a free block of [0-9]+ IPUs, but its controller does not give it now)|ipu: others wait for/) return "refused"
   if (text ~ /ipu: V-IPU controller [^ ]*: .*: cannot be reached/ && was_away) return "refused"
   if (text ~ /ipu: V-IPU controller [^ ]*: .*: ipu-vipu-client was killed/ &&
       (id in client || was_one_killed(field[1], field[2]))) return "refused"
