@@ -28,6 +28,7 @@ SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL_STRIP ?= -s
 DOCDIR ?= $(PREFIX)/share/doc/ipu-container-toolkit
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 # No engine reads this folder. To use the hooks, name it (podman --hooks-dir) or copy them.
 HOOKSDIR ?= $(PREFIX)/share/ipu-container-toolkit/hooks.d
 # logrotate reads no other folder.
@@ -282,7 +283,7 @@ $(O)/work/%.o: %.cc $(O)/flags | $(O)/deps.ok
 	$(call say,CXX,$<)$(COMPILE) $(WORK_CXX) $(call pkg_cflags,nlohmann_json libnl-route-3.0) -MMD -MP -c -o $@ $<
 
 $(GEN)/%.o: $(GEN)/%.cc $(O)/flags | $(O)/deps.ok
-	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) $(GEN_CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) -isystem $(GEN) -ffile-prefix-map=$(CURDIR)=. $(GEN_CXXFLAGS) $(call pkg_cflags,$(PKGS)) -MMD -MP -c -o $@ $<
 
 # Thin archives: they name the objects, and hold none.
 $(O)/lib%.a:
@@ -295,9 +296,11 @@ link_archives = -Wl,-Bstatic -Wl,--start-group \
   $(filter-out -lssl -lcrypto -ldl -lrt -lm -lpthread -pthread,$(call pkg_libs,--static,$(ARCHIVES))) \
   -Wl,--end-group -Wl,-Bdynamic -lssl -lcrypto -pthread -static-libstdc++ -static-libgcc
 
+# PROGRAM.archives names the archives of other projects that are in it, for packaging/linked.sh.
 $(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings)
+	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings) -Wl,-Map=$@.map
+	@awk '/^(As-needed|Discarded|Memory|Merging)/ { exit } /^[^ ].*\.a\(/ && index($$0, "$(O)/") != 1 { sub(/\.a\(.*/, ".a"); print }' $@.map | sort -u >$@.archives; rm $@.map
 # One run of protoc makes all four files.
 $(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto | $(O)/deps.ok
 	@mkdir -p $(GEN)
@@ -419,7 +422,8 @@ install: all ## install below DESTDIR and PREFIX, and make the users and the gro
 	install -m 0644 $(MONITORING) '$(DESTDIR)$(DOCDIR)'
 	$(foreach s,bash zsh fish,$(O)/bin/ipuctl completion $(s) | install -D -m 0644 /dev/stdin '$(DESTDIR)$(filter %/$(if $(filter zsh,$(s)),_ipuctl,$(if $(filter fish,$(s)),ipuctl.fish,ipuctl)),$(COMPLETIONS))'$(nl))
 	install -D -m 0644 packaging/sysusers.d/ipu-container-toolkit.conf '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf'
-	install -d '$(DESTDIR)$(LOGROTATEDIR)'
+	install -d '$(DESTDIR)$(LOGROTATEDIR)' '$(DESTDIR)$(TMPFILESDIR)'
+	$(unit_paths) packaging/tmpfiles.d/ipu-container-toolkit.conf | install -m 0644 /dev/stdin '$(DESTDIR)$(TMPFILESDIR)/ipu-container-toolkit.conf'
 	$(unit_paths) packaging/logrotate.d/ipu-container-toolkit | install -m 0644 /dev/stdin '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(if $(DESTDIR),,[ "$$(id -u)" -ne 0 ] || packaging/make_user.sh)
 uninstall: ## remove the files that install put there; users and group stay. FORCE=1: also while they are in use
@@ -428,8 +432,14 @@ uninstall: ## remove the files that install put there; users and group stay. FOR
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
 	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	rm -f $(COMPLETIONS:%='$(DESTDIR)%')
-	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' $(foreach m,$(MONITORING),'$(DESTDIR)$(DOCDIR)/$(notdir $(m))') '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
+	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' $(foreach m,$(MONITORING),'$(DESTDIR)$(DOCDIR)/$(notdir $(m))') '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(TMPFILESDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(foreach d,$(LIBEXECDIR) $(DOCDIR) $(HOOKSDIR) $(filter %/ipu-container-toolkit,$(patsubst %/,%,$(dir $(HOOKSDIR)))),[ ! -d '$(DESTDIR)$(d)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(d)'$(nl))
+.PHONY: deb
+# The version of the packages, such as 0.1.0+site2.
+DEB_VERSION ?= $(VERSION)
+deb: ## Debian packages and their SBOM, in build/deb; builds the programs for PREFIX=/usr
+	@packaging/deps.sh build deb
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL O='$(O)' packaging/deb.sh '$(DEB_VERSION)'
 .PHONY: clean help
 clean: ## remove build/
 	rm -rf build

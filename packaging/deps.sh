@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing for: build, demo (a real engine), e2e (tests on all engines, demo
+# Installs the Debian packages that are missing for: build, deb, demo (a real engine), e2e (tests on all engines, demo
 # included), rdma (tests in a virtual machine), engines (of other releases), fuzz, lint.
 # It never removes or downgrades a package: if apt would have to, it installs nothing and names what is in the
 # way. It starts no service. If nothing is missing, it does nothing. Run by a user who is not root, it prints the
@@ -14,6 +14,7 @@ declare -A packages=(
     libnl-route-3-dev libcap-dev libseccomp-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
     libnghttp2-dev libssl-dev libc-ares-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc
     openssl'
+  [deb]='debhelper dpkg-dev jq'
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
     util-linux mount procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace valgrind logrotate python3-jsonschema git
@@ -116,7 +117,7 @@ forbid_services() {
 
 items=()
 for group in "$@"; do
-  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, demo, e2e, rdma, engines, fuzz or lint" >&2; exit 2; }
+  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, deb, demo, e2e, rdma, engines, fuzz or lint" >&2; exit 2; }
   read -rd '' -a more <<<"${packages[$group]}" || true
   items+=("${more[@]}")
 done

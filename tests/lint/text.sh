@@ -17,7 +17,7 @@ finding_each 'has no SPDX-License-Identifier in its first two lines' < <(
 mapfile -t all < <(files | grep -v '^tests/data/')
 finding_each 'white space at the end of the line' < <(grep -HInE '[[:blank:]]+$' "${all[@]}")
 finding_each 'carriage return' < <(grep -HIn $'\r' "${all[@]}")
-finding_each 'tab' < <(printf '%s\n' "${all[@]}" | grep -vE '(^|/)Makefile$|\.mk$' | xargs -r grep -HIn $'\t')
+finding_each 'tab' < <(printf '%s\n' "${all[@]}" | grep -vE '(^|/)Makefile$|\.mk$|/debian/rules$' | xargs -r grep -HIn $'\t')
 finding_each 'no newline at the end of the file' < <(
   perl -ne 'if (eof) { print "$ARGV:$.:\n" if !/\n\z/; close ARGV }' "${all[@]}"
 )
