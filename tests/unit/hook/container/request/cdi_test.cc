@@ -12,7 +12,8 @@ using base::str;
 using Annotations = std::map<std::string, std::string>;
 
 std::string hook(const std::string& asked) {
-  return str(R"({"path": "/bin/ipu-container-hook", "args": ["hook", "createRuntime", "--cdi", )", asked, "]}");
+  return str(R"({"path": "/bin/ipu-container-hook", "args": ["hook", "createRuntime", "--cdi", )",
+             asked, "]}");
 }
 
 std::string config(const std::string& hooks) {
