@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the end-to-end tests with the engines of other releases of Debian: tests/engines/check.sh [SUITE]...
-# By default these are trixie and sid. TEST=PATTERN selects tests by name.
+# By default these are trixie and sid, after the tests of the Debian packages in clean roots (deb_roots.bats). TEST=PATTERN selects tests by name.
 #
 # The packages of a suite lie over this machine's root file system in the throw-away hosts of the tests, and nowhere
 # else; they come from the mirror that this machine's apt uses. The last line is "N passed, N failed", for all suites.
@@ -43,7 +43,12 @@ export LAYER
 trap 'rmdir "$LAYER"' EXIT
 passed=0
 failed=0
-[ $# -gt 0 ] || set -- trixie sid
+if [ $# -eq 0 ]; then
+  set -- trixie sid
+  tap=$(BATS_TEST_TIMEOUT=300 bats --tap --timing ${TEST:+--filter "$TEST"} tests/engines/deb_roots.bats | tee >(cat >&2))
+  passed=$(grep -c '^ok ' <<<"$tap")
+  failed=$(grep -c '^not ok ' <<<"$tap")
+fi
 for suite in "$@"; do
   echo "== engines of $suite"
   last=$(unshare --mount --propagation private "$0" --inside "$suite" | tee >(cat >&2) | tail -n 1)

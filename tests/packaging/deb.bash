@@ -14,11 +14,11 @@ make_debs() { # FOLDER [VERSION]
   # shellcheck disable=SC2016
   O=${O:-build/${FLAVOR:-release}} unshare --mount --propagation private bash -euc '
     mount -t tmpfs tmpfs /mnt
-    mkdir /mnt/upper /mnt/work "$2"
+    mkdir -p /mnt/upper /mnt/work "$2"
     mount -t overlay -o "lowerdir=$1,upperdir=/mnt/upper,workdir=/mnt/work" overlay "$1"
     cd "$1"
     make --no-print-directory deb ${3:+DEB_VERSION="$3"} >"$2/log" 2>&1 || { tail -n 30 "$2/log" >&2; exit 1; }
-    cp build/deb/*.deb build/deb/*.changes build/deb/*.spdx.json "$2"' bash "$PROJECT" "$1" "${2:-}"
+    cp build/deb/*.deb build/deb/*.changes build/deb/*.buildinfo build/deb/*.spdx.json "$2"' bash "$PROJECT" "$1" "${2:-}"
 }
 
 # The file of a package.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What `make deb` makes. packaging/deb_host.bats installs it, and packaging/deb_roots.bats does so in clean roots.
+# What `make deb` makes. packaging/deb_host.bats installs it, and engines/deb_roots.bats does so in clean roots.
 
 # shellcheck source=tests/packaging/deb.bash
 source "$BATS_TEST_DIRNAME/deb.bash"

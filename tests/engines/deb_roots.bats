@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # bats sets output
 
 # shellcheck source=tests/packaging/deb.bash
-source "$BATS_TEST_DIRNAME/deb.bash"
+source "$BATS_TEST_DIRNAME/../packaging/deb.bash"
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
