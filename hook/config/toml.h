@@ -19,6 +19,7 @@ namespace hook::config {
 #define TOML_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::hook::config::fail_toml_assertion())
 #define TOML_EXCEPTIONS 1
+#undef TOML_HEADER_ONLY  // pkg-config may define it as 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
