@@ -73,7 +73,7 @@ bundle_cards() { inside_bundle "$1" find /dev -name 'ipu[0-9]' | sort | xargs; }
   run ipuctl cdi refresh
   assert_contains "$output" 'nothing to refresh'
   ipuctl partition create p0 --size 4
-  run ! in_host test -e "$FILES"
+  run ! in_host test -e "$FILES/graphcore.ai-partition.json"
   run ipuctl cdi generate --output "$FILES"
   assert_equal "$output" "wrote $FILES/graphcore.ai-partition.json"
   assert_equal "$(ipuctl cdi generate --output "$FILES")" 'the files are up to date'
