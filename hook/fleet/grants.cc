@@ -90,6 +90,12 @@ Result<config::TenantConfig> read_tenant(const KeyValue& key) {
   return tenant;
 }
 
+// Returns whether a share that cannot be read may say an allocation.
+bool may_have_allocation(const KeyValue& key) {
+  const Result<Json> json = base::parse_json(key.value, "tenant");
+  return !json.ok() || !json.value().is_object() || json.value().contains("allocation");
+}
+
 struct GrantKeys {
   std::vector<Grant> grants;  // oldest first
   std::vector<KeyValue> unreadable;
@@ -194,6 +200,8 @@ void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tena
   const std::string turn = turn_key(fleet.prefix, tenant);
   txn.compares.push_back(as_seen(turn, shares.turns, tenant));
   txn.compares.push_back(as_seen(tenant_key(fleet.prefix, tenant), shares.records, tenant));
+  txn.compares.push_back(
+      {tenant_key(fleet.prefix, ""), Compare::What::kNoneSince, shares.revision});
   txn.puts.push_back({turn, id});
 }
 
@@ -241,18 +249,26 @@ Status add_unreadable_claims(const Fleet& fleet, Shares& shares) {
   return {};
 }
 
-Result<Shares> read_shares(const Fleet& fleet) {
+Result<Shares> read_tenants(const Fleet& fleet) {
   Shares shares;
   const std::string all = tenant_key(fleet.prefix, "");
-  // The turns before what tenants have: what they get in between changes a turn that was seen.
   const Listing tenants = TRY(fleet.store.list(all, fleet.deadline));
+  shares.revision = tenants.revision;
   for (const KeyValue& key : tenants.keys) {
     Result<config::TenantConfig> tenant = read_tenant(key);
     const std::string name = key.key.substr(all.size());
     shares.records[name] = key.modified;
     if (tenant.ok()) shares.tenants.push_back(std::move(tenant).take());
-    if (!tenant.ok()) shares.unreadable.emplace(name, key.key);
+    if (tenant.ok()) continue;
+    shares.unreadable.emplace(name, key.key);
+    if (may_have_allocation(key)) shares.unknown_walls.push_back(name);
   }
+  return shares;
+}
+
+Result<Shares> read_shares(const Fleet& fleet) {
+  // The turns before what tenants have: what they get in between changes a turn that was seen.
+  Shares shares = TRY(read_tenants(fleet));
   if (shares.records.empty()) return shares;
   shares.turns = TRY(revisions_of(fleet, turn_key(fleet.prefix, "")));
   GrantKeys read = TRY(read_grants(fleet));

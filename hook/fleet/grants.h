@@ -41,11 +41,13 @@ struct Grant {
 
 // What tenants may have, and what they have, as of one look.
 struct Shares {
-  std::vector<config::TenantConfig> tenants;  // by name; their users are for each host to say
-  std::vector<Grant> grants;                  // of all pools, oldest first; empty without tenants
-  std::vector<PartitionView> partitions;      // with their claims; empty without tenants
-  std::map<std::string, int64_t> records;     // revision of each tenant's share
-  std::map<std::string, int64_t> turns;       // revision of each tenant's last grant
+  std::vector<config::TenantConfig> tenants;    // by name; their users are for each host to say
+  std::vector<Grant> grants;                    // of all pools, oldest first; empty without tenants
+  std::vector<PartitionView> partitions;        // with their claims; empty without tenants
+  std::map<std::string, int64_t> records;       // revision of each tenant's share
+  int64_t revision = 0;                         // of the store, when these were read
+  std::map<std::string, int64_t> turns;         // revision of each tenant's last grant
+  std::vector<std::string> unknown_walls = {};  // tenants whose allocation cannot be read
   // Keys of records that cannot be read, by the tenant whose share or use they say; empty: it
   // cannot be told whose.
   std::multimap<std::string, std::string> unreadable = {};
@@ -66,7 +68,8 @@ base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, c
                                  const Ticket* ticket, const Shares& shares,
                                  const Warm* warm = nullptr);
 // Adds to TXN that nothing was granted to TENANT, and it claimed nothing, since SHARES were read,
-// nor its share changed; and that it gets something by ID now.
+// that no tenant's share was changed, whose allocations are walls for all; and that it gets
+// something by ID now.
 void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tenant,
                const std::string& id, Txn& txn);
 // Makes a grant for what runs already. What an older copy of the store says of its partition goes.
@@ -83,6 +86,8 @@ base::Result<std::vector<Grant>> list_grants(const Fleet& fleet,
 // record that cannot be read is left out, and what depends on it is refused: see
 // Shares::unreadable.
 base::Result<Shares> read_shares(const Fleet& fleet);
+// Returns the shares alone: no grants, turns or partitions.
+base::Result<Shares> read_tenants(const Fleet& fleet);
 // A tenant's share at one revision of its record.
 struct SeenTenant {
   config::TenantConfig share;

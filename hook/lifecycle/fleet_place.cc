@@ -309,6 +309,7 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
     Before before = TRY(look(me, &shares));
     if (before.is_cancelled || !before.waiters.empty()) return before;
     TRY(check_share(shares, grant));
+    TRY(check_walls(shares, grant.tenant));
     const auto warm = TRY(choose_warm(grant, kind, shares.tenants));
     const fleet::Warm* const taken = warm ? &*warm : nullptr;
     const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
@@ -320,7 +321,12 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
 
 Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me,
                                  const KindOf& kind) {
-  if (claimed_ && is_made_ && claimed_->id == grant.id) return Before();  // of an earlier attempt
+  if (claimed_ && is_made_ && claimed_->id == grant.id) {  // of an earlier attempt
+    const fleet::Shares shares = TRY(fleet::read_tenants(at()));
+    TRY(check_walls(shares, grant.tenant));
+    TRY(kind(shares.tenants));  // the tenant's allocation may be another one by now
+    return Before();
+  }
   fleet::Grant claimed = grant;
   Result<Before> done = try_claim(claimed, me, kind);
   is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();

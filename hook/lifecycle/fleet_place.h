@@ -37,9 +37,10 @@ struct Before {
 };
 
 // Returns the kind of the warm partition that a claim may take, or null, by what the fleet's
-// TENANTS are; fails if the claim must not be made. Called before each attempt that may have been
-// carried out, with what that one depends on, so the last call says what holds for a claim that was
-// made.
+// TENANTS are; fails if the claim must not be made, or kept. Called before each attempt that may
+// have been carried out, with what that one depends on, so the last call says what holds for a
+// claim that was made. Called again, for its failures and effects alone, by each claim that finds
+// the earlier one kept.
 using KindOf = std::function<base::Result<const fleet::WarmKind*>(
     const std::vector<config::TenantConfig>& tenants)>;
 

@@ -128,6 +128,16 @@ Result<const config::TenantConfig*> find_share(const fleet::Shares& shares,
                    ", or let an administrator set policy.default_tenant in config.toml"));
 }
 
+Status check_walls(const fleet::Shares& shares, const std::string& tenant) {
+  const config::TenantConfig* const share = config::find_tenant(shares.tenants, tenant);
+  if (share != nullptr && !share->allocation.empty()) return {};
+  if (shares.unknown_walls.empty()) return {};
+  return Error(Code::kInvalid,
+               str("it is not known which allocation tenant ", quote(shares.unknown_walls.front()),
+                   " has in the fleet, because its share there cannot be read, and this start"
+                   " could get its IPUs; see 'ipuctl fleet check'"));
+}
+
 Status check_share(const fleet::Shares& shares, const fleet::Grant& grant) {
   const config::TenantConfig* const tenant = TRY(find_share(shares, grant.tenant));
   if (tenant == nullptr) return {};

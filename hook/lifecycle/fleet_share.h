@@ -27,6 +27,11 @@ namespace hook::lifecycle {
 base::Result<const config::TenantConfig*> find_share(const fleet::Shares& shares,
                                                      const std::string& tenant);
 
+// Returns whether it is known which allocations TENANT must not use. Fails with kInvalid if a
+// record that cannot be read may name one, and TENANT has none of its own, which would keep it
+// apart.
+base::Status check_walls(const fleet::Shares& shares, const std::string& tenant);
+
 // Return whether the tenant of GRANT, or of CLAIM of a partition in SHARES, may have it, too. Fail
 // as ledger::check_holdings(), or as find_share(). What may be anybody's (Shares::unowned) counts
 // for the tenant, too.

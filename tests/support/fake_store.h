@@ -25,7 +25,7 @@ class FakeStore final : public hook::fleet::Store {
     for (const hook::fleet::Compare& one : txn.compares) result.done = result.done && holds(one);
     if (!result.done) {
       for (const hook::fleet::Compare& one : txn.compares) {
-        const bool is_prefix = one.what == hook::fleet::Compare::What::kNoneBelow;
+        const bool is_prefix = hook::fleet::is_of_prefix(one.what);
         for (const auto& [key, value] : keys_)
           if (is_prefix ? key.starts_with(one.key) : key == one.key) result.found.push_back(value);
       }
@@ -120,6 +120,11 @@ class FakeStore final : public hook::fleet::Store {
     if (one.what == What::kNoneBelow) {
       return std::none_of(keys_.begin(), keys_.end(),
                           [&](const auto& key) { return key.first.starts_with(one.key); });
+    }
+    if (one.what == What::kNoneSince) {
+      return std::none_of(keys_.begin(), keys_.end(), [&](const auto& key) {
+        return key.first.starts_with(one.key) && key.second.modified > one.revision;
+      });
     }
     const auto at = keys_.find(one.key);
     if (one.what == What::kExists) return at != keys_.end();

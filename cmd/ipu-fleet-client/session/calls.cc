@@ -59,10 +59,16 @@ etcd::TxnRequest to_message(const Txn& txn) {
       compare.set_mod_revision(one.revision);
       continue;
     }
-    compare.set_target(etcd::Compare::CREATE);
-    if (one.what == Compare::What::kExists) compare.set_result(etcd::Compare::GREATER);
-    compare.set_create_revision(one.what == Compare::What::kCreated ? one.revision : 0);
-    if (one.what != Compare::What::kNoneBelow) continue;
+    if (one.what == Compare::What::kNoneSince) {
+      compare.set_target(etcd::Compare::MOD);
+      compare.set_result(etcd::Compare::LESS);
+      compare.set_mod_revision(one.revision + 1);
+    } else {
+      compare.set_target(etcd::Compare::CREATE);
+      if (one.what == Compare::What::kExists) compare.set_result(etcd::Compare::GREATER);
+      compare.set_create_revision(one.what == Compare::What::kCreated ? one.revision : 0);
+    }
+    if (!hook::fleet::is_of_prefix(one.what)) continue;
     // Each key of a range is compared, and none that exists was created at revision 0.
     compare.set_range_end(hook::fleet::end_of(one.key));
     range.set_range_end(hook::fleet::end_of(one.key));

@@ -27,10 +27,9 @@ const std::vector<std::string>& call_names() {
 }
 
 constexpr std::pair<Compare::What, const char*> kWhats[] = {
-    {Compare::What::kCreated, "created"},
-    {Compare::What::kModified, "modified"},
-    {Compare::What::kExists, "exists"},
-    {Compare::What::kNoneBelow, "none_below"},
+    {Compare::What::kCreated, "created"},      {Compare::What::kModified, "modified"},
+    {Compare::What::kExists, "exists"},        {Compare::What::kNoneBelow, "none_below"},
+    {Compare::What::kNoneSince, "none_since"},
 };
 
 const char* name_of(Compare::What what) {

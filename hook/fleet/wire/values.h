@@ -26,12 +26,19 @@ struct KeyValue {
 
 // What must be true of a key for a transaction to be carried out.
 struct Compare {
-  enum class What { kCreated, kModified, kExists, kNoneBelow };
-  std::string key;  // of kNoneBelow: a prefix, below which there must be no key
+  enum class What { kCreated, kModified, kExists, kNoneBelow, kNoneSince };
+  // Of kNoneBelow: a prefix, below which there must be no key. Of kNoneSince: a prefix, below which
+  // no key was made or changed after REVISION; one that was removed is not noticed.
+  std::string key;
   What what = What::kCreated;
-  int64_t revision = 0;  // of kCreated and kModified; 0: the key is absent
+  int64_t revision = 0;  // of kCreated and kModified: 0: the key is absent
   bool operator==(const Compare&) const = default;
 };
+
+// Returns whether the key of such a compare is a prefix.
+[[nodiscard]] constexpr bool is_of_prefix(Compare::What what) {
+  return what == Compare::What::kNoneBelow || what == Compare::What::kNoneSince;
+}
 
 struct Put {
   std::string key;

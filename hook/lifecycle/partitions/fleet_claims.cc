@@ -315,6 +315,7 @@ Result<fleet::ClaimDuty> claim_gcds(
   return fleet::claim(fleet.at(deadline), name_of(lease), claim,
                       [&](const fleet::Shares& shares) -> Status {
                         TRY(check_share(shares, name_of(lease), claim));
+                        TRY(check_walls(shares, lease.tenant));
                         return may_have(shares.tenants);
                       });
 }

@@ -7,6 +7,9 @@
 #include "base/text.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/end/release.h"
+#include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/fleet_share.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/start/walls.h"
@@ -41,6 +44,30 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
   }
 }
 
+// Checks that the tenant that asks may have the partition of LEASE, by the fleet's tenants, too.
+Status may_have_partition(vipu::Controller& controller, const GrantRequest& what,
+                          const ledger::Lease& lease,
+                          const std::vector<config::TenantConfig>& of_fleet) {
+  // The lease counts for the tenant of its reservation. A container of a pod has the pod's tenant.
+  const bool is_joined = lease.origin == ledger::Origin::kJoined;
+  return check_named_partition(
+      controller, what.pool,
+      {what.config.policy.tenants, of_fleet, is_joined ? lease.tenant : what.request.tenant},
+      lease.partition, Deadline::after(what.pool.timeout));
+}
+
+// Returns the tenants of the fleet that shares the pool of LEASE; none without a fleet.
+Result<std::vector<config::TenantConfig>> tenants_of_fleet(Env& env, const GrantRequest& what,
+                                                           const ledger::Lease& lease) {
+  std::vector<config::TenantConfig> none;
+  if (!is_shared(what.pool)) return none;
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return none;
+  fleet::Shares shares = TRY(fleet::read_tenants(fleet->at_last()));
+  TRY(check_walls(shares, lease.tenant));
+  return std::move(shares.tenants);
+}
+
 // Claims the GCDs of a partition that hosts of a fleet share, and resets it if that is this start's
 // duty. A request that waits also waits for GCDs that another host has, with a place in the queue.
 Status claim_in_fleet(Env& env, vipu::Controller& controller, const GrantRequest& what,
@@ -49,8 +76,7 @@ Status claim_in_fleet(Env& env, vipu::Controller& controller, const GrantRequest
   const auto deadline = Deadline::after(timeout + until.left());
   // A tenant resets no partition of another one.
   const auto may_have = [&](const std::vector<config::TenantConfig>& of_fleet) {
-    return check_named_partition(controller, what.pool, what.config.policy.tenants, of_fleet, lease,
-                                 Deadline::after(timeout));
+    return may_have_partition(controller, what, lease, of_fleet);
   };
   std::optional<Error> refusal;
   bool has_claim = false;
@@ -100,8 +126,10 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
 
 Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
                                 const ledger::Lease& lease, const Deadline& until) {
-  TRY(check_named_partition(controller, what.pool, what.config.policy.tenants, {}, lease,
-                            Deadline::after(what.pool.timeout)));
+  std::vector<config::TenantConfig> of_fleet;
+  if (lease.claim.empty())
+    of_fleet = TRY(tenants_of_fleet(env, what, lease));  // a claim does so, too
+  TRY(may_have_partition(controller, what, lease, of_fleet));
   if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, what, lease, until));
   const auto deadline = Deadline::after(what.pool.timeout);
   if (lease.claim.empty()) TRY(reset_if_used(env, controller, lease, deadline));

@@ -41,13 +41,12 @@ Status check_new_partition(vipu::Controller& controller, const config::Wall& wal
 }
 
 Status check_named_partition(vipu::Controller& controller, const config::PoolConfig& pool,
-                             const std::vector<config::TenantConfig>& of_host,
-                             const std::vector<config::TenantConfig>& of_fleet,
-                             const ledger::Lease& lease, const Deadline& deadline) {
-  const config::Wall wall = TRY(config::find_wall(pool, of_host, of_fleet, lease.tenant));
+                             const Claimant& claimant, const std::string& id,
+                             const Deadline& deadline) {
+  const config::Wall wall =
+      TRY(config::find_wall(pool, claimant.of_host, claimant.of_fleet, claimant.tenant));
   if (!wall.stands) return {};
-  const std::string allocation = TRY(allocation_of(controller, lease.partition, deadline));
-  return config::check_made(wall, lease.partition, allocation);
+  return config::check_made(wall, id, TRY(allocation_of(controller, id, deadline)));
 }
 
 Error refused_within(const config::Wall& wall, const Error& error) {

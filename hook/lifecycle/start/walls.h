@@ -18,13 +18,17 @@ namespace hook::lifecycle::start {
 base::Status check_new_partition(vipu::Controller& controller, const config::Wall& wall,
                                  const std::string& id, const base::Deadline& deadline);
 
-// Checks that the tenant of LEASE may have its partition of POOL, which was made before, by the
-// tenants of the configuration, OF_HOST, and of the fleet. Fails with kDenied if not, with kInvalid
-// as find_wall(), and as list().
+// Who asks, and whose allocations others must not use.
+struct Claimant {
+  const std::vector<config::TenantConfig>& of_host;  // tenants of the configuration
+  const std::vector<config::TenantConfig>& of_fleet;
+  const std::string& tenant;  // empty: none
+};
+// Checks that CLAIMANT's tenant may have partition ID of POOL, which was made before. Fails with
+// kDenied if not, with kInvalid as find_wall(), and as list().
 base::Status check_named_partition(vipu::Controller& controller, const config::PoolConfig& pool,
-                                   const std::vector<config::TenantConfig>& of_host,
-                                   const std::vector<config::TenantConfig>& of_fleet,
-                                   const ledger::Lease& lease, const base::Deadline& deadline);
+                                   const Claimant& claimant, const std::string& id,
+                                   const base::Deadline& deadline);
 
 // Returns ERROR, with which a controller refused a partition within WALL. If the allocation may be
 // why, it says whose that is and what to do.

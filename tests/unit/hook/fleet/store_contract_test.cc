@@ -142,6 +142,24 @@ TEST_P(StoreContractTest, ChangesNothingIfAKeyIsBelowAPrefix) {
   EXPECT_EQ(second.value().found[1].value, "y");
 }
 
+TEST_P(StoreContractTest, ChangesNothingIfAKeyBelowAPrefixIsNewer) {
+  put("queue", "beside");
+  put("queue/1", "x");
+  const int64_t seen = put("queue/2", "y");
+  Txn txn;
+  txn.compares = {{key("queue/"), What::kNoneSince, seen}, {key("none/"), What::kNoneSince, seen}};
+  txn.puts = {{key("a"), "1"}};
+  put("queue0", "beside");
+  const Result<TxnResult> first = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(first));
+  EXPECT_TRUE(first.value().done);
+  put("queue/1", "changed");
+  const Result<TxnResult> second = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(second));
+  EXPECT_FALSE(second.value().done);
+  EXPECT_EQ(second.value().found.size(), 2U);
+}
+
 TEST_P(StoreContractTest, TellsAKeyThatWasMadeAgainFromTheOldOne) {
   const int64_t old = put("a", "1");
   Txn removal;

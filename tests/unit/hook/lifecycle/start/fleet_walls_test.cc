@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/names.h"
 #include "hook/fleet/queue.h"
 #include "hook/lifecycle/partitions/partitions.h"
+#include "hook/lifecycle/start/reserve.h"
 #include "tests/support/warm_fleet.h"
 
 namespace hook::lifecycle::start {
@@ -101,6 +104,92 @@ TEST_F(FleetWallsTest, ANamedPartitionIsForTenantsOfItsAllocation) {
   EXPECT_THAT(fleet::find_partition(fleet(), {"pod16", "px"}).take()->claims, IsEmpty());
   ASSERT_TRUE(test::succeeds(start(b_, "web", "a", 0, "px")));
   EXPECT_EQ(a_.controller.resets("px"), 0U);
+}
+
+TEST_F(FleetWallsTest, AReservationIsForItsTenantAsLongAsThatHasItsAllocation) {
+  ReservationRequest wanted{"night", 4, milliseconds(0), milliseconds(0), "alice"};
+  wanted.tenant = "a";
+  ASSERT_TRUE(test::succeeds(reserve(a_.env, a_.config, a_.config.pools[0], wanted)));
+  const auto start_night = [&](const std::string& tenant) {
+    request::Request night;
+    night.partition = "night";
+    night.is_reservation = true;
+    night.tenant = tenant;
+    return a_.prepare("web", night);
+  };
+  EXPECT_TRUE(test::fails(start_night("b"), Code::kDenied, "is of another tenant"));
+  EXPECT_TRUE(test::fails(start_night(""), Code::kDenied, "which may be another tenant's"));
+  wall("a", "z");
+  EXPECT_TRUE(test::fails(start_night("a"), Code::kDenied,
+                          "is in allocation 'x', but tenant 'a' is kept to allocation 'z'"));
+  wall("a", "x");
+  fails_at_ = calls_;
+  fate_ = test::Call::kFails;
+  EXPECT_FALSE(start_night("a").ok()) << "the store does not say whose wall that is";
+  ASSERT_GT(calls_, fails_at_);
+  fails_at_ = -1;
+  EXPECT_TRUE(test::succeeds(start_night("a")));
+}
+
+// Its allocation is not known: who has no wall of their own could get its IPUs.
+TEST_F(FleetWallsTest, AShareThatCannotBeReadLetsOnlyWalledTenantsStart) {
+  fleet::Txn txn;
+  txn.puts = {{kPrefix_ + "tenants/b", "{\"allocation\": 7}"}};
+  ASSERT_TRUE(store_.commit(txn, soon()).take().done);
+  const char* const kWhy = "it is not known which allocation tenant 'b' has in the fleet";
+  partitions::NewPartition named{a_.config.pools[0], {"open", 4}};
+  named.request.allocation = "rest";
+  ASSERT_TRUE(test::succeeds(partitions::create_partition(a_.env, named, soon())));
+  EXPECT_TRUE(test::fails(start(a_, "open", "c", 2), Code::kInvalid, kWhy));
+  EXPECT_TRUE(test::fails(start(a_, "named", "c", 0, "open"), Code::kInvalid, kWhy));
+  ReservationRequest wanted{"night", 4, milliseconds(0), milliseconds(0), "alice"};
+  wanted.tenant = "c";
+  EXPECT_TRUE(
+      test::fails(reserve(a_.env, a_.config, a_.config.pools[0], wanted), Code::kInvalid, kWhy));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(grants(), IsEmpty());
+  ASSERT_TRUE(test::succeeds(start(a_, "walled", "a", 2)));
+  EXPECT_EQ(allocation_of(a_, "walled"), "x");
+}
+
+// While its controller is silent, a request that waits keeps its grant.
+TEST_F(FleetWallsTest, ARequestThatWaitsFollowsItsTenantToAnotherAllocation) {
+  request::Request request;
+  request.tenant = "a";
+  request.ipus = 4;
+  request.wait = milliseconds(20'000);
+  bool was_asked = false;
+  a_.before_create = [&] {
+    if (std::exchange(was_asked, true)) return;
+    a_.controller.fail_next(Error(Code::kUnavailable, "x: no answer"));
+    wall("a", "z");
+  };
+  ASSERT_TRUE(test::succeeds(a_.prepare("web", request)));
+  EXPECT_EQ(allocation_of(a_, "web"), "z");
+  EXPECT_THAT(grants(), testing::SizeIs(1));
+}
+
+// Another tenant gets the pool's allocation before any call of a start that comes before its grant.
+TEST_F(FleetWallsTest, AWallThatIsNewBeforeTheGrantHolds) {
+  constexpr int kMostCalls = 20;
+  int at = 0;
+  for (bool is_before = true; is_before && at < kMostCalls; ++at) {
+    SCOPED_TRACE(at);
+    is_before = false;
+    interrupt(a_, at, [&] {
+      is_before = grants().empty();
+      if (is_before) wall("b", "rest");
+    });
+    const Status started = start(a_, "web", "c", 2);
+    EXPECT_EQ(started.ok(), !is_before);
+    if (started.ok()) continue;
+    EXPECT_TRUE(test::fails(started, Code::kInvalid, "is a tenant's"));
+    EXPECT_THAT(gc(a_), IsEmpty());
+    EXPECT_THAT(grants(), IsEmpty());
+    wall("b", "y");
+  }
+  EXPECT_GT(at, 3);
+  EXPECT_LT(at, kMostCalls);
 }
 
 TEST_F(FleetWallsTest, ARequestThatWaitsKeepsOnlyTenantsOfItsAllocationWaiting) {
