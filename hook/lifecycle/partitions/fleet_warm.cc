@@ -2,7 +2,6 @@
 #include "hook/lifecycle/partitions/fleet_warm.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -52,6 +51,13 @@ Result<std::vector<fleet::Warm>> list_of(const OpenFleet& fleet, const config::P
   const std::string source = config::source_of(pool);
   std::erase_if(all, [&](const fleet::Warm& one) { return one.kind.source != source; });
   return all;
+}
+
+// Returns how many of KIND the configuration keeps warm in POOL.
+int64_t limit_of(const config::PoolConfig& pool, const fleet::WarmKind& kind) {
+  const auto limit = pool.warm.find(kind.ipus);
+  const bool is_wanted = limit != pool.warm.end() && kind == fleet::warm_kind(pool, kind.ipus);
+  return is_wanted ? int64_t{limit->second} : 0;
 }
 
 }  // namespace
@@ -105,17 +111,18 @@ Result<std::vector<ledger::PartitionRecord>> unwanted_in_fleet(Env& env, const O
   const auto is_usable = [&](const fleet::Warm& one) {
     return one.phase == fleet::WarmPhase::kIdle && active.contains(one.name);
   };
-  std::map<uint32_t, size_t> count;
-  for (const fleet::Warm& one : all)
-    if (is_usable(one)) ++count[one.kind.ipus];
+  std::set<std::string> gone;
+  // Hosts may keep different kinds warm, so each kind is counted alone.
+  const auto left = [&](const fleet::WarmKind& kind) {
+    return std::count_if(all.begin(), all.end(), [&](const fleet::Warm& one) {
+      return one.kind == kind && is_usable(one) && !gone.contains(one.name);
+    });
+  };
   for (const fleet::Warm& one : all) {
     if (one.phase != fleet::WarmPhase::kIdle) continue;
-    const auto limit = pool.warm.find(one.kind.ipus);
-    size_t& left = count[one.kind.ipus];
-    const bool is_surplus =
-        one.maker == me(env) && left > (limit == pool.warm.end() ? 0 : limit->second);
-    if (is_usable(one) && !is_surplus) continue;
-    if (is_usable(one)) --left;
+    const bool is_mine = one.maker == me(env);  // another host's are for that host to judge
+    if (is_usable(one) && !(is_mine && left(one.kind) > limit_of(pool, one.kind))) continue;
+    gone.insert(one.name);
     unwanted.push_back(record_of(one, fleet.config.prefix));
   }
   return unwanted;

@@ -57,6 +57,21 @@ TEST_F(FleetWarmTest, TheTargetIsThatOfAllHosts) {
   EXPECT_THAT(warm(), SizeIs(1));
 }
 
+TEST_F(FleetWarmTest, EachKindIsCountedAlone) {
+  keep({{4, 1}});
+  b_.config.pools[0].allocation = "wall";
+  EXPECT_THAT(fill(a_).made, SizeIs(1));
+  EXPECT_THAT(fill(b_).made, SizeIs(1));
+  for (test::HookHost* const host : {&a_, &b_}) {
+    const partitions::Refilled again = fill(*host);
+    EXPECT_THAT(again.removed, IsEmpty()) << "the other host's are none of its own";
+    EXPECT_THAT(again.made, IsEmpty());
+  }
+  b_.config.pools[0].allocation = "other";
+  EXPECT_THAT(fill(b_).removed, SizeIs(1)) << "nobody asks for that kind any more";
+  EXPECT_THAT(warm(), SizeIs(2));
+}
+
 TEST_F(FleetWarmTest, OfAnotherAllocationOrControllerIsNotTaken) {
   fill(a_);
   b_.config.pools[0].allocation = "wall";
