@@ -58,13 +58,19 @@ Status Busy::record(const std::vector<BusySample>& samples, std::chrono::millise
   const int64_t now_ms = store_.now();
   const BusyState before = TRY(read_state(store_.database));
   const int64_t from_ms = std::max(before.at_ms, now_ms - longest.count());
+  TRY(forget_days(store_.database, "usage", now_ms / kDayMs));
   if (before.at_ms > 0) {  // the first one ends no interval
     for (const BusySample& sample : samples)
       TRY(add_sample(store_.database, sample, from_ms, now_ms));
   }
-  Statement forget = TRY(store_.database.prepare("DELETE FROM usage WHERE day < ?"));
-  TRY(forget.bind(now_ms / kDayMs - kUsageDays).run());
   TRY(write_state(store_.database, {now_ms, 0}));
+  return commit(store_, transaction);
+}
+
+Status Busy::skip() {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  const BusyState before = TRY(read_state(store_.database));
+  TRY(write_state(store_.database, {store_.now(), before.failing_ms}));
   return commit(store_, transaction);
 }
 

@@ -34,6 +34,8 @@ class Busy {
   // Counts SAMPLES, each for the time since a sample was tried last, but no longer than LONGEST nor
   // before its lease got its IPUs. Leases that have ended, or that joined another, count nothing.
   base::Status record(const std::vector<BusySample>& samples, std::chrono::milliseconds longest);
+  // Notes that nobody has IPUs. Whether the last sample failed stays as it is.
+  base::Status skip();
   // Notes that there is no sample, so that the time until now stays unmeasured. Returns whether the
   // one before did not fail.
   base::Result<bool> fail();

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/store.h"
+#include "hook/ledger/internal/usage_rows.h"
 #include "hook/ledger/usage.h"
 
 namespace hook::ledger {
@@ -62,6 +63,7 @@ Status add_last(Database& database, const std::string& pool, int64_t now_ms) {
 Status Rooms::record(const std::vector<RoomLook>& looks) {
   const int64_t now_ms = store_.now();
   Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(forget_days(store_.database, "room", now_ms / kDayMs));
   for (const RoomLook& look : looks) {
     TRY(add_last(store_.database, look.pool, now_ms));
     TRY(add_room(store_.database, now_ms / kDayMs,
@@ -70,8 +72,6 @@ Status Rooms::record(const std::vector<RoomLook>& looks) {
         "INSERT OR REPLACE INTO room_look(pool, at_ms, free, largest) VALUES(?,?,?,?)"));
     TRY(now.bind(look.pool).bind(now_ms).bind(look.free).bind(look.largest).run());
   }
-  Statement forget = TRY(store_.database.prepare("DELETE FROM room WHERE day < ?"));
-  TRY(forget.bind(now_ms / kDayMs - kUsageDays).run());
   Statement old = TRY(store_.database.prepare("DELETE FROM room_look WHERE at_ms < ?"));
   TRY(old.bind(now_ms - kDayMs).run());
   return commit(store_, transaction);

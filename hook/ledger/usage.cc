@@ -76,6 +76,8 @@ Status add_row(Database& database, int64_t day, UsageRow row) {
 Status add_days(Database& database, const Had& had, Kind kind, bool start) {
   const int64_t last = had.until_ms / kDayMs;
   const int64_t first = std::max(had.from_ms / kDayMs, last - kUsageDays);
+  TRY(forget_days(database, "usage", last));
+  TRY(forget_days(database, "refused", last));
   for (int64_t day = first; day <= last; ++day) {
     const int64_t from = std::max(had.from_ms, day * kDayMs);
     const int64_t time = std::max<int64_t>(0, std::min(had.until_ms, (day + 1) * kDayMs) - from);
@@ -84,10 +86,7 @@ Status add_days(Database& database, const Had& had, Kind kind, bool start) {
     row.starts = start && day == last ? 1 : 0;
     TRY(add_row(database, day, row));
   }
-  Statement forget = TRY(database.prepare("DELETE FROM usage WHERE day < ?"));
-  TRY(forget.bind(last - kUsageDays).run());
-  Statement refused = TRY(database.prepare("DELETE FROM refused WHERE day < ?"));
-  return refused.bind(last - kUsageDays).run();
+  return {};
 }
 
 // Returns whether there is a row for START already, or room for one more of its tenant and user,
@@ -113,6 +112,16 @@ Status add_row(Database& database, const RefusedStart& start) {
 }
 
 }  // namespace
+
+Status forget_days(Database& database, const std::string& table, int64_t today) {
+  Statement row = TRY(database.prepare(str("SELECT 1 FROM ", table, " WHERE day = ? LIMIT 1")));
+  // Once a day is often enough.
+  if (TRY(row.bind(today).step()) == Step::kRow) return {};
+  Statement forget =
+      TRY(database.prepare(str("DELETE FROM ", table, " WHERE day < (SELECT DISTINCT day FROM ",
+                               table, " ORDER BY day DESC LIMIT 1 OFFSET ?)")));
+  return forget.bind(kUsageDays - 1).run();
+}
 
 Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
   if (lease.origin == Origin::kJoined) return {};

@@ -146,7 +146,7 @@ Result<BusyLook> sample_busy(Env& env, const config::Config& config,
   // Before the monitor looks, so that no lease counts what another had.
   const std::vector<ledger::Lease> leases = TRY(holders(env));
   if (leases.empty()) {
-    TRY(env.ledger.usage().busy().record({}, monitor.interval));
+    TRY(env.ledger.usage().busy().skip());
     return BusyLook();
   }
   Result<BusyLook> look = take_sample(env, config, monitor, leases);

@@ -19,6 +19,11 @@ inline constexpr int64_t kMostRowsOfDay = 256;
 inline constexpr int64_t kMostKindsOfUser = 16;
 inline constexpr int64_t kMorePools = 8;
 
+// Forgets the oldest days of TABLE, which has rows by day, unless it has some of TODAY already. The
+// newest kUsageDays days before it that have rows stay: a clock that is wrong for a moment costs
+// one day.
+base::Status forget_days(sqlite::Database& database, const std::string& table, int64_t today);
+
 struct BusySample;
 struct Lease;
 struct PartitionRecord;

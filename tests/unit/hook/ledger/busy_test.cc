@@ -106,6 +106,27 @@ TEST_F(BusyTest, AClockThatIsSetBackCountsNothing) {
   EXPECT_EQ(on(now_).measured, 0);
 }
 
+TEST_F(BusyTest, AClockThatIsYearsAheadForgetsNothing) {
+  const Lease lease = run("web", "a", 1);
+  sample({});
+  now_ += kMinute;
+  sample({{lease.id, 1, 1}});
+  const int64_t right = now_;
+  now_ += 3 * kUsageDays * kDayMs;
+  sample({{lease.id, 1, 1}});
+  now_ += kMinute;
+  sample({{lease.id, 1, 1}});
+  EXPECT_EQ(on(right).measured, kMinute);
+}
+
+TEST_F(BusyTest, WithoutLeasesAFailureStaysKnown) {
+  EXPECT_TRUE(ledger_.usage().busy().fail().take());
+  now_ += kMinute;
+  ASSERT_TRUE(test::succeeds(ledger_.usage().busy().skip()));
+  EXPECT_EQ(ledger_.usage().busy().state().take(), (BusyState{now_, now_ - kMinute}));
+  EXPECT_FALSE(ledger_.usage().busy().fail().take());
+}
+
 TEST_F(BusyTest, IsDividedIntoDays) {
   const int64_t midnight = (now_ / kDayMs + 1) * kDayMs;
   now_ = midnight - 20'000;

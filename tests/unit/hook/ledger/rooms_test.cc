@@ -70,11 +70,26 @@ TEST_F(RoomsTest, IsDividedIntoDays) {
 
 TEST_F(RoomsTest, IsForgottenInTheEndAndWithItAPoolThatIsNoMore) {
   look(4, 4);
-  now_ += (kUsageDays + 2) * kDayMs;
-  ASSERT_TRUE(test::succeeds(ledger_.usage().rooms().record({{"other", 1, 1}})));
-  EXPECT_THAT(test::query_sql(path_, "SELECT day FROM room"), SizeIs(1));
+  for (int64_t day = 0; day <= kUsageDays; ++day) {
+    now_ += kDayMs;
+    ASSERT_TRUE(test::succeeds(ledger_.usage().rooms().record({{"other", 1, 1}})));
+  }
+  EXPECT_THAT(test::query_sql(path_, "SELECT day FROM room"), SizeIs(kUsageDays + 1));
   EXPECT_THAT(test::query_sql(path_, "SELECT pool FROM room_look"), SizeIs(1));
-  EXPECT_THAT(ledger_.usage().rooms().between(0, today_).take(), IsEmpty());
+  EXPECT_THAT(ledger_.usage().rooms().between(0, today_ + 1).take(), IsEmpty());
+}
+
+// A host whose clock was wrong for a moment keeps what it knew.
+TEST_F(RoomsTest, AClockThatIsYearsAheadForgetsNothing) {
+  look(4, 4);
+  const int64_t right = now_;
+  for (int i = 0; i < 3; ++i) {
+    now_ += 3 * kUsageDays * kDayMs;
+    look(4, 4);
+  }
+  now_ = right + kDayMs;
+  look(4, 4);
+  EXPECT_THAT(ledger_.usage().rooms().between(today_, today_ + 1).take(), SizeIs(1));
 }
 
 }  // namespace

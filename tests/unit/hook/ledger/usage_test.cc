@@ -168,10 +168,21 @@ TEST_F(UsageTest, HasSoManyRowsADay) {
 
 TEST_F(UsageTest, IsForgottenInTheEnd) {
   release(run("old", "a", 1));
-  now_ += (kUsageDays + 2) * kDayMs;
-  release(run("new", "b", 1));
+  for (int64_t day = 0; day <= kUsageDays; ++day) {
+    now_ += kDayMs;
+    release(run("new", "b", 1));
+    device_ = 0;
+  }
   ASSERT_THAT(since(0), SizeIs(1));
   EXPECT_EQ(since(0)[0].tenant, "b");
+}
+
+// A host whose clock was wrong for a moment keeps what it knew.
+TEST_F(UsageTest, AClockThatIsYearsAheadForgetsNothing) {
+  release(run("old", "a", 1));
+  now_ += 3 * kUsageDays * kDayMs;
+  release(run("ahead", "b", 1));
+  EXPECT_THAT(since(0), SizeIs(2));
 }
 
 // A ledger that an operator, or a newer release, gave another column loses nothing of the others.
