@@ -194,12 +194,11 @@ Status write_ticket(const Fleet& fleet, const Resource& resource, const Ticket& 
 }
 
 Status leave_line(const Fleet& fleet, const Resource& resource, const Ticket& ticket) {
-  const Status revoked = fleet.store.revoke(ticket.lease, fleet.deadline);
-  if (revoked.ok()) return {};
   Txn txn;
   txn.deletes = {ticket_key(fleet.prefix, resource, ticket.id)};
-  TRY(fleet.store.commit(txn, fleet.deadline));
-  return {};
+  // Its lease ends by itself; it may be another one than the ticket says, if an answer was lost.
+  if (fleet.store.commit(txn, fleet.deadline).ok()) return {};
+  return fleet.store.revoke(ticket.lease, fleet.deadline);
 }
 
 Result<Left> leave_served(const Fleet& fleet, const Resource& resource, const Ticket& ticket) {

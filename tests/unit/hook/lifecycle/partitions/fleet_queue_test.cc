@@ -119,6 +119,16 @@ TEST_F(FleetQueueTest, ARequestWaitsForThoseBeforeItOnly) {
   EXPECT_EQ(line().front().container, "last");
 }
 
+// An answer of lease_ticket() was lost, so the ticket says the lease before.
+TEST_F(FleetQueueTest, WhoeverLeavesIsGoneUnderWhateverLease) {
+  const fleet::Ticket known = wait_on(b_, "first", 16);
+  fleet::Ticket now = known;
+  ASSERT_TRUE(fleet::lease_ticket(fleet(), pool_, now, seconds(60)).take());
+  ASSERT_NE(now.lease, known.lease);
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, known)));
+  EXPECT_THAT(line(), IsEmpty());
+}
+
 TEST_F(FleetQueueTest, APlaceThatTheStoreLostIsTheSameAgain) {
   wait_on(b_, "first", 16);
   int looks = 0;
@@ -219,7 +229,7 @@ TEST_F(FleetQueueTest, WhatCannotBeReadKeepsItsTenantAlone) {
     txn.puts = {{key, value}};
     ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
   };
-  put("/f/tenants/speech", "x");
+  put("/f/tenants/speech", R"({"guaranteed":"many"})");
   put("/f/grants/pod16/odd", "x");
   EXPECT_TRUE(test::succeeds(start(a_, "one", 4, milliseconds(0), "vision")));
   EXPECT_TRUE(test::fails(start(a_, "two", 4, milliseconds(0), "speech"), Code::kInvalid,
