@@ -64,6 +64,7 @@ std::set<std::string> unseen(const std::vector<vipu::Partition>& listed,
 std::string shared_machine(const std::vector<vipu::Partition>& listed) {
   std::map<std::pair<uint32_t, uint32_t>, std::string> machines;
   for (const vipu::Partition& one : listed) {
+    if (one.allocation.empty()) continue;  // the controller does not tell it
     for (const vipu::IpuPlace& place : one.ipus) {
       const auto [at, is_new] =
           machines.try_emplace({place.domain, place.ipu / vipu::kIpusPerMachine}, one.allocation);

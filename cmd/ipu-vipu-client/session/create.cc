@@ -51,7 +51,8 @@ bool fits(const Partition& partition, const PartitionRequest& request) {
 // Returns whether PARTITION may be that of REQUEST, listed before it had all of its parts.
 bool may_grow(const Partition& partition, const PartitionRequest& request) {
   return partition.ready == vipu::ReadyState::kPending &&
-         (partition.ipus.size() < request.size || partition.gcds < request.gcds);
+         (partition.ipus.size() < request.size || partition.gcds < request.gcds ||
+          (partition.allocation.empty() && !request.allocation.empty()));
 }
 
 // Looks for the partition of a request whose answer was lost. People may give one name on several

@@ -54,13 +54,12 @@ bool may_pass(const Error& error) {
 // Each attempt has a name of its own: a removal whose answer was lost may be carried out later.
 // Nobody can use the reservation before its IPUs and its turn are confirmed.
 Status attempt(Env& env, const config::Config& config, partitions::NewPartition& partition,
-               Turn& turn, config::Wall& wall) {
+               Turn& turn, config::Wall& wall, const Deadline& deadline) {
   if (TRY(env.ledger.partitions().find(partition.pool.name, partition.request.id))) {
     return Error(Code::kTimeout, str("the controller of pool ", quote(partition.pool.name),
                                      " did not answer, and an earlier request is not undone yet;"
                                      " try again when it answers"));
   }
-  const auto deadline = Deadline::after(partition.pool.timeout);
   partition.confirm = [&]() -> Status {
     TRY(turn.confirm());
     const auto controller = env.controller(partition.pool);
@@ -80,14 +79,16 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
     const Status made = partitions::create_partition(env, partition, deadline);
     if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
     const bool came_late = turn.pinned() != partition.request.pinned;
-    if (made.ok() || !came_late || deadline.passed()) return made;
+    if (made.ok()) return made;
+    if (!came_late || deadline.passed()) return refused_within(wall, made.error());
   }
 }
 
 // Returns whether warm partitions were given back for the request.
-bool gave_back(Env& env, const config::PoolConfig& pool, const config::Wall& wall, uint32_t ipus) {
+bool gave_back(Env& env, const config::PoolConfig& pool, const config::Wall& wall, uint32_t ipus,
+               const Deadline& deadline) {
   const Result<partitions::GivenBack> given =
-      partitions::give_back_warm(env, pool, wall.allocation, ipus, Deadline::after(pool.timeout));
+      partitions::give_back_warm(env, pool, wall.allocation, ipus, deadline);
   return given.ok() && given.value() == partitions::GivenBack::kSome;
 }
 
@@ -217,12 +218,13 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
       if (fits.error().code() != Code::kBusy || TRY(patience.wait()) == Next::kGiveUp) return fits;
       continue;
     }
-    const Status made = attempt(env, config, partition, turn, wall);
+    const auto deadline = Deadline::after(pool.timeout);
+    const Status made = attempt(env, config, partition, turn, wall, deadline);
     if (made.ok()) break;
-    const Error error = refused_within(wall, made.error());
+    const Error& error = made.error();
     if (!may_pass(error) || turn.is_cancelled()) return error;
     const bool is_full = error.code() == Code::kBusy && !turn.pinned() && !turn.is_behind();
-    if (is_full && gave_back(env, pool, wall, wanted.ipus)) continue;
+    if (is_full && gave_back(env, pool, wall, wanted.ipus, deadline)) continue;
     if (error.code() != Code::kBusy && (wanted.wait.count() == 0 || until.passed())) return error;
     if (TRY(patience.wait()) == Next::kTryAgain) continue;
     if (error.code() != Code::kBusy || turn.is_behind()) return error;
