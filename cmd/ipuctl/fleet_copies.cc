@@ -103,7 +103,7 @@ Result<Outcome> run_leave_lost() {
     outcome.text += str("gave up the claim of ", line, "\n");
   for (const hook::ledger::PartitionRecord& record : TRY(ledger.partitions().all())) {
     if (!partitions::is_fleets(record)) continue;
-    TRY(ledger.partitions().hand_over(record));
+    TRY(ledger.partitions().hand_over(record, "this host left the fleet"));
     outcome.text += str("forgot partition ", record.name, " of pool ", record.pool,
                         ", which its controller may have\n");
   }

@@ -61,7 +61,7 @@ base::Status finish_warm(const Fleet& fleet, const Warm& warm);
 enum class WarmFate {
   kOwn,     // this host's from here on: nobody takes it
   kOthers,  // a container's, or another host makes it
-  kNobody,  // the store does not know it
+  kNobody,  // the store does not know it: nobody made it, it is gone, or the store is an older copy
 };
 // Has ME remove partition NAME of POOL if it is idle, ME makes it, or a host removes it: a name is
 // given once, so two that remove it do no harm. Fails with kDenied if ME was fenced.

@@ -72,11 +72,11 @@ Status Partitions::unlearn(const PartitionRecord& record) {
   });
 }
 
-Status Partitions::hand_over(const PartitionRecord& record) {
+Status Partitions::hand_over(const PartitionRecord& record, std::string_view why) {
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
     TRY(delete_partition(store_.database, record));
-    TRY(record_partition(store_, record.pool, record.name, "the fleet has it"));
+    TRY(record_partition(store_, record.pool, record.name, why));
     return commit(store_, transaction);
   });
 }

@@ -112,8 +112,8 @@ class Partitions {
   base::Status share(const PartitionRecord& record, const std::string& fleet,
                      const std::set<std::string>& claims);
   // Removes the record of a warm partition that this host made or was to remove: the fleet's store
-  // alone says whose it is.
-  base::Status hand_over(const PartitionRecord& record);
+  // alone says whose it is. WHY is the event's text.
+  base::Status hand_over(const PartitionRecord& record, std::string_view why);
   // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
   base::Status unlearn(const PartitionRecord& record);
   // Records that the books of FLEET, a prefix, have the IPUs of a live lease under its id.

@@ -17,6 +17,8 @@ namespace {
 
 using namespace base::names;
 
+constexpr std::string_view kHandedOver = "the fleet has it";
+
 const std::string& me(const Env& env) { return env.ledger.host().tag(); }
 
 fleet::Warm warm_of(const Env& env, const config::PoolConfig& pool,
@@ -133,7 +135,8 @@ Result<bool> begin_in_fleet(Env& env, const OpenFleet& fleet, const config::Pool
                             const Deadline& deadline) {
   const Result<bool> begun =
       fleet::begin_warm(fleet.at(deadline), warm_of(env, pool, record), limit);
-  if (begun.ok() && !begun.value()) TRY(env.ledger.partitions().hand_over(record));
+  if (begun.ok() && !begun.value())
+    TRY(env.ledger.partitions().hand_over(record, "the fleet has enough"));
   // It may be there nevertheless: its record tells reconcile() to look.
   if (!begun.ok()) TRY(env.ledger.partitions().note_failure(record));
   return begun;
@@ -142,7 +145,7 @@ Result<bool> begin_in_fleet(Env& env, const OpenFleet& fleet, const config::Pool
 Status give_to_fleet(Env& env, const OpenFleet& fleet, const config::PoolConfig& pool,
                      const ledger::PartitionRecord& record, const Deadline& deadline) {
   const Status given = fleet::finish_warm(fleet.at(deadline), warm_of(env, pool, record));
-  if (given.ok()) return env.ledger.partitions().hand_over(record);
+  if (given.ok()) return env.ledger.partitions().hand_over(record, kHandedOver);
   TRY(env.ledger.partitions().note_failure(record));
   return given;
 }
@@ -170,10 +173,14 @@ Status finish_in_fleet(Env& env, const OpenFleet& fleet, const ledger::Partition
       fleet::begin_warm_removal(fleet.at(deadline), record.pool, record.name, me(env));
   if (!fate.ok()) return fails(fate.error());
   if (fate.value() == fleet::WarmFate::kOthers) {
-    TRY(partitions.hand_over(record));
+    TRY(partitions.hand_over(record, kHandedOver));
     return Error(Code::kBusy, str("partition ", quote(record.name), " of pool ", quote(record.pool),
                                   " is a container's by now"));
   }
+  // It was never made, or is gone, unless the store is an older copy: then a container of another
+  // host may have it, whose grant comes back with that host. 'ipuctl fleet check' says so.
+  if (fate.value() == fleet::WarmFate::kNobody)
+    return partitions.hand_over(record, "etcd does not know it");
   const auto controller = recorded_controller(env, record.pool, record.source);
   const Result<base::Removed> removed =
       controller->remove(record.name, vipu::Force::kYes, deadline);

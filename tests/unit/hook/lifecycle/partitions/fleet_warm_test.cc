@@ -131,6 +131,29 @@ TEST_F(FleetWarmTest, ALeftoverRecordOfTheMakerEndsAlone) {
   EXPECT_THAT(a_.ledger.partitions().all().take(), IsEmpty());
 }
 
+// An older copy of the store knows neither its removal nor who took it instead.
+TEST_F(FleetWarmTest, ALeftoverRecordOfTheMakerEndsNothingThatTheStoreForgot) {
+  const std::vector<std::string> made = fill(a_).made;
+  const ledger::Lease lease = b_.start("web", 4);
+  ledger::PartitionRecord record;
+  record.pool = "pod16";
+  record.name = lease.partition;
+  record.source = config::source_of(a_.config.pools[0]);
+  record.kind = ledger::PartitionKind::kWarm;
+  record.state = ledger::PartitionState::kRemoving;
+  record.ipus = 4;
+  record.owner = test::dead_process();
+  record.boot_id = base::boot_id().take();
+  record.fleet = kPrefix_;
+  ASSERT_TRUE(test::succeeds(a_.ledger.partitions().intend(record)));
+  ASSERT_TRUE(test::succeeds(fleet::ungrant(fleet(), "pod16", lease.claim)));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(a_.partitions(), Contains(lease.partition));
+  EXPECT_THAT(a_.ledger.partitions().all().take(), IsEmpty());
+  EXPECT_THAT(compare_fleet(a_.env, a_.config.pools, soon())[0].message(),
+              HasSubstr("etcd does not know it"));
+}
+
 TEST_F(FleetWarmTest, AFenceOfTheMakerSparesWhatIsIdleOrAnothers) {
   fill(a_);
   const std::string own = a_.start("own", 2).partition;
