@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "hook/config/paths.h"
 #include "hook/config/section.h"
 #include "hook/engines/file_edit.h"
+#include "hook/ledger/ledger.h"
 
 namespace ipuctl {
 namespace {
@@ -71,6 +73,26 @@ Result<Outcome> run_show(const ConfigOptions& options) {
   return Outcome{value + '\n'};
 }
 
+// Fails with kBusy if a container has IPUs of a pool that CONFIG does not have, or whose IPUs come
+// from elsewhere there: another name is another record of who has them.
+Status check_in_use(const Config& config) {
+  for (const hook::ledger::Lease& lease : TRY(TRY(read_ledger()).live())) {
+    const auto pool =
+        std::find_if(config.pools.begin(), config.pools.end(),
+                     [&](const hook::config::PoolConfig& one) { return one.name == lease.pool; });
+    const bool is_moved = pool != config.pools.end() &&
+                          hook::config::source_of(*pool) != lease.controller &&
+                          !hook::config::is_controller(lease.controller);
+    if (pool != config.pools.end() && !is_moved) continue;
+    return Error(Code::kBusy,
+                 str("nothing was changed: container ", base::short_id(lease.container),
+                     " has IPUs of pool ", base::quote(lease.pool),
+                     ", whose name, provider and file must stay until its containers have ended;"
+                     " see 'ipuctl ps'"));
+  }
+  return {};
+}
+
 // Makes the file have TEXT, if that is a configuration.
 Result<Outcome> change(const ConfigOptions& options,
                        const std::function<Result<std::string>(const std::string& text,
@@ -81,7 +103,9 @@ Result<Outcome> change(const ConfigOptions& options,
   if (!edit.before) TRY(read_text(file));
   edit.after = TRY(edited(*edit.before, file));
   edit.backup_after = edit.backup_before;
-  TRY_CTX("nothing was changed", hook::config::parse_config(*edit.after, file));
+  const Config after =
+      TRY_CTX("nothing was changed", hook::config::parse_config(*edit.after, file));
+  TRY(check_in_use(after));
   if (edit.after == edit.before) return Outcome{str(file, " says so already\n")};
   std::string text = base::line_diff(*edit.before, *edit.after);
   if (options.dry_run) return Outcome{text};

@@ -170,19 +170,42 @@ Result<std::vector<std::string>> read_runtimes(const Section& root) {
   return paths.empty() ? default_runtimes() : paths;
 }
 
+// Returns whether two pools of cards have one in common.
+bool share_cards(const PoolConfig& one, const PoolConfig& other) {
+  if (one.groups.empty() || other.groups.empty()) return true;  // all cards of the host
+  std::set<uint32_t> cards;
+  for (const std::vector<uint32_t>& group : one.groups) cards.insert(group.begin(), group.end());
+  return std::any_of(other.groups.begin(), other.groups.end(), [&](const auto& group) {
+    return std::any_of(group.begin(), group.end(),
+                       [&](uint32_t card) { return cards.contains(card); });
+  });
+}
+
+// Returns whether two pools of one file have an IPU in common.
+bool share_part(const PoolConfig& one, const PoolConfig& other) {
+  if (!one.part || !other.part) return true;  // all of the file
+  return other.part->first < one.part->first + one.part->size &&
+         one.part->first < other.part->first + other.part->size;
+}
+
 // Two pools cannot give the same IPUs: each has its own record of who has them.
 Status check_parts(const Section& section, const std::vector<PoolConfig>& pools) {
   for (auto pool = pools.begin(); pool != pools.end(); ++pool) {
-    const auto overlaps = [&](const PoolConfig& other) {
-      return other.file == pool->file && other.part && pool->part &&
-             other.part->first < pool->part->first + pool->part->size &&
-             pool->part->first < other.part->first + other.part->size;
-    };
-    const auto other = std::find_if(pools.begin(), pool, overlaps);
-    if (other == pool) continue;
-    return section.wrong(
-        "pool.part", str("apart from other pools of the same file; those of pools '", other->name,
-                         "' and '", pool->name, "' overlap"));
+    for (auto other = pools.begin(); other != pool; ++other) {
+      if (other->provider != pool->provider) continue;
+      const std::string both = str("pools '", other->name, "' and '", pool->name, "'");
+      if (pool->provider == Provider::kPcie && share_cards(*pool, *other)) {
+        return section.wrong("pool.groups", str("set in each pool of cards, and without a card of"
+                                                " another pool; ",
+                                                both, " have cards in common"));
+      }
+      const bool is_one_file = pool->provider == Provider::kIpuof && other->file == pool->file;
+      if (is_one_file && share_part(*pool, *other)) {
+        return section.wrong("pool.part", str("set in each pool of one file, and apart from other"
+                                              " pools; those of ",
+                                              both, " overlap"));
+      }
+    }
   }
   return {};
 }

@@ -43,6 +43,8 @@ assert_unchanged() { in_host cmp "$FILE" /run/config.before; }
   assert_refused -e IPU_COUNT=4 -- 'give a power of two from 1 to 2'
   ipuctl config set policy.max_ipus 4
   start four -e IPU_COUNT=4
+  run -3 ipuctl config set pool.pod64.name other
+  assert_contains "$output" "has IPUs of pool 'pod64', whose name, provider and file must stay"
   ipuctl config unset policy.max_ipus
   start eight -e IPU_COUNT=8
 }

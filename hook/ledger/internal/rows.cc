@@ -147,11 +147,13 @@ Status check_ports(Database& database, const Lease& lease, const LeasedIpu& ipu)
 Status insert_ipu(Database& database, const Lease& lease, const LeasedIpu& ipu) {
   TRY(check_ports(database, lease, ipu));
   // The index refuses two leases that do not share. This statement refuses a sharing lease beside
-  // one that does not share, and two that share different partitions.
+  // one that does not share, and two that share different partitions. A card, which has no ports,
+  // is the same in whatever pool: check_ports() cannot tell.
   Statement insert = TRY(database.prepare(
       "INSERT INTO ipu(pool, address, device, server_port, rdma_port, lease, shared)"
       " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM ipu JOIN lease ON"
-      " lease.id = ipu.lease WHERE ipu.pool = ?1 AND address = ?2 AND device = ?3"
+      " lease.id = ipu.lease WHERE address = ?2 AND device = ?3"
+      " AND (ipu.pool = ?1 OR ?4 + ?5 + server_port + rdma_port = 0)"
       " AND NOT (?7 AND ipu.shared AND lease.partition = ?8))"));
   insert.bind(lease.pool);
   bind_address(insert, ipu.address);
@@ -194,7 +196,9 @@ Status update_lease(Database& database, const Lease& lease) {
 
 Status insert_ipus(Database& database, const Lease& lease) {
   for (const LeasedIpu& ipu : lease.devices) {
-    TRY_CTX(str("the controller granted IPU ", ipu.device, " of ", netns::to_string(ipu.address),
+    const bool is_card = ipu.server_port == 0 && ipu.rdma_port == 0;
+    const std::string of = is_card ? "" : str(" of ", netns::to_string(ipu.address));
+    TRY_CTX(str("the controller granted ", is_card ? "card " : "IPU ", ipu.device, of,
                 ", which another container holds"),
             insert_ipu(database, lease, ipu));
   }

@@ -228,6 +228,23 @@ TEST_F(LedgerTest, GivesAnIpuToOneLeaseOnly) {
   EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {ipu("10.5.1.2", 0)}, {}, {})));
 }
 
+// Its pool may have had another name when it was given.
+TEST_F(LedgerTest, GivesACardToOneLeaseOnlyInWhateverPool) {
+  const auto cards = [&](const std::string& container, const std::string& pool) {
+    Intent what = intent(container);
+    what.pool = {pool, config::Provider::kPcie};
+    what.rails.clear();
+    return ledger_.acquire(what).take();
+  };
+  const auto card = [](uint32_t device) { return LeasedIpu{{}, device, 0, 0}; };
+  Lease first = cards("a", "cards");
+  Lease second = cards("b", "gpu");
+  ASSERT_TRUE(test::succeeds(ledger_.mark_allocated(first, {card(0)}, {}, {})));
+  EXPECT_TRUE(test::fails(ledger_.mark_allocated(second, {card(0)}, {}, {}), Code::kExists,
+                          "card 0, which another container holds"));
+  EXPECT_TRUE(test::succeeds(ledger_.mark_allocated(second, {card(1)}, {}, {})));
+}
+
 // The filter of a container lets it reach ports. A controller could give two containers one port by
 // two numbers of devices.
 TEST_F(LedgerTest, GivesAPortOfAnAddressToOneLeaseOnly) {
