@@ -104,6 +104,14 @@ Result<TenantScope> look_at_fleet(const hook::lifecycle::OpenFleet& fleet,
   scope.name = kFleet;
   hook::fleet::Shares shares = TRY(hook::fleet::read_shares(fleet.at_last()));
   add_tenants(scope, shares.tenants);
+  for (const auto& [tenant, key] : shares.unreadable)
+    obstacles.emplace_back(Code::kInvalid, str(base::quote(key),
+                                               " in etcd cannot be read, so it is"
+                                               " not counted here; see 'ipuctl fleet check'"));
+  if (shares.unowned > 0) {
+    obstacles.emplace_back(Code::kInvalid,
+                           str(shares.unowned, " IPUs of these count for each tenant until then"));
+  }
   const auto waiting = TRY(hook::fleet::list_queue(fleet.at_last()));
   for (const hook::fleet::Waiting& one : waiting)
     scope.waiters.push_back(hook::lifecycle::to_waiter(one));

@@ -207,8 +207,10 @@ Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& li
   std::vector<ledger::Waiter> waiters;
   int64_t own = 0;
   Standing standing{shares.tenants, {}, {}, now_ms};
+  const std::vector<config::TenantConfig> none;
+  const std::vector<config::TenantConfig>& of_host = of_host_ == nullptr ? none : *of_host_;
   for (const fleet::Ticket& ticket : line.tickets) {
-    if (are_apart(shares.tenants, ticket.tenant, me.tenant)) continue;
+    if (are_apart(of_host, shares.tenants, ticket.tenant, me.tenant)) continue;
     waiters.push_back(waiter_of(ticket, static_cast<int64_t>(waiters.size()) + 1, now_ms));
     if (ticket_ && ticket.id == ticket_->id) own = waiters.back().ticket;
     if (ticket.is_overdue) standing.overdue.insert(ticket.tenant);
@@ -228,6 +230,9 @@ Result<Before> FleetPlace::judge(const ledger::Waiter& me, const fleet::Line& li
   for (const fleet::Ticket& ticket : line.tickets) waiting.push_back({resource_, ticket});
   for (const ledger::Holding& holding : without_waiting(holdings_of(shares), waiting))
     standing.held[holding.tenant] += holding.ipus;
+  // As check_share() counts them.
+  for (const config::TenantConfig& tenant : shares.tenants)
+    standing.held[tenant.name] += shares.unowned;
   const std::vector<Ranked> order = served_order(waiters, standing);
   before.is_over_limit = std::any_of(order.begin(), order.end(), [&](const Ranked& one) {
     return one.waiter.ticket == own && one.rank == Rank::kOverLimit;

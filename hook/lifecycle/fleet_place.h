@@ -46,9 +46,11 @@ using KindOf = std::function<base::Result<const fleet::WarmKind*>(
 
 class FleetPlace {
  public:
-  // The place of a request for RESOURCE; it has none in the queue yet.
-  FleetPlace(Env& env, OpenFleet fleet, fleet::Resource resource)
-      : env_(&env), fleet_(std::move(fleet)), resource_(std::move(resource)) {}
+  // The place of a request for RESOURCE; it has none in the queue yet. OF_HOST: the tenants of the
+  // configuration, which must outlive the place; null: none.
+  FleetPlace(Env& env, OpenFleet fleet, fleet::Resource resource,
+             const std::vector<config::TenantConfig>* of_host)
+      : env_(&env), fleet_(std::move(fleet)), resource_(std::move(resource)), of_host_(of_host) {}
 
   // Takes a place at the end for ME. Fails with kDenied if the tenant's max_waiters or max_wait, or
   // a fence, forbids it.
@@ -100,6 +102,7 @@ class FleetPlace {
   Env* env_;
   OpenFleet fleet_;
   fleet::Resource resource_;
+  const std::vector<config::TenantConfig>* of_host_;
   std::optional<fleet::Ticket> ticket_ = {};
   std::chrono::steady_clock::time_point kept_ = {};   // when the ticket was kept last
   std::chrono::steady_clock::time_point since_ = {};  // when the place was taken

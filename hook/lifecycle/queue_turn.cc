@@ -171,7 +171,7 @@ Result<std::vector<ledger::Waiter>> Turn::served_first(std::vector<ledger::Waite
   const bool has_walls = what_.shared != nullptr && is_shared(*what_.shared);
   std::erase_if(waiters, [&](const ledger::Waiter& waiter) {
     return waiter.resource != what_.resource ||
-           (has_walls && are_apart(*what_.tenants, waiter.tenant, what_.tenant));
+           (has_walls && are_apart(*what_.tenants, {}, waiter.tenant, what_.tenant));
   });
   const Standing standing = TRY(standing_of(env_.ledger, *what_.tenants, waiters));
   const std::vector<Ranked> order = served_order(waiters, standing);
@@ -218,8 +218,8 @@ Status Turn::open_place() {
   }
   const std::string& pool = what_.shared->name;
   const bool is_whole = what_.resource.size() <= pool.size();
-  place_.emplace(env_, *std::move(fleet),
-                 fleet::Resource{pool, is_whole ? "" : what_.resource.substr(pool.size() + 1)});
+  const fleet::Resource resource{pool, is_whole ? "" : what_.resource.substr(pool.size() + 1)};
+  place_.emplace(env_, *std::move(fleet), resource, what_.tenants);
   return {};
 }
 

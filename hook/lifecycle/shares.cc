@@ -67,11 +67,15 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
   return standing;
 }
 
-bool are_apart(const std::vector<config::TenantConfig>& tenants, const std::string& one,
+bool are_apart(const std::vector<config::TenantConfig>& of_host,
+               const std::vector<config::TenantConfig>& of_fleet, const std::string& one,
                const std::string& other) {
   const auto allocation_of = [&](const std::string& name) {
-    const config::TenantConfig* const tenant = config::find_tenant(tenants, name);
-    return tenant == nullptr ? std::string() : tenant->allocation;
+    for (const std::vector<config::TenantConfig>* const tenants : {&of_host, &of_fleet}) {
+      const config::TenantConfig* const tenant = config::find_tenant(*tenants, name);
+      if (tenant != nullptr && !tenant->allocation.empty()) return tenant->allocation;
+    }
+    return std::string();
   };
   return one != other && allocation_of(one) != allocation_of(other);
 }

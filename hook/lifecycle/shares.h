@@ -59,7 +59,9 @@ base::Result<Standing> standing_of(ledger::Ledger& ledger,
 
 // Returns whether tenants ONE and OTHER have different allocations, or only one has one: what the
 // one gives back in a pool of provider vipu never serves the other, so neither waits for the other.
-[[nodiscard]] bool are_apart(const std::vector<config::TenantConfig>& tenants,
+// The tenants of the configuration, OF_HOST, or those of the fleet may say it.
+[[nodiscard]] bool are_apart(const std::vector<config::TenantConfig>& of_host,
+                             const std::vector<config::TenantConfig>& of_fleet,
                              const std::string& one, const std::string& other);
 
 // Returns WAITERS of one resource, which are in order of arrival, in the order in which they are

@@ -205,6 +205,24 @@ TEST_F(FleetWallsTest, ARequestThatWaitsKeepsOnlyTenantsOfItsAllocationWaiting) 
   EXPECT_TRUE(test::succeeds(start(a_, "open", "c", 1)));
 }
 
+// The walls may be in config.toml alone, and the queue is the fleet's.
+TEST_F(FleetWallsTest, AWallOfTheHostKeepsTheFleetsQueueApart) {
+  for (const char* const tenant : {"a", "b"}) wall(tenant, "");
+  config::TenantConfig walled;
+  walled.name = "b";
+  walled.allocation = "y";
+  a_.config.policy.tenants = {walled};
+  fleet::Ticket ticket;
+  ticket.host = b_.ledger.host().tag();
+  ticket.id = fleet::ticket_id(ticket.host, "waits");
+  ticket.container = "waits";
+  ticket.ipus = 16;
+  ticket.tenant = "a";
+  ASSERT_TRUE(test::succeeds(fleet::take_ticket(fleet(), {"pod16"}, ticket)));
+  EXPECT_TRUE(test::fails(start(a_, "open", "c", 1), Code::kBusy, "1 request is ahead"));
+  EXPECT_TRUE(test::succeeds(start(a_, "other", "b", 1)));
+}
+
 // Whichever answer of the store is lost or is none.
 TEST_F(FleetWallsTest, NoLostAnswerPutsATenantIntoAnotherAllocation) {
   constexpr int kMostCalls = 60;
