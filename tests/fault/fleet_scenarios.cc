@@ -139,6 +139,39 @@ Result<Program> end_of_taker(World& world) {
 
 Result<std::string> taker_is_released(World& world) { return check_released(world, kJob); }
 
+Result<Program> start_in_fleet(World& world) {
+  TRY(world.make_bundle(kJob));
+  return world.create(kJob);
+}
+
+Result<std::string> is_granted(World& world) {
+  const FleetView view = TRY(read_fleet());
+  for (const FleetGrant& grant : view.grants)
+    if (grant.container == kJob && grant.partition.empty()) return check_created(world, kJob);
+  return std::string("created, and the fleet does not know of its IPUs");
+}
+
+// Nobody makes room in time.
+Result<Program> wait_in_fleet(World& world) {
+  TRY(world.make_bundle(kJob, {{"IPU_COUNT=64", "IPU_WAIT=1ms"}}));
+  return world.create(kJob);
+}
+
+Result<std::string> got_none(World&) {
+  return std::string("created, although the bystander has IPUs of the pool");
+}
+
+Result<Program> reserve_in_fleet(World&) {
+  return World::ipuctl({"reserve", "night", "--ipus", "4"});
+}
+
+Result<std::string> is_reserved(World& world) {
+  const FleetView view = TRY(read_fleet());
+  for (const FleetGrant& grant : view.grants)
+    if (grant.container.empty()) return check_partition_ready(world, grant.id);
+  return std::string("reserved, and the fleet does not know of its IPUs");
+}
+
 }  // namespace
 
 std::vector<Scenario> fleet_scenarios() {
@@ -149,6 +182,9 @@ std::vector<Scenario> fleet_scenarios() {
           {"fleet-remove", Bystander::kYes, kFleet, remove_shared, is_unshared},
           {"fleet-beat", Bystander::kYes, kFleet, beat, is_alive, beats_again},
           {"fleet-fence", Bystander::kYes, kFleet, fence, is_fenced, fence_goes_on},
+          {"fleet-grant", Bystander::kYes, kFleet, start_in_fleet, is_granted},
+          {"fleet-queue", Bystander::kYes, kFleet, wait_in_fleet, got_none},
+          {"fleet-reserve", Bystander::kYes, kFleet, reserve_in_fleet, is_reserved},
           {"fleet-warm-refill", Bystander::kYes, kWarm, refill_fleet, is_refilled},
           {"fleet-warm-take", Bystander::kYes, kWarm, take_warm, took_it},
           {"fleet-warm-end", Bystander::kYes, kWarm, end_of_taker, taker_is_released}};

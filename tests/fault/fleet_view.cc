@@ -41,9 +41,11 @@ Status read_key(std::string_view key, const std::string& value, FleetView& view)
   const bool is_warm = parts.size() == 3 && parts[0] == "warm" && parts[2] != "turn";
   const bool is_grant = parts.size() == 3 && parts[0] == "grants";
   const bool is_named = parts.size() >= 4 && parts[0] == "partitions";
-  if (!is_warm && !is_grant && !is_named) return {};
+  const bool is_place = parts.size() == 4 && parts[0] == "queue";
+  if (!is_warm && !is_grant && !is_named && !is_place) return {};
   const Json json = TRY(base::parse_json(value, "value of etcd"));
   if (is_warm) view.warm[std::string(parts[2])] = json["phase"].get<std::string>();
+  if (is_place) view.waiting.push_back(json["container"].get<std::string>());
   if (is_grant) {
     view.grants.push_back({std::string(parts[2]), json["host"].get<std::string>(),
                            json["container"].get<std::string>(),
@@ -109,7 +111,9 @@ Status inspect_claims(const FleetView& view, Findings& findings) {
   }
   for (const FleetGrant& grant : view.grants) {
     const LeaseRow* const lease = ledger ? ledger->find(grant.id) : nullptr;
-    if (lease == nullptr || !lease->live)
+    const bool is_reserved =
+        ledger && grant.container.empty() && ledger->leads_to_partition(grant.id);
+    if (!is_reserved && (lease == nullptr || !lease->live))
       findings.violations.push_back(str("no live lease leads to grant ", grant.id));
     if (view.warm.contains(grant.partition))
       findings.violations.push_back(str(grant.partition, " is granted, and kept warm"));
@@ -122,7 +126,7 @@ Status inspect_fleet_rest(const FleetView& view, Findings& findings) {
   std::vector<std::string>& found = findings.violations;
   std::set<std::string> named;
   for (const PartitionRow& row : ledger ? ledger->partitions : std::vector<PartitionRow>())
-    if (row.kind == "NAMED") named.insert(row.name);
+    if (row.kind == "NAMED" && !row.name.starts_with("r-")) named.insert(row.name);
   for (const std::string& name : named)
     if (!view.partitions.contains(name)) found.push_back(str("the fleet has no partition ", name));
   for (const auto& [name, phase] : view.partitions) {
@@ -133,10 +137,15 @@ Status inspect_fleet_rest(const FleetView& view, Findings& findings) {
     found.push_back(str("left in the fleet: claim ", claim.id, " of host ", claim.host));
   for (const auto& [name, phase] : view.warm)
     if (phase != "idle") found.push_back(str("in the fleet, warm partition ", name, " is ", phase));
-  for (const FleetGrant& grant : view.grants)
-    if (grant.container != kBystanderName)
+  for (const FleetGrant& grant : view.grants) {
+    const bool is_reserved =
+        ledger && grant.container.empty() && ledger->leads_to_partition(grant.id);
+    if (grant.container != kBystanderName && !is_reserved)
       found.push_back(
           str("left in the fleet: grant ", grant.id, " of container ", grant.container));
+  }
+  for (const std::string& who : view.waiting)
+    found.push_back(str("left in the fleet: the place of ", who));
   return {};
 }
 
