@@ -28,7 +28,7 @@ BIN_unit-cmd-ipu-vipu-endpoint_DEPS := vipu vipu-proto
 BIN_unit-cmd-ipu-vipu-endpoint_SRCS += cmd/ipu-vipu-endpoint/replies.cc
 # The store with a real etcd.
 BIN_unit-hook-fleet_SRCS += tests/support/etcd.cc tests/support/simulator_process.cc
-$(O)/bin/unit-hook-fleet: | $(O)/bin/ipu-fleet-client
+$(O)/bin/unit-hook-fleet: | $(O)/bin/ipu-fleet-client $(O)/bin/vipu-simulator
 # The lifecycle's tests start whole containers, with fakes around them: see tests/support/hook_host.h.
 lifecycle_tests := $(foreach k,unit kernel,$(filter $(k)-hook-lifecycle $(k)-hook-lifecycle-%,$(TESTS)))
 $(foreach t,$(lifecycle_tests),$(eval BIN_$(t)_DEPS := hook-lifecycle-start))

@@ -42,6 +42,8 @@ constexpr Meaning kMeanings[] = {
 // Returns what to do about a connection that was lost because of WHY.
 std::string_view advice(std::string_view why) {
   const auto has = [&](std::string_view text) { return why.find(text) != std::string_view::npos; };
+  if (has("HTTP/2") && has("TLS"))
+    return ": check 'endpoints' in [fleet], and 'ca' and 'certificate' if it is etcd";
   if (has("TLS") || has("certificate")) {
     return ": check 'ca', 'certificate' and 'server_name' in [fleet]";
   }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "tests/support/etcd.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
+#include "tests/support/simulator_process.h"
 
 namespace hook::fleet {
 namespace {
@@ -162,6 +164,59 @@ TEST(BadStoreTest, EndsWithASilentEndpoint) {
   EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(1000)), Code::kTimeout,
                           silent.address()));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+}
+
+// Answers each connection with TEXT, whatever it says.
+class Talker {
+ public:
+  explicit Talker(std::string text) : text_(std::move(text)), thread_([this] { serve(); }) {}
+  Talker(const Talker&) = delete;
+  Talker& operator=(const Talker&) = delete;
+  ~Talker() {
+    is_over_ = true;
+    thread_.join();
+  }
+  [[nodiscard]] const std::string& address() const { return listener_.address(); }
+
+ private:
+  void serve() {
+    while (!is_over_) {
+      const base::Fd client(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (client.valid()) {
+        EXPECT_EQ(::send(client.get(), text_.data(), text_.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(text_.size()));
+      }
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+  }
+  const std::string text_;
+  const Listener listener_{SOCK_NONBLOCK};
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
+TEST(BadStoreTest, SaysThatAnEndpointIsNoEtcd) {
+  const auto refusal_of = [](const std::string& endpoint) {
+    config::FleetConfig fleet;
+    fleet.endpoints = {endpoint};
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<Listing> listing = test::Etcd::store(fleet)->list("/f/", within(2000));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_FALSE(listing.ok());
+    const std::string said = listing.ok() ? "" : listing.error().message();
+    EXPECT_NE(said.find(endpoint), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+    return said;
+  };
+  const std::string programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  test::SimulatorProcess grpc(programs + "/vipu-simulator",
+                              {"--pod", "pod16", "--listen", "127.0.0.1:0"});
+  EXPECT_NE(refusal_of(grpc.wait_until_ready()).find("it is no etcd with API v3"),
+            std::string::npos);
+  const Talker http("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_NE(refusal_of(http.address()).find("check 'endpoints'"), std::string::npos);
+  const Talker garbage(std::string("\x1b[31m\0\xff\n\r", 9));
+  EXPECT_EQ(refusal_of(garbage.address()).find('\x1b'), std::string::npos);
 }
 
 TEST(BadStoreTest, SaysThatAProgramIsAbsent) {

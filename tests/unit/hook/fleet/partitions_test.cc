@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/names.h"
-#include "tests/support/fake_store.h"
+#include "tests/support/lent_store.h"
 #include "tests/support/outcome.h"
 
 namespace hook::fleet {
@@ -283,6 +283,23 @@ TEST_F(FleetPartitionsTest, WhatCannotBeReadHidesItsPartitionAlone) {
   EXPECT_TRUE(test::fails(find_partition(fleet(), {"pod64", "p1"}), Code::kInvalid, "p1/record"));
   EXPECT_TRUE(test::fails(claim(fleet(), {"pod64", "no"}, by("a", "l", 0), {}), Code::kNotFound,
                           "no partition 'no' of pool 'pod64'"));
+}
+
+// The store has forgotten the revision of the look, so there was a change.
+TEST_F(FleetPartitionsTest, AWaitForAChangeThatTheStoreForgotIsOver) {
+  make();
+  int calls = 0;
+  test::LentStore store(store_, [&] {
+    if (++calls == 2) {
+      put("/f/partitions/pod64/p0/claims/l1", "{}");
+      put("/f/else", "x");
+      store_.compact();
+    }
+    return test::Call::kAnswered;
+  });
+  const Fleet brief{store, prefix_, Deadline::after(std::chrono::milliseconds(10))};
+  EXPECT_TRUE(test::succeeds(wait_for_change(brief, kP0)));
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace
