@@ -71,6 +71,9 @@ gives_all_back() { # WHERE
   assert_equal "$1: $(ipuctl partition list -o json | jq -r '.[] | "\(.partition) \(.state)"')" "$1: p0 ACTIVE"
 }
 
+# How many keys say what job has.
+held_keys() { claims; }
+
 # Cuts at each frame in turn, until there are no more.
 cut_starts() { # WAY STRIDE
   local frame status
@@ -80,7 +83,7 @@ cut_starts() { # WAY STRIDE
     start_job >"$BATS_TEST_TMPDIR/start" 2>&1 || status=$?
     last=$(frames)
     if [ "$status" -eq 0 ]; then
-      assert_equal "$1 $frame: $(claims)" "$1 $frame: 1"
+      assert_equal "$1 $frame: $(held_keys)" "$1 $frame: 1"
     else
       assert_equal "$1 $frame: $(grep -c '' "$BATS_TEST_TMPDIR/start") $(cut_words "$BATS_TEST_TMPDIR/start")" "$1 $frame: 1 ipu: fleet:"
     fi
@@ -116,6 +119,62 @@ cut_words() { command cut -d ' ' -f 1-2 "$1"; }
   cut_starts stall "${STRIDE:-47}"
   echo "$count cuts, in a start of $last frames"
   [ "$count" -ge 6 ]
+}
+
+bundle_of_own() { # VARIABLE...
+  remove_bundle
+  make_bundle ".process.env += $(printf '%s\n' "$@" | jq -Rsc 'split("\n")[:-1]')"
+  in_host cp "$BUNDLE/config.json" /run/job.json
+}
+
+@test "a start with IPUs of its own whose messages to etcd are cut runs, or fails in one line; nothing is left after one gc" {
+  local count=0 last
+  bundle_of_own IPU_COUNT=2
+  held_keys() { count_keys grants; }
+  cut_starts close "${STRIDE:-17}"
+  cut_starts truncate "${STRIDE:-29}"
+  cut_starts stall "${STRIDE:-43}"
+  assert_equal "$(count_keys grants)" 0
+  echo "$count cuts, in a start of $last frames"
+  [ "$count" -ge 4 ]
+}
+
+@test "a request that waits, and whose messages to etcd are cut, fails in one line; its place is gone after one gc" {
+  local count=0 last frame way
+  bundle_of_own IPU_COUNT=64 IPU_WAIT=1ms
+  for way in close stall; do
+    for ((frame = 1; ; frame += ${STRIDE:-23})); do
+      cut "$frame" "$way"
+      run -1 start_job
+      assert_equal "$way $frame: $(grep -c '' <<<"$output")" "$way $frame: 1"
+      last=$(frames)
+      gives_all_back "wait, $way at frame $frame"
+      assert_equal "$way $frame: $(count_keys queue) $(count_keys grants)" "$way $frame: 0 0"
+      [ "$last" -ge "$frame" ] || break
+      count=$((count + 1))
+    done
+  done
+  echo "$count cuts, in a wait of $last frames"
+  [ "$count" -ge 4 ]
+}
+
+@test "a beat whose messages to etcd are cut succeeds or fails in one line, and so does the next one" {
+  local count=0 last frame way
+  for way in close truncate stall; do
+    for ((frame = 1; ; frame += ${STRIDE:-31})); do
+      cut "$frame" "$way"
+      run ipuctl fleet beat
+      assert_equal "$way $frame: $(($(grep -c '' <<<"$output") <= 1))" "$way $frame: 1"
+      last=$(frames)
+      cut 0 close
+      ipuctl fleet beat
+      assert_contains "$(ipuctl fleet status)" 'LIVE'
+      [ "$last" -ge "$frame" ] || break
+      count=$((count + 1))
+    done
+  done
+  echo "$count cuts, in a beat of $last frames"
+  [ "$count" -ge 4 ]
 }
 
 @test "an end whose messages to etcd are cut gives the GCD back by one gc" {

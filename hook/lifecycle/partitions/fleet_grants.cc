@@ -17,8 +17,6 @@ using namespace base::names;
 
 namespace {
 
-constexpr std::chrono::milliseconds kNewTime = std::chrono::minutes(2);
-
 bool has_own_ipus(const ledger::Lease& lease) { return lease.origin == ledger::Origin::kOwn; }
 
 // What this host has of the pools that the fleet's hosts share, by ids of grants.
@@ -121,16 +119,13 @@ void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& rec
 Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   const std::vector<fleet::Waiting> waiting = TRY(fleet::list_queue(fleet.at_last()));
   TRY(sweep_tickets(env, fleet, waiting));
-  // The books first: a lease that begins meanwhile is live before its grant is made.
+  // The books first: what begins meanwhile is in the ledger before its grant is made.
   const std::vector<fleet::Grant> grants = TRY(fleet::list_grants(fleet.at_last(), obstacles));
   const Held held = TRY(held_by(env, fleet));
   std::set<std::string> known;
   for (const fleet::Grant& grant : grants) {
     known.insert(grant.id);
-    // A reservation is granted before its partition is recorded.
-    const bool is_new =
-        !grant.reservation.empty() && base::unix_millis() - grant.since_ms < kNewTime.count();
-    if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id) || is_new) continue;
+    if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id)) continue;
     const Result<bool> gone = remove_lost(env, grant);
     if (!gone.ok()) obstacles.push_back(gone.error());
     if (!gone.ok() || !gone.value()) continue;

@@ -153,9 +153,9 @@ Status create_recorded(Env& env, const NewPartition& wanted, const ledger::Parti
   const Status taken = take_name();
   if (!taken.ok()) {
     // With a lost answer, the fleet may know the name: gc has it forget what is in the ledger.
-    TRY(late || taken.error().code() == Code::kTimeout
-            ? env.ledger.partitions().note_failure(record)
-            : env.ledger.partitions().finish_removal(record));
+    const bool may_be_known = !wanted.reserved && taken.error().code() == Code::kTimeout;
+    TRY(late || may_be_known ? env.ledger.partitions().note_failure(record)
+                             : env.ledger.partitions().finish_removal(record));
     return taken.error();
   }
   const Asked asked = ask_controller(*controller, wanted, deadline);
@@ -207,8 +207,8 @@ Status create_partition(Env& env, const NewPartition& wanted, const Deadline& de
   const bool is_own = wanted.reserved || wanted.pool.provider != config::Provider::kVipu;
   const std::optional<OpenFleet> fleet =
       TRY(is_own ? Result<std::optional<OpenFleet>>(std::nullopt) : open_fleet(env));
-  const auto nobody_asked = [] { return Status(); };
-  if (!fleet) return create_recorded(env, wanted, record, nobody_asked, deadline);
+  const auto ask = [&] { return wanted.claim ? wanted.claim() : Status(); };
+  if (!fleet) return create_recorded(env, wanted, record, ask, deadline);
   return create_shared(env, wanted, std::move(record), *fleet, deadline);
 }
 

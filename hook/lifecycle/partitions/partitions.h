@@ -36,6 +36,9 @@ struct NewPartition {
   bool shared = false;  // several containers may have the same GCD
   bool wait = true;     // create_partition() waits until it is ACTIVE
   std::optional<Reserved> reserved = {};
+  // Called once the ledger has the record, before the controller is asked. It may set the request's
+  // allocation. If it fails, so does the creation, and the record goes. Unset: nobody is asked.
+  std::function<base::Status()> claim = {};
   // Called when the controller has made the partition, before anybody can use it. If it fails, the
   // partition is removed again. Unset: nothing is to be confirmed.
   std::function<base::Status()> confirm = {};

@@ -71,16 +71,23 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
                                  partition.reserved->tenant));
     return nullptr;
   };
-  for (;;) {
-    partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
-    partition.request.pinned = turn.pinned();
+  bool is_claimed = false;
+  partition.claim = [&]() -> Status {
     TRY(turn.claim(partition.reserved->name, partition.request.id, kind));
     partition.request.allocation = wall.allocation;
+    is_claimed = true;
+    return {};
+  };
+  for (;;) {
+    is_claimed = false;
+    partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
+    partition.request.pinned = turn.pinned();
     const Status made = partitions::create_partition(env, partition, deadline);
     if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
     const bool came_late = turn.pinned() != partition.request.pinned;
     if (made.ok()) return made;
-    if (!came_late || deadline.passed()) return refused_within(wall, made.error());
+    if (came_late && !deadline.passed()) continue;
+    return is_claimed ? Status(refused_within(wall, made.error())) : made;
   }
 }
 
