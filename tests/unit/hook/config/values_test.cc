@@ -86,5 +86,26 @@ TEST(Part, IsApartFromThoseOfOtherPools) {
                           "those of pools 'p0-15' and 'p0-63' overlap"));
 }
 
+// FIRST and SECOND are what two pools have beside their names.
+Result<Config> with_pools(const std::string& first, const std::string& second) {
+  return parse_config(str("[[pool]]\nname = \"a\"\n", first, "\n[[pool]]\nname = \"b\"\n", second,
+                          "\n[[network.rail]]\nparent = \"a\"\nsubnet = \"10.5.0.0/16\"\n"
+                          "range = \"10.5.200.1-10.5.200.9\"\n"),
+                      "c");
+}
+
+TEST(Pools, HaveNoIpuInCommon) {
+  const std::string cards = "provider = \"pcie\"\n";
+  EXPECT_TRUE(test::succeeds(with_pools(cards + "groups = [[0, 1]]", cards + "groups = [[2, 3]]")));
+  for (const char* groups : {"groups = [[2], [1]]", ""})
+    EXPECT_TRUE(test::fails(with_pools(cards + "groups = [[0, 1]]", cards + groups), Code::kInvalid,
+                            "pool.groups must be set in each pool of cards, and without a card of"
+                            " another pool; pools 'a' and 'b' have cards in common"));
+  const std::string file = "provider = \"ipuof\"\nfile = \"/p.conf\"\n";
+  EXPECT_TRUE(test::fails(with_pools(file, file + "part = \"0-3\""), Code::kInvalid,
+                          "pool.part must be set in each pool of one file"));
+  EXPECT_TRUE(test::succeeds(with_pools(file, "provider = \"ipuof\"\nfile = \"/q.conf\"")));
+}
+
 }  // namespace
 }  // namespace hook::config

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
-#include "hook/lifecycle/fleet_place.h"
-#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/start/reserve.h"
@@ -119,40 +117,6 @@ TEST_F(FleetQueueTest, ARequestWaitsForThoseBeforeItOnly) {
   EXPECT_EQ(order, (std::vector<std::string>{"first", "own"}));
   ASSERT_EQ(line().size(), 1U);
   EXPECT_EQ(line().front().container, "last");
-}
-
-// The store has forgotten what changed since the last look, so there was a change.
-TEST_F(FleetQueueTest, AWaitForNewsThatTheStoreForgotIsOver) {
-  const fleet::Ticket first = wait_on(b_, "first", 4);
-  const int64_t seen = fleet::read_line(fleet(), pool_).take().revision;
-  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, first)));
-  wait_on(b_, "second", 4);
-  store_.compact();
-  const fleet::Fleet brief{store_, kPrefix_, Deadline::after(milliseconds(10))};
-  EXPECT_TRUE(
-      test::succeeds(fleet::wait_for_news(brief, fleet::queue_prefix(kPrefix_, pool_), seen)));
-}
-
-TEST_F(FleetQueueTest, AWaitForRoomThatTheStoreForgotIsOver) {
-  ASSERT_TRUE(test::succeeds(start(a_, "one", 4)));
-  FleetPlace place(a_.env, *open_fleet(a_.env).take(), pool_, nullptr);
-  ASSERT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
-  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
-  ASSERT_TRUE(test::succeeds(start(a_, "two", 4)));
-  store_.compact();
-  EXPECT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
-  // It looks anew, and sees the next change.
-  EXPECT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
-}
-
-// An answer of lease_ticket() was lost, so the ticket says the lease before.
-TEST_F(FleetQueueTest, WhoeverLeavesIsGoneUnderWhateverLease) {
-  const fleet::Ticket known = wait_on(b_, "first", 16);
-  fleet::Ticket now = known;
-  ASSERT_TRUE(fleet::lease_ticket(fleet(), pool_, now, seconds(60)).take());
-  ASSERT_NE(now.lease, known.lease);
-  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, known)));
-  EXPECT_THAT(line(), IsEmpty());
 }
 
 TEST_F(FleetQueueTest, APlaceThatTheStoreLostIsTheSameAgain) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places in the fleet's queue of which the store, or the host, has forgotten something.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/fleet/queue.h"
+#include "hook/lifecycle/fleet_place.h"
+#include "hook/lifecycle/open_fleet.h"
+#include "tests/support/fleet_hosts.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using std::chrono::milliseconds;
+using testing::IsEmpty;
+
+class FleetLineTest : public test::FleetHosts {
+ protected:
+  const fleet::Resource pool_{"pod16"};
+
+  static Status start(test::HookHost& host, const std::string& container, uint32_t ipus) {
+    request::Request request;
+    request.ipus = ipus;
+    return host.prepare(container, request);
+  }
+  // A request of HOST that waits, with a process that is not there.
+  fleet::Ticket wait_on(test::HookHost& host, const std::string& container, uint32_t ipus) {
+    fleet::Ticket ticket;
+    ticket.host = host.ledger.host().tag();
+    ticket.id = fleet::ticket_id(ticket.host, container);
+    ticket.container = container;
+    ticket.ipus = ipus;
+    EXPECT_TRUE(test::succeeds(fleet::take_ticket(fleet(), pool_, ticket)));
+    return ticket;
+  }
+  std::vector<fleet::Ticket> line() { return fleet::read_line(fleet(), pool_).take().tickets; }
+};
+
+// The store has forgotten what changed since the last look, so there was a change.
+TEST_F(FleetLineTest, AWaitForNewsThatTheStoreForgotIsOver) {
+  const fleet::Ticket first = wait_on(b_, "first", 4);
+  const int64_t seen = fleet::read_line(fleet(), pool_).take().revision;
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, first)));
+  wait_on(b_, "second", 4);
+  store_.compact();
+  const fleet::Fleet brief{store_, kPrefix_, Deadline::after(milliseconds(10))};
+  EXPECT_TRUE(
+      test::succeeds(fleet::wait_for_news(brief, fleet::queue_prefix(kPrefix_, pool_), seen)));
+}
+
+TEST_F(FleetLineTest, AWaitForRoomThatTheStoreForgotIsOver) {
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 4)));
+  FleetPlace place(a_.env, *open_fleet(a_.env).take(), pool_, nullptr);
+  ASSERT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  ASSERT_TRUE(test::succeeds(start(a_, "two", 4)));
+  store_.compact();
+  EXPECT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
+  EXPECT_TRUE(test::succeeds(place.wait_for_room(milliseconds(1), soon())));
+}
+
+// An answer of lease_ticket() was lost, so the ticket says the lease before.
+TEST_F(FleetLineTest, WhoeverLeavesIsGoneUnderWhateverLease) {
+  const fleet::Ticket known = wait_on(b_, "first", 16);
+  fleet::Ticket now = known;
+  ASSERT_TRUE(fleet::lease_ticket(fleet(), pool_, now, std::chrono::seconds(60)).take());
+  ASSERT_NE(now.lease, known.lease);
+  ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, known)));
+  EXPECT_THAT(line(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::partitions
