@@ -24,7 +24,7 @@ setup() {
     event hold 14 c-22222222-bbbbbbbbbbbb 0,1 && call start 22 && event hold 22 c-22222222-bbbbbbbbbbbb 0,1 &&
     call ListPartitions 23 && event free 25 c-22222222-bbbbbbbbbbbb 0,1 && event hold 26 n0 2,3,4,5; } >controller.jsonl
   { clock 2 27 && claim 3 lease3 0 && claim 4 lease4 1 && clock 5 28 && clock 6 29 && clock 7 33 && clock 8 35 &&
-    unclaim 9 lease3 && unclaim 10 lease4 && clock 11 36; } >etcd.jsonl
+    unclaim 9 lease3 && unclaim 10 lease4 && clock 11 36 && grant 1 "$A" && ungrant 2 "$A" && grant 1 "$B"; } >etcd.jsonl
   echo '{"lease":"'$A'","time":"1970-01-01T00:00:08.500Z"}' >events/1
   echo '{"lease":"'$B'","time":"1970-01-01T00:00:13.500Z"}' >events/2
 }
@@ -48,6 +48,8 @@ revision() { # TYPE NUMBER KEY VALUE
 }
 clock() { revision put "$1" /clock "$2"; }
 claim() { revision put "$1" "/fleet/partitions/pool/n0/claims/$2" '{"gcd":'"$3"',"gcds":1}'; }
+grant() { revision put "$1" "/fleet/grants/pool/$2" '{"ipus":2}'; }
+ungrant() { revision delete "$1" "/fleet/grants/pool/$2" ''; }
 unclaim() { revision delete "$1" "/fleet/partitions/pool/n0/claims/$2" ''; }
 
 judged() { # sets "output" to what the judge finds
@@ -103,6 +105,15 @@ finds() { # TEXT
   { sed 4q etcd.jsonl && unclaim 5 lease4 && sed 1,4d etcd.jsonl; } >changed
   mv changed etcd.jsonl
   finds 'not claimed: GCD n0 1 of lease4 by container four from 31 until 34'
+}
+
+@test "IPUs of its own that no grant is for, or whose grant ended too early" {
+  grep -v "$(printf '/fleet/grants/pool/%s' "$B" | base64 -w 0)" etcd.jsonl >changed
+  mv etcd.jsonl whole
+  mv changed etcd.jsonl
+  finds "not granted: grant of $B by container two from 20 until 24"
+  { grant 0 "$A" && clock 1 2 && ungrant 2 "$A" && clock 3 9 && clock 4 11 && grant 5 "$B" && clock 6 13 && clock 7 14; } >etcd.jsonl
+  finds "not granted: grant of $A by container one from 10 until 12"
 }
 
 @test "a container that ended by itself" {

@@ -50,6 +50,13 @@ hosts_started() { # AT-LEAST
   [ "$started" -ge "$1" ] || { echo "only $started containers were started"; return 1; }
 }
 
+# For a storm that is long enough: the judge has something to judge.
+hosts_served_large() {
+  # shellcheck disable=SC2016
+  in_hosts_folder sh -c 'cat hosts/log/*.*.*' | awk -F '\t' '$3 ~ /^run/ && $5 == 0 && $7 ~ /^64/ { n++ } END { exit n == 0 }' ||
+    { echo 'no request for 64 IPUs was served'; return 1; }
+}
+
 # Each trouble that there is came at least once.
 hosts_had_all_troubles() {
   local kind kinds

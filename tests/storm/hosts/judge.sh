@@ -32,13 +32,18 @@ jq -r 'if .event == "start" then "\(.time / 1000)\tstart" elif .event == null th
     "\(.time / 1000)\t\(.event)\t\(.partition)\t\(.ipus[])" end' controller.jsonl |
   awk -f "$here/controller.awk" >"$work/controller"
 
-# shellcheck disable=SC2016
-jq -r '.Events[]? | (.kv.key | @base64d) as $key | .kv.mod_revision as $revision |
+# When what etcd has in the folder KIND was there. A grant has no GCD, and counts as one.
+times_of() { # KIND
+  # shellcheck disable=SC2016
+  jq -r --arg kind "/$1/" '.Events[]? | (.kv.key | @base64d) as $key | .kv.mod_revision as $revision |
     if $key == "/clock" then "\($revision)\tclock\t\(.kv.value | @base64d)"
-    elif ($key | test("/claims/") | not) then empty
-    elif .type == null then "\($revision)\tclaim\t\($key)\t\(.kv.value | @base64d | fromjson | "\(.gcd)\t\(.gcds)")"
+    elif ($key | contains($kind) | not) then empty
+    elif .type == null then "\($revision)\tclaim\t\($key)\t\(.kv.value | @base64d | fromjson | "\(.gcd // 0)\t\(.gcds // 1)")"
     else "\($revision)\tunclaim\t\($key)" end' etcd.jsonl |
-  awk -f "$here/claims.awk" >"$work/claims"
+    awk -f "$here/claims.awk"
+}
+times_of claims >"$work/claims"
+times_of grants >"$work/grants"
 
 had_by_two "$work/containers" | sed 's/^/containers: /'
 had_by_two "$work/controller" | sed 's/^/controller: /'
@@ -49,6 +54,10 @@ awk -F '\t' -v OFS='\t' '$4 ~ /^IPU / { print $1, $2, $6, $4, $3 }' "$work/conta
 awk -F '\t' -v OFS='\t' '{ print $5, $6, $3, $4 }' "$work/claims" >"$work/claim-times"
 awk -F '\t' -v OFS='\t' '$4 ~ /^GCD / && $6 !~ /^[cw]-/ { print $1, $2, $5, $4, $3 }' "$work/containers" |
   awk -f "$here/within.awk" "$work/claim-times" - | sed 's/^/not claimed: /'
+# IPUs of a container's own are granted to its lease.
+awk -F '\t' -v OFS='\t' '{ print $5, $6, $3, "grant" }' "$work/grants" >"$work/grant-times"
+awk -F '\t' -v OFS='\t' '$4 ~ /^IPU / && $6 ~ /^c-/ { print $1, $2, $5, "grant", $3 }' "$work/containers" | sort -u |
+  awk -f "$here/within.awk" "$work/grant-times" - | sed 's/^/not granted: /'
 awk -F '\t' '$2 == "lost" { print "container " $3 " ended by itself by " $1 }' held/*
 # shellcheck disable=SC2016
 jq -rs 'map(select(.lease != null)) | group_by(.lease)[] | (map(.time) | min) as $time |
