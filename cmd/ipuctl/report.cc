@@ -44,34 +44,46 @@ std::string key_of(By by, const UsagePart& part, const Row& row) {
   return by == By::kPool ? row.pool : part.host;
 }
 
+void add_line(ReportLine& line, const hook::fleet::UsageLine& row) {
+  line.held += row.held;
+  line.reserved += row.reserved;
+  line.ended += row.ended;
+  line.waits.add(row.waits);
+  line.measured += row.measured;
+  line.busy += row.busy;
+}
+
+void add_room(hook::fleet::UsageRoom& room, const hook::fleet::UsageRoom& row) {
+  room.measured_ms += row.measured_ms;
+  room.free += row.free;
+  room.largest += row.largest;
+  const bool is_worse = row.worst_ms > 0 &&
+                        (room.worst_ms == 0 ||
+                         row.worst_free - row.worst_largest > room.worst_free - room.worst_largest);
+  if (!is_worse) return;
+  room.worst_ms = row.worst_ms;
+  room.worst_free = row.worst_free;
+  room.worst_largest = row.worst_largest;
+}
+
 void add_part(Report& report, const UsagePart& part) {
+  ReportDay& day = report.days[part.day];
+  day.has_lines = day.has_lines || !part.lines.empty() || !part.refusals.empty();
   for (const hook::fleet::UsageLine& row : part.lines) {
-    ReportLine& line = report.lines[key_of(report.by, part, row)];
-    line.held += row.held;
-    line.reserved += row.reserved;
-    line.ended += row.ended;
-    line.waits.add(row.waits);
-    line.measured += row.measured;
-    line.busy += row.busy;
+    add_line(report.lines[key_of(report.by, part, row)], row);
+    add_line(day.sum, row);
   }
-  for (const hook::fleet::UsageRefusal& row : part.refusals)
+  for (const hook::fleet::UsageRefusal& row : part.refusals) {
     report.lines[key_of(report.by, part, row)].refused[row.cause] += row.count;
+    day.sum.refused[row.cause] += row.count;
+  }
   for (const hook::fleet::UsageRoom& row : part.rooms) {
-    hook::fleet::UsageRoom& room = report.rooms[row.pool];
-    room.measured_ms += row.measured_ms;
-    room.free += row.free;
-    room.largest += row.largest;
-    const bool is_worse =
-        row.worst_ms > 0 && (room.worst_ms == 0 || row.worst_free - row.worst_largest >
-                                                       room.worst_free - room.worst_largest);
-    if (!is_worse) continue;
-    room.worst_ms = row.worst_ms;
-    room.worst_free = row.worst_free;
-    room.worst_largest = row.worst_largest;
+    add_room(report.rooms[row.pool], row);
+    add_room(day.rooms[row.pool], row);
   }
 }
 
-// The parts of a report, this host's first.
+// The parts of a report, that of this host and day first.
 struct Parts {
   std::vector<UsagePart> all;
   // By host: the pools whose sizes it knows, by its newest part.
@@ -79,9 +91,11 @@ struct Parts {
   bool has_own_sizes = false;  // of each pool of this host
 };
 
-// Adds this host's part, as its ledger has it.
-Status add_own(hook::lifecycle::Env& env, int64_t first, Parts& parts) {
-  UsagePart part = TRY(hook::lifecycle::usage_part(env, first, INT64_MAX));
+// Adds this host's parts, a day each, as its ledger has them.
+Status add_own(hook::lifecycle::Env& env, int64_t first, int64_t today, Parts& parts) {
+  for (int64_t day = first; day < today; ++day)
+    parts.all.push_back(TRY(hook::lifecycle::usage_part(env, day, day + 1)));
+  UsagePart part = TRY(hook::lifecycle::usage_part(env, today, INT64_MAX));
   const Result<hook::config::Config> config =
       hook::config::load_config(hook::config::config_file());
   if (config.ok()) {
@@ -91,7 +105,7 @@ Status add_own(hook::lifecycle::Env& env, int64_t first, Parts& parts) {
     parts.has_own_sizes = part.pools.size() == config.value().pools.size();
   }
   parts.pools[part.host] = part.pools;
-  parts.all.push_back(std::move(part));
+  parts.all.insert(parts.all.begin(), std::move(part));
   return {};
 }
 
@@ -158,7 +172,8 @@ Result<Report> make_report(hook::ledger::Ledger& ledger, const ReportWish& wish,
   report.from_ms = first * kDayMs;
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Parts parts;
-  TRY(add_own(env, first, parts));
+  TRY(add_own(env, first, report.until_ms / kDayMs, parts));
+  report.own = parts.all.front().host;
   if (wish.scope == Scope::kFleet) {
     const Status others = add_others(env, first, parts, report, obstacles);
     if (!others.ok()) obstacles.push_back(others.error());

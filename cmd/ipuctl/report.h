@@ -11,6 +11,7 @@
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "cmd/ipuctl/print.h"
 #include "hook/fleet/usage.h"
 #include "hook/ledger/ledger.h"
 
@@ -42,6 +43,13 @@ struct ReportHost {
   int64_t until_ms = 0;  // unix time of that host; 0: there is no data of it
 };
 
+// What one day had, of everybody.
+struct ReportDay {
+  ReportLine sum = {};
+  bool has_lines = false;                                    // of leases, reservations or refusals
+  std::map<std::string, hook::fleet::UsageRoom> rooms = {};  // by pool
+};
+
 struct Report {
   By by = By::kTenant;
   int64_t from_ms = 0;
@@ -50,6 +58,8 @@ struct Report {
   std::map<std::string, int64_t> sizes;     // IPUs by pool; only those that are known
   std::optional<int64_t> size;              // IPUs of all pools; unset: not known
   std::map<std::string, ReportHost> hosts;  // by tag; empty: this host is in no fleet
+  std::string own;                          // the tag of this host
+  std::map<int64_t, ReportDay> days;        // since 1970, UTC; those of which there is a part
   // By pool, of all hosts that looked at it.
   std::map<std::string, hook::fleet::UsageRoom> rooms;
 };
@@ -67,6 +77,11 @@ base::Result<Report> make_report(hook::ledger::Ledger& ledger, const ReportWish&
 
 // Returns the part of the measured time in which the IPUs were busy; unset: no monitor said so.
 [[nodiscard]] std::optional<double> busy_part(const ReportLine& line);
+
+// Returns the lines as a table shows them, below their heading.
+[[nodiscard]] Rows report_rows(const Report& report);
+// Returns a line for each host of the fleet: until when it has told.
+[[nodiscard]] std::string hosts_text(const Report& report);
 
 [[nodiscard]] std::string report_table(const Report& report);
 [[nodiscard]] std::string report_csv(const Report& report);

@@ -134,22 +134,30 @@ Json row_json(const Report& report, const std::string& name, const ReportLine& l
 
 }  // namespace
 
-std::string report_table(const Report& report) {
+Rows report_rows(const Report& report) {
   std::string by = name_of(report.by);
   for (char& c : by) c = static_cast<char>(c - 'a' + 'A');
   Rows rows = {{by, "HELD IPU-H", "RESERVED IPU-H", "BUSY", "MEASURED IPU-H", "UTILISATION",
                 "ENDED", "STARTS", "MEDIAN WAIT", "LONGEST WAIT", "REFUSED"}};
   for (const auto& [name, line] : report.lines) rows.push_back(cells(report, name, line, false));
+  return rows;
+}
+
+std::string hosts_text(const Report& report) {
+  std::string text;
+  for (const auto& [tag, host] : report.hosts) text += host_line(tag, host);
+  return text;
+}
+
+std::string report_table(const Report& report) {
   std::string text = str("from ", base::rfc3339(report.from_ms), " to ",
-                         base::rfc3339(report.until_ms), "\n", table(rows));
+                         base::rfc3339(report.until_ms), "\n", table(report_rows(report)));
   for (const auto& [name, line] : report.lines) {
     for (const auto& [cause, count] : line.refused)
       text += str("refused ", count, " times, ", name_of(report.by), " ", or_dash(name), ": ",
                   cause.empty() ? "other causes" : cause, "\n");
   }
-  text += rooms_table(report);
-  for (const auto& [tag, host] : report.hosts) text += host_line(tag, host);
-  return text;
+  return text + rooms_table(report) + hosts_text(report);
 }
 
 std::string report_csv(const Report& report) {
