@@ -25,6 +25,17 @@ $(example): packaging/config.toml
 	@mkdir -p $(@D)
 	@{ echo 'namespace ipuctl { extern const char* const kConfigExample; const char* const kConfigExample = R"~~(' | tr -d '\n'; cat $<; echo ')~~"; }'; } >$@
 
+# The style and the script of the report's page as texts of the program, with their hashes for its security policy.
+page_assets := $(GEN)/cmd/ipuctl/page/assets.cc
+LIB_cmd-ipuctl-page_SRCS += $(page_assets)
+$(page_assets): cmd/ipuctl/page/page.css cmd/ipuctl/page/page.js
+	@mkdir -p $(@D)
+	@{ echo 'namespace ipuctl::page {'; for asset in Style:$(<) Script:$(lastword $^); do name=k$${asset%%:*} file=$${asset#*:}; \
+	  printf 'extern const char* const %s; const char* const %s = R"~~(' $$name $$name; cat $$file; echo ')~~";'; \
+	  printf 'extern const char* const %sHash; const char* const %sHash = "sha256-%s";\n' $$name $$name \
+	    "$$(sha256sum $$file | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64)"; \
+	done; echo '}'; } >$@
+
 # gc-docker is installed as gc-podman, too.
 BIN_gc-docker_STATIC := yes
 BIN_gc-docker_DIR = $(BINDIR)

@@ -86,6 +86,9 @@ BIN_hostile_SRCS := $(wildcard tests/hostile/*.cc)
 BIN_hostile_DEPS := base
 BIN_hostile_STATIC := yes
 
+# The page of `ipuctl report`.
+BIN_unit-cmd-ipuctl-page_SRCS += tests/support/sample_page.cc
+
 # A client of the CRI, for tests of pods; not installed.
 LIBS += cri_proto
 LIB_cri_proto_PROTOS := $(GEN)/tests/cri/cri.pb.h

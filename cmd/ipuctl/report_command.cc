@@ -7,14 +7,16 @@
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/fleet.h"
+#include "cmd/ipuctl/page/page.h"
 #include "cmd/ipuctl/report.h"
+#include "cmd/ipuctl/report_now.h"
 
 namespace ipuctl {
 namespace {
 
 using namespace base::names;
 
-enum class Format { kTable, kJson, kCsv };
+enum class Format { kTable, kJson, kCsv, kHtml };
 
 struct ReportOptions {
   ReportWish wish;
@@ -31,6 +33,10 @@ Result<Outcome> run_report(ReportOptions options) {
   if (options.format == Format::kTable) outcome.text = report_table(report);
   if (options.format == Format::kCsv) outcome.text = report_csv(report);
   if (options.format == Format::kJson) outcome.text = base::to_pretty_text(report_json(report));
+  if (options.format == Format::kHtml) {
+    Now now = TRY(look_now(ledger, options.wish.scope, outcome.obstacles));
+    outcome.text = page::to_html(report_page(report, std::move(now), outcome.obstacles));
+  }
   return outcome;
 }
 
@@ -58,7 +64,8 @@ void add_report(CLI::App& app, Command& chosen) {
   Options declared = add_command(
       app,
       {"report", "Sum up what tenants, users, pools or hosts had, waited for, and were refused",
-       "ipuctl report\nipuctl report --since 30d --by user --output csv"},
+       "ipuctl report\nipuctl report --since 30d --by user --output csv\n"
+       "ipuctl report --output html >/run/ipu-report.html"},
       chosen, [options] { return run_report(*options); });
   declared.text({"--since", "TIME", "From the day that was this time ago (default: 7d)"},
                 options->wish.since);
@@ -68,10 +75,12 @@ void add_report(CLI::App& app, Command& chosen) {
                                                 {"pool", By::kPool},
                                                 {"host", By::kHost}}));
   declared.flag("--host", options->host, "Of this host alone, not of its fleet");
-  declared.parsed(
-      {"-o,--output", "table|json|csv", "table, json or csv (default: table)"},
-      one_of<Format>(options->format,
-                     {{"table", Format::kTable}, {"json", Format::kJson}, {"csv", Format::kCsv}}));
+  declared.parsed({"-o,--output", "table|json|csv|html",
+                   "table, json, csv, or html, a page of one file (default: table)"},
+                  one_of<Format>(options->format, {{"table", Format::kTable},
+                                                   {"json", Format::kJson},
+                                                   {"csv", Format::kCsv},
+                                                   {"html", Format::kHtml}}));
 }
 
 }  // namespace ipuctl

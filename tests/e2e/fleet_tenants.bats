@@ -313,3 +313,30 @@ END
   assert_contains "$output" 'this host is in no fleet, so its tenants are the tables [[tenant]] of this file'
   configure_fleet
 }
+
+# How many IPUs of the map on the page of HOST are called so.
+cells_of() { # HOST LABEL
+  on "$1" ipuctl report --output html | tr '>' '\n' | grep -cE "role=\"img\" [^>]*aria-label=\"IPU [0-9]+: $2"
+}
+
+@test "the page of each host shows whose the IPUs of the other are, and who waits there" {
+  local a b page
+  a=$(tag_of a) b=$(tag_of b)
+  on a ipuctl fleet beat
+  on b ipuctl fleet beat
+  start_for a one fleet-x 16
+  start_for b two fleet-y 32
+  start_waiter b three fleet-y 32 1
+  assert_equal "$(cells_of a "Held, tenant fleet-x, container one, partition c-$a-")" 16
+  assert_equal "$(cells_of a "Held, tenant fleet-y, container two on host $b, partition c-$b-")" 32
+  assert_equal "$(cells_of b "Held, tenant fleet-x, container one on host $a, partition c-$a-")" 16
+  assert_equal "$(cells_of b Other)" 0
+  page=$(on a ipuctl report --output html)
+  assert_contains "$page" "<bdi>container three on host $b</bdi>"
+  assert_contains "$page" 'no free block of 32 IPUs (largest free: 16, free in all: 16)'
+  assert_contains "$page" "host $b ("
+  # Of this host alone, the IPUs of others are not known.
+  assert_equal "$(on a ipuctl report --host --output html | tr '>' '\n' | grep -c 'IPU [0-9]*: Other, made by host '"$b")" 32
+  end_on a one
+  wait "$WAITING" || fail "$(cat "$BATS_TEST_TMPDIR/three")"
+}
