@@ -335,10 +335,13 @@ check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its 
 check-e2e: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
-.PHONY: check-attack check-fault check-hostile check-storm check-long
+.PHONY: check-attack check-browser check-fault check-hostile check-storm check-long
 check-attack: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## attacks from inside, with and without each defence; ends with their table (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built attack
+check-browser: $(O)/bin/report-sample ## the page of `ipuctl report` with 1000 leases in a headless browser; SHOTS=DIR writes screenshots
+	@packaging/deps.sh browser
+	@tests/run.sh --built browser
 check-fault: all $(O)/bin/fault ## every program cut short at every system call (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built all-faults
@@ -348,8 +351,8 @@ check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTI
 check-storm: all ## storms: of containers under docker, of starts while programs are killed, of many hosts (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built storm
-check-long: test-programs ## what check leaves out: more tests, storms of containers and hosts, the whole model, backfill, sanitizers, all of check-fault, check-engines (root)
-	@packaging/deps.sh e2e engines
+check-long: test-programs ## what check leaves out: more tests, the page in a browser, storms of containers and hosts, the whole model, backfill, sanitizers, all of check-fault, check-engines (root)
+	@packaging/deps.sh e2e engines browser
 	@tests/run.sh --built more long
 	@tests/engines/check.sh
 .PHONY: check-engines

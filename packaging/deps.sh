@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing for: build, deb, demo (a real engine), e2e (tests on all engines, demo
-# included), rdma (tests in a virtual machine), engines (of other releases), fuzz, lint.
+# included), rdma (tests in a virtual machine), engines (of other releases), browser (tests of the page), fuzz, lint.
 # It never removes or downgrades a package: if apt would have to, it installs nothing and names what is in the
 # way. It starts no service. If nothing is missing, it does nothing. Run by a user who is not root, it prints the
 # command to run.
@@ -22,6 +22,7 @@ declare -A packages=(
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [engines]='mmdebstrap debian-archive-keyring'
+  [browser]='chromium:chromium python3:python3'
   [fuzz]='clang-14 libclang-rt-14-dev llvm-14'
   [lint]='clang-format clang-tidy shellcheck git man-db systemd'
 )
@@ -117,7 +118,7 @@ forbid_services() {
 
 items=()
 for group in "$@"; do
-  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, deb, demo, e2e, rdma, engines, fuzz or lint" >&2; exit 2; }
+  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, deb, demo, e2e, rdma, engines, browser, fuzz or lint" >&2; exit 2; }
   read -rd '' -a more <<<"${packages[$group]}" || true
   items+=("${more[@]}")
 done

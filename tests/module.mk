@@ -86,8 +86,11 @@ BIN_hostile_SRCS := $(wildcard tests/hostile/*.cc)
 BIN_hostile_DEPS := base
 BIN_hostile_STATIC := yes
 
-# The page of `ipuctl report`.
+# The page of `ipuctl report`, for its unit tests and for those in a browser.
 BIN_unit-cmd-ipuctl-page_SRCS += tests/support/sample_page.cc
+TESTS += report-sample
+BIN_report-sample_SRCS := tests/browser/sample.cc tests/support/sample_page.cc
+BIN_report-sample_DEPS := cmd-ipuctl-page
 
 # A client of the CRI, for tests of pods; not installed.
 LIBS += cri_proto

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
 # hostile. The groups core and more divide all tests of these: core is what `make check` runs in a quarter of an hour.
-# The groups storm, model, backfill, sanitizers, all-faults and all-hostile take longer, and the group long is the first
-# five.
+# The groups browser, storm, model, backfill, sanitizers, all-faults and all-hostile take longer, and the group long is
+# the first six.
 # Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
@@ -45,10 +45,10 @@ MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e
   e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_frames e2e/fleet_partitions e2e/full_disk e2e/history e2e/ipuctl e2e/named
   e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile packaging/deb packaging/deb_host)
 # The most useful groups come first.
-LONG=(storm model backfill sanitizers all-faults)
+LONG=(browser storm model backfill sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|storm|model|backfill|sanitizers|all-faults|all-hostile|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|sanitizers|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -86,6 +86,7 @@ in_order() {
 needed() { # GROUP
   case $1 in
     storm) echo $((4 * STORM + 4 * ${STARTS:-200} + ${HOSTS_STORM:-60} + 480)) ;;
+    browser) echo 300 ;;
     model) echo 300 ;;
     backfill) echo 900 ;;
     sanitizers) echo 1500 ;;
@@ -116,6 +117,7 @@ run_job() { # GROUP NAME
       tests/storm/check.sh "$STORM" && tests/storm/starts_check.sh "${STARTS:-200}" &&
         tests/storm/hosts_check.sh "${HOSTS_STORM:-60}"
       ;;
+    browser) tests/browser/check.sh ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
 }
@@ -259,7 +261,7 @@ after=()
 for group in "$@"; do
   case $group in
     core | more | unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
-    storm | model | backfill | sanitizers | all-faults | all-hostile) after+=("$group") ;;
+    browser | storm | model | backfill | sanitizers | all-faults | all-hostile) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac
@@ -268,7 +270,9 @@ until=
 [ -z "$CHECK_SECONDS" ] || until=$((EPOCHSECONDS + CHECK_SECONDS))
 
 if [ "$build" = yes ]; then
-  packaging/deps.sh build e2e || exit 1
+  with_browser=()
+  [[ " ${after[*]} " != *' browser '* ]] || with_browser=(browser)
+  packaging/deps.sh build e2e "${with_browser[@]}" || exit 1
   make --no-print-directory -j"$(nproc)" O="$O" test-programs || exit 1
 fi
 # The tests call make too. It would warn that it cannot reach the jobserver of the make that called this script. The

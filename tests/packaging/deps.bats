@@ -155,7 +155,7 @@ teardown() {
 
 @test "an unknown group is an error" {
   run -2 "$DEPS" e2e nonsense
-  assert_equal "$output" "deps.sh: unknown group 'nonsense': use build, deb, demo, e2e, rdma, engines, fuzz or lint"
+  assert_equal "$output" "deps.sh: unknown group 'nonsense': use build, deb, demo, e2e, rdma, engines, browser, fuzz or lint"
 }
 
 @test "what is missing is installed, no service may start meanwhile, and then nothing is missing" {
