@@ -17,8 +17,9 @@ namespace {
 
 // They run programs that are not ours and would inherit the filter, or do nothing.
 constexpr std::string_view kUnconfined[] = {
-    "ipuctl doctor",       "ipuctl runtime",         "ipuctl version",    "ipuctl support-bundle",
-    "ipuctl health check", "ipuctl fleet fence-due", "ipuctl completion", "ipuctl monitor"};
+    "ipuctl doctor",         "ipuctl runtime",      "ipuctl version",
+    "ipuctl support-bundle", "ipuctl health check", "ipuctl fleet fence-due",
+    "ipuctl completion",     "ipuctl monitor",      "ipuctl info"};
 
 struct Confined {
   std::string_view command;

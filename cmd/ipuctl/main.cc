@@ -118,6 +118,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_cdi_commands(app, command);
   ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);
+  ipuctl::add_info(app, command);
   ipuctl::add_support_bundle(app, command);
   ipuctl::add_completion(app, command);
 }

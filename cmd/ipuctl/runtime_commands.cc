@@ -227,32 +227,14 @@ Result<Outcome> run_change(const RuntimeOptions& options, Change change,
 
 // ---- status
 
-std::string_view word_of(Listed listed) {
-  if (listed == Listed::kUnknown) return "unknown";
-  return listed == Listed::kYes ? "yes" : "no";
-}
-
-struct State {
-  std::string file;
-  hook::engines::Registered found;
-  hook::engines::Listing listing;
-};
-
-Result<State> find_state(Engine engine, const RuntimeOptions& options) {
-  const Site site = TRY(find_site(engine, options.config));
-  State state{site.file, {}, {}};
-  state.found = TRY(hook::engines::find_runtime(engine, site.file, options.name));
-  state.listing = look(site, options.name);
-  return state;
-}
-
 Result<Outcome> run_status(const RuntimeOptions& options) {
   Rows rows{{"ENGINE", "FILE", "RUNTIME", "DEFAULT", "IN USE"}};
   Json list = Json::array();
   Outcome outcome;
   const std::vector<Engine> engines = TRY(chosen_engines(options, options.name));
   for (const Engine engine : engines) {
-    const Result<State> state = find_state(engine, options);
+    const Result<EngineState> state =
+        find_state(engine, options.config, options.name, Deadline::after(kAnswerTime));
     if (!state.ok()) {
       outcome.obstacles.push_back(obstacle_of(state.error(), engines.size()));
       continue;

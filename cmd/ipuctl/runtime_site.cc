@@ -16,6 +16,8 @@ namespace ipuctl {
 namespace {
 
 using namespace base::names;
+
+constexpr std::chrono::seconds kVersionTime{5};  // for one program
 using hook::engines::Engine;
 
 hook::engines::Surroundings surroundings() {
@@ -80,6 +82,35 @@ Result<Site> find_site(Engine engine, const std::string& config) {
   site.daemons = readers_of(site.file, engine, running);
   site.started = readers_of(site.file, engine, started);
   return site;
+}
+
+Result<EngineState> find_state(Engine engine, const std::string& config, const std::string& name,
+                               const base::Deadline& deadline) {
+  const Site site = TRY(find_site(engine, config));
+  EngineState state{site.file, {}, {}};
+  state.found = TRY(hook::engines::find_runtime(engine, site.file, name));
+  state.listing = hook::engines::find_listing(site.engine, site.daemons, site.file, name, deadline);
+  return state;
+}
+
+std::string_view word_of(hook::engines::Listed listed) {
+  if (listed == hook::engines::Listed::kUnknown) return "unknown";
+  return listed == hook::engines::Listed::kYes ? "yes" : "no";
+}
+
+std::vector<ProgramVersion> program_versions(const base::Deadline& deadline) {
+  std::vector<ProgramVersion> versions;
+  for (const char* const name :
+       {"docker", "dockerd", "containerd", "crio", "podman", "runc", "crun"}) {
+    const Result<std::string> program = hook::engines::find_program(name);
+    if (!program.ok()) continue;
+    const auto answer =
+        hook::engines::ask(program.value(), {"--version"}, deadline.capped(kVersionTime));
+    Result<std::string> says =
+        answer.ok() ? Result<std::string>(answer.value().out) : Result<std::string>(answer.error());
+    versions.push_back({name, program.value(), std::move(says)});
+  }
+  return versions;
 }
 
 Result<std::vector<Engine>> choose_engines(const std::vector<std::string>& names,

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "hook/engines/engine.h"
+#include "hook/engines/listing.h"
 
 namespace ipuctl {
 
@@ -20,6 +23,27 @@ struct Site {
 
 // Returns the engine with CONFIG as its file; empty: the file that it uses.
 base::Result<Site> find_site(hook::engines::Engine engine, const std::string& config);
+
+// What an engine has of the runtime: in its file, and by its own word.
+struct EngineState {
+  std::string file;
+  hook::engines::Registered found;
+  hook::engines::Listing listing;
+};
+// Returns it for the runtime NAME of the engine with CONFIG as its file; see find_site().
+base::Result<EngineState> find_state(hook::engines::Engine engine, const std::string& config,
+                                     const std::string& name, const base::Deadline& deadline);
+[[nodiscard]] std::string_view word_of(hook::engines::Listed listed);  // "yes", "no", "unknown"
+
+// A program of an engine, or a low-level runtime, that is installed: what it says of its version,
+// perhaps in several lines.
+struct ProgramVersion {
+  std::string name;  // "docker"
+  std::string path;
+  base::Result<std::string> says;
+};
+// Returns all that are found. None is asked for longer than 5 s.
+[[nodiscard]] std::vector<ProgramVersion> program_versions(const base::Deadline& deadline);
 
 // Returns the engines in NAMES; with "auto" or no names, the installed ones. A containerd that only
 // docker uses does not count, unless its file has the runtime REGISTERED. Returns kNotFound if none

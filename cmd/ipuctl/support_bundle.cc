@@ -13,9 +13,9 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/log.h"
 #include "hook/config/paths.h"
-#include "hook/engines/program.h"
 
 namespace ipuctl {
 namespace {
@@ -23,10 +23,10 @@ namespace {
 using namespace base::names;
 
 constexpr std::chrono::seconds kCommandTime{30};
-constexpr std::chrono::seconds kAskTime{5};  // for an engine's version
-constexpr size_t kMaxCommand = 4 << 20;      // bytes that one command adds
-constexpr size_t kMaxCopy = 256 << 10;       // bytes of one file
-constexpr size_t kMaxLogTail = 4 << 20;      // bytes from the end of a log
+constexpr std::chrono::seconds kAskTime{30};  // for the versions of all engines
+constexpr size_t kMaxCommand = 4 << 20;       // bytes that one command adds
+constexpr size_t kMaxCopy = 256 << 10;        // bytes of one file
+constexpr size_t kMaxLogTail = 4 << 20;       // bytes from the end of a log
 
 struct BundleOptions {
   std::string file;
@@ -88,14 +88,9 @@ std::string names_in(const std::string& folder) {
 
 std::string engine_text() {
   std::string text;
-  for (const char* name : {"docker", "containerd", "crio", "podman", "runc", "crun"}) {
-    const Result<std::string> program = hook::engines::find_program(name);
-    if (!program.ok()) continue;
-    const auto answer =
-        hook::engines::ask(program.value(), {"--version"}, Deadline::after(kAskTime));
-    text +=
-        str(program.value(), ": ",
-            base::one_line(answer.ok() ? answer.value().out : answer.error().message(), 300), "\n");
+  for (const ProgramVersion& one : program_versions(Deadline::after(kAskTime))) {
+    const std::string& says = one.says.ok() ? one.says.value() : one.says.error().message();
+    text += str(one.path, ": ", base::one_line(says, 300), "\n");
   }
   return section("engines", text);
 }
@@ -105,9 +100,9 @@ std::string bundle_text() {
       str("The IPU container toolkit ", base::rfc3339(base::unix_millis()),
           ". This file has names of containers and tenants, addresses and errors.\n\n");
   text += kernel_text() + copy_of("/etc/os-release") + engine_text();
-  for (const char* words : {"version", "doctor", "ps", "queue", "reservation list", "pool list",
-                            "partition list --holders", "runtime status", "drain --dry-run",
-                            "gc --dry-run", "ledger check", "events"}) {
+  for (const char* words : {"version", "info", "doctor", "ps", "queue", "reservation list",
+                            "pool list", "partition list --holders", "runtime status",
+                            "drain --dry-run", "gc --dry-run", "ledger check", "events"}) {
     text += run_self(words);
   }
   text += copy_of(hook::config::config_file()) + copy_of(hook::config::forbidden_calls_file()) +

@@ -189,6 +189,11 @@ Result<std::vector<Flaw>> check_ledger(const std::string& path) {
   return flaws;
 }
 
+Result<int64_t> schema_of(const std::string& path) {
+  Database database = TRY(Database::open_to_read(path, kCheckMs));
+  return version_of(database);
+}
+
 Status check_known(const std::string& path) {
   Result<Database> database = Database::open_to_read(path, kCheckMs);
   if (!database.ok()) return {};

@@ -2,6 +2,7 @@
 // Checks whether a ledger's database is consistent in itself. Nothing outside it is examined.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct Flaw {
 // is no ledger. A ledger too damaged to be read is a flaw. A ledger that is locked or not permitted
 // to be read, or a lack of memory, is an error.
 base::Result<std::vector<Flaw>> check_ledger(const std::string& path);
+
+// Returns the schema of the ledger at PATH, which is only read; kNotFound if there is no ledger.
+base::Result<int64_t> schema_of(const std::string& path);
 
 // Fails with kUnsupported if the schema of the ledger at PATH is newer than this program's.
 base::Status check_known(const std::string& path);

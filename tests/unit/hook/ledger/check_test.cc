@@ -57,6 +57,13 @@ TEST_F(CheckTest, NeitherMakesNorChangesWhatItLooksAt) {
   EXPECT_FALSE(std::filesystem::exists(path_ + "-shm"));
 }
 
+TEST_F(CheckTest, TellsTheSchemaAlsoOfAnotherRelease) {
+  damage("PRAGMA user_version = 77");
+  EXPECT_EQ(schema_of(path_).take(), 77);
+  EXPECT_TRUE(test::fails(schema_of(dir_ / "state/other.db"), Code::kNotFound));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "state/other.db"));
+}
+
 // Each damage and what is said of it.
 TEST_F(CheckTest, SaysWhatCannotBe) {
   const struct {
