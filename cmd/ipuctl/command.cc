@@ -24,6 +24,17 @@ Result<Output> parse_output(const std::string& text) {
                str(base::quote(text), " is not an output format; give 'table' or 'json'"));
 }
 
+Result<Output> parse_list_output(const std::string& text) {
+  if (text == "table") return Output::kTable;
+  if (text == "wide") return Output::kWide;
+  if (text == "json") return Output::kJson;
+  if (text == "yaml") return Output::kYaml;
+  if (text == "csv") return Output::kCsv;
+  return Error(Code::kInvalid,
+               str(base::quote(text),
+                   " is not an output format; give 'table', 'wide', 'json', 'yaml' or 'csv'"));
+}
+
 constexpr uint32_t kMaxNumber = 65'535;
 
 // Returns the first long one of NAMES, such as "--output" of "-o,--output".
@@ -55,6 +66,15 @@ void Options::output(Output& target) {
   parsed({"-o,--output", "table|json", "Print a table for people (default) or JSON for programs"},
          [&target](const std::string& text) -> Status {
            target = TRY(parse_output(text));
+           return {};
+         });
+}
+
+void Options::list_output(Output& target) {
+  parsed({"-o,--output", "table|wide|json|yaml|csv",
+          "Print a table for people (default), one with more columns, or a list for programs"},
+         [&target](const std::string& text) -> Status {
+           target = TRY(parse_list_output(text));
            return {};
          });
 }

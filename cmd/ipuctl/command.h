@@ -45,8 +45,9 @@ class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
 
-  void output(Output& target);     // -o, --output
-  void pool(std::string& target);  // --pool
+  void output(Output& target);       // -o, --output: a table or JSON
+  void list_output(Output& target);  // the same, and what list_text() has in addition
+  void pool(std::string& target);    // --pool
   // Declares a required argument.
   void argument(const char* name, std::string& target, const char* help);
   // Declares an argument that may be left out.
@@ -100,6 +101,8 @@ void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chos
 void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen);
 void add_queue_cancel(CLI::App& queue, const Viewer& viewer, Command& chosen);
 void add_pool_commands(CLI::App& app, Command& chosen);
+void add_device_commands(CLI::App& app, Command& chosen);
+void add_network_commands(CLI::App& app, Command& chosen);
 void add_tenant_commands(CLI::App& app, Command& chosen);
 void add_tenant_changes(CLI::App& tenant, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);

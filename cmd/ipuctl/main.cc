@@ -99,6 +99,8 @@ Result<Viewer> viewer_of(int& argc, char**& argv) {
 void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_partition_commands(app, command);
   ipuctl::add_pool_commands(app, command);
+  ipuctl::add_device_commands(app, command);
+  ipuctl::add_network_commands(app, command);
   ipuctl::add_plan(app, command);
   ipuctl::add_health_commands(app, command);
   ipuctl::add_monitor(app, command);

@@ -9,7 +9,13 @@
 
 namespace ipuctl {
 
-enum class Output { kTable, kJson };
+enum class Output {
+  kTable,
+  kWide,  // a table with further columns; the lists alone have this one and the next two
+  kJson,
+  kYaml,
+  kCsv,
+};
 
 using Rows = std::vector<std::vector<std::string>>;
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON values in other formats, for programs.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+
+namespace ipuctl::formats {
+
+// Returns LIST, an array of objects, as CSV (RFC 4180, with lines that end in a newline alone): the
+// first line has the keys, in the order in which they first appear. A value that is an array or an
+// object is its JSON. Empty for an empty list.
+[[nodiscard]] std::string csv_text(const base::Json& list);
+
+// Returns VALUE as YAML, which every reader takes for the same value: all texts are in quotes.
+[[nodiscard]] std::string yaml_text(const base::Json& value);
+
+}  // namespace ipuctl::formats
