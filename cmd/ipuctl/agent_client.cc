@@ -45,7 +45,9 @@ std::string key_of(const CLI::Option& option) {
 agent::Options options_of(const CLI::App& leaf) {
   agent::Options options;
   for (const CLI::Option* option : leaf.get_options()) {
-    if (option->count() > 0) options[key_of(*option)] = option->results().back();
+    // This process repeats what it asks.
+    if (option->count() > 0 && key_of(*option) != "watch")
+      options[key_of(*option)] = option->results().back();
   }
   return options;
 }

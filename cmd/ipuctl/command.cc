@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/watch.h"
 #include "hook/config/paths.h"
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/env.h"
@@ -77,6 +78,17 @@ void Options::list_output(Output& target) {
            target = TRY(parse_list_output(text));
            return {};
          });
+}
+
+void Options::watch() {
+  const auto check = [](const std::string& text) {
+    const auto time = parse_watch(text);
+    return time.ok() ? std::string() : time.error().message();
+  };
+  app_.add_option("--watch", "Show the list again every SECONDS (default: 2) until Ctrl-C")
+      ->type_name("SECONDS")
+      ->expected(0, 1)
+      ->check(check);
 }
 
 void Options::pool(std::string& target) {

@@ -47,6 +47,7 @@ class Options {
 
   void output(Output& target);       // -o, --output: a table or JSON
   void list_output(Output& target);  // the same, and what list_text() has in addition
+  void watch();                      // --watch, which watched() of watch.h heeds
   void pool(std::string& target);    // --pool
   // Declares a required argument.
   void argument(const char* name, std::string& target, const char* help);

@@ -282,6 +282,7 @@ void add_device_commands(CLI::App& app, Command& chosen) {
                               "ipuctl device list\nipuctl device list -o wide"},
                              chosen, [options] { return run_device_list(*options); });
   list.list_output(options->output);
+  list.watch();
   list.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
   Options show =
       add_command(group,

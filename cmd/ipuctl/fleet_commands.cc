@@ -215,11 +215,12 @@ void add_fleet_commands(CLI::App& app, Command& chosen) {
       add_group(app, {"fleet", "The hosts that share an etcd, by [fleet]", "ipuctl fleet status"});
   const auto output = std::make_shared<Output>(Output::kTable);
   const auto check_output = std::make_shared<Output>(Output::kTable);
-  add_command(group,
-              {"status", "Show the members of etcd, and which hosts are alive",
-               "ipuctl fleet status --output json"},
-              chosen, [output] { return run_status(*output); })
-      .output(*output);
+  Options status = add_command(group,
+                               {"status", "Show the members of etcd, and which hosts are alive",
+                                "ipuctl fleet status --output json"},
+                               chosen, [output] { return run_status(*output); });
+  status.output(*output);
+  status.watch();
   add_command(group,
               {"check", "Look for what is wrong with etcd, the clocks and this host's tag",
                "ipuctl fleet check"},

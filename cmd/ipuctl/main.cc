@@ -24,6 +24,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/confined.h"
 #include "cmd/ipuctl/viewer.h"
+#include "cmd/ipuctl/watch.h"
 #include "hook/config/log.h"
 #include "hook/config/paths.h"
 
@@ -159,6 +160,7 @@ int main(int argc, char** argv) {
   const std::string name = usage::command_of(app);
   // What asks ipu-agent instead runs with the rights of its user.
   if (!is_by_agent && ::geteuid() != 0) command = ipuctl::command_by_agent(app).value_or(command);
+  command = ipuctl::watched(app, std::move(command));
   const Command confined = [&]() -> Result<Outcome> {
     if (::geteuid() == 0) TRY(ipuctl::confine(name));
     return command();

@@ -203,11 +203,13 @@ void add_network_commands(CLI::App& app, Command& chosen) {
   CLI::App& group = add_group(
       app, {"network", "List the rails, and the interfaces of containers", "ipuctl network list"});
   const auto output = std::make_shared<Output>(Output::kTable);
-  add_command(group,
-              {"list", "List the rails of this host, their addresses, and who has them",
-               "ipuctl network list\nipuctl network list -o wide"},
-              chosen, [output] { return run_network_list(*output); })
-      .list_output(*output);
+  Options list =
+      add_command(group,
+                  {"list", "List the rails of this host, their addresses, and who has them",
+                   "ipuctl network list\nipuctl network list -o wide"},
+                  chosen, [output] { return run_network_list(*output); });
+  list.list_output(*output);
+  list.watch();
 }
 
 }  // namespace ipuctl

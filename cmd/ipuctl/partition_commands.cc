@@ -179,6 +179,7 @@ void add_with(CLI::App& group, Command& chosen, const About& about, RunPartition
 }
 
 void declare_list(Options& declared, PartitionOptions& options) {
+  declared.watch();
   declared.flag("--holders", options.holders,
                 "Also show the kind of each partition and the containers that hold it");
 }

@@ -127,11 +127,12 @@ Result<Outcome> run_refill(const PoolOptions& options) {
 
 using RunPool = Result<Outcome> (*)(const PoolOptions&);
 
-void add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
+Options add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
   const auto options = std::make_shared<PoolOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
   declared.output(options->output);
   declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
+  return declared;
 }
 
 }  // namespace
@@ -141,7 +142,8 @@ void add_pool_commands(CLI::App& app, Command& chosen) {
       app, {"pool", "List and refill the pools of the configuration", "ipuctl pool list"});
   add(group, chosen,
       {"list", "List the pools and how many of their IPUs are in use", "ipuctl pool list -o json"},
-      run_list);
+      run_list)
+      .watch();
   add(group, chosen,
       {"refill", "Create and remove warm partitions, as configured", "ipuctl pool refill"},
       run_refill);

@@ -151,6 +151,7 @@ void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
       chosen, [&viewer, options] { return run_queue(viewer, *options); });
   Options declared(group);
   declared.output(options->output);
+  declared.watch();
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
   add_queue_cancel(group, viewer, chosen);
 }

@@ -353,7 +353,7 @@ void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chos
                   options->pool);
     return declared;
   };
-  add({"list", "List the reservations", "ipuctl reservation list"}, run_list);
+  add({"list", "List the reservations", "ipuctl reservation list"}, run_list).watch();
   Options extend = add({"extend", "Let a reservation end later, or sooner",
                         "ipuctl reservation extend night --for 2h"},
                        run_extend);

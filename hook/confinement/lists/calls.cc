@@ -83,10 +83,10 @@ void allow_basics(Rules& rules) {
   allow_values(rules, "fcntl", 1,
                {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
                 F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
-  // The last ones: isatty(), and SQLite on F2FS.
+  // The last ones: isatty(), the size of a terminal, and SQLite on F2FS.
   allow_values(rules, "ioctl", 1,
                {FIONBIO, FIONREAD, NS_GET_NSTYPE, NS_GET_USERNS, NS_GET_PARENT, NS_GET_OWNER_UID,
-                TCGETS, TCGETS2, F2FS_IOC_GET_FEATURES, F2FS_IOC_START_ATOMIC_WRITE,
+                TCGETS, TCGETS2, TIOCGWINSZ, F2FS_IOC_GET_FEATURES, F2FS_IOC_START_ATOMIC_WRITE,
                 F2FS_IOC_COMMIT_ATOMIC_WRITE, F2FS_IOC_ABORT_ATOMIC_WRITE});
   allow_values(rules, "prctl", 0, {PR_CAPBSET_READ, PR_GET_NAME, PR_SET_NAME, PR_SET_VMA});
   // The limits of this process.
