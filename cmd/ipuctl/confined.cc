@@ -15,11 +15,13 @@ using hook::confinement::Phase;
 
 namespace {
 
-// They run programs that are not ours and would inherit the filter, or do nothing.
-constexpr std::string_view kUnconfined[] = {
-    "ipuctl doctor",         "ipuctl runtime",      "ipuctl version",
-    "ipuctl support-bundle", "ipuctl health check", "ipuctl fleet fence-due",
-    "ipuctl completion",     "ipuctl monitor",      "ipuctl info"};
+// They run programs that are not ours and would inherit the filter, or do nothing; `top` confines
+// the process that looks.
+constexpr std::string_view kUnconfined[] = {"ipuctl doctor",       "ipuctl runtime",
+                                            "ipuctl version",      "ipuctl support-bundle",
+                                            "ipuctl health check", "ipuctl fleet fence-due",
+                                            "ipuctl completion",   "ipuctl monitor",
+                                            "ipuctl info",         "ipuctl top"};
 
 struct Confined {
   std::string_view command;

@@ -105,6 +105,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_plan(app, command);
   ipuctl::add_health_commands(app, command);
   ipuctl::add_monitor(app, command);
+  ipuctl::add_top(app, command);
   ipuctl::add_lease_commands(app, viewer, command);
   ipuctl::add_drain(app, command);
   ipuctl::add_queue_commands(app, viewer, command);

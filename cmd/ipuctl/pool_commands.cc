@@ -14,7 +14,6 @@
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/partitions/warm.h"
-#include "vipu/placement.h"
 
 namespace ipuctl {
 namespace {
@@ -60,18 +59,6 @@ Result<std::map<uint32_t, uint32_t>> count_warm(hook::lifecycle::Env& env,
     if (ready && record.pool == pool) ++warm[record.ipus];
   }
   return warm;
-}
-
-Usage usage_of(const vipu::Survey& survey) {
-  const vipu::Occupancy occupancy = vipu::Occupancy::of(survey);
-  Usage usage;
-  usage.total = occupancy.topology().ipus();
-  usage.tainted = static_cast<uint32_t>(survey.tainted.size());
-  usage.largest_free = vipu::largest_free(occupancy);
-  for (uint32_t number = 0; number < usage.total; ++number) {
-    if (!occupancy.holder_of(number).empty()) ++usage.used;
-  }
-  return usage;
 }
 
 Result<Outcome> run_list(const PoolOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "vipu/placement.h"
 
 namespace ipuctl {
 namespace {
@@ -53,6 +54,18 @@ Json to_json(const PoolView& pool) {
 }
 
 }  // namespace
+
+Usage usage_of(const vipu::Survey& survey) {
+  const vipu::Occupancy occupancy = vipu::Occupancy::of(survey);
+  Usage usage;
+  usage.total = occupancy.topology().ipus();
+  usage.tainted = static_cast<uint32_t>(survey.tainted.size());
+  usage.largest_free = vipu::largest_free(occupancy);
+  for (uint32_t number = 0; number < usage.total; ++number) {
+    if (!occupancy.holder_of(number).empty()) ++usage.used;
+  }
+  return usage;
+}
 
 std::string pools_text(const std::vector<PoolView>& pools, Output output) {
   Json json = Json::array();

@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/print.h"
 #include "hook/config/config.h"
 #include "hook/lifecycle/partitions/warm.h"
+#include "vipu/types.h"
 
 namespace ipuctl {
 
@@ -21,6 +22,9 @@ struct Usage {
   uint32_t tainted = 0;
   uint32_t largest_free = 0;  // block size
 };
+
+// Returns those of the pool as its controller shows it.
+[[nodiscard]] Usage usage_of(const vipu::Survey& survey);
 
 struct PoolView {
   hook::config::PoolConfig config;
