@@ -76,7 +76,8 @@ Result<Outcome> run_show(const ConfigOptions& options) {
 // Fails with kBusy if a container has IPUs of a pool that CONFIG does not have, or whose IPUs come
 // from elsewhere there: another name is another record of who has them.
 Status check_in_use(const Config& config) {
-  for (const hook::ledger::Lease& lease : TRY(TRY(read_ledger()).live())) {
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  for (const hook::ledger::Lease& lease : TRY(ledger.live())) {
     const auto pool =
         std::find_if(config.pools.begin(), config.pools.end(),
                      [&](const hook::config::PoolConfig& one) { return one.name == lease.pool; });

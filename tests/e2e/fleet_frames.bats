@@ -140,40 +140,40 @@ bundle_of_own() { # VARIABLE...
 }
 
 @test "a request that waits, and whose messages to etcd are cut, fails in one line; its place is gone after one gc" {
-  local count=0 last frame way
+  local count=0 met frame way
   bundle_of_own IPU_COUNT=64 IPU_WAIT=1ms
   for way in close stall; do
     for ((frame = 1; ; frame += ${STRIDE:-23})); do
       cut "$frame" "$way"
       run -1 start_job
       assert_equal "$way $frame: $(grep -c '' <<<"$output")" "$way $frame: 1"
-      last=$(frames)
+      met=$(frames)
       gives_all_back "wait, $way at frame $frame"
       assert_equal "$way $frame: $(count_keys queue) $(count_keys grants)" "$way $frame: 0 0"
-      [ "$last" -ge "$frame" ] || break
+      [ "$met" -ge "$frame" ] || break
       count=$((count + 1))
     done
   done
-  echo "$count cuts, in a wait of $last frames"
+  echo "$count cuts, in a wait of $met frames"
   [ "$count" -ge 4 ]
 }
 
 @test "a beat whose messages to etcd are cut succeeds or fails in one line, and so does the next one" {
-  local count=0 last frame way
+  local count=0 met frame way
   for way in close truncate stall; do
     for ((frame = 1; ; frame += ${STRIDE:-31})); do
       cut "$frame" "$way"
       run ipuctl fleet beat
       assert_equal "$way $frame: $(($(grep -c '' <<<"$output") <= 1))" "$way $frame: 1"
-      last=$(frames)
+      met=$(frames)
       cut 0 close
       ipuctl fleet beat
       assert_contains "$(ipuctl fleet status)" 'LIVE'
-      [ "$last" -ge "$frame" ] || break
+      [ "$met" -ge "$frame" ] || break
       count=$((count + 1))
     done
   done
-  echo "$count cuts, in a beat of $last frames"
+  echo "$count cuts, in a beat of $met frames"
   [ "$count" -ge 4 ]
 }
 
