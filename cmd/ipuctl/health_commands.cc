@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
@@ -40,7 +41,7 @@ Json to_json(const PoolIpu& one) {
           {"since", health.since_ms == 0 ? "" : base::rfc3339(health.since_ms)}};
 }
 
-std::string list_text(const std::vector<PoolIpu>& ipus, Output output) {
+std::string health_text(const std::vector<PoolIpu>& ipus, Output output) {
   Json json = Json::array();
   Rows rows = {{"POOL", "IPU", "TAINT", "SINCE", "SEEN", "REASON"}};
   for (const PoolIpu& one : ipus) {
@@ -51,7 +52,7 @@ std::string list_text(const std::vector<PoolIpu>& ipus, Output output) {
                     health.seen.empty() ? "-" : health.seen,
                     health.reason.empty() ? "-" : health.reason});
   }
-  return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
+  return list_text(json, rows, output);
 }
 
 Result<Outcome> run_list(const HealthOptions& options) {
@@ -60,7 +61,7 @@ Result<Outcome> run_list(const HealthOptions& options) {
   std::erase_if(
       ipus, [&](const PoolIpu& one) { return !options.pool.empty() && one.pool != options.pool; });
   if (ipus.empty()) TRY(check_pool(options.pool));
-  return Outcome{list_text(ipus, options.output)};
+  return Outcome{health_text(ipus, options.output)};
 }
 
 // What a check found.
@@ -149,7 +150,8 @@ using RunHealth = Result<Outcome> (*)(const HealthOptions&);
 void add_pools(CLI::App& group, Command& chosen, const About& about, RunHealth run) {
   const auto options = std::make_shared<HealthOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
-  declared.output(options->output);
+  if (run == run_list) declared.list_output(options->output);
+  if (run != run_list) declared.output(options->output);
   declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
 }
 

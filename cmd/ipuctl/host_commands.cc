@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/fleet.h"
+#include "cmd/ipuctl/list_text.h"
 #include "hook/config/paths.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
@@ -63,7 +64,8 @@ struct Whole {
 };
 
 std::string text_of(const std::map<std::string, HostLine>& hosts, Whole whole, Output output) {
-  if (output == Output::kJson) {
+  const bool is_table = output == Output::kTable || output == Output::kWide;
+  if (!is_table) {
     base::Json list = base::Json::array();
     for (const auto& [host, line] : hosts) {
       base::Json one = {{"host", host},
@@ -74,7 +76,7 @@ std::string text_of(const std::map<std::string, HostLine>& hosts, Whole whole, O
       if (whole.in_fleet) one["fleet"] = line.fleet;
       list.push_back(std::move(one));
     }
-    return base::to_pretty_text(list);
+    return list_text(list, {}, output);
   }
   const char* const more = whole.is_complete ? "" : "+?";
   Rows rows = {{"HOST", "PARTITIONS", "IPUS", "STATE"}};
@@ -233,7 +235,7 @@ void add_host_commands(CLI::App& app, Command& chosen) {
               {"list", "List the hosts that have partitions, by the 8 digits in the names",
                "ipuctl host list --output json"},
               chosen, [options] { return run_list(*options); })
-      .output(options->output);
+      .list_output(options->output);
   Options fence =
       add_command(group,
                   {"fence", "Declare a host dead, and remove the partitions that it has",

@@ -194,7 +194,7 @@ void add_ps(CLI::App& app, const Viewer& viewer, Command& chosen) {
   Options declared =
       add_command(app, {"ps", "List the leases of this host's containers", "ipuctl ps -o json"},
                   chosen, [&viewer, options] { return run_ps(viewer, *options); });
-  declared.output(options->output);
+  declared.list_output(options->output);
   declared.watch();
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
 }

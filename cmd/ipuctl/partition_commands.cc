@@ -173,7 +173,8 @@ void add_with(CLI::App& group, Command& chosen, const About& about, RunPartition
               void (*declare)(Options&, PartitionOptions&)) {
   const auto options = std::make_shared<PartitionOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
-  declared.output(options->output);
+  if (run == run_list) declared.list_output(options->output);
+  if (run != run_list) declared.output(options->output);
   declared.pool(options->pool);
   declare(declared, *options);
 }

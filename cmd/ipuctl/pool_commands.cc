@@ -117,7 +117,8 @@ using RunPool = Result<Outcome> (*)(const PoolOptions&);
 Options add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
   const auto options = std::make_shared<PoolOptions>();
   Options declared = add_command(group, about, chosen, [options, run] { return run(*options); });
-  declared.output(options->output);
+  if (run == run_list) declared.list_output(options->output);
+  if (run != run_list) declared.output(options->output);
   declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
   return declared;
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/ipuctl/lease_json.h"
+#include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -16,8 +17,7 @@ namespace ipuctl {
 namespace {
 
 using base::Json;
-using base::quote;
-using base::str;
+using base::quote, base::str;
 
 std::string addresses(const hook::ledger::Lease& lease) {
   std::string text;
@@ -263,10 +263,11 @@ std::vector<Place> places_of(std::vector<hook::ledger::Waiter> waiters) {
 }
 
 std::string overview_text(const Overview& overview, const Names& names, Output output) {
-  if (output == Output::kJson) return base::to_pretty_text(to_json(overview, names));
+  const bool is_wide = output == Output::kWide;
+  if (!is_wide && output != Output::kTable) return list_text(to_json(overview, names), {}, output);
   const auto& [leases, queue, reservations] = overview;
   Rows rows = {{"LEASE", "CONTAINER", "NAME", "POOL", "PARTITION", "GCD", "ORIGIN", "IPUS", "STATE",
-                "ADDRESS", "PID", "AGE"}};
+                "ADDRESS", "PID", "AGE", "TENANT"}};
   for (const hook::ledger::Lease& lease : leases) {
     const Place* const place = place_of(queue, lease.container);
     const std::string state = place == nullptr ? std::string(name_of(lease.state))
@@ -274,20 +275,22 @@ std::string overview_text(const Overview& overview, const Names& names, Output o
     rows.push_back({or_dash(base::short_id(lease.id)), base::short_id(lease.container),
                     or_dash(name_in(names, lease.container)), lease.pool, or_dash(lease.partition),
                     gcd_cell(lease), std::string(name_of(lease.origin)), str(lease.ipus), state,
-                    addresses(lease), str(lease.owner.pid), age(lease.created_ms)});
+                    addresses(lease), str(lease.owner.pid), age(lease.created_ms),
+                    or_dash(lease.tenant)});
   }
   for (const Place& place : without_lease(leases, queue)) {
     const hook::ledger::Waiter& waiter = place.waiter;
     rows.push_back({"-", short_text(waiter), or_dash(name_in(names, waiter.container)),
                     pool_of(waiter), "-", "-", "-", ipus_text(waiter.ipus),
                     str("WAITING, ", position_text(place)), "-", str(waiter.owner.pid),
-                    age(waiter.since_ms)});
+                    age(waiter.since_ms), or_dash(waiter.tenant)});
   }
   for (const hook::ledger::PartitionRecord& record : reservations) {
     rows.push_back({"-", "reservation", record.reservation, record.pool, or_dash(record.name), "-",
                     "NAMED", str(record.ipus), reservation_state(record), "-", "-",
-                    age(record.created_ms)});
+                    age(record.created_ms), or_dash(record.tenant)});
   }
+  for (std::vector<std::string>& row : rows) row.resize(row.size() - (is_wide ? 0 : 1));
   return table(rows);
 }
 
@@ -334,6 +337,7 @@ std::string queue_text(const std::vector<Place>& queue, const Names& names, Outp
                        const std::string& tag) {
   Json json = Json::array();
   Rows rows = {{"POSITION", "RESOURCE", "CONTAINER", "NAME", "IPUS", "PINNED", "WAITING", "LEFT"}};
+  if (output == Output::kWide) rows[0].push_back("TENANT");
   if (!tag.empty()) rows[0].insert(rows[0].end(), {"HOST", "TICKET"});
   for (const Place& place : queue) {
     const hook::ledger::Waiter& waiter = place.waiter;
@@ -342,13 +346,14 @@ std::string queue_text(const std::vector<Place>& queue, const Names& names, Outp
                     or_dash(name_in(names, waiter.container)), ipus_text(waiter.ipus),
                     waiter.pinned ? hook::lifecycle::block_text(*waiter.pinned) : "-",
                     age(waiter.since_ms), short_time(waiter.until_ms - base::unix_millis())});
+    if (output == Output::kWide) rows.back().push_back(or_dash(waiter.tenant));
     if (tag.empty()) continue;
     const std::string& host = waiter.host.empty() ? tag : waiter.host;
     json.back()["host"] = host;
     json.back()["ticket"] = place.ticket;
     rows.back().insert(rows.back().end(), {host, or_dash(place.ticket)});
   }
-  return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
+  return list_text(json, rows, output);
 }
 
 std::string remains_text(const hook::lifecycle::end::Remains& remains, Output output) {

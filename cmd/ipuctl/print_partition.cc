@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/list_text.h"
 
 namespace ipuctl {
 namespace {
@@ -114,11 +115,13 @@ std::string places_text(const std::vector<vipu::IpuPlace>& ipus) {
 
 std::string partitions_text(const std::vector<PartitionView>& views, Holders holders,
                             Output output) {
-  if (output == Output::kJson) {
+  const bool is_table = output == Output::kTable || output == Output::kWide;
+  if (!is_table) {
     Json json = Json::array();
     for (const PartitionView& view : views) json.push_back(to_json(view));
-    return base::to_pretty_text(json);
+    return list_text(json, {}, output);
   }
+  if (output == Output::kWide) holders = Holders::kShow;
   Rows rows = {
       {"Partition", "Cluster", "ILDs", "GW Routing", "ILD Routing", "Size", "GCDs", "State"}};
   if (holders == Holders::kShow) {

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cmd/ipuctl/list_text.h"
 #include "vipu/placement.h"
 
 namespace ipuctl {
@@ -69,7 +70,9 @@ Usage usage_of(const vipu::Survey& survey) {
 
 std::string pools_text(const std::vector<PoolView>& pools, Output output) {
   Json json = Json::array();
+  const bool is_wide = output == Output::kWide;
   Rows rows = {{"POOL", "PROVIDER", "SOURCE", "IPUS", "USED", "TAINTED", "LARGEST-FREE", "WARM"}};
+  if (is_wide) rows[0].insert(rows[0].end(), {"CLUSTER", "ALLOCATION"});
   for (const PoolView& pool : pools) {
     json.push_back(to_json(pool));
     const auto number = [&](uint32_t Usage::*member) {
@@ -79,8 +82,11 @@ std::string pools_text(const std::vector<PoolView>& pools, Output output) {
                     hook::config::source_of(pool.config), number(&Usage::total),
                     number(&Usage::used), number(&Usage::tainted), number(&Usage::largest_free),
                     warm_text(pool)});
+    if (is_wide)
+      rows.back().insert(rows.back().end(),
+                         {or_dash(pool.config.cluster), or_dash(pool.config.allocation)});
   }
-  return output == Output::kJson ? base::to_pretty_text(json) : table(rows);
+  return list_text(json, rows, output);
 }
 
 std::string refilled_text(const std::vector<RefilledPool>& pools, Output output) {

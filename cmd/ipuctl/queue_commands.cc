@@ -150,7 +150,7 @@ void add_queue_commands(CLI::App& app, const Viewer& viewer, Command& chosen) {
        "ipuctl queue\nipuctl queue --pool pod64"},
       chosen, [&viewer, options] { return run_queue(viewer, *options); });
   Options declared(group);
-  declared.output(options->output);
+  declared.list_output(options->output);
   declared.watch();
   declared.text({"--pool", "NAME", "List only this pool (default: all)"}, options->pool);
   add_queue_cancel(group, viewer, chosen);

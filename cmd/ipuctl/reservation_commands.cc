@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "base/users.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/viewer.h"
@@ -248,7 +249,7 @@ Result<Outcome> run_list(const Viewer& viewer, const ReservationOptions& options
     rows.push_back({record.reservation, record.pool, str(record.ipus), or_dash(record.reserved_for),
                     reservation_state(record), str(used.size()), end_text(record)});
   }
-  return Outcome{options.output == Output::kJson ? base::to_pretty_text(list) : table(rows)};
+  return Outcome{list_text(list, rows, options.output)};
 }
 
 // The history names root as the actor of what ipu-agent does, so it gets the user's part too.
@@ -348,7 +349,8 @@ void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chos
   const auto add = [&](const About& about, Run run) {
     Options declared = add_command(group, about, chosen,
                                    [&viewer, options, run] { return run(viewer, *options); });
-    declared.output(options->output);
+    if (run == run_list) declared.list_output(options->output);
+    if (run != run_list) declared.output(options->output);
     declared.text({"--pool", "NAME", "Only reservations of this pool (default: all)"},
                   options->pool);
     return declared;

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/paths.h"
 #include "hook/engines/containerd_template.h"
@@ -251,7 +252,7 @@ Result<Outcome> run_status(const RuntimeOptions& options) {
                     {"in_use", in_use},
                     {"why", listing.why}});
   }
-  outcome.text = options.output == Output::kJson ? base::to_pretty_text(list) : table(rows);
+  outcome.text = list_text(list, rows, options.output);
   return outcome;
 }
 
@@ -292,7 +293,7 @@ void add_runtime_commands(CLI::App& app, Command& chosen) {
       add_command(group, {"status", "Show which engines have the runtime", "ipuctl runtime status"},
                   chosen, [options] { return run_status(*options); });
   declare(status, *options);
-  status.output(options->output);
+  status.list_output(options->output);
 }
 
 }  // namespace ipuctl

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/tenant_view.h"
 
 namespace ipuctl {
@@ -61,7 +62,7 @@ Result<Outcome> run_list(const TenantOptions& options) {
   };
   add(now.host);
   if (now.fleet) add(*now.fleet);
-  outcome.text = options.output == Output::kJson ? base::to_pretty_text(list) : table(rows);
+  outcome.text = list_text(list, rows, options.output);
   return outcome;
 }
 
@@ -112,7 +113,7 @@ void add_tenant_commands(CLI::App& app, Command& chosen) {
               {"list", "List the tenants: their shares, what they have, and who waits",
                "ipuctl tenant list --output json"},
               chosen, [options] { return run_list(*options); })
-      .output(options->output);
+      .list_output(options->output);
   Options show = add_command(group,
                              {"show", "Show what one tenant has, and which of its requests wait",
                               "ipuctl tenant show vision"},

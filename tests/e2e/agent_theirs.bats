@@ -45,3 +45,13 @@ is_back() { endpoint | grep -qvx "$1"; }
   is_back "$before"
   agent_start
 }
+
+@test "a user watches what ipu-agent tells, in any format" {
+  start job -e IPU_COUNT=4
+  run -0 as alice timeout --signal=INT --preserve-status 3 ipuctl ps --watch=1
+  [ "$(grep -c '^==== ' <<<"$output")" -ge 2 ]
+  assert_contains "$output" other-1
+  run -0 ask alice ps -o csv
+  assert_contains "$output" other-1
+  [[ $output != *"$(container_id job)"* ]]
+}

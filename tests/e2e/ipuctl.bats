@@ -239,7 +239,7 @@ gc_would_leave_it() { [[ $(ipuctl gc --dry-run) == *'would leave to you partitio
   for arguments in '' frob partition 'partition frob' 'partition create' 'partition create p0 --size x' \
     'partition create p0 --size 4 --routing X' 'partition create p0 --size 4 --sync-type X' \
     'partition create p0 --ipus 1' 'partition create p0 --size 4 --timeout 5' 'partition list --frob' \
-    'partition list -o yaml' 'partition show' 'partition show a b' 'pool frob' 'lease show' 'queue x'; do
+    'partition list -o xml' 'partition show p0 -o yaml' 'partition show' 'partition show a b' 'pool frob' 'lease show' 'queue x'; do
     # shellcheck disable=SC2086
     run -2 --separate-stderr ipuctl $arguments
     assert_equal "$output" ''
@@ -252,8 +252,8 @@ gc_would_leave_it() { [[ $(ipuctl gc --dry-run) == *'would leave to you partitio
   assert_equal "$output" "ipuctl: unexpected argument 'b'; see 'ipuctl partition show --help'"
   run -2 ipuctl ps --pool
   assert_equal "$output" "ipuctl: '--pool' needs a value: NAME; see 'ipuctl ps --help'"
-  run -2 ipuctl ps -o yaml
-  assert_contains "$output" "ipuctl: --output: 'yaml' is not an output format"
+  run -2 ipuctl ps -o xml
+  assert_contains "$output" "ipuctl: --output: 'xml' is not an output format; give 'table', 'wide', 'json', 'yaml' or 'csv'"
   for arguments in 'partition list' ps queue 'health list' 'reservation list'; do
     # shellcheck disable=SC2086
     run -2 ipuctl $arguments --pool other
