@@ -65,7 +65,7 @@ typed() { # SHELL KEYS
   [ "$(offers ipuctl tenant set nlp --limit '')" = none ]
   # As readline splits "--output=j".
   [ "$(offers ipuctl ps --output = j)" = json ]
-  [ "$(offers ipuctl ps --output =)" = $'table\njson' ]
+  [ "$(offers ipuctl ps --output =)" = $'table\nwide\njson\nyaml\ncsv' ]
   # The pool has the name of a command.
   [ "$(offers ipuctl queue --pool cancel --outp)" = --output ]
   # What stands behind an option that takes any text is for the user to know.
