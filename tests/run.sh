@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
 # hostile. The groups core and more divide all tests of these: core is what `make check` runs in a quarter of an hour.
-# The groups browser, storm, model, backfill, sanitizers, all-faults and all-hostile take longer, and the group long is
-# the first six.
+# The groups browser, storm, model, backfill, cut, sanitizers, all-faults and all-hostile take longer, and the group long
+# is the first seven.
 # Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
@@ -11,6 +11,7 @@
 #   STARTS=N           sets how many starts the storm of starts makes: 200 by default in the group storm, and 16 in
 #                      e2e/killed_starts, which is in core
 #   HOSTS_STORM=SECONDS sets how long the storm of many hosts rages in the group storm; 60 by default
+#   CUT_SECONDS=N      sets for how long the group cut cuts a host off from its etcd; 600 by default
 #   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
@@ -42,13 +43,13 @@ FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vip
 MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e/attack e2e/capacity e2e/cards
   e2e/checkpoint e2e/configure
   e2e/conformance e2e/conformance_engines e2e/conformance_odd e2e/conformance_passing e2e/conformance_runtimes
-  e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_frames e2e/fleet_partitions e2e/full_disk e2e/history e2e/ipuctl e2e/named
+  e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_cut e2e/fleet_frames e2e/fleet_partitions e2e/full_disk e2e/history e2e/ipuctl e2e/named
   e2e/lists e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile e2e/watch packaging/deb packaging/deb_host)
 # The most useful groups come first.
-LONG=(browser storm model backfill sanitizers all-faults)
+LONG=(browser storm model backfill cut sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|sanitizers|all-faults|all-hostile|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|cut|sanitizers|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -89,6 +90,7 @@ needed() { # GROUP
     browser) echo 300 ;;
     model) echo 300 ;;
     backfill) echo 900 ;;
+    cut) echo $((${CUT_SECONDS:-600} + 120)) ;;
     sanitizers) echo 1500 ;;
     all-faults) echo 240 ;;
     all-hostile) echo 1800 ;;
@@ -98,7 +100,7 @@ needed() { # GROUP
 
 run_job() { # GROUP NAME
   case $1 in
-    packaging | e2e | attack | *fault* | *hostile | storm)
+    packaging | e2e | attack | *fault* | *hostile | storm | cut)
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
@@ -118,6 +120,7 @@ run_job() { # GROUP NAME
         tests/storm/hosts_check.sh "${HOSTS_STORM:-60}"
       ;;
     browser) tests/browser/check.sh ;;
+    cut) run_long_cut ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
 }
@@ -132,8 +135,16 @@ run_bats() { # FILE
   [ -z "$TEST" ] || [ "$(bats --count --filter "$TEST" "$1")" -gt 0 ] || return 0
   [ -n "${HOST_PID:-}" ] || e2e_host_up || { host_down; return 1; }
   # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
-  BATS_TEST_TIMEOUT=300 CONFORMANCE=$work/conformance ATTACKS=$work/attacks timeout --foreground --kill-after=10 1200 \
+  BATS_TEST_TIMEOUT=${LONGEST:-300} CONFORMANCE=$work/conformance ATTACKS=$work/attacks \
+    timeout --foreground --kill-after=10 $((${LONGEST:-300} + 900)) \
     bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
+}
+
+# A host is cut off from the etcd of its fleet for longer than a fence by itself waits.
+run_long_cut() {
+  local CUT_SECONDS=${CUT_SECONDS:-600} TEST='^a host that is cut off from etcd'
+  export CUT_SECONDS
+  LONGEST=$((CUT_SECONDS + 300)) run_bats tests/e2e/fleet_cut.bats
 }
 
 # ---- what became of a job ------------------------------------------------------------------------------
@@ -261,7 +272,7 @@ after=()
 for group in "$@"; do
   case $group in
     core | more | unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
-    browser | storm | model | backfill | sanitizers | all-faults | all-hostile) after+=("$group") ;;
+    browser | storm | model | backfill | cut | sanitizers | all-faults | all-hostile) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac

@@ -50,19 +50,19 @@ remove_containers_of_both() {
 
 both_are_empty() { [ "$(on a ipuctl ps -o json)$(on b ipuctl ps -o json)" = '[][]' ]; }
 
+# What makes a process of the throw-away host one of host "b".
+# shellcheck disable=SC2016
+AS_HOST_B=(nsenter --net=/run/netns/hostb unshare --mount sh -e -c '
+  mount --bind /run/hostb/lib /var/lib/ipu-container-toolkit
+  mount --bind /run/hostb/run /run/ipu-container-toolkit
+  exec "$@"' sh)
+
 # Runs a command on host "a" or "b".
 on() { # HOST COMMAND...
-  local host=$1
+  local host=$1 as=()
   shift
-  if [ "$host" = a ]; then
-    host_run timeout "$LIMIT" "$@"
-  else
-    # shellcheck disable=SC2016
-    host_run timeout "$LIMIT" nsenter --net=/run/netns/hostb unshare --mount sh -e -c '
-      mount --bind /run/hostb/lib /var/lib/ipu-container-toolkit
-      mount --bind /run/hostb/run /run/ipu-container-toolkit
-      exec "$@"' sh "$@"
-  fi
+  [ "$host" = a ] || as=("${AS_HOST_B[@]}")
+  host_run timeout "$LIMIT" "${as[@]}" "$@"
 }
 
 make_bundle_of() { # HOST [VARIABLE...]
