@@ -42,6 +42,11 @@ Result<std::string> parse_meta(const KeyValue& meta) {
                    ", and this release knows ", kStoreVersion, ": install a newer release"));
 }
 
+bool is_meta_of_others(const KeyValue& meta) {
+  const Result<std::string> id = parse_meta(meta);
+  return !id.ok() && id.error().code() == Code::kInvalid;
+}
+
 std::string text_of(const Record& record) {
   const HostFacts& host = record.state.host;
   Json pools = Json::object();
@@ -148,6 +153,27 @@ FenceFacts parse_fence(const KeyValue& key) {
   return fence;
 }
 
+// Adds to TXN, which makes a fleet below PREFIX, that there is none around it: its hosts would take
+// the keys of this one for their own, and remove them with theirs. A user of etcd may be kept from
+// keys outside of its prefix; it cannot look.
+Status require_no_fleet_around(Store& store, const std::string& prefix, Txn& txn,
+                               const Deadline& deadline) {
+  for (size_t end = prefix.find('/'); end + 1 < prefix.size(); end = prefix.find('/', end + 1)) {
+    const std::string outer = prefix.substr(0, end + 1);
+    const Result<std::optional<KeyValue>> meta = find_key(store, outer + "meta", deadline);
+    if (!meta.ok() && meta.error().code() == Code::kDenied) continue;
+    if (!meta.ok()) return meta.error();
+    // Any other program may have a key of this name.
+    if (meta.value() && !is_meta_of_others(*meta.value())) {
+      return Error(Code::kInvalid,
+                   str("fleet: 'prefix' ", quote(prefix), " is inside of ", quote(outer),
+                       ", which is another fleet's: choose another 'prefix' in [fleet]"));
+    }
+    txn.compares.push_back(unchanged(outer + "meta", meta.value()));
+  }
+  return {};
+}
+
 }  // namespace
 
 Error fleet_is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
@@ -193,6 +219,7 @@ Result<std::string> join_fleet(Store& store, const std::string& prefix, const De
   if (other.ok() || other.error().code() != Code::kNotFound) return other;
   const std::string id = TRY(base::random_hex(8));
   txn.compares = {{prefix, Compare::What::kNoneBelow, 0}};  // nor has an import begun
+  TRY(require_no_fleet_around(store, prefix, txn, deadline));
   txn.puts = {{key, base::to_text(Json{{"version", kStoreVersion}, {"id", id}})},
               {version_key(prefix, id), ""}};
   const TxnResult made = TRY(store.commit(txn, deadline));

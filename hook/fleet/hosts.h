@@ -30,7 +30,7 @@ inline constexpr size_t kMostPools = 64;
 
 // Returns the id of the fleet below PREFIX, 16 hexadecimal digits. Makes it if there is nothing
 // below PREFIX. Returns kUnsupported if the store is of a newer version, and kInvalid if something
-// else is below PREFIX.
+// else is below PREFIX, or if PREFIX is inside of that of another fleet.
 base::Result<std::string> join_fleet(Store& store, const std::string& prefix,
                                      const base::Deadline& deadline);
 // Returns kNotFound, with what to do: below PREFIX is fleet NOW, or none if that is empty, and not

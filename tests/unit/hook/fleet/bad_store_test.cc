@@ -314,6 +314,8 @@ TEST_F(BadEtcdTest, SaysWhatIsWrongWithTheUser) {
   test::Etcd etcd({1, true, true});
   ASSERT_TRUE(etcd.wait_until_ready());
   EXPECT_TRUE(test::fails(etcd.store()->list("/other/", within(5'000)), Code::kDenied, "prefix"));
+  // What is around the prefix is not the user's to see, and is not needed.
+  EXPECT_TRUE(test::succeeds(join_fleet(*etcd.store(), "/f/", within(10'000))));
   config::FleetConfig fleet = etcd.fleet();
   std::ofstream(fleet.password_file) << "another secret\n";
   const Result<Listing> refused = etcd.store()->list("/f/", within(5'000));

@@ -88,6 +88,19 @@ TEST_F(HostsTest, RefusesAPrefixOfOthers) {
   }
 }
 
+TEST_F(HostsTest, RefusesAPrefixInsideOfThatOfAnotherFleet) {
+  ASSERT_TRUE(test::succeeds(join_fleet(store_, kPrefix, soon())));
+  for (const char* inner : {"/f/in/", "/f/grants/", "/f/in/deep/"}) {
+    EXPECT_TRUE(test::fails(join_fleet(store_, inner, soon()), Code::kInvalid, "inside of '/f/'"))
+        << inner;
+  }
+  put("/f/meta", R"({"version":2,"id":"0011"})");
+  EXPECT_TRUE(test::fails(join_fleet(store_, "/f/in/", soon()), Code::kInvalid, "inside of '/f/'"));
+  EXPECT_TRUE(test::succeeds(join_fleet(store_, "/fleet/", soon())));
+  put("/others/meta", "something of others");
+  EXPECT_TRUE(test::succeeds(join_fleet(store_, "/others/f/", soon())));
+}
+
 TEST_F(HostsTest, ShowsASilentHostAsSuspectAndNeverAsAbsent) {
   ASSERT_TRUE(test::succeeds(beat_at(host("aaaaaaaa"), kNow)));
   ASSERT_TRUE(test::succeeds(beat_at(host("bbbbbbbb"), kNow)));
