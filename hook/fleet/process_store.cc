@@ -128,8 +128,16 @@ class ProcessStore final : public Store {
     // The member may have repeated what it was sent.
     vipu::Access secrets{"", request.access.tls, {}};
     if (!request.access.password.empty()) secrets.credentials["p"] = request.access.password;
-    return Error(parsed.error().code(),
-                 str(what, ": ", vipu::without_secrets(parsed.error().message(), secrets)));
+    const std::string why = vipu::without_secrets(parsed.error().message(), secrets);
+    return Error(parsed.error().code(), str(what, ": ", with_path_of_ca(why)));
+  }
+
+  // The client gets what is in a file and not its path, so it cannot say which file is wrong.
+  std::string with_path_of_ca(std::string message) const {
+    constexpr std::string_view kCa = "the configured CA";
+    const size_t at = message.find(kCa);
+    if (at == std::string::npos || options_.fleet.ca.empty()) return message;
+    return message.replace(at, kCa.size(), str("the CA in ", quote(options_.fleet.ca)));
   }
 
   Result<std::string> run(const wire::Request& request, const Deadline& deadline) {

@@ -302,7 +302,7 @@ TEST_F(BadEtcdTest, TrustsTheConfiguredAuthorityAlone) {
   config::FleetConfig fleet = etcd.fleet();
   fleet.ca = another.certificate("ca");
   EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(5'000)), Code::kUnavailable,
-                          "configured CA"));
+                          str("not signed by the CA in ", quote(fleet.ca))));
   fleet.ca.clear();
   fleet.certificate.clear();
   fleet.key.clear();
