@@ -4,7 +4,10 @@
 
 CONFIG=/etc/ipu-container-toolkit/config.toml
 ENDPOINT=127.0.0.1:23790       # where it listens,
-ETCD_NETNS=/proc/self/ns/net   # in this network namespace
+ETCD_NETNS=/proc/self/ns/net   # in this network namespace,
+ETCD_SCHEME=http
+ETCD_OPTIONS=()
+ETCDCTL_OPTIONS=()
 
 # Adds [fleet] to the configuration, as its last section.
 configure_fleet() { in_host sh -c "printf '[fleet]\nendpoints = [\"%s\"]\n' $ENDPOINT >>$CONFIG"; }
@@ -35,20 +38,24 @@ etcd_start() {
   # shellcheck disable=SC2016
   in_host sh -e -c '
     mkdir -p /run/etcd
-    setsid nsenter --net="$2" etcd --data-dir /run/etcd/data --listen-client-urls "http://$1" --advertise-client-urls "http://$1" \
-      --listen-peer-urls http://127.0.0.1:23800 >>/run/etcd/log 2>&1 &
-    echo $! >/run/etcd/pid' sh "$ENDPOINT" "$ETCD_NETNS"
+    url=$1 netns=$2
+    shift 2
+    setsid nsenter --net="$netns" etcd --data-dir /run/etcd/data --listen-client-urls "$url" --advertise-client-urls "$url" \
+      --listen-peer-urls http://127.0.0.1:23800 "$@" >>/run/etcd/log 2>&1 &
+    echo $! >/run/etcd/pid' sh "$ETCD_SCHEME://$ENDPOINT" "$ETCD_NETNS" "${ETCD_OPTIONS[@]}"
   wait_until 20 etcd_answers || fail "$(in_host tail -n 5 /run/etcd/log)"
 }
 
-etcd_answers() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" get / >/dev/null 2>&1; }
+etcd_answers() { etcd_control get / >/dev/null 2>&1; }
 
 etcd_stop() {
   # shellcheck disable=SC2016
   in_host sh -c '[ ! -e /run/etcd/pid ] || kill -9 "$(cat /run/etcd/pid)" || true; rm -f /run/etcd/pid'
 }
 
-etcd_control() { in_host env ETCDCTL_API=3 etcdctl --endpoints "http://$ENDPOINT" "$@"; }
+etcd_control() {
+  in_host env ETCDCTL_API=3 etcdctl --endpoints "$ETCD_SCHEME://$ENDPOINT" "${ETCDCTL_OPTIONS[@]}" "$@"
+}
 
 # The keys of the fleet below KIND/, a line each. It fails if etcd does not answer.
 etcd_keys() { # KIND

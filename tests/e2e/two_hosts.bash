@@ -50,11 +50,13 @@ remove_containers_of_both() {
 
 both_are_empty() { [ "$(on a ipuctl ps -o json)$(on b ipuctl ps -o json)" = '[][]' ]; }
 
-# What makes a process of the throw-away host one of host "b".
+# What makes a process of the throw-away host one of host "b". It has the configuration of host "a", unless it has one of
+# its own, /run/hostb/config.toml.
 # shellcheck disable=SC2016
 AS_HOST_B=(nsenter --net=/run/netns/hostb unshare --mount sh -e -c '
   mount --bind /run/hostb/lib /var/lib/ipu-container-toolkit
   mount --bind /run/hostb/run /run/ipu-container-toolkit
+  ! [ -e /run/hostb/config.toml ] || mount --bind /run/hostb/config.toml /etc/ipu-container-toolkit/config.toml
   exec "$@"' sh)
 
 # Runs a command on host "a" or "b".
