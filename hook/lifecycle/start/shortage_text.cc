@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "vipu/made_name.h"
 #include "vipu/placement.h"
 
 namespace hook::lifecycle::start {
@@ -32,8 +33,19 @@ vipu::Occupancy held_pool(vipu::Survey survey, const std::vector<ledger::Lease>&
 // A pool as it is now.
 struct PoolNow {
   vipu::Occupancy occupancy;
-  int64_t holders;  // containers
+  int64_t holders;  // containers of this host
+  int64_t others;   // and of other hosts, as far as the names of partitions say so
 };
+
+// A container of another host is known by the name of its partition, with and without a fleet.
+int64_t count_of_others(const vipu::Survey& survey, const std::string& host) {
+  return std::count_if(survey.partitions.begin(), survey.partitions.end(),
+                       [&](const vipu::Partition& one) {
+                         const std::optional<vipu::MadeName> made = vipu::parse_made_name(one.id);
+                         return made && made->what == vipu::MadeFor::kLease &&
+                                !made->host.empty() && made->host != host;
+                       });
+}
 
 std::optional<PoolNow> look_at(Env& env, const config::PoolConfig& pool) {
   Result<vipu::Survey> survey = env.controller(pool)->survey(Deadline::after(kSurveyTime));
@@ -43,13 +55,15 @@ std::optional<PoolNow> look_at(Env& env, const config::PoolConfig& pool) {
       std::count_if(live.value().begin(), live.value().end(), [&](const ledger::Lease& lease) {
         return lease.pool == pool.name && lease.state != ledger::LeaseState::kIntent;
       });
-  return PoolNow{held_pool(std::move(survey).take(), live.value(), pool.name), holders};
+  const int64_t others = count_of_others(survey.value(), env.ledger.host().tag());
+  return PoolNow{held_pool(std::move(survey).take(), live.value(), pool.name), holders, others};
 }
 
 // Returns "largest free: 4, held by 2 containers".
-std::string held_text(const vipu::Shortage& shortage, int64_t holders) {
-  return str("largest free: ", shortage.largest_free, ", held by ", holders,
-             holders == 1 ? " container" : " containers");
+std::string held_text(const vipu::Shortage& shortage, const PoolNow& pool) {
+  return str("largest free: ", shortage.largest_free, ", held by ", pool.holders,
+             pool.holders == 1 ? " container" : " containers",
+             pool.others == 0 ? "" : str(" here and ", pool.others, " of other hosts"));
 }
 
 std::string without_text(const Env& env, const vipu::Shortage& shortage) {
@@ -79,8 +93,8 @@ Error no_capacity(Env& env, const Needed& what, const Error& cause) {
   const std::string without = without_text(env, shortage);
   return {Code::kBusy,
           str("pool \"", what.pool.name, "\" has no free block of ", what.ipus, " IPUs (",
-              held_text(shortage, pool->holders), ")",
-              without.empty() ? "" : "; there would be one", without, "; ", what.advice)};
+              held_text(shortage, *pool), ")", without.empty() ? "" : "; there would be one",
+              without, "; ", what.advice)};
 }
 
 std::string what_is_missing(Env& env, const config::PoolConfig& pool, uint32_t ipus) {
@@ -89,8 +103,7 @@ std::string what_is_missing(Env& env, const config::PoolConfig& pool, uint32_t i
   if (!now || vipu::place(now->occupancy, wanted)) return "";
   const vipu::Shortage shortage = vipu::why_not(now->occupancy, wanted);
   const std::string without = without_text(env, shortage);
-  return str(held_text(shortage, now->holders), without.empty() ? "" : "; there would be a block",
-             without);
+  return str(held_text(shortage, *now), without.empty() ? "" : "; there would be a block", without);
 }
 
 }  // namespace hook::lifecycle::start

@@ -182,6 +182,16 @@ TEST_F(PrepareTest, CountsOneHolderInTheSingular) {
                          "container a;"));
 }
 
+TEST_F(PrepareTest, CountsContainersOfOtherHostsByTheNamesOfTheirPartitions) {
+  host_.start("a", 4);
+  // Of a container, of nobody yet, and of an operator.
+  for (const char* name : {"c-0badc0de-0123456789ab", "w-0badc0de-0123456789ab", "train"})
+    ASSERT_TRUE(host_.controller.create({name, 4}, test::HookHost::soon()).ok());
+  EXPECT_TRUE(test::fails(host_.prepare("web", 4), Code::kBusy,
+                          "(largest free: 0, held by 1 container here and 1 of other hosts); there"
+                          " would be one without "));
+}
+
 TEST_F(PrepareTest, LeavesNothingWhenTheControllerIsDown) {
   host_.controller.set_unreachable(true);
   EXPECT_EQ(fail_to_start(4).error().code(), Code::kUnavailable);
