@@ -31,6 +31,9 @@ for deb in "$@"; do describe "$deb"; done | jq -s \
   def of_debian(kind; query): {SPDXID: id(kind), name, supplier: "Organization: Debian",
     externalRefs: [{referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl(query)}]}
     + (if .version == "" then {} else {versionInfo: .version} end) | located | with_entries(select(.value != null));
+  # In the order of Debian versions, for jq compares numbers first, then texts: "2.4~rc" < "2.4" < "2.34".
+  def order: (if contains(":") then . else "0:" + . end) | [scan("[0-9]+|~|[^0-9~]+")]
+    | map(if . == "~" then null else tonumber? // . end) + [0];
   map(.name) as $ours | . as $debs
   | map(.depends |= map(select(.name as $name | $ours | index($name) | not))) as $outside
   | {
@@ -45,7 +48,7 @@ for deb in "$@"; do describe "$deb"; done | jq -s \
             supplier: "NOASSERTION", checksums: [{algorithm: "SHA256", checksumValue: .sha256}],
             licenseDeclared: "Apache-2.0", primaryPackagePurpose: "INSTALL"} | located))
         + ($debs | map(.static[]) | unique | map(of_debian("Source"; "?arch=source")))
-        + ($outside | map(.depends[]) | group_by(.name) | map(max_by(.version)
+        + ($outside | map(.depends[]) | group_by(.name) | map(max_by(.version | order)
             | of_debian("Binary"; "?arch=amd64") + {comment: "versionInfo is the oldest version that Depends admits"}))
       ),
       relationships: (

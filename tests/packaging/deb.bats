@@ -111,6 +111,34 @@ END
   assert_lacks "$(linked ipuctl)" SPDXRef-Source-grpc
 }
 
+@test "the SBOM has the newest of the versions that programs depend on, by numbers" {
+  local folder=$BATS_TEST_TMPDIR number version
+  for version in 2.4 2.34 2.34~rc1; do
+    number=$((${number:-0} + 1))
+    mkdir -p "$folder/p$number/DEBIAN"
+    printf '%s\n' "Package: p$number" 'Version: 1' 'Architecture: amd64' 'Maintainer: nobody' 'Description: none' \
+      "Depends: libc6 (>= $version)" >"$folder/p$number/DEBIAN/control"
+    dpkg-deb --build "$folder/p$number" "$folder/p$number.deb" >/dev/null
+  done
+  assert_equal "$(SOURCE_DATE_EPOCH=1 packaging/sbom.sh "$folder"/p*.deb | jq -r '.packages[] | select(.name == "libc6").versionInfo')" 2.34
+}
+
+@test "no package is made if nobody knows what its programs link" {
+  local folder=$BATS_TEST_TMPDIR/source
+  mkdir -p "$folder/packaging" "$folder/debian" "$folder/bin"
+  printf '#!/bin/sh\n[ "$2" != debian/second ] || exit 1\necho "glibc (= 1)"\n' >"$folder/packaging/linked.sh"
+  printf '#!/bin/sh\ntouch made\n' >"$folder/bin/dh_gencontrol"
+  chmod +x "$folder/packaging/linked.sh" "$folder/bin/dh_gencontrol"
+  gencontrol() { # PACKAGE...
+    MAKEFLAGS='' PATH=$folder/bin:$PATH make -C "$folder" -f "$PROJECT/packaging/debian/rules" SOURCE="$folder" PACKAGES="$*" override_dh_gencontrol
+  }
+  run ! gencontrol first second third
+  run ! test -e "$folder/made"
+  gencontrol first third
+  test -e "$folder/made"
+  assert_contains "$(cat "$folder/debian/third.substvars")" 'ipu:Static=glibc (= 1)'
+}
+
 @test "the same sources give the same bytes" {
   local again=$BATS_TEST_TMPDIR/again
   make_debs "$again"
