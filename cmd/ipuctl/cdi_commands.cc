@@ -20,7 +20,7 @@ namespace {
 using namespace base::names;
 
 struct CdiOptions {
-  std::string dir = kCdiDirs[1];
+  std::string dir;  // empty: that of the last time
   std::string file;
   bool dry_run = false;
   Output output = Output::kTable;
@@ -46,27 +46,28 @@ std::string text_of(const std::vector<std::string>& changed, const char* what) {
 }
 
 Result<Outcome> run_generate(const CdiOptions& options) {
-  if (!options.dir.starts_with('/')) {
+  if (!options.dir.empty() && !options.dir.starts_with('/')) {
     return Error(Code::kInvalid, str("--output ", base::quote(options.dir),
                                      " must be the absolute path of a directory"));
   }
   const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   hook::ledger::Ledger ledger = TRY(options.dry_run ? read_ledger() : open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const hook::cdi::Files files = TRY(wanted_cdi_files(env, config));
-  Outcome outcome{"", obstacles_of(files)};
   if (options.dry_run) {
+    const hook::cdi::Files files = TRY(wanted_cdi_files(env, config));
+    Outcome outcome{"", obstacles_of(files)};
     for (const hook::cdi::File& file : files.files) outcome.text += file.text;
     return outcome;
   }
-  const std::vector<std::string> changed = TRY(write_cdi_files(options.dir, files));
-  outcome.text = text_of(changed, "wrote ");
-  const bool is_empty = std::all_of(files.files.begin(), files.files.end(),
+  const WrittenCdi written = TRY(generate_cdi(env, config, options.dir));
+  const std::vector<hook::cdi::File>& files = written.files.files;
+  Outcome outcome{text_of(written.changed, "wrote "), obstacles_of(written.files)};
+  const bool is_empty = std::all_of(files.begin(), files.end(),
                                     [](const hook::cdi::File& file) { return file.text.empty(); });
   if (is_empty) {
     outcome.text +=
         "this host has no card and no named partition yet; the files follow once it has\n";
-  } else if (changed.empty()) {
+  } else if (written.changed.empty()) {
     outcome.text = "the files are up to date\n";
   }
   return outcome;
@@ -91,7 +92,8 @@ Result<Outcome> run_remove(const CdiOptions&) {
 Result<Outcome> run_list(const CdiOptions& options) {
   std::vector<std::string> dirs(std::begin(kCdiDirs), std::end(kCdiDirs));
   const std::optional<std::string> kept = TRY(cdi_dir());
-  if (kept && std::find(dirs.begin(), dirs.end(), *kept) == dirs.end()) dirs.push_back(*kept);
+  const auto is_kept = [&](const std::string& dir) { return is_same_dir(dir, *kept); };
+  if (kept && std::none_of(dirs.begin(), dirs.end(), is_kept)) dirs.push_back(*kept);
   Outcome outcome;
   Rows rows = {{"DEVICE", "FILE"}};
   base::Json json = base::Json::array();
@@ -165,7 +167,8 @@ void add_cdi_commands(CLI::App& app, Command& chosen) {
                          {"generate", "Write the CDI files, and keep them up to date from now on",
                           "ipuctl cdi generate --output /etc/cdi\nipuctl cdi generate --dry-run"},
                          run_generate, options);
-  generate.text({"--output", "DIR", "Write to this directory (default: /var/run/cdi)"},
+  generate.text({"--output", "DIR",
+                 "Write to this directory (default: that of the last time, or /var/run/cdi)"},
                 options->dir);
   generate.flag("--dry-run", options->dry_run, "Print the files; change nothing");
   add(group, chosen, {"list", "List the CDI devices of this host", "ipuctl cdi list -o json"},

@@ -87,39 +87,42 @@ std::string key_value(std::string_view variable, std::string_view value) {
   return str(request::annotation_of(variable), '=', value);
 }
 
-Device cards_device(const std::string& pool, const std::vector<Card>& cards,
-                    const std::string& what) {
+// Returns the device of CARDS. It asks for their numbers, never for "all": what that means is
+// decided at a start, and the configuration may have changed since the nodes were written.
+Device cards_device(const std::string& pool, const std::vector<Card>& cards) {
   Device device;
-  device.request = {key_value("IPU_VISIBLE_DEVICES", what), key_value("IPU_POOL", pool)};
-  for (const Card& card : cards)
+  std::vector<std::string> numbers;
+  for (const Card& card : cards) {
+    numbers.push_back(std::to_string(card.number));
     device.nodes.insert(device.nodes.end(), card.nodes.begin(), card.nodes.end());
+  }
+  device.request = {key_value("IPU_VISIBLE_DEVICES", base::join(numbers, ",")),
+                    key_value("IPU_POOL", pool)};
   return device;
 }
 
-std::string numbers_of(const std::vector<Card>& cards) {
-  std::vector<std::string> numbers;
-  for (const Card& card : cards) numbers.push_back(std::to_string(card.number));
-  return base::join(numbers, ",");
+// Adds the device NAME of CARDS, if there are some and each is there.
+void add_whole(const std::string& pool, std::vector<Card> cards, const std::string& name,
+               Devices& devices) {
+  const bool is_whole =
+      std::none_of(cards.begin(), cards.end(), [](const Card& card) { return card.nodes.empty(); });
+  if (cards.empty() || !is_whole) return;
+  std::sort(cards.begin(), cards.end(),
+            [](const Card& left, const Card& right) { return left.number < right.number; });
+  devices.try_emplace(name, cards_device(pool, cards));
 }
 
 void add_pool(const CardPool& pool, const std::string& prefix, Devices& devices) {
   std::vector<Card> all;
   for (size_t i = 0; i < pool.groups.size(); ++i) {
-    std::vector<Card> group = pool.groups[i];
-    if (group.empty()) continue;
-    std::sort(group.begin(), group.end(),
-              [](const Card& left, const Card& right) { return left.number < right.number; });
-    for (const Card& card : group) {
-      // A number is a card's own on this host, whatever its pool.
-      const std::string name = std::to_string(card.number);
-      devices.try_emplace(name, cards_device(pool.name, {card}, name));
-    }
-    devices.try_emplace(str(prefix, "group", i), cards_device(pool.name, group, numbers_of(group)));
+    const std::vector<Card>& group = pool.groups[i];
+    // A number is a card's own on this host, whatever its pool.
+    for (const Card& card : group)
+      add_whole(pool.name, {card}, std::to_string(card.number), devices);
+    add_whole(pool.name, group, str(prefix, "group", i), devices);
     all.insert(all.end(), group.begin(), group.end());
   }
-  std::sort(all.begin(), all.end(),
-            [](const Card& left, const Card& right) { return left.number < right.number; });
-  if (!all.empty()) devices.try_emplace(prefix + "all", cards_device(pool.name, all, "all"));
+  add_whole(pool.name, std::move(all), prefix + "all", devices);
 }
 
 Devices card_devices(const Inventory& inventory) {

@@ -12,7 +12,7 @@ namespace hook::cdi {
 
 struct Card {
   uint32_t number = 0;             // the N of /dev/ipuN
-  std::vector<std::string> nodes;  // "/dev/ipu0", ...
+  std::vector<std::string> nodes;  // "/dev/ipu0", ...; empty: it is not there at the moment
 };
 
 // A pool of cards.
@@ -49,7 +49,8 @@ inline constexpr std::string_view kFileNames[] = {"graphcore.ai-ipu.json",
 
 // Returns the files for INVENTORY, the same for the same inventory in whatever order. Their devices
 // have the nodes of cards, which engines look up at each start, and hooks by HOOK_PROGRAM, which
-// take the lease. Without the lease, a container does not start.
+// take the lease of exactly these cards. Without the lease, a container does not start. A group has
+// no device while one of its cards is not there, and "all" neither: nobody gets a part for a whole.
 [[nodiscard]] Files make_files(const Inventory& inventory, const std::string& hook_program);
 
 }  // namespace hook::cdi

@@ -92,6 +92,67 @@ bundle_cards() { inside_bundle "$1" find /dev -name 'ipu[0-9]' | sort | xargs; }
   run ! in_host test -e "$FILES/graphcore.ai-partition.json"
 }
 
+@test "generate again writes where the files are, by whatever name, and moves them to another directory" {
+  ipuctl partition create p0 --size 4
+  ipuctl cdi generate --output "$FILES/"
+  assert_equal "$(ipuctl cdi generate)" 'the files are up to date'
+  in_host test -e "$FILES/graphcore.ai-partition.json"
+  assert_equal "$(ipuctl cdi list -o json | jq length)" 1
+  # Files that cannot be written leave those that are there.
+  in_host touch /run/no-directory
+  run ! ipuctl cdi generate --output /run/no-directory
+  in_host rm /run/no-directory
+  in_host test -e "$FILES/graphcore.ai-partition.json"
+  # What stood before is removed, also if an earlier move was cut.
+  in_host mkdir -p /run/cdi-other
+  in_host cp "$FILES/graphcore.ai-partition.json" /run/cdi-other
+  printf '%s\n' "$FILES" /run/cdi-other | in_host tee /var/lib/ipu-container-toolkit/cdi >/dev/null
+  run ipuctl cdi generate --output /run/cdi
+  assert_contains "$output" 'wrote /run/cdi/graphcore.ai-partition.json' "removed $FILES/graphcore.ai-partition.json"
+  run ! in_host test -e /run/cdi-other/graphcore.ai-partition.json
+  assert_equal "$(ipuctl cdi list -o json | jq length)" 1
+  ipuctl cdi remove
+  run ! in_host test -e /run/cdi/graphcore.ai-partition.json
+  in_host rmdir /run/cdi-other
+}
+
+@test "one command at a time looks and writes: a removal that another one waits for stays" {
+  ipuctl partition create p0 --size 4
+  ipuctl cdi generate --output "$FILES"
+  # It has looked at the memory, and waits for the lock while another command forgets the files.
+  # shellcheck disable=SC2016 # the host expands it
+  in_host timeout "$LIMIT" sh -euc '
+    exec 9>/var/lib/ipu-container-toolkit/cdi.lock
+    flock 9
+    rm "$1/graphcore.ai-partition.json"
+    ipuctl cdi refresh >/run/cdi.log 2>&1 9>&- &
+    sleep 1
+    kill -0 $!
+    ! test -e "$1/graphcore.ai-partition.json"
+    rm /var/lib/ipu-container-toolkit/cdi
+    exec 9>&-
+    wait $!' sh "$FILES"
+  ipuctl gc
+  run ! in_host test -e "$FILES/graphcore.ai-partition.json"
+  assert_equal "$(ipuctl cdi refresh)" "nothing to refresh; 'ipuctl cdi generate' makes the files"
+}
+
+@test "cards that go leave no device of a part, and a driver that is away leaves all" {
+  with_cards
+  devices() { ipuctl cdi list -o json | jq -r '.[].device | sub(".*="; "")' | xargs; }
+  assert_equal "$(devices)" '0 1 2 3 all group0 group1'
+  ipuctl config set pool.cards.groups '[[0, 1]]'
+  assert_equal "$(devices)" '0 1 all group0'
+  bundle . graphcore.ai/ipu=all
+  assert_equal "$(in_host cat "$BUNDLE/config.json" | jq '[.linux.devices[] | select(.path | test("^/dev/ipu[0-9]$"))] | length')" 2
+  ipuctl config set pool.cards.groups '[[0, 1], [2, 3], [4, 5]]'
+  assert_equal "$(devices)" '0 1 2 3 group0 group1'
+  remove_cards
+  ipuctl gc
+  ipuctl cdi refresh
+  assert_equal "$(devices)" '0 1 2 3 group0 group1'
+}
+
 @test "validate says where a file is wrong, and what the host lacks" {
   in_host mkdir -p "$FILES"
   in_host tee "$FILES/wrong.json" >/dev/null <<<'{"cdiVersion": "0.4.0", "kind": "a.b/c", "devices": [
@@ -151,7 +212,7 @@ bundle_cards() { inside_bundle "$1" find /dev -name 'ipu[0-9]' | sort | xargs; }
   bundle . graphcore.ai/ipu=group0 graphcore.ai/ipu=1
   assert_bundle_refused 'card 1 twice'
   bundle . graphcore.ai/ipu=all graphcore.ai/ipu=0
-  assert_bundle_refused "'all' has every card"
+  assert_bundle_refused 'card 0 twice'
   bundle '.annotations = {"graphcore.ai/ipu.count": "1"}' graphcore.ai/ipu=0
   assert_bundle_refused 'contradict each other'
   has_leases 0

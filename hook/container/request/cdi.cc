@@ -60,6 +60,7 @@ Error contradict(const std::string& key, const std::string& one, const std::stri
 }
 
 Result<std::string> both_cards(const std::string& one, const std::string& other) {
+  // Files of earlier versions have it.
   if (one == "all" || other == "all") {
     return Error(Code::kInvalid,
                  "the CDI device 'all' has every card; name no other card or group beside it");
@@ -69,8 +70,9 @@ Result<std::string> both_cards(const std::string& one, const std::string& other)
   std::sort(numbers.begin(), numbers.end());
   const auto twice = std::adjacent_find(numbers.begin(), numbers.end());
   if (twice == numbers.end()) return cards;
-  return Error(Code::kInvalid, str("the CDI devices of the container have card ", *twice,
-                                   " twice; name each card once, by its number or by its group"));
+  return Error(Code::kInvalid,
+               str("the CDI devices of the container have card ", *twice,
+                   " twice; name each card once, by its number, its group or 'all'"));
 }
 
 Status add(const Asked& asked, std::map<std::string, std::string>& all) {

@@ -76,10 +76,20 @@ TEST(GenerateTest, EachDeviceTakesTheLeaseOfExactlyItsNodes) {
   };
   EXPECT_EQ(asked("1"), "graphcore.ai/ipu.devices=1");
   EXPECT_EQ(asked("group1"), "graphcore.ai/ipu.devices=2,10");
-  EXPECT_EQ(asked("all"), "graphcore.ai/ipu.devices=all");
+  // Not "all", which the configuration of the start would decide.
+  EXPECT_EQ(asked("all"), "graphcore.ai/ipu.devices=0,1,2,10");
   const Json poststop = file["containerEdits"]["hooks"];
   ASSERT_EQ(poststop.size(), 1U);
   EXPECT_EQ(poststop[0]["args"], (Json{"ipu-container-hook", "poststop"}));
+}
+
+TEST(GenerateTest, WhileACardIsNotThereItsGroupAndAllHaveNoDevice) {
+  Inventory inventory = two_pairs();
+  inventory.cards[0].groups[0][0].nodes.clear();
+  EXPECT_EQ(names_of(cards_file(inventory)), (std::vector<std::string>{"0", "2", "10", "group1"}));
+  for (auto& group : inventory.cards[0].groups)
+    for (Card& each : group) each.nodes.clear();
+  EXPECT_EQ(make_files(inventory, kHook).files[0].text, "");
 }
 
 TEST(GenerateTest, AHookHasAnEnvironmentOfItsOwn) {
