@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "base/line_diff.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/config_example.h"
 #include "hook/config/config.h"
@@ -54,15 +56,30 @@ std::string summary(const Config& config, const std::string& file) {
   return text + '\n';
 }
 
-Result<Outcome> run_check(const ConfigOptions& options) {
-  if (options.file.empty()) {
-    const std::string file = hook::config::config_file();
-    const Config config = TRY(hook::config::load_config(file));
-    return Outcome{summary(config, file)};
+// Parses TEXT as a container's start does, without the variables of this shell.
+Result<Config> parse_as_start(const std::string& text, const std::string& file) {
+  Result<Config> parsed = hook::config::parse_config(text, file);
+  hook::config::HostFacts of_shell;
+  for (const char* name : {"VIPU_CLI_API_HOST", "VIPU_CLI_API_PORT"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) of_shell.environment.push_back(str(name, '=', value));
   }
-  const std::string text = TRY(read_text(options.file));
-  const Config config = TRY(hook::config::parse_config(text, options.file));
-  return Outcome{summary(config, options.file)};
+  if (parsed.ok() || !hook::config::parse_config(text, file, of_shell).ok()) return parsed;
+  return Error(parsed.error().code(), str(parsed.error().message(),
+                                          "; VIPU_CLI_API_HOST of this shell would do, but the"
+                                          " start of a container does not have it"));
+}
+
+Result<Outcome> run_check(const ConfigOptions& options) {
+  if (!options.file.empty()) {
+    const std::string text = TRY(read_text(options.file));
+    const Config config = TRY(parse_as_start(text, options.file));
+    return Outcome{summary(config, options.file)};
+  }
+  const std::string file = hook::config::config_file();
+  const auto text = TRY(base::read_trusted_file(file, hook::config::kMaxConfig));
+  const Config config = TRY(text ? parse_as_start(*text, file) : hook::config::load_config(file));
+  return Outcome{summary(config, file)};
 }
 
 Result<Outcome> run_show(const ConfigOptions& options) {
@@ -104,13 +121,13 @@ Result<Outcome> change(const ConfigOptions& options,
   if (!edit.before) TRY(read_text(file));
   edit.after = TRY(edited(*edit.before, file));
   edit.backup_after = edit.backup_before;
-  const Config after =
-      TRY_CTX("nothing was changed", hook::config::parse_config(*edit.after, file));
+  const Config after = TRY_CTX("nothing was changed", parse_as_start(*edit.after, file));
   TRY(check_in_use(after));
   if (edit.after == edit.before) return Outcome{str(file, " says so already\n")};
   std::string text = base::line_diff(*edit.before, *edit.after);
   if (options.dry_run) return Outcome{text};
   TRY(hook::engines::apply_edit(edit));
+  refresh_cdi_after_change();
   return Outcome{text + "containers that start from now on have it\n"};
 }
 

@@ -152,8 +152,11 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") 
 Result<std::string> value_text(const std::string& key, const std::string& value) {
   if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < ' ' || c == 127; }))
     return Error(Code::kInvalid, str("the value of ", base::quote(key), " has control characters"));
-  const Result<toml::table> parsed = parse_toml("v = " + value, "VALUE");
-  const bool is_toml = parsed.ok() && value.find('#') == value.npos;
+  const std::string line = str("v = ", value, '\n');
+  const Result<toml::table> parsed = parse_toml(line, "VALUE");
+  // What follows a value is a comment, and VALUE is none: "4 # x" is a text.
+  const bool is_toml = parsed.ok() && is_blank(std::string_view(line).substr(
+                                          offset_of(line, parsed.value().get("v")->source().end)));
   return is_toml ? value : to_text(toml::value<std::string>(value));
 }
 

@@ -65,6 +65,16 @@ assert_unchanged() { in_host cmp "$FILE" /run/config.before; }
   assert_unchanged
 }
 
+@test "a configuration that is right in this shell alone is not right" {
+  in_host sed -i '/^controller = /d' "$FILE"
+  run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config check
+  assert_contains "$output" 'VIPU_CLI_API_HOST of this shell would do, but the start of a container does not have it'
+  run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config check "$FILE"
+  assert_contains "$output" 'VIPU_CLI_API_HOST of this shell'
+  run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config set policy.max_ipus 2
+  assert_contains "$output" 'nothing was changed' 'VIPU_CLI_API_HOST of this shell'
+}
+
 @test "a command that is misspelled is named as it was meant" {
   run -2 ipuctl confg check
   assert_contains "$output" "unknown command 'confg' (did you mean 'config'?); see 'ipuctl --help'"

@@ -135,6 +135,14 @@ TEST(ConfigEdit, LeavesAloneWhatItCannotChangeInOnePlace) {
   EXPECT_EQ(set("a.b", "2", "a = { b = 1, c = 3 }\n"), "a = { b = 2, c = 3 }\n");
 }
 
+TEST(ConfigEdit, TakesTomlWithTheSignOfCommentsInQuotes) {
+  for (const char* value : {R"("a # b")", R"(["#", "é # c"])", R"({ "#" = 2 })", "'#'"}) {
+    const Result<std::string> changed = with_value("[a]\n", "c", "a.b", value);
+    ASSERT_TRUE(test::succeeds(changed)) << value;
+    EXPECT_EQ(changed.value(), str("[a]\nb = ", value, '\n'));
+  }
+}
+
 TEST(ConfigEdit, TakesATextThatIsNoToml) {
   for (const char* value : {"1 # 2", "pod64", "it's", "a\"b", "1\\", "[", "\"", "2 \n"}) {
     const Result<std::string> changed = with_value("[a]\n", "c", "a.b", value);
