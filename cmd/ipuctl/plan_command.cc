@@ -11,6 +11,7 @@
 #include "cmd/ipuctl/print_plan.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "hook/config/paths.h"
+#include "hook/config/wall.h"
 #include "hook/fleet/warm.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_place.h"
@@ -159,10 +160,18 @@ std::vector<std::string> types_of(vipu::Controller& controller) {
   return {types.begin(), types.end()};
 }
 
+// Returns what keeps partitions of POOL to a part of its controller's IPUs; empty if nothing does.
+std::string limit_of(const PoolConfig& pool, const hook::config::PolicyConfig& policy) {
+  if (pool.provider != Provider::kVipu) return "";
+  if (!pool.allocation.empty()) return str("allocation ", quote(pool.allocation));
+  if (!pool.cluster.empty()) return str("cluster ", quote(pool.cluster));
+  return hook::config::has_walls(policy.tenants) ? "a tenant's allocation" : "";
+}
+
 // Looks at the pool: what it holds is in VIEW, what it could hold in QUESTION, and what its
 // containers may do in PLACE and POLICY.
 Status look_at_pool(const std::string& name, PlanView& view, vipu::plan::Question& question,
-                    StartPlace& place, hook::config::PolicyConfig& policy,
+                    StartPlace& place, std::optional<hook::config::PolicyConfig>& policy,
                     std::vector<Error>& obstacles) {
   const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   const PoolConfig pool = TRY(hook::config::find_pool(config, name));
@@ -187,10 +196,17 @@ Status look_at_pool(const std::string& name, PlanView& view, vipu::plan::Questio
   place.pool = pool.name;
   place.has_controller = pool.provider == Provider::kVipu;
   policy = config.policy;
-  place.has_endpoint = policy.vipu_endpoint;
-  place.wait = base::format_duration(policy.max_wait);
+  if (policy->max_wait.count() > 0) place.wait = base::format_duration(policy->max_wait);
+  seen.limit = limit_of(pool, *policy);
   view.pool = std::move(seen);
   return {};
+}
+
+// Returns the policy of this host; nothing if its configuration is none, or not for this user.
+std::optional<hook::config::PolicyConfig> policy_of_host() {
+  auto config = hook::config::load_config(hook::config::config_file());
+  if (!config.ok()) return std::nullopt;
+  return std::move(config).take().policy;
 }
 
 Result<Outcome> run_plan(const PlanOptions& options) {
@@ -202,9 +218,14 @@ Result<Outcome> run_plan(const PlanOptions& options) {
   place.program = options.program;
   if (place.program.empty()) place.program = {"python3", "train.py"};
   Outcome outcome;
-  hook::config::PolicyConfig policy;
-  if (!options.pool.empty())
+  std::optional<hook::config::PolicyConfig> policy;
+  if (options.pool.empty()) {
+    policy = policy_of_host();
+  } else {
     TRY(look_at_pool(options.pool, view, question, place, policy, outcome.obstacles));
+  }
+  if (policy) place.has_endpoint = policy->vipu_endpoint;
+  if (policy) place.by_variable = policy->allow_env;
   view.plan = TRY(vipu::plan::make_plan(question));
   for (const vipu::plan::Finding& finding : view.plan.findings) {
     if (finding.level == vipu::plan::Level::kError)
@@ -214,14 +235,16 @@ Result<Outcome> run_plan(const PlanOptions& options) {
     view.outlook =
         vipu::plan::look(view.pool->now, static_cast<uint32_t>(view.plan.partitions.size));
   const std::string obstacle = why_not_now(view);
-  if (obstacle.empty()) place.wait.clear();
-  if (!obstacle.empty()) {
+  place.has_room = obstacle.empty();
+  const bool is_sure = view.pool && view.pool->limit.empty();
+  if (place.has_room && is_sure) place.wait.clear();
+  if (!place.has_room) {
     outcome.obstacles.emplace_back(Code::kBusy,
                                    str("pool ", quote(view.pool->name), ": ", obstacle));
   }
   view.starts = starts_of(view.plan, place);
   const uint64_t size = view.plan.partitions.size;
-  if (!view.starts.empty() && size > policy.max_ipus) view.max_ipus = size;
+  if (policy && !view.starts.empty() && size > policy->max_ipus) view.max_ipus = size;
   outcome.text = plan_text(view, options.output);
   return outcome;
 }

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "cmd/ipuctl/print_plan.h"
+#include "hook/container/request/request.h"
 
 namespace ipuctl {
 namespace {
@@ -33,18 +34,29 @@ std::string free_name(const vipu::plan::Split& split, const std::set<std::string
   return free;
 }
 
-std::string docker_run(const StartPlace& place, const std::string& environment,
+struct Asked {
+  std::string_view variable;
+  std::string value;
+};
+
+std::string docker_run(const StartPlace& place, const std::vector<Asked>& all,
                        const std::string& launcher) {
   std::string line = "docker run --rm --runtime=ipu";
-  if (!place.pool.empty()) line += str(" -e IPU_POOL=", shell_word(place.pool));
-  line += str(environment, ' ', shell_word(place.image), launcher);
+  const auto ask = [&](const Asked& asked) {
+    line += place.by_variable ? str(" -e ", asked.variable)
+                              : str(" --annotation ", hook::request::annotation_of(asked.variable));
+    line += '=' + shell_word(asked.value);
+  };
+  if (!place.pool.empty()) ask({"IPU_POOL", place.pool});
+  for (const Asked& asked : all) ask(asked);
+  line += str(' ', shell_word(place.image), launcher);
   for (const std::string& word : place.program) line += ' ' + shell_word(word);
   return line;
 }
 
 // Makes a partition of GCDS, runs a container on it, and removes it.
 std::vector<std::string> on_named(const vipu::plan::Plan& plan, const StartPlace& place,
-                                  uint64_t gcds, const std::string& environment,
+                                  uint64_t gcds, const std::vector<Asked>& more,
                                   const std::string& launcher) {
   const vipu::plan::Partitions& partitions = plan.partitions;
   const std::string name = free_name(plan.split, place.taken);
@@ -52,10 +64,11 @@ std::vector<std::string> on_named(const vipu::plan::Plan& plan, const StartPlace
   std::string create = str("ipuctl partition create ", name, " --size ", partitions.size);
   if (partitions.domains > 1) create += str(" --segments ", partitions.domains);
   if (gcds > 1) create += str(" --gcds ", gcds);
+  std::vector<Asked> asked = {{"IPU_PARTITION", name}};
+  asked.insert(asked.end(), more.begin(), more.end());
   // A container that has ended has its partition for a moment more.
   const std::string remove = str("ipuctl partition remove ", name, of_pool);
-  return {create + of_pool,
-          docker_run(place, str(" -e IPU_PARTITION=", name, environment), launcher),
+  return {create + of_pool, docker_run(place, asked, launcher),
           str("timeout 60 sh -c 'until ", remove, "; do sleep 1; done'")};
 }
 
@@ -71,21 +84,22 @@ std::string poprun(const vipu::plan::Plan& plan, const std::string& partition) {
 std::vector<Start> starts_of(const vipu::plan::Plan& plan, const StartPlace& place) {
   std::vector<Start> starts;
   if (plan.has_errors() || plan.partitions.count != 1) return starts;
+  if (!place.has_room && place.wait.empty()) return starts;
   // Nothing waits for 'ipuctl partition create'.
-  const bool may_name = place.has_controller && place.wait.empty();
+  const bool may_name = place.has_controller && place.has_room;
   if (plan.partitions.domains == 1 || !place.has_controller) {
-    const std::string wait = place.wait.empty() ? "" : str(" -e IPU_WAIT=", place.wait);
-    starts.push_back(
-        {"process", {docker_run(place, str(" -e IPU_COUNT=", plan.partitions.size, wait), "")}});
+    std::vector<Asked> asked = {{"IPU_COUNT", std::to_string(plan.partitions.size)}};
+    if (!place.wait.empty()) asked.push_back({"IPU_WAIT", place.wait});
+    starts.push_back({"process", {docker_run(place, asked, "")}});
   } else if (may_name) {
-    starts.push_back({"process", on_named(plan, place, 1, "", "")});
+    starts.push_back({"process", on_named(plan, place, 1, {}, "")});
   }
   // poprun gives each GCD whole replicas, and leaves none of its IPUs out.
   const bool fits_poprun = plan.split.replicas > 1 && plan.partitions.idle == 0;
   if (may_name && place.has_endpoint && fits_poprun) {
     const std::string launcher = poprun(plan, free_name(plan.split, place.taken));
-    starts.push_back({"poprun", on_named(plan, place, plan.launch.instances,
-                                         " -e IPU_GCD=all -e IPU_VIPU_ENDPOINT=1", launcher)});
+    const std::vector<Asked> more = {{"IPU_GCD", "all"}, {"IPU_VIPU_ENDPOINT", "1"}};
+    starts.push_back({"poprun", on_named(plan, place, plan.launch.instances, more, launcher)});
   }
   return starts;
 }

@@ -97,10 +97,13 @@ void add_memory(const Memory& memory, Rows& rows) {
 std::string pool_text(const PlanView& view) {
   const vipu::Occupancy occupancy = vipu::Occupancy::of(view.pool->now.survey);
   std::string text = str(view.pool->name, ": ", occupancy.free_ipus(), " of ",
-                         occupancy.topology().ipus(), " IPUs free");
+                         occupancy.topology().ipus(), " IPUs");
+  const std::string& limit = view.pool->limit;
+  text += limit.empty() ? " free" : str(" of the controller free; ", limit, " may have less");
   if (!view.outlook) return text;
   const std::string why = why_not_now(view);
   if (!why.empty()) return str(text, "; could not start now: ", why);
+  if (!limit.empty()) return text;
   text += str("; could start now on ", base::join(block_texts(view), ", "));
   if (!view.outlook->warm.empty()) text += ", which is warm";
   return text;
@@ -156,17 +159,22 @@ Json memory_json(const Memory& memory) {
 Json pool_json(const PlanView& view) {
   Json json = {{"pool", view.pool->name},
                {"free", vipu::Occupancy::of(view.pool->now.survey).free_ipus()},
+               {"limit", nullptr},
                {"ahead", view.pool->now.ahead},
                {"now", false},
                {"why_not", nullptr},
                {"blocks", Json::array()},
                {"warm", nullptr},
                {"blockers", Json::array()}};
+  const bool is_limited = !view.pool->limit.empty();
+  if (is_limited) json["limit"] = view.pool->limit;
   if (!view.outlook) return json;
   const std::string why = why_not_now(view);
   json["now"] = why.empty();
   if (!why.empty()) json["why_not"] = why;
-  if (why.empty()) json["blocks"] = block_texts(view);
+  // Whether the limit has room, nobody knows.
+  if (why.empty() && is_limited) json["now"] = nullptr;
+  if (why.empty() && !is_limited) json["blocks"] = block_texts(view);
   if (!view.outlook->warm.empty()) json["warm"] = view.outlook->warm;
   json["blockers"] = view.outlook->blockers;
   return json;

@@ -20,6 +20,8 @@ struct PoolSeen {
   vipu::plan::PoolNow now;
   std::string first;    // who waits first in its queue; empty: nobody
   std::string drained;  // why this host gives no IPUs; empty: it does
+  std::string limit;  // "allocation 'a'": of the controller's IPUs, the pool has those in it alone,
+                      // and nobody knows which they are; empty: it has all
 };
 
 // What decides which commands work.
@@ -27,7 +29,9 @@ struct StartPlace {
   std::string pool = {};             // empty: the default one
   bool has_controller = true;        // its partitions can have several GCDs
   bool has_endpoint = true;          // containers may have a V-IPU endpoint, which poprun asks
-  std::string wait = {};             // "15m": how long to wait for IPUs; empty: they are free
+  bool by_variable = true;           // containers may ask by variables; else by annotations
+  bool has_room = true;              // nobody is known to have the IPUs
+  std::string wait = {};             // "15m": how long to wait for IPUs; empty: no wait
   std::set<std::string> taken = {};  // names of partitions
   std::string image;
   std::vector<std::string> program;

@@ -195,6 +195,41 @@ END
   assert_contains "$output" 'could start now on 0/0-63'
 }
 
+configure() { # LINE...
+  printf '%s\n' '' '[policy]' "$@" | in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null
+}
+
+@test "an allocation has fewer IPUs than the controller, so nothing is promised, and the command waits" {
+  local json
+  in_host sed -i "s|^timeout = .*|&\nallocation = \"a\"|" /etc/ipu-container-toolkit/config.toml
+  run -0 plan "${BERT[@]}" --pool pod64
+  assert_contains "$output" "64 of 64 IPUs of the controller free; allocation 'a' may have less"
+  [[ $output != *'could start now'* ]]
+  assert_contains "$output" '-e IPU_COUNT=16 -e IPU_WAIT=15m '
+  json=$(plan "${BERT[@]}" --pool pod64 -o json)
+  assert_equal "$(jq -c '[.pool.limit, .pool.now, .pool.blocks]' <<<"$json")" "[\"allocation 'a'\",null,[]]"
+}
+
+@test "commands are what the policy allows: annotations, no wait, and this host's max_ipus" {
+  local json
+  configure 'sources = ["annotation"]' 'max_wait = "0s"' 'max_ipus = 32'
+  json=$(plan "${BERT[@]}" --pool pod64 --image busybox -o json -- cat /run/ipu/lease.json)
+  assert_equal "$(jq -r '.starts[0].commands[0]' <<<"$json")" \
+    'docker run --rm --runtime=ipu --annotation graphcore.ai/ipu.pool=pod64 --annotation graphcore.ai/ipu.count=16 busybox cat /run/ipu/lease.json'
+  assert_contains "$(plan --tensor 8 --pipeline 8 --replicas 1)" 'the commands need max_ipus = 64 in [policy]' \
+    '--annotation graphcore.ai/ipu.count=64'
+  ipuctl partition create p0 --size 64 >/dev/null
+  json=$(plan "${BERT[@]}" --pool pod64 -o json 2>/dev/null) || [ $? = 3 ]
+  assert_equal "$(jq -c '[.pool.now, .starts]' <<<"$json")" '[false,[]]'
+}
+
+@test "without a configuration to read there is no policy" {
+  in_host chmod 0600 /etc/ipu-container-toolkit/config.toml
+  run -0 in_host setpriv --reuid 65534 --regid 65534 --clear-groups ipuctl plan --tensor 8 --pipeline 8 --replicas 4 "${GPT3[@]}"
+  [[ $output != *max_ipus* ]]
+  in_host chmod 0644 /etc/ipu-container-toolkit/config.toml
+}
+
 @test "a drained host starts nothing" {
   ipuctl drain --reason upgrade >/dev/null
   run -3 plan "${BERT[@]}" --pool pod64

@@ -160,9 +160,9 @@ std::optional<Memory> memory_for(const Question& question) {
   memory.phases = question.phases == 0 ? memory.least_phases : question.phases;
   memory.resident = divide_up(memory.weights, memory.phases);
   const bool fits = memory.resident <= memory.budget && memory.streamed <= kExchangeMemory;
-  memory.verdict = !fits                ? Verdict::kDoesNotFit
-                   : memory.phases == 1 ? Verdict::kFits
-                                        : Verdict::kNeedsPhases;
+  memory.verdict = !fits                      ? Verdict::kDoesNotFit
+                   : memory.least_phases == 1 ? Verdict::kFits
+                                              : Verdict::kNeedsPhases;
   return memory;
 }
 

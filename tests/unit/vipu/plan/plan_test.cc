@@ -227,6 +227,16 @@ TEST(PlanTest, E6MoreThanTheLargestPartitionIsAGangOfWholeReplicas) {
   EXPECT_EQ(found({.split = {1, 4, 16}, .largest = 64}), Ids{});
 }
 
+TEST(PlanTest, WhatFitsNeedsNoPhasesEvenIfSomeAreAskedFor) {
+  Question question;
+  question.split = {1, 4, 4};
+  question.model.parameters = 336 * kMillion;
+  question.phases = 4;
+  EXPECT_EQ(planned(question).memory->least_phases, 1U);
+  EXPECT_EQ(planned(question).memory->phases, 4U);
+  EXPECT_EQ(planned(question).memory->verdict, Verdict::kFits);
+}
+
 TEST(PlanTest, E7MemoryOfTheProcessorAndOfTheExchange) {
   Question question;
   question.split = {1, 1, 2};
