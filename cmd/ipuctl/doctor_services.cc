@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rlimit.h"
 #include "cmd/ipuctl/agent_client.h"
+#include "cmd/ipuctl/hook_files.h"
 #include "cmd/ipuctl/runtime_site.h"
 #include "hook/config/paths.h"
 #include "hook/engines/daemon.h"
@@ -244,20 +244,6 @@ std::optional<Finding> examine_engine(Engine engine) {
   return examine_registered(site.value(), listing);
 }
 
-// Returns whether podman and CRI-O run the hook for every container, as packaging/hooks.d has it.
-bool has_hook_file() {
-  constexpr size_t kMaxBytes = 64 << 10;
-  for (const char* folder : {"/etc/containers/oci/hooks.d", "/usr/share/containers/oci/hooks.d"}) {
-    std::error_code err;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, err)) {
-      const Result<std::string> text = base::read_file(entry.path(), kMaxBytes);
-      if (text.ok() && text.value().find(hook::config::hook_program()) != std::string::npos)
-        return true;
-    }
-  }
-  return false;
-}
-
 void examine_engines(std::vector<Finding>& findings) {
   const Result<std::vector<Engine>> engines = choose_engines({}, kRuntime);
   if (!engines.ok()) {
@@ -275,7 +261,7 @@ void examine_engines(std::vector<Finding>& findings) {
     if (finding) findings.push_back(std::move(*finding));
   }
   if (findings.size() != before) return;
-  if (has_hook_file()) {
+  if (!hook_files().empty()) {
     findings.push_back({"engines", Verdict::kOk, "podman and CRI-O have the hook", ""});
     return;
   }

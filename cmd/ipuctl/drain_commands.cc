@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/names.h"
+#include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/hook_files.h"
 #include "cmd/ipuctl/names.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
@@ -100,6 +102,18 @@ std::string engines_text() {
   return text;
 }
 
+// Returns a line for each file by which an engine would look for the hook, and start no container
+// without it.
+std::string hooks_text() {
+  std::string text;
+  const auto cdi = cdi_dir();
+  if (cdi.ok() && cdi.value())
+    text = str("the host keeps CDI files in ", *cdi.value(), ": run 'ipuctl cdi remove'\n");
+  for (const std::string& file : hook_files())
+    text += str("podman and CRI-O have the hook in ", file, ": remove this file\n");
+  return text;
+}
+
 std::string filter_text() {
   const auto host = netns::Namespace::current();
   const auto has_guard = host.ok() ? netns::has_guard(host.value()) : Result<bool>(false);
@@ -110,7 +124,8 @@ std::string filter_text() {
 
 Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
   const Rest rest = TRY(find_rest(ledger));
-  Outcome outcome{rest.containers_text + rest.partitions_text + engines_text() + filter_text()};
+  Outcome outcome{rest.containers_text + rest.partitions_text + engines_text() + hooks_text() +
+                  filter_text()};
   if (outcome.text.empty()) return Outcome{"nothing uses the toolkit on this host\n"};
   outcome.obstacles.emplace_back(Code::kBusy, "the toolkit is still in use on this host");
   return outcome;

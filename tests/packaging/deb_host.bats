@@ -83,6 +83,19 @@ is_free() { [ "$(ipuctl ps --output json)" = '[]' ]; }
   [ "$(docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox echo works)" = works ]
 }
 
+@test "removal fails if nobody can say whether something uses the toolkit, and keeps the CDI files" {
+  ipuctl partition create p0 --size 4
+  ipuctl cdi generate --output /etc/cdi
+  run -1 host_run dpkg --remove ipu-container-toolkit
+  host_run test -e /etc/cdi/graphcore.ai-partition.json
+  host_run sh -c 'mv /usr/bin/ipuctl /usr/bin/ipuctl.kept; printf "#!/bin/sh\nkill -KILL \$\$\n" >/usr/bin/ipuctl; chmod +x /usr/bin/ipuctl'
+  run -1 host_run dpkg --remove ipu-container-toolkit
+  host_run mv /usr/bin/ipuctl.kept /usr/bin/ipuctl
+  assert_contains "$output" 'not removed, because it is in use:' "'ipuctl drain --dry-run' failed with exit status 137"
+  assert_equal "$(state_of ipu-container-toolkit)" installed
+  ipuctl partition remove p0
+}
+
 @test "an upgrade keeps running containers, the configuration and the leases" {
   local before
   before=$(ipuctl ps --output json)
@@ -120,6 +133,11 @@ is_free() { [ "$(ipuctl ps --output json)" = '[]' ]; }
   run -1 host_run dpkg --purge ipu-container-toolkit
   assert_contains "$output" 'not purged, because processes of containers with IPUs run' 'IPU_REMOVE_IN_USE=1 dpkg --purge'
   host_run test -e /var/lib/ipu-container-toolkit/ledger.db
+  # dpkg removes the configuration before it asks the package.
+  assert_contains "$output" /var/lib/ipu-container-toolkit/config.toml.removed
+  host_run grep -q '^guard_forwarding' /var/lib/ipu-container-toolkit/config.toml.removed
+  host_run mkdir -p /etc/ipu-container-toolkit
+  host_run cp -p /var/lib/ipu-container-toolkit/config.toml.removed /etc/ipu-container-toolkit/config.toml
   run -0 install_debs next
 }
 
@@ -128,9 +146,14 @@ is_free() { [ "$(ipuctl ps --output json)" = '[]' ]; }
   wait_until 20 is_free
   run ipuctl drain --dry-run
   assert_contains "$output" 'inet ipu-guard'
+  assert_contains "$output" "the host keeps CDI files in /etc/cdi: run 'ipuctl cdi remove'"
+  ipuctl partition create p0 --size 4
+  host_run test -e /etc/cdi/graphcore.ai-partition.json
+  ipuctl partition remove p0
   run -0 host_run dpkg --remove ipu-container-toolkit
   run ipuctl drain --dry-run
   assert_lacks "$output" 'inet ipu-guard'
+  assert_lacks "$output" 'CDI files'
   host_run test -e /var/lib/ipu-container-toolkit/ledger.db
   host_run test -e /etc/ipu-container-toolkit/config.toml
   run -0 host_run dpkg --purge ipu-container-toolkit ipuctl ipu-vipu-simulator
