@@ -295,15 +295,34 @@ Result<std::optional<fleet::Warm>> FleetPlace::choose_warm(
   return std::optional<fleet::Warm>();
 }
 
+Result<Before> FleetPlace::check_claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                                       const fleet::Shares& shares) {
+  Before before = TRY(look(me, &shares));
+  if (before.is_cancelled || !before.waiters.empty()) return before;
+  TRY(check_share(shares, grant));
+  TRY(check_walls(shares, grant.tenant));
+  return before;
+}
+
+Result<Before> FleetPlace::may_claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+  const fleet::Shares shares = TRY(fleet::read_shares(at()));
+  return check_claim(grant, me, shares);
+}
+
 Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& me,
                                      const KindOf& kind) {
   for (int i = 0; i < kMostClaims; ++i) {
-    // An earlier attempt, whose answer was lost, may have taken a partition.
+    // Of an earlier attempt, which may have taken a partition, also if its answer was lost. A fence
+    // may have removed it since.
     const bool may_be_made = i > 0 || (claimed_ && claimed_->id == grant.id);
-    if (may_be_made) {
-      const auto made = TRY(fleet::find_grant(at(), grant.pool, grant.id));
-      if (made) grant = *made;
-      if (made) return Before();
+    const auto made = TRY(may_be_made ? fleet::find_grant(at(), grant.pool, grant.id)
+                                      : Result<std::optional<fleet::Grant>>(std::nullopt));
+    if (made) {
+      const fleet::Shares tenants = TRY(fleet::read_tenants(at()));
+      TRY(check_walls(tenants, grant.tenant));
+      TRY(kind(tenants.tenants));  // the tenant's allocation may be another one by now
+      grant = *made;
+      return Before();
     }
     if (i == 0 && !ticket_) {
       const auto warm = TRY(choose_warm(grant, kind, {}));
@@ -311,10 +330,8 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
       if (TRY(fleet::grant_at_once(at(), resource_, grant, taken))) return Before();
     }
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
-    Before before = TRY(look(me, &shares));
+    Before before = TRY(check_claim(grant, me, shares));
     if (before.is_cancelled || !before.waiters.empty()) return before;
-    TRY(check_share(shares, grant));
-    TRY(check_walls(shares, grant.tenant));
     const auto warm = TRY(choose_warm(grant, kind, shares.tenants));
     const fleet::Warm* const taken = warm ? &*warm : nullptr;
     const fleet::Ticket* const ticket = ticket_ ? &*ticket_ : nullptr;
@@ -326,12 +343,6 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
 
 Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me,
                                  const KindOf& kind) {
-  if (claimed_ && is_made_ && claimed_->id == grant.id) {  // of an earlier attempt
-    const fleet::Shares shares = TRY(fleet::read_tenants(at()));
-    TRY(check_walls(shares, grant.tenant));
-    TRY(kind(shares.tenants));  // the tenant's allocation may be another one by now
-    return Before();
-  }
   fleet::Grant claimed = grant;
   Result<Before> done = try_claim(claimed, me, kind);
   is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();

@@ -76,6 +76,8 @@ class FleetPlace {
   // user, if the tenant's share forbids it. After kTimeout it may be recorded.
   base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me,
                              const KindOf& kind);
+  // Returns whether claim() would record GRANT now, as it does, without recording it.
+  base::Result<Before> may_claim(const fleet::Grant& grant, const ledger::Waiter& me);
   // Returns the warm partition that the last claim took; empty: none.
   [[nodiscard]] std::string taken() const { return is_made_ ? claimed_->partition : ""; }
   // Keeps the place for LONGEST, in which the request asks its controller and looks at no queue:
@@ -94,6 +96,8 @@ class FleetPlace {
   base::Result<Before> look(const ledger::Waiter& me, const fleet::Shares* shares);
   base::Result<Before> judge(const ledger::Waiter& me, const fleet::Line& line,
                              const fleet::Shares& shares);
+  base::Result<Before> check_claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                                   const fleet::Shares& shares);
   base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me, const KindOf& kind);
   base::Result<std::optional<fleet::Warm>> choose_warm(
       fleet::Grant& grant, const KindOf& kind,

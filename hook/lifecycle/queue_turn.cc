@@ -235,11 +235,16 @@ Status Turn::check_first() {
   return before.empty() ? Status() : others_wait(before);
 }
 
-Status Turn::claim(fleet::Grant grant, const KindOf& kind) {
-  const auto before = ahead_in_fleet(place_->claim(grant, as_waiter(), kind));
+// Returns what CLAIMED, an answer of the place, means for this request.
+Status Turn::judge_claim(Result<Before> claimed) {
+  const auto before = ahead_in_fleet(std::move(claimed));
   is_behind_ = !before.ok() || !before.value().empty();
   if (!before.ok()) return before.error();
-  if (is_behind_) return others_wait(before.value());
+  return is_behind_ ? others_wait(before.value()) : Status();
+}
+
+Status Turn::claim(const fleet::Grant& grant, const KindOf& kind) {
+  TRY(judge_claim(place_->claim(grant, as_waiter(), kind)));
   if (place_->taken().empty()) place_->hold(what_.shared->timeout);
   return {};
 }
@@ -252,11 +257,8 @@ Status Turn::claim(const ledger::Lease& lease, const KindOf& kind) {
   return claim(grant_of(env_, lease), kind);
 }
 
-Status Turn::claim(const std::string& name, const std::string& partition, const KindOf& kind) {
-  if (!place_) {
-    TRY(kind({}));
-    return {};
-  }
+fleet::Grant Turn::grant_of_reservation(const std::string& name,
+                                        const std::string& partition) const {
   fleet::Grant grant;
   grant.pool = what_.resource;
   grant.id = partition;
@@ -265,7 +267,20 @@ Status Turn::claim(const std::string& name, const std::string& partition, const 
   grant.tenant = what_.tenant;
   grant.ipus = what_.ipus;
   grant.since_ms = base::unix_millis();
-  return claim(std::move(grant), kind);
+  return grant;
+}
+
+Status Turn::check_claim(const std::string& name, const std::string& partition) {
+  if (!place_) return {};
+  return judge_claim(place_->may_claim(grant_of_reservation(name, partition), as_waiter()));
+}
+
+Status Turn::claim(const std::string& name, const std::string& partition, const KindOf& kind) {
+  if (!place_) {
+    TRY(kind({}));
+    return {};
+  }
+  return claim(grant_of_reservation(name, partition), kind);
 }
 
 void Turn::unclaim() {

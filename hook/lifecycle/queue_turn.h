@@ -90,6 +90,8 @@ class Turn {
   // reservation. Without a fleet, it fails as KIND does, and records nothing.
   base::Status claim(const ledger::Lease& lease, const KindOf& kind);
   base::Status claim(const std::string& name, const std::string& partition, const KindOf& kind);
+  // Fails as claim() of the reservation would now, in a fleet, and records nothing.
+  base::Status check_claim(const std::string& name, const std::string& partition);
   // Whether claims are recorded: hosts of a fleet share the resource.
   [[nodiscard]] bool is_in_fleet() const { return place_.has_value(); }
   // Returns the warm partition that the last claim took; empty: none.
@@ -137,7 +139,10 @@ class Turn {
   base::Status enter();
   base::Status enter_fleet();
   base::Status open_place();
-  base::Status claim(fleet::Grant grant, const KindOf& kind);
+  base::Status judge_claim(base::Result<Before> claimed);
+  base::Status claim(const fleet::Grant& grant, const KindOf& kind);
+  [[nodiscard]] fleet::Grant grant_of_reservation(const std::string& name,
+                                                  const std::string& partition) const;
   [[nodiscard]] base::Error others_wait(const std::vector<ledger::Waiter>& ahead) const;
   base::Result<std::vector<ledger::Waiter>> ahead();
   base::Result<std::vector<ledger::Waiter>> ahead_in_fleet(base::Result<Before> looked);

@@ -141,7 +141,11 @@ Status create_recorded(Env& env, const NewPartition& wanted, const ledger::Parti
     TRY(env.ledger.partitions().finish_removal(*late));
     late.reset();
   }
-  if (late || !TRY(env.ledger.partitions().find(record.pool, record.name))) {
+  // The name of a reservation's partition is random. Its place in a fleet's queue is kept from the
+  // claim on, so nothing is asked before.
+  const bool may_be_there =
+      !wanted.reserved && (late || !TRY(env.ledger.partitions().find(record.pool, record.name)));
+  if (may_be_there) {
     TRY(check_absent(*controller, wanted.pool, record.name, deadline));
   }
   if (late) {

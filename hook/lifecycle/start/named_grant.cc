@@ -44,27 +44,31 @@ Status reset_if_used(Env& env, vipu::Controller& controller, const ledger::Lease
   }
 }
 
+// Returns who asks for the partition of LEASE. The lease counts for the tenant of its reservation.
+// A container of a pod has the pod's tenant.
+const std::string& asker(const GrantRequest& what, const ledger::Lease& lease) {
+  return lease.origin == ledger::Origin::kJoined ? lease.tenant : what.request.tenant;
+}
+
 // Checks that the tenant that asks may have the partition of LEASE, by the fleet's tenants, too.
 Status may_have_partition(vipu::Controller& controller, const GrantRequest& what,
                           const ledger::Lease& lease,
                           const std::vector<config::TenantConfig>& of_fleet) {
-  // The lease counts for the tenant of its reservation. A container of a pod has the pod's tenant.
-  const bool is_joined = lease.origin == ledger::Origin::kJoined;
-  return check_named_partition(
-      controller, what.pool,
-      {what.config.policy.tenants, of_fleet, is_joined ? lease.tenant : what.request.tenant},
-      lease.partition, Deadline::after(what.pool.timeout));
+  return check_named_partition(controller, what.pool,
+                               {what.config.policy.tenants, of_fleet, asker(what, lease)},
+                               lease.partition, Deadline::after(what.pool.timeout));
 }
 
-// Returns the tenants of the fleet that shares the pool of LEASE; none without a fleet.
+// Returns the tenants of the fleet that shares the pool of LEASE; none without a fleet, or for a
+// container of a pod, whose sandbox has the IPUs already.
 Result<std::vector<config::TenantConfig>> tenants_of_fleet(Env& env, const GrantRequest& what,
                                                            const ledger::Lease& lease) {
   std::vector<config::TenantConfig> none;
-  if (!is_shared(what.pool)) return none;
+  if (!is_shared(what.pool) || lease.origin == ledger::Origin::kJoined) return none;
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (!fleet) return none;
   fleet::Shares shares = TRY(fleet::read_tenants(fleet->at_last()));
-  TRY(check_walls(shares, lease.tenant));
+  TRY(check_walls(shares, asker(what, lease)));
   return std::move(shares.tenants);
 }
 
@@ -126,9 +130,8 @@ Status check_unchanged(const ledger::Lease& lease, const vipu::Grant& grant) {
 
 Result<vipu::Grant> named_grant(Env& env, vipu::Controller& controller, const GrantRequest& what,
                                 const ledger::Lease& lease, const Deadline& until) {
-  std::vector<config::TenantConfig> of_fleet;
-  if (lease.claim.empty())
-    of_fleet = TRY(tenants_of_fleet(env, what, lease));  // a claim does so, too
+  // A claim does so, too, but not one that an earlier attempt has made.
+  const std::vector<config::TenantConfig> of_fleet = TRY(tenants_of_fleet(env, what, lease));
   TRY(may_have_partition(controller, what, lease, of_fleet));
   if (!lease.claim.empty()) TRY(claim_in_fleet(env, controller, what, lease, until));
   const auto deadline = Deadline::after(what.pool.timeout);

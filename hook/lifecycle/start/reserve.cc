@@ -82,6 +82,8 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
     is_claimed = false;
     partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
     partition.request.pinned = turn.pinned();
+    // While it waits for others, it leaves nothing in the ledger.
+    TRY(turn.check_claim(partition.reserved->name, partition.request.id));
     const Status made = partitions::create_partition(env, partition, deadline);
     if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
     const bool came_late = turn.pinned() != partition.request.pinned;

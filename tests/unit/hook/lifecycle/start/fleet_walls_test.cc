@@ -205,6 +205,82 @@ TEST_F(FleetWallsTest, ARequestThatWaitsKeepsOnlyTenantsOfItsAllocationWaiting) 
   EXPECT_TRUE(test::succeeds(start(a_, "open", "c", 1)));
 }
 
+// The tenant gets another allocation while the start does not know whether it has its grant.
+TEST_F(FleetWallsTest, AGrantWhoseAnswerWasLostFollowsItsTenant) {
+  constexpr int kMostCalls = 30;
+  int followed = 0;
+  int at = 0;
+  for (bool was_reached = true; was_reached && at < kMostCalls; ++at) {
+    SCOPED_TRACE(at);
+    int calls = 0;
+    bool is_made = false;  // when the allocation changed
+    was_reached = false;
+    a_.env.store = [&](const config::FleetConfig&) {
+      return std::make_unique<test::LentStore>(store_, [&] {
+        const int call = calls++;
+        if (call == at + 1) {
+          is_made = !a_.controller.pool().partitions.empty();
+          wall("a", "z");
+        }
+        was_reached = was_reached || call == at + 1;
+        return call == at ? test::Call::kAnswerIsLost : test::Call::kAnswered;
+      });
+    };
+    request::Request request;
+    request.tenant = "a";
+    request.ipus = 4;
+    request.wait = milliseconds(20'000);
+    const bool is_started = a_.prepare("web", request).ok();
+    interrupt(a_, -1, [] {});
+    if (is_started) {
+      EXPECT_EQ(allocation_of(a_, "web"), was_reached && !is_made ? "z" : "x");
+      followed += was_reached && !is_made ? 1 : 0;
+      ASSERT_TRUE(test::succeeds(stop(a_, "web")));
+    }
+    EXPECT_THAT(gc(a_), IsEmpty());
+    ASSERT_THAT(grants(), IsEmpty());
+    wall("a", "x");
+  }
+  EXPECT_GT(followed, 2);
+  EXPECT_LT(at, kMostCalls);
+}
+
+// The controller is away from some call on, and comes back when the tenant has another allocation.
+TEST_F(FleetWallsTest, AClaimOfANamedPartitionIsCheckedAtEachAttempt) {
+  partitions::NewPartition wanted{a_.config.pools[0], {"px", 4}};
+  wanted.request.allocation = "x";
+  ASSERT_TRUE(test::succeeds(partitions::create_partition(a_.env, wanted, soon())));
+  request::Request request;
+  request.tenant = "a";
+  request.partition = "px";
+  request.wait = milliseconds(20'000);
+  constexpr int kMostCalls = 40;
+  int at = 0;
+  for (bool is_away = true; is_away && at < kMostCalls; ++at) {
+    SCOPED_TRACE(at);
+    is_away = false;
+    interrupt(a_, at, [&] {
+      is_away = true;
+      a_.controller.set_unreachable(true);
+    });
+    a_.env.still_wanted = [&]() -> Status {
+      if (is_away) wall("a", "z");
+      a_.controller.set_unreachable(false);
+      return {};
+    };
+    const Status started = a_.prepare("web", request);
+    a_.controller.set_unreachable(false);
+    EXPECT_EQ(started.ok(), !is_away) << (started.ok() ? "" : started.error().message());
+    EXPECT_TRUE(started.ok() || test::fails(started, Code::kDenied, "allocation 'z'"));
+    const Status stopped = started.ok() ? stop(a_, "web") : Status();
+    ASSERT_TRUE(test::succeeds(stopped));
+    EXPECT_THAT(gc(a_), IsEmpty());
+    wall("a", "x");
+  }
+  EXPECT_GT(at, 3);
+  EXPECT_LT(at, kMostCalls);
+}
+
 // The walls may be in config.toml alone, and the queue is the fleet's.
 TEST_F(FleetWallsTest, AWallOfTheHostKeepsTheFleetsQueueApart) {
   for (const char* const tenant : {"a", "b"}) wall(tenant, "");
