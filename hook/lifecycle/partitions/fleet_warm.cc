@@ -177,11 +177,22 @@ Status finish_in_fleet(Env& env, const OpenFleet& fleet, const ledger::Partition
     return Error(Code::kBusy, str("partition ", quote(record.name), " of pool ", quote(record.pool),
                                   " is a container's by now"));
   }
-  // It was never made, or is gone, unless the store is an older copy: then a container of another
-  // host may have it, whose grant comes back with that host. 'ipuctl fleet check' says so.
-  if (fate.value() == fleet::WarmFate::kNobody)
-    return partitions.hand_over(record, "etcd does not know it");
   const auto controller = recorded_controller(env, record.pool, record.source);
+  // Nobody made it, or it is gone, unless the store is an older copy: then a container of another
+  // host may have it, whose grant comes back with that host.
+  if (fate.value() == fleet::WarmFate::kNobody) {
+    const Result<std::vector<vipu::Partition>> listed = controller->list(deadline);
+    if (!listed.ok()) return fails(listed.error());
+    const bool is_there =
+        std::any_of(listed.value().begin(), listed.value().end(),
+                    [&](const vipu::Partition& one) { return one.id == record.name; });
+    if (!is_there) return partitions.finish_removal(record, base::Removed::kWasAbsent);
+    return fails(Error(Code::kInternal,
+                       str("partition ", quote(record.name), " of pool ", quote(record.pool),
+                           " is there, and etcd does not know whose it is: if 'ipuctl ps' shows it"
+                           " on no host, remove it with Graphcore's 'vipu-admin remove"
+                           " partition'")));
+  }
   const Result<base::Removed> removed =
       controller->remove(record.name, vipu::Force::kYes, deadline);
   if (!removed.ok()) return fails(removed.error());

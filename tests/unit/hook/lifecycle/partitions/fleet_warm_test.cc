@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
+#include "hook/lifecycle/fleet_place.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
 #include "tests/support/warm_fleet.h"
@@ -149,11 +150,17 @@ TEST_F(FleetWarmTest, ALeftoverRecordOfTheMakerEndsNothingThatTheStoreForgot) {
   record.fleet = kPrefix_;
   ASSERT_TRUE(test::succeeds(a_.ledger.partitions().intend(record)));
   ASSERT_TRUE(test::succeeds(fleet::ungrant(fleet(), "pod16", lease.claim)));
+  const std::vector<Error> obstacles = gc(a_);
+  ASSERT_THAT(obstacles, SizeIs(1));
+  EXPECT_THAT(obstacles[0].message(), HasSubstr("etcd does not know whose it is"));
+  EXPECT_THAT(a_.partitions(), Contains(lease.partition));
+  EXPECT_THAT(compare_fleet(a_.env, a_.config.pools, soon())[0].message(),
+              HasSubstr("etcd does not know it"));
+  // Its host says so again.
+  ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), grant_of(b_.env, lease))));
   EXPECT_THAT(gc(a_), IsEmpty());
   EXPECT_THAT(a_.partitions(), Contains(lease.partition));
   EXPECT_THAT(a_.ledger.partitions().all().take(), IsEmpty());
-  EXPECT_THAT(compare_fleet(a_.env, a_.config.pools, soon())[0].message(),
-              HasSubstr("etcd does not know it"));
 }
 
 TEST_F(FleetWarmTest, AFenceOfTheMakerSparesWhatIsIdleOrAnothers) {
