@@ -75,9 +75,10 @@ Status add_row(Database& database, int64_t day, UsageRow row) {
 // Adds HAD to each day that it touches; START: whether it is a start that ends.
 Status add_days(Database& database, const Had& had, Kind kind, bool start) {
   const int64_t last = had.until_ms / kDayMs;
-  const int64_t first = std::max(had.from_ms / kDayMs, last - kUsageDays);
+  // The clock was set meanwhile, if it is so many days: it is not known which of them were.
+  const bool is_known = had.from_ms / kDayMs >= last - kUsageDays;
+  const int64_t first = is_known ? had.from_ms / kDayMs : last;
   TRY(forget_days(database, "usage", last));
-  TRY(forget_days(database, "refused", last));
   for (int64_t day = first; day <= last; ++day) {
     const int64_t from = std::max(had.from_ms, day * kDayMs);
     const int64_t time = std::max<int64_t>(0, std::min(had.until_ms, (day + 1) * kDayMs) - from);
@@ -119,8 +120,8 @@ Status forget_days(Database& database, const std::string& table, int64_t today) 
   if (TRY(row.bind(today).step()) == Step::kRow) return {};
   Statement forget =
       TRY(database.prepare(str("DELETE FROM ", table, " WHERE day < (SELECT DISTINCT day FROM ",
-                               table, " ORDER BY day DESC LIMIT 1 OFFSET ?)")));
-  return forget.bind(kUsageDays - 1).run();
+                               table, " WHERE day <= ? ORDER BY day DESC LIMIT 1 OFFSET ?)")));
+  return forget.bind(today).bind(kUsageDays - 1).run();
 }
 
 Status add_usage(Database& database, const Lease& lease, int64_t now_ms) {
@@ -163,6 +164,7 @@ Status add_busy(Database& database, const UsageRow& whose, const BusySample& sam
 
 Status add_refused(Database& database, const RefusedStart& start) {
   const std::string none;
+  TRY(forget_days(database, "refused", start.at_ms / kDayMs));
   if (TRY(has_room(database, start, kMostKindsOfUser))) return add_row(database, start);
   const RefusedStart of_user{start.at_ms, start.tenant, start.user, start.pool, none};
   if (TRY(has_room(database, of_user, kMostKindsOfUser + kMorePools)))

@@ -21,8 +21,10 @@ bool has_port(const ledger::LeasedIpu& ipu, uint16_t port) {
 bool exclude_each_other(const ledger::LeasedIpu& one, const ledger::LeasedIpu& other,
                         bool same_pool) {
   if (one.address != other.address) return false;
-  return (same_pool && one.device == other.device) || has_port(one, other.server_port) ||
-         has_port(one, other.rdma_port);
+  // A card has no ports, and is the same in each pool.
+  const bool are_cards = one.server_port + one.rdma_port + other.server_port + other.rdma_port == 0;
+  return ((same_pool || are_cards) && one.device == other.device) ||
+         has_port(one, other.server_port) || has_port(one, other.rdma_port);
 }
 
 }  // namespace
