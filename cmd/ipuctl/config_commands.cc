@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/fs.h"
@@ -22,6 +23,7 @@
 #include "hook/config/section.h"
 #include "hook/engines/file_edit.h"
 #include "hook/ledger/ledger.h"
+#include "hook/ledger/partitions.h"
 
 namespace ipuctl {
 namespace {
@@ -90,23 +92,39 @@ Result<Outcome> run_show(const ConfigOptions& options) {
   return Outcome{value + '\n'};
 }
 
-// Fails with kBusy if a container has IPUs of a pool that CONFIG does not have, or whose IPUs come
-// from elsewhere there: another name is another record of who has them.
-Status check_in_use(const Config& config) {
-  hook::ledger::Ledger ledger = TRY(read_ledger());
-  for (const hook::ledger::Lease& lease : TRY(ledger.live())) {
-    const auto pool =
-        std::find_if(config.pools.begin(), config.pools.end(),
-                     [&](const hook::config::PoolConfig& one) { return one.name == lease.pool; });
-    const bool is_moved = pool != config.pools.end() &&
-                          hook::config::source_of(*pool) != lease.controller &&
-                          !hook::config::is_controller(lease.controller);
-    if (pool != config.pools.end() && !is_moved) continue;
+// Returns the pools of BEFORE whose record of who has what is another one in AFTER, or none: that
+// goes by the pool's name, and for local IPUs by their source.
+std::set<std::string> lost_pools(const Config& before, const Config& after) {
+  std::set<std::string> lost;
+  for (const hook::config::PoolConfig& pool : before.pools) {
+    const std::string source = hook::config::source_of(pool);
+    const bool is_kept = std::any_of(
+        after.pools.begin(), after.pools.end(), [&](const hook::config::PoolConfig& one) {
+          return one.name == pool.name &&
+                 (hook::config::is_controller(source) || hook::config::source_of(one) == source);
+        });
+    if (!is_kept) lost.insert(pool.name);
+  }
+  return lost;
+}
+
+// Fails with kBusy if a container or a named partition has IPUs of one of POOLS.
+Status check_unused(const std::set<std::string>& pools) {
+  if (pools.empty()) return {};
+  const auto refused = [](const std::string& who, const std::string& pool) {
     return Error(Code::kBusy,
-                 str("nothing was changed: container ", base::short_id(lease.container),
-                     " has IPUs of pool ", base::quote(lease.pool),
-                     ", whose name, provider and file must stay until its containers have ended;"
-                     " see 'ipuctl ps'"));
+                 str("nothing was changed: ", who, " has IPUs of pool ", base::quote(pool),
+                     ", whose name, provider and file must stay until then; see 'ipuctl ps' and"
+                     " 'ipuctl partition list'"));
+  };
+  hook::ledger::Ledger ledger = TRY(read_ledger());
+  for (const hook::ledger::Lease& lease : TRY(ledger.live()))
+    if (pools.contains(lease.pool))
+      return refused(str("container ", base::short_id(lease.container)), lease.pool);
+  for (const hook::ledger::PartitionRecord& one : TRY(ledger.partitions().all())) {
+    const bool is_warm = one.kind == hook::ledger::PartitionKind::kWarm;
+    if (pools.contains(one.pool) && !is_warm)
+      return refused(str("partition ", base::quote(one.name)), one.pool);
   }
   return {};
 }
@@ -122,7 +140,8 @@ Result<Outcome> change(const ConfigOptions& options,
   edit.after = TRY(edited(*edit.before, file));
   edit.backup_after = edit.backup_before;
   const Config after = TRY_CTX("nothing was changed", parse_as_start(*edit.after, file));
-  TRY(check_in_use(after));
+  const Result<Config> before = parse_as_start(*edit.before, file);
+  if (before.ok()) TRY(check_unused(lost_pools(before.value(), after)));
   if (edit.after == edit.before) return Outcome{str(file, " says so already\n")};
   std::string text = base::line_diff(*edit.before, *edit.after);
   if (options.dry_run) return Outcome{text};
