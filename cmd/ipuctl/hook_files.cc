@@ -14,10 +14,13 @@ std::vector<std::string> hook_files() {
   std::vector<std::string> files;
   for (const char* folder : {"/etc/containers/oci/hooks.d", "/usr/share/containers/oci/hooks.d"}) {
     std::error_code err;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, err)) {
-      const base::Result<std::string> text = base::read_plain_file(entry.path(), kMaxBytes);
+    for (std::filesystem::directory_iterator at(folder, err), end; !err && at != end;
+         at.increment(err)) {
+      const std::filesystem::path& path = at->path();
+      if (path.extension() != ".json") continue;  // engines read no others
+      const base::Result<std::string> text = base::read_plain_file(path, kMaxBytes);
       if (text.ok() && text.value().find(hook::config::hook_program()) != std::string::npos)
-        files.push_back(entry.path());
+        files.push_back(path);
     }
   }
   std::sort(files.begin(), files.end());
