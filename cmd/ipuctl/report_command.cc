@@ -65,7 +65,7 @@ void add_report(CLI::App& app, Command& chosen) {
       app,
       {"report", "Sum up what tenants, users, pools or hosts had, waited for, and were refused",
        "ipuctl report\nipuctl report --since 30d --by user --output csv\n"
-       "ipuctl report --output html >/run/ipu-report.html"},
+       "ipuctl report --output html | install -m 600 /dev/stdin /run/ipu-report.html"},
       chosen, [options] { return run_report(*options); });
   declared.text({"--since", "TIME", "From the day that was this time ago (default: 7d)"},
                 options->wish.since);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "cmd/ipuctl/formats/formats.h"
 #include "cmd/ipuctl/print.h"
 #include "cmd/ipuctl/report.h"
 
@@ -107,7 +108,8 @@ Json room_json(const std::string& name, const hook::fleet::UsageRoom& room) {
 // RFC 4180: a cell in quotes, which are doubled inside.
 std::string csv_cell(const std::string& text) {
   std::string cell = "\"";
-  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : formats::csv_cell_text(text))
+    cell += c == '"' ? std::string("\"\"") : std::string(1, c);
   return cell + '"';
 }
 

@@ -214,7 +214,8 @@ class Keyboard {
   explicit Keyboard(const termios& before) : before_(before) {
     termios keys = before;
     keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // a stopped program would leave the terminal like this
+    // A program that is stopped, or ends at once, would leave the terminal like this.
+    keys.c_cc[VSUSP] = keys.c_cc[VQUIT] = _POSIX_VDISABLE;
     (void)::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
     tell("\033[?1049h\033[?25l\033[2J");  // the other page, no cursor
   }
@@ -237,19 +238,28 @@ Result<Outcome> run_on_terminal(const termios& before) {
   TopLook page;
   page.colour = wants_colour();
   const pid_t parent = ::getpid();
+  // None comes between the change of the terminal and the handlers.
+  sigset_t ends;
+  sigset_t mask;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+  (void)std::signal(SIGTSTP, SIG_IGN);
+  (void)::sigprocmask(SIG_BLOCK, &ends, &mask);
   const Keyboard keyboard(before);
   shower = ::fork();
   if (shower < 0) return Error::from_errno(errno, "start a process");
   if (shower == 0) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     end_by_signals("");
+    (void)::sigprocmask(SIG_SETMASK, &mask, nullptr);
     if (::getppid() != parent || !confine_top().ok()) ::_exit(1);
     ::_exit(show(page));
   }
   (void)std::signal(SIGINT, SIG_IGN);  // the terminal sends it to the child, too
   struct sigaction action {};
   action.sa_handler = end_shower;
-  for (const int signal : {SIGTERM, SIGHUP}) (void)::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGQUIT, SIGTERM, SIGHUP}) (void)::sigaction(signal, &action, nullptr);
+  (void)::sigprocmask(SIG_SETMASK, &mask, nullptr);
   int status = 0;
   while (::waitpid(shower, &status, 0) < 0 && errno == EINTR) {
   }

@@ -8,6 +8,13 @@
 #include "base/text.h"
 
 namespace ipuctl::formats {
+
+std::string csv_cell_text(const std::string& text) {
+  const bool is_formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  return is_formula ? "'" + text : text;
+}
+
 namespace {
 
 using namespace base::names;
@@ -17,7 +24,8 @@ using base::Json;
 
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : base::to_text(value);
+  const std::string text =
+      value.is_string() ? csv_cell_text(value.get<std::string>()) : base::to_text(value);
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string cell = "\"";
   for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);

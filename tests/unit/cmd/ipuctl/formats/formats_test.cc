@@ -14,6 +14,14 @@ TEST(CsvTest, HasTheKeysAndALineForEachObject) {
   EXPECT_EQ(csv_text(Json::array()), "");
 }
 
+TEST(CsvTest, HasNoFormula) {
+  EXPECT_EQ(csv_text(Json{{{"tenant", "=HYPERLINK(1)"}, {"ipus", -4}}}),
+            "tenant,ipus\n'=HYPERLINK(1),-4\n");
+  for (const char* text : {"+1", "-1", "@a", "\tx"})
+    EXPECT_EQ(csv_cell_text(text), std::string("'") + text);
+  for (const char* text : {"", "a=1", "4"}) EXPECT_EQ(csv_cell_text(text), text);
+}
+
 TEST(CsvTest, KeysThatSomeObjectsLackAreEmptyCells) {
   EXPECT_EQ(csv_text(Json{{{"a", 1}}, {{"b", true}, {"a", 2}}}), "a,b\n1,\n2,true\n");
 }
