@@ -235,7 +235,6 @@ Status Turn::check_first() {
   return before.empty() ? Status() : others_wait(before);
 }
 
-// Returns what CLAIMED, an answer of the place, means for this request.
 Status Turn::judge_claim(Result<Before> claimed) {
   const auto before = ahead_in_fleet(std::move(claimed));
   is_behind_ = !before.ok() || !before.value().empty();
