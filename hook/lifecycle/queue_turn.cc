@@ -229,63 +229,6 @@ Error Turn::others_wait(const std::vector<ledger::Waiter>& ahead) const {
               kept_text(what_, ahead.front()), "; queue behind them with ", what_.example)};
 }
 
-Status Turn::check_first() {
-  if (!place_) return {};
-  const std::vector<ledger::Waiter> before = TRY(ahead());
-  return before.empty() ? Status() : others_wait(before);
-}
-
-Status Turn::judge_claim(Result<Before> claimed) {
-  const auto before = ahead_in_fleet(std::move(claimed));
-  is_behind_ = !before.ok() || !before.value().empty();
-  if (!before.ok()) return before.error();
-  return is_behind_ ? others_wait(before.value()) : Status();
-}
-
-Status Turn::claim(const fleet::Grant& grant, const KindOf& kind) {
-  TRY(judge_claim(place_->claim(grant, as_waiter(), kind)));
-  if (place_->taken().empty()) place_->hold(what_.shared->timeout);
-  return {};
-}
-
-Status Turn::claim(const ledger::Lease& lease, const KindOf& kind) {
-  if (!place_ || lease.claim.empty()) {
-    TRY(kind({}));
-    return {};
-  }
-  return claim(grant_of(env_, lease), kind);
-}
-
-fleet::Grant Turn::grant_of_reservation(const std::string& name,
-                                        const std::string& partition) const {
-  fleet::Grant grant;
-  grant.pool = what_.resource;
-  grant.id = partition;
-  grant.host = env_.ledger.host().tag();
-  grant.reservation = name;
-  grant.tenant = what_.tenant;
-  grant.ipus = what_.ipus;
-  grant.since_ms = base::unix_millis();
-  return grant;
-}
-
-Status Turn::check_claim(const std::string& name, const std::string& partition) {
-  if (!place_) return {};
-  return judge_claim(place_->may_claim(grant_of_reservation(name, partition), as_waiter()));
-}
-
-Status Turn::claim(const std::string& name, const std::string& partition, const KindOf& kind) {
-  if (!place_) {
-    TRY(kind({}));
-    return {};
-  }
-  return claim(grant_of_reservation(name, partition), kind);
-}
-
-void Turn::unclaim() {
-  if (place_) place_->unclaim();
-}
-
 Status Turn::wait_for_room(LedgerWatch& watch, milliseconds longest, const Deadline& deadline) {
   if (!place_) return watch.wait(longest, deadline);
   TRY(env_.still_wanted());

@@ -22,6 +22,9 @@ row_of() { screen | grep -n " $1 " | cut -d : -f 1; }
 stands_before() { [ "$(row_of "$1")" -lt "$(row_of "$2")" ]; }
 widest() { screen | awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }'; }
 
+# The terminal says so after the end of top.
+is_restored() { screen | grep -qE '(^| )icanon' && screen | grep -qE '(^|[ ])echo '; }
+
 @test "at 80 columns it has the pools and the containers, follows them, and sorts by keys" {
   start big -e IPU_COUNT=8
   start small -e IPU_COUNT=2
@@ -43,7 +46,7 @@ widest() { screen | awk '{ if (length($0) > n) n = length($0) } END { print n + 
   key q
   wait_until 5 shows 'status 0'
   assert_equal "$(tmux display-message -p -t top '#{cursor_flag} #{alternate_on}')" '1 0'
-  screen | grep -qE '(^| )icanon' && screen | grep -qE '(^|[ ])echo '
+  wait_until 5 is_restored
 }
 
 @test "at 120 columns it has the partition and the address, and a container that waits" {
