@@ -165,7 +165,9 @@ END
 
 # Starts the V-IPU controller and the IPU-Machines of a POD64, with the options in SIM_OPTIONS. Returns when the
 # controller answers. Its log, $SIM_LOG in the host, starts anew.
+# One at a time.
 sim_start() {
+  sim_stop
   host_run rm -f "$SIM_LOG"
   host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod "${SIM_POD:-pod64}" \
     --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --log "$SIM_LOG" \
