@@ -155,7 +155,8 @@ Status Connection::call(const Rpc& rpc, const MessageLite& request, MessageLite&
     if (is_sent) status = ask(rpc, request, reply, rpc.changes ? deadline_ : limit);
     if (status.ok()) return {};
     Error error = said_by(address_, status);
-    if (is_sent && rpc.changes && is_lost(status)) {
+    const bool may_be_done = is_lost(status) || error.code() == Code::kTimeout;
+    if (is_sent && rpc.changes && may_be_done) {
       return Error(Code::kTimeout, str(error.message(), "; it may have been carried out"));
     }
     const bool may_go_on = error.code() == Code::kUnavailable || error.code() == Code::kTimeout;

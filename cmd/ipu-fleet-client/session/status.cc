@@ -35,6 +35,10 @@ constexpr Meaning kMeanings[] = {
      "it does not allow this to the user: grant its role readwrite on the prefix"},
     {"no leader", Code::kUnavailable,
      "it has no leader, because most members cannot be reached: start them"},
+    // By a member that waited for the others: they may have carried it out.
+    {"context deadline exceeded", Code::kTimeout,
+     "it gave no answer in time: see whether it runs, and has most of its members"},
+    {"context canceled", Code::kTimeout, "it gave the request up: try again"},
     {"leader changed", Code::kUnavailable, "its leader has changed: try again"},
     {"too many requests", Code::kBusy, "it has too many requests: try again later"},
 };
