@@ -107,13 +107,26 @@ std::vector<Outside> look_outside(hook::lifecycle::Env& env, const hook::ledger:
   return outside;
 }
 
+std::vector<hook::ledger::Waiter> waiters_in(const WholeQueue& queue) {
+  std::vector<hook::ledger::Waiter> waiters;
+  for (const Place& place : queue.places) waiters.push_back(place.waiter);
+  return waiters;
+}
+
+// Returns whether TEXT, which names the ended LEASE, means another container of QUEUE: who waits
+// comes before who has ended.
+bool means_waiter(const WholeQueue& queue, const hook::ledger::Lease& lease,
+                  const std::string& text) {
+  if (is_live(lease.state)) return false;
+  const auto found = find_waiters(waiters_in(queue), text);
+  return found.ok() && found.value().front().container != lease.container;
+}
+
 // Explains a container that waits and has no lease yet. ERROR says why no lease was found.
 Result<Outcome> explain_waiter(hook::ledger::Ledger& ledger, const WholeQueue& queue,
                                const ExplainOptions& options, const Error& error, Outcome outcome) {
   if (error.code() != Code::kNotFound) return error;
-  std::vector<hook::ledger::Waiter> waiters;
-  for (const Place& place : queue.places) waiters.push_back(place.waiter);
-  const auto found = find_waiters(waiters, options.lease);
+  const auto found = find_waiters(waiters_in(queue), options.lease);
   if (!found.ok()) {
     // The fleet, which does not answer, may have it.
     outcome.obstacles.push_back(found.error().code() == Code::kNotFound ? error : found.error());
@@ -160,6 +173,9 @@ Result<Outcome> run_explain(const Viewer& viewer, const ExplainOptions& options)
   Result<hook::ledger::Lease> found = find_lease_of(viewer, ledger, options.lease);
   Outcome outcome;
   const WholeQueue queue = TRY(queue_with(viewer, ledger, found, outcome.obstacles));
+  if (found.ok() && means_waiter(queue, found.value(), options.lease)) {
+    found = Error(Code::kNotFound, "it has ended");
+  }
   if (!found.ok()) return explain_waiter(ledger, queue, options, found.error(), outcome);
   explanation.lease = std::move(found).take();
   const hook::ledger::Lease& lease = explanation.lease;

@@ -142,6 +142,17 @@ is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
   run ! ipuctl lease show hal
 }
 
+@test "explain: who waits comes before a container of that id that has ended" {
+  docker rm --force half1
+  make_bundle '.process.env += ["IPU_COUNT=4"]'
+  create twin >/dev/null
+  remove_bundle
+  wait_until 10 has_leases 1
+  assert_contains "$(ipuctl explain twin)" 'RUNNING, as process'
+  start_waiter twin 64 1
+  assert_contains "$(ipuctl explain twin)" "WAITING for 64 IPUs of 'pod64', 1st of 1, since"
+}
+
 @test "SIGKILL to who waits first gives its place to the next one" {
   local large
   start_waiter large 64 1
