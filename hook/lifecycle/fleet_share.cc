@@ -133,9 +133,9 @@ Status check_walls(const fleet::Shares& shares, const std::string& tenant) {
   if (share != nullptr && !share->allocation.empty()) return {};
   if (shares.unknown_walls.empty()) return {};
   return Error(Code::kInvalid,
-               str("it is not known which allocation tenant ", quote(shares.unknown_walls.front()),
-                   " has in the fleet, because its share there cannot be read, and this start"
-                   " could get its IPUs; see 'ipuctl fleet check'"));
+               str("the share of tenant ", quote(shares.unknown_walls.front()),
+                   " in etcd cannot be read, so this start might get IPUs of its allocation; ask an"
+                   " administrator to run 'ipuctl fleet check'"));
 }
 
 Status check_share(const fleet::Shares& shares, const fleet::Grant& grant) {

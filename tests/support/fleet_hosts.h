@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/queue.h"
 #include "tests/support/hook_host.h"
 #include "tests/support/lent_store.h"
 
@@ -38,6 +40,22 @@ class FleetHosts : public testing::Test {
   }
   static base::Deadline soon() { return HookHost::soon(); }
   hook::fleet::Fleet fleet() { return {store_, kPrefix_, soon()}; }
+  // A request of HOST that waits for the pool, with a process that is not there. The clock of its
+  // host is BESIDE ours.
+  hook::fleet::Ticket wait_on(HookHost& host, const std::string& container, uint32_t ipus,
+                              const std::string& tenant = "",
+                              std::chrono::milliseconds beside = std::chrono::milliseconds(0)) {
+    hook::fleet::Ticket ticket;
+    ticket.host = host.ledger.host().tag();
+    ticket.id = hook::fleet::ticket_id(ticket.host, container);
+    ticket.container = container;
+    ticket.ipus = ipus;
+    ticket.tenant = tenant;
+    ticket.since_ms = base::unix_millis() + beside.count();
+    ticket.until_ms = ticket.since_ms + 60'000;
+    EXPECT_TRUE(succeeds(hook::fleet::take_ticket(fleet(), {"pod16"}, ticket)));
+    return ticket;
+  }
   static base::Status stop(HookHost& host, const std::string& container) {
     return hook::lifecycle::end::release_by_id(host.env, host.lease_of(container).id, soon());
   }

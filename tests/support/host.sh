@@ -164,21 +164,21 @@ END
 }
 
 # Starts the V-IPU controller and the IPU-Machines of a POD64, with the options in SIM_OPTIONS. Returns when the
-# controller answers. Its log, $SIM_LOG in the host, starts anew.
-# One at a time.
+# controller answers. Its log, $SIM_LOG in the host, starts anew. One that runs already ends.
 sim_start() {
   sim_stop
   host_run rm -f "$SIM_LOG"
   host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod "${SIM_POD:-pod64}" \
     --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --log "$SIM_LOG" \
     --endpoints --fabric 10.5.1.0/24 "${SIM_OPTIONS[@]}"
-  wait_until 10 host_run busybox nc -w 1 "${CONTROLLER%:*}" "${CONTROLLER#*:}" </dev/null >/dev/null 2>&1 && return
+  wait_until 10 sim_answers && return
   echo 'sim_start: vipu-simulator does not answer' >&2
   host_run cat /run/service/simulator.log >&2
   return 1
 }
 
 sim_stop() { host_stop simulator; }
+sim_answers() { host_run busybox nc -w 1 "${CONTROLLER%:*}" "${CONTROLLER#*:}" </dev/null >/dev/null 2>&1; }
 
 # Starts dockerd with the options in DOCKER_RUNTIME and DOCKER_OPTIONS, and with one image, "busybox". Returns when
 # dockerd answers.

@@ -28,20 +28,6 @@ class FleetLineTest : public test::FleetHosts {
     request.ipus = ipus;
     return host.prepare(container, request);
   }
-  // A request of HOST that waits, with a process that is not there; its host's clock is BESIDE
-  // ours.
-  fleet::Ticket wait_on(test::HookHost& host, const std::string& container, uint32_t ipus,
-                        std::chrono::milliseconds beside = milliseconds(0)) {
-    fleet::Ticket ticket;
-    ticket.host = host.ledger.host().tag();
-    ticket.id = fleet::ticket_id(ticket.host, container);
-    ticket.container = container;
-    ticket.ipus = ipus;
-    ticket.since_ms = base::unix_millis() + beside.count();
-    ticket.until_ms = ticket.since_ms + 60'000;
-    EXPECT_TRUE(test::succeeds(fleet::take_ticket(fleet(), pool_, ticket)));
-    return ticket;
-  }
   std::vector<fleet::Ticket> line() { return fleet::read_line(fleet(), pool_).take().tickets; }
 };
 
@@ -81,12 +67,12 @@ TEST_F(FleetLineTest, WhoeverLeavesIsGoneUnderWhateverLease) {
 // The order is that of etcd, also if the hosts' clocks are hours apart.
 TEST_F(FleetLineTest, TheOrderIsThatOfArrivalWhateverTheClocksSay) {
   for (const int hours : {5, -5}) {
-    const fleet::Ticket large = wait_on(b_, "large", 16, std::chrono::hours(hours));
+    const fleet::Ticket large = wait_on(b_, "large", 16, "", std::chrono::hours(hours));
     EXPECT_TRUE(test::fails(start(a_, "small", 1), Code::kBusy, "1 request is ahead")) << hours;
     bool is_late = false;  // another one of that host comes, and the first one goes
     a_.env.still_wanted = [&]() -> Status {
       if (std::exchange(is_late, true)) return {};
-      wait_on(b_, "late", 16, std::chrono::hours(hours));
+      wait_on(b_, "late", 16, "", std::chrono::hours(hours));
       return fleet::leave_line(fleet(), pool_, large);
     };
     request::Request request;

@@ -33,18 +33,6 @@ class FleetQueueTest : public test::FleetHosts {
     request.tenant = tenant;
     return host.prepare(container, request);
   }
-  // A request of HOST that waits, with a process that is not there.
-  fleet::Ticket wait_on(test::HookHost& host, const std::string& container, uint32_t ipus,
-                        const std::string& tenant = "") {
-    fleet::Ticket ticket;
-    ticket.host = host.ledger.host().tag();
-    ticket.id = fleet::ticket_id(ticket.host, container);
-    ticket.container = container;
-    ticket.ipus = ipus;
-    ticket.tenant = tenant;
-    EXPECT_TRUE(test::succeeds(fleet::take_ticket(fleet(), pool_, ticket)));
-    return ticket;
-  }
   std::vector<fleet::Ticket> line() { return fleet::read_line(fleet(), pool_).take().tickets; }
   std::vector<fleet::Grant> grants() {
     std::vector<Error> obstacles;

@@ -136,7 +136,7 @@ TEST_F(FleetWallsTest, AShareThatCannotBeReadLetsOnlyWalledTenantsStart) {
   fleet::Txn txn;
   txn.puts = {{kPrefix_ + "tenants/b", "{\"allocation\": 7}"}};
   ASSERT_TRUE(store_.commit(txn, soon()).take().done);
-  const char* const kWhy = "it is not known which allocation tenant 'b' has in the fleet";
+  const char* const kWhy = "the share of tenant 'b' in etcd cannot be read";
   partitions::NewPartition named{a_.config.pools[0], {"open", 4}};
   named.request.allocation = "rest";
   ASSERT_TRUE(test::succeeds(partitions::create_partition(a_.env, named, soon())));
@@ -193,13 +193,7 @@ TEST_F(FleetWallsTest, AWallThatIsNewBeforeTheGrantHolds) {
 }
 
 TEST_F(FleetWallsTest, ARequestThatWaitsKeepsOnlyTenantsOfItsAllocationWaiting) {
-  fleet::Ticket ticket;
-  ticket.host = b_.ledger.host().tag();
-  ticket.id = fleet::ticket_id(ticket.host, "waits");
-  ticket.container = "waits";
-  ticket.ipus = 16;
-  ticket.tenant = "a";
-  ASSERT_TRUE(test::succeeds(fleet::take_ticket(fleet(), {"pod16"}, ticket)));
+  wait_on(b_, "waits", 16, "a");
   EXPECT_TRUE(test::fails(start(a_, "same", "a", 1), Code::kBusy, "1 request is ahead"));
   EXPECT_TRUE(test::succeeds(start(a_, "other", "b", 1)));
   EXPECT_TRUE(test::succeeds(start(a_, "open", "c", 1)));
@@ -288,13 +282,7 @@ TEST_F(FleetWallsTest, AWallOfTheHostKeepsTheFleetsQueueApart) {
   walled.name = "b";
   walled.allocation = "y";
   a_.config.policy.tenants = {walled};
-  fleet::Ticket ticket;
-  ticket.host = b_.ledger.host().tag();
-  ticket.id = fleet::ticket_id(ticket.host, "waits");
-  ticket.container = "waits";
-  ticket.ipus = 16;
-  ticket.tenant = "a";
-  ASSERT_TRUE(test::succeeds(fleet::take_ticket(fleet(), {"pod16"}, ticket)));
+  wait_on(b_, "waits", 16, "a");
   EXPECT_TRUE(test::fails(start(a_, "open", "c", 1), Code::kBusy, "1 request is ahead"));
   EXPECT_TRUE(test::succeeds(start(a_, "other", "b", 1)));
 }
