@@ -58,7 +58,7 @@ std::string summary(const Config& config, const std::string& file) {
   return text + '\n';
 }
 
-// Parses TEXT as a container's start does, without the variables of this shell.
+// Parses TEXT without the variables of this shell: an engine, and what it starts, has its own.
 Result<Config> parse_as_start(const std::string& text, const std::string& file) {
   Result<Config> parsed = hook::config::parse_config(text, file);
   hook::config::HostFacts of_shell;
@@ -68,8 +68,9 @@ Result<Config> parse_as_start(const std::string& text, const std::string& file) 
   }
   if (parsed.ok() || !hook::config::parse_config(text, file, of_shell).ok()) return parsed;
   return Error(parsed.error().code(), str(parsed.error().message(),
-                                          "; VIPU_CLI_API_HOST of this shell would do, but the"
-                                          " start of a container does not have it"));
+                                          "; this shell has VIPU_CLI_API_HOST, which the engine may"
+                                          " not have: write controller = \"HOST:PORT\" in that"
+                                          " [pool]"));
 }
 
 Result<Outcome> run_check(const ConfigOptions& options) {
@@ -111,20 +112,24 @@ std::set<std::string> lost_pools(const Config& before, const Config& after) {
 // Fails with kBusy if a container or a named partition has IPUs of one of POOLS.
 Status check_unused(const std::set<std::string>& pools) {
   if (pools.empty()) return {};
-  const auto refused = [](const std::string& who, const std::string& pool) {
+  const auto refused = [](const std::string& who, const std::string& pool, const std::string& end) {
     return Error(Code::kBusy,
                  str("nothing was changed: ", who, " has IPUs of pool ", base::quote(pool),
-                     ", whose name, provider and file must stay until then; see 'ipuctl ps' and"
-                     " 'ipuctl partition list'"));
+                     "; keep the pool's name, provider and file ", end));
   };
   hook::ledger::Ledger ledger = TRY(read_ledger());
   for (const hook::ledger::Lease& lease : TRY(ledger.live()))
     if (pools.contains(lease.pool))
-      return refused(str("container ", base::short_id(lease.container)), lease.pool);
+      return refused(str("container ", base::short_id(lease.container)), lease.pool,
+                     "until it has ended");
   for (const hook::ledger::PartitionRecord& one : TRY(ledger.partitions().all())) {
     const bool is_warm = one.kind == hook::ledger::PartitionKind::kWarm;
-    if (pools.contains(one.pool) && !is_warm)
-      return refused(str("partition ", base::quote(one.name)), one.pool);
+    if (!pools.contains(one.pool) || is_warm) continue;
+    if (!one.reservation.empty())
+      return refused(str("reservation ", base::quote(one.reservation)), one.pool,
+                     str("until 'ipuctl reservation end ", one.reservation, "'"));
+    return refused(str("partition ", base::quote(one.name)), one.pool,
+                   str("until 'ipuctl partition remove ", one.name, "'"));
   }
   return {};
 }

@@ -228,7 +228,10 @@ Item pool_item(hook::lifecycle::Env& env, const hook::config::PoolConfig& pool,
 Part pools_part(const Result<hook::config::Config>& config, Result<hook::ledger::Ledger>& ledger,
                 const Deadline& deadline) {
   Part part{"pools", {}};
-  if (!config.ok()) return part;
+  if (!config.ok()) {
+    part.items.push_back({"-", "unknown", "the configuration is wrong: see toolkit"});
+    return part;
+  }
   // A controller answers whatever becomes of the ledger: without one, an empty copy serves.
   Result<hook::ledger::Ledger> empty =
       hook::ledger::Ledger::open_copy(hook::config::run_dir() + "/no-ledger");

@@ -105,14 +105,6 @@ Json room_json(const std::string& name, const hook::fleet::UsageRoom& room) {
           {"worst_largest_fit", room.worst_ms == 0 ? Json() : Json(room.worst_largest)}};
 }
 
-// RFC 4180: a cell in quotes, which are doubled inside.
-std::string csv_cell(const std::string& text) {
-  std::string cell = "\"";
-  for (const char c : formats::csv_cell_text(text))
-    cell += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return cell + '"';
-}
-
 Json row_json(const Report& report, const std::string& name, const ReportLine& line) {
   const std::optional<double> part = utilisation(report, name, line);
   const auto wait = [&](int64_t wait_ms) {
@@ -169,7 +161,7 @@ std::string report_csv(const Report& report) {
                          "measured_ipu_seconds\n");
   for (const auto& [name, line] : report.lines) {
     std::vector<std::string> row = cells(report, name, line, true);
-    row.front() = csv_cell(base::one_line(name, kMaxCell));
+    row.front() = formats::csv_quoted(base::one_line(name, kMaxCell));
     text += base::join(row, ",") + "\n";
   }
   return text;

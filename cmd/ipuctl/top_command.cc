@@ -265,7 +265,9 @@ Result<Outcome> run_on_terminal(const termios& before) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Outcome{};
   return Error(Code::kInternal,
-               str("the page ended unexpectedly (wait status ", status, "); see 'ipuctl doctor'"));
+               WIFSIGNALED(status)
+                   ? str("top was ended by signal ", WTERMSIG(status))
+                   : std::string("top could not draw its page; 'ipuctl top | cat' says why"));
 }
 
 Result<Outcome> run_top() {

@@ -44,7 +44,7 @@ assert_unchanged() { in_host cmp "$FILE" /run/config.before; }
   ipuctl config set policy.max_ipus 4
   start four -e IPU_COUNT=4
   run -3 ipuctl config set pool.pod64.name other
-  assert_contains "$output" "has IPUs of pool 'pod64', whose name, provider and file must stay"
+  assert_contains "$output" '; keep the pool'"'"'s name, provider and file until it has ended'
   ipuctl config unset policy.max_ipus
   start eight -e IPU_COUNT=8
 }
@@ -68,11 +68,11 @@ assert_unchanged() { in_host cmp "$FILE" /run/config.before; }
 @test "a configuration that is right in this shell alone is not right" {
   in_host sed -i '/^controller = /d' "$FILE"
   run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config check
-  assert_contains "$output" 'VIPU_CLI_API_HOST of this shell would do, but the start of a container does not have it'
+  assert_contains "$output" 'this shell has VIPU_CLI_API_HOST, which the engine may not have: write controller = "HOST:PORT"'
   run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config check "$FILE"
-  assert_contains "$output" 'VIPU_CLI_API_HOST of this shell'
+  assert_contains "$output" 'this shell has VIPU_CLI_API_HOST'
   run -2 in_host env VIPU_CLI_API_HOST=10.1.3.101 ipuctl config set policy.max_ipus 2
-  assert_contains "$output" 'nothing was changed' 'VIPU_CLI_API_HOST of this shell'
+  assert_contains "$output" 'nothing was changed' 'this shell has VIPU_CLI_API_HOST'
 }
 
 @test "a command that is misspelled is named as it was meant" {

@@ -8,13 +8,6 @@
 #include "base/text.h"
 
 namespace ipuctl::formats {
-
-std::string csv_cell_text(const std::string& text) {
-  const bool is_formula =
-      !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-  return is_formula ? "'" + text : text;
-}
-
 namespace {
 
 using namespace base::names;
@@ -22,14 +15,15 @@ using base::Json;
 
 // ---- CSV, as RFC 4180 has it, with lines that end as those of text files do
 
+bool is_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+}
+
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text =
-      value.is_string() ? csv_cell_text(value.get<std::string>()) : base::to_text(value);
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string cell = "\"";
-  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return cell + '"';
+  const std::string text = value.is_string() ? value.get<std::string>() : base::to_text(value);
+  const bool is_plain = text.find_first_of(",\"\n\r") == std::string::npos;
+  return is_plain && !(value.is_string() && is_formula(text)) ? text : csv_quoted(text);
 }
 
 // ---- YAML: blocks of plain keys, and each text in double quotes, so that no text is taken for
@@ -100,6 +94,12 @@ void add_yaml(const Json& value, size_t indent, std::string& text) {
 }
 
 }  // namespace
+
+std::string csv_quoted(const std::string& text) {
+  std::string cell = is_formula(text) ? "\"'" : "\"";
+  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + '"';
+}
 
 std::string csv_text(const base::Json& list) {
   std::vector<std::string> columns;

@@ -8,9 +8,9 @@
 
 namespace ipuctl::formats {
 
-// Returns TEXT as a cell of CSV, not in quotes yet. A spreadsheet takes a cell that begins with
-// '=', '+', '-' or '@' for a formula, in quotes as well: such a text begins with an apostrophe.
-[[nodiscard]] std::string csv_cell_text(const std::string& text);
+// Returns TEXT as a cell of CSV in quotes (RFC 4180). A spreadsheet takes a cell that begins with
+// '=', '+', '-' or '@' for a formula also then: an apostrophe comes before such a text.
+[[nodiscard]] std::string csv_quoted(const std::string& text);
 
 // Returns LIST, an array of objects, as CSV (RFC 4180, with lines that end in a newline alone): the
 // first line has the keys, in the order in which they first appear. A value that is an array or an

@@ -16,10 +16,10 @@ TEST(CsvTest, HasTheKeysAndALineForEachObject) {
 
 TEST(CsvTest, HasNoFormula) {
   EXPECT_EQ(csv_text(Json{{{"tenant", "=HYPERLINK(1)"}, {"ipus", -4}}}),
-            "tenant,ipus\n'=HYPERLINK(1),-4\n");
-  for (const char* text : {"+1", "-1", "@a", "\tx"})
-    EXPECT_EQ(csv_cell_text(text), std::string("'") + text);
-  for (const char* text : {"", "a=1", "4"}) EXPECT_EQ(csv_cell_text(text), text);
+            "tenant,ipus\n\"'=HYPERLINK(1)\",-4\n");
+  for (const std::string text : {"+1", "-1", "@a", "\tx"})
+    EXPECT_EQ(csv_quoted(text), "\"'" + text + "\"");
+  for (const std::string text : {"", "a=1", "4"}) EXPECT_EQ(csv_quoted(text), "\"" + text + "\"");
 }
 
 TEST(CsvTest, KeysThatSomeObjectsLackAreEmptyCells) {
