@@ -142,6 +142,7 @@ Result<int64_t> begin_import(Store& store, const std::string& prefix,
   txn.compares = {unchanged(key, other),
                   unchanged(prefix + kMeta, meta),
                   {prefix + kAlive, Compare::What::kNoneBelow, 0}};
+  TRY(require_no_fleet_around(store, prefix, txn, deadline));
   txn.puts = {{key, id}};
   const TxnResult begun = TRY(store.commit(txn, deadline));
   if (begun.done) return begun.revision;
@@ -268,6 +269,13 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
     if (name == import_key("")) other = one;
     if (name == kMeta) meta = one;
     if (is_fence(name)) present.insert(name.substr(name.find('/') + 1));
+    if (name != kMeta && is_fleet_meta(one)) {
+      return Error(Code::kInvalid,
+                   str("fleet: 'prefix' ", quote(prefix), " is around ",
+                       quote(prefix + name.substr(0, name.rfind('/') + 1)),
+                       ", which is another fleet's, so nothing was changed: choose another 'prefix'"
+                       " in [fleet]"));
+    }
     if (!name.starts_with(kAlive)) continue;
     const std::string host = name.substr(name.find('/') + 1);
     return Error(

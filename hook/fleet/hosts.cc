@@ -153,9 +153,12 @@ FenceFacts parse_fence(const KeyValue& key) {
   return fence;
 }
 
-// Adds to TXN, which makes a fleet below PREFIX, that there is none around it: its hosts would take
-// the keys of this one for their own, and remove them with theirs. A user of etcd may be kept from
-// keys outside of its prefix; it cannot look.
+}  // namespace
+
+bool is_fleet_meta(const KeyValue& key) {
+  return key.key.ends_with("/meta") && !is_meta_of_others(key);
+}
+
 Status require_no_fleet_around(Store& store, const std::string& prefix, Txn& txn,
                                const Deadline& deadline) {
   for (size_t end = prefix.find('/'); end + 1 < prefix.size(); end = prefix.find('/', end + 1)) {
@@ -173,8 +176,6 @@ Status require_no_fleet_around(Store& store, const std::string& prefix, Txn& txn
   }
   return {};
 }
-
-}  // namespace
 
 Error fleet_is_gone(const std::string& known, const std::string& prefix, const std::string& now) {
   return {

@@ -33,6 +33,13 @@ inline constexpr size_t kMostPools = 64;
 // else is below PREFIX, or if PREFIX is inside of that of another fleet.
 base::Result<std::string> join_fleet(Store& store, const std::string& prefix,
                                      const base::Deadline& deadline);
+// Adds to TXN, which makes a fleet below PREFIX, that there is none around it: its hosts would take
+// the keys of this one for their own, and remove them with theirs. kInvalid if there is one. A user
+// of etcd may be kept from keys outside of its prefix: it cannot look.
+base::Status require_no_fleet_around(Store& store, const std::string& prefix, Txn& txn,
+                                     const base::Deadline& deadline);
+// Returns whether KEY is the record PREFIX meta of some fleet, of any version.
+[[nodiscard]] bool is_fleet_meta(const KeyValue& key);
 // Returns kNotFound, with what to do: below PREFIX is fleet NOW, or none if that is empty, and not
 // KNOWN, which this host has joined.
 [[nodiscard]] base::Error fleet_is_gone(const std::string& known, const std::string& prefix,

@@ -143,7 +143,7 @@ watch_says() { in_host grep -q "$1" /run/service/watch.log; }
 @test "the client ends with who started it" {
   look_for_client
   in_host kill -KILL "$(in_host ps -o ppid= -p "$CLIENT" | tr -d ' ')"
-  run ! wait "$CREATE"
+  ! wait "$CREATE" || fail "$CREATE was to fail"
   wait_until 5 client_is_gone
   # Nobody knows whether the controller made it for this host.
   run ipuctl gc

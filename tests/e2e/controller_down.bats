@@ -139,7 +139,7 @@ has_intent() { [ "$(ipuctl ps --output json | jq -r '.[0].state')" = INTENT ]; }
   local start=$!
   wait_until 10 has_intent
   in_host kill -KILL "$(ipuctl ps --output json | jq -r '.[0].pid')"
-  run ! wait "$start"
+  ! wait "$start" || fail "$start was to fail"
   assert_equal "$(ipuctl partition list --output json | jq length)" 1
   assert_contains "$(ipuctl gc --dry-run)" 'would release lease'
   assert_contains "$(ipuctl gc)" 'released lease'

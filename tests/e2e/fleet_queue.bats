@@ -88,10 +88,10 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   second=$!
   wait_until 10 has_keys queue 2
   on b ipuctl queue cancel first
-  run ! wait "$first"
+  ! wait "$first" || fail "$first was to fail"
   wait_until 10 has_keys queue 1
   on b kill -9 "$(on b ipuctl ps -o json | jq '.[] | select(.container == "second").pid')"
-  run ! wait "$second"
+  ! wait "$second" || fail "$second was to fail"
   on b ipuctl gc
   assert_equal "$(count_keys queue)" 0
   LIMIT=60 take a third 64 IPU_WAIT=50s 3>&- &

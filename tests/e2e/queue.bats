@@ -160,7 +160,7 @@ is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
   start_waiter small 4 2
   docker rm --force half1
   in_host kill -KILL "$(queue .pid | jq '.[0]')"
-  run ! wait "$large"
+  ! wait "$large" || fail "$large was to fail"
   wait "$WAITING"
   assert_equal "$(lease_of small .ipus)" 4
 }

@@ -115,6 +115,21 @@ TEST_F(CopyTest, TakesThePlaceOfOthersOnlyIfItIsTold) {
   EXPECT_EQ(copy().keys.size(), 2U);
 }
 
+TEST_F(CopyTest, IsNeverWrittenInsideOfAnotherFleetNorAroundOne) {
+  const Copy made = copy();
+  const auto write_below = [&](const std::string& prefix) {
+    return write_copy(store_, prefix, made, Replace::kYes, OldFences::kRefuse, soon());
+  };
+  EXPECT_TRUE(test::fails(write_below("/f/in/"), Code::kInvalid, "inside of '/f/'"));
+  EXPECT_TRUE(store_.list("/f/in/", soon()).take().keys.empty());
+  wipe();
+  ASSERT_TRUE(join_fleet(store_, "/f/in/deep/", soon()).ok());
+  const auto before = store_.list("/", soon()).take().keys;
+  EXPECT_TRUE(test::fails(write_below("/f/"), Code::kInvalid, "is around '/f/in/deep/'"));
+  EXPECT_EQ(store_.list("/", soon()).take().keys, before);
+  EXPECT_TRUE(test::succeeds(write_below("/fleet/")));
+}
+
 TEST_F(CopyTest, OfManyKeysIsWrittenInSeveralTransactions) {
   Copy large = copy();
   for (int i = 0; i < 1000; ++i)
@@ -210,9 +225,10 @@ TEST_F(CopyTest, NeverMixesWithAnotherImport) {
 TEST_F(CopyTest, IsNotJoinedBeforeItsEnd) {
   const Copy made = copy();
   wipe();
-  int calls = 0;
-  test::LentStore seen(store_,
-                       [&] { return ++calls == 3 ? test::Call::kFails : test::Call::kAnswered; });
+  test::LentStore seen(store_, [&] {
+    const bool has_begun = !store_.list(kPrefix, soon()).take().keys.empty();
+    return has_begun ? test::Call::kFails : test::Call::kAnswered;
+  });
   EXPECT_FALSE(write_copy(seen, kPrefix, made, Replace::kNo, OldFences::kRefuse, soon()).ok());
   EXPECT_TRUE(test::fails(join_fleet(store_, kPrefix, soon()), Code::kBusy, "--replace"));
   EXPECT_TRUE(test::fails(write(made), Code::kBusy, "--replace"));
