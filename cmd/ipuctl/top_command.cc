@@ -112,7 +112,11 @@ Status add_entries(hook::ledger::Ledger& ledger, TopFacts& facts) {
   const std::vector<Place> queue = TRY(queue_of(ledger, ""));
   Names names = names_of(leases);
   for (const Place& place : queue) names.merge(names_of({place.waiter}));
-  for (const hook::ledger::Lease& lease : leases) facts.entries.push_back(entry_of(lease));
+  for (const hook::ledger::Lease& lease : leases) {
+    // The IPUs of one in quarantine are free; only its addresses are not.
+    if (lease.state != hook::ledger::LeaseState::kQuarantine)
+      facts.entries.push_back(entry_of(lease));
+  }
   for (const Place& place : queue) {
     const auto at =
         std::find_if(facts.entries.begin(), facts.entries.end(),

@@ -75,11 +75,12 @@ has_snapshots() { [ "$(lines_of "$1" || true)" -ge "$2" ]; }
 no_holder() { [[ $(screen) != *' job'* ]]; }
 is_narrow() { [ "$(screen | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 30 ] && shows DEVICE; }
 
-@test "a controller that is away is said below, and the list comes back" {
+@test "a controller that is away is said above the list, and the list comes back" {
   terminal 200 30 'ipuctl pool list --watch=1'
   wait_until 10 shows ' 64 '
   sim_stop
   wait_until 20 shows refused
+  assert_equal "$(screen | grep -n refused | head -n 1 | cut -d : -f 1)" 3
   sim_start
   wait_until 20 is_back
   assert_contains "$(screen)" pod64
