@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
 # hostile. The groups core and more divide all tests of these: core is what `make check` runs in a quarter of an hour.
-# The groups browser, storm, model, backfill, cut, sanitizers, all-faults and all-hostile take longer, and the group long
-# is the first seven.
+# The groups browser, storm, model, backfill, cut, upgrade, sanitizers, all-faults and all-hostile take longer, and the
+# group long is the first eight.
 # Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
@@ -46,10 +46,10 @@ MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e
   e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_cut e2e/fleet_frames e2e/fleet_partitions e2e/fleet_bad e2e/fleet_cases e2e/fleet_walls e2e/full_disk e2e/history e2e/ipuctl e2e/named
   e2e/lists e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile e2e/watch packaging/deb packaging/deb_host)
 # The most useful groups come first.
-LONG=(browser storm model backfill cut sanitizers all-faults)
+LONG=(browser storm model backfill cut upgrade sanitizers all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|cut|sanitizers|all-faults|all-hostile|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|cut|upgrade|sanitizers|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -88,6 +88,7 @@ needed() { # GROUP
   case $1 in
     storm) echo $((4 * STORM + 4 * ${STARTS:-200} + ${HOSTS_STORM:-60} + 480)) ;;
     browser) echo 300 ;;
+    upgrade) echo 1200 ;;
     model) echo 300 ;;
     backfill) echo 900 ;;
     cut) echo $((${CUT_SECONDS:-600} + 120)) ;;
@@ -100,7 +101,7 @@ needed() { # GROUP
 
 run_job() { # GROUP NAME
   case $1 in
-    packaging | e2e | attack | *fault* | *hostile | storm | cut)
+    packaging | e2e | attack | *fault* | *hostile | storm | cut | upgrade)
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
@@ -120,6 +121,7 @@ run_job() { # GROUP NAME
         tests/storm/hosts_check.sh "${HOSTS_STORM:-60}"
       ;;
     browser) tests/browser/check.sh ;;
+    upgrade) tests/upgrade/check.sh ;;
     cut) run_long_cut ;;
     sanitizers) tests/storm/sanitizers.sh ;;
   esac
@@ -272,7 +274,7 @@ after=()
 for group in "$@"; do
   case $group in
     core | more | unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
-    browser | storm | model | backfill | cut | sanitizers | all-faults | all-hostile) after+=("$group") ;;
+    browser | storm | model | backfill | cut | upgrade | sanitizers | all-faults | all-hostile) after+=("$group") ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac

@@ -268,6 +268,8 @@ class ProcessController final : public Controller {
 
   static std::string exit_text(int status) {
     if (status == 128 + SIGSYS) return "a forbidden system call (SIGSYS)";
+    // It does not know what it is asked: this program waited while another version was installed.
+    if (status == 2) return "exit status 2: another version was installed meanwhile; try again";
     return status > 128 ? str("signal ", status - 128) : str("exit status ", status);
   }
 

@@ -65,8 +65,8 @@ Status print_snapshot(const Outcome& outcome, const std::string& format, bool is
 
 Status draw(const Outcome& outcome, seconds every) {
   const screen::Size size = terminal_size();
-  std::string page = str(base::rfc3339(base::unix_millis()), ", every ", every.count(),
-                         " s; Ctrl-C ends it\n\n");
+  std::string page =
+      str(base::rfc3339(base::unix_millis()), ", every ", every.count(), " s; Ctrl-C ends it\n\n");
   // In front of a list that may be longer than the terminal.
   for (const Error& obstacle : outcome.obstacles) page += str("ipuctl: ", obstacle.message(), '\n');
   page += outcome.text;

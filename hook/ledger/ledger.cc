@@ -48,6 +48,13 @@ Status use_wal(sqlite::Database& database) {
   }
 }
 
+// Adds what a database of version 2 may lack.
+Status complete_version_2(sqlite::Database& database) {
+  Statement mark = TRY(database.prepare(kMarkOfVersion2));
+  if (TRY(mark.step()) == Step::kRow) return {};
+  return database.execute(kRestOfVersion2);
+}
+
 bool has_entries(const std::string& directory) {
   std::error_code err;
   return !std::filesystem::is_empty(directory, err) && !err;
@@ -135,8 +142,10 @@ Status Ledger::migrate(const std::string& path, bool had_reserve) {
   Transaction transaction = TRY(Transaction::begin(store_->database));
   const int64_t now = TRY(version());  // another process may have been first
   if (now == 0 && had_reserve) return sqlite::damaged(path, "it has become empty");
-  for (int64_t step = now; step < kNewestVersion; ++step)
+  for (int64_t step = now; step < kNewestVersion; ++step) {
+    if (step == 2) TRY(complete_version_2(store_->database));
     TRY(store_->database.execute(kMigrations[step]));
+  }
   TRY(store_->database.execute(str("PRAGMA user_version = ", kNewestVersion).c_str()));
   TRY(store_->database.execute(str("INSERT OR REPLACE INTO meta(name, value)"
                                    " VALUES('compatible_from', '",

@@ -107,8 +107,8 @@ CREATE TABLE waiter (
   boot_id TEXT NOT NULL, since_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL
 ) STRICT;
 )sql",
-    // 2: what a reconciler needs to judge a lease, a readable history, and a count of refused
-    // starts. Programs of version 1 that have the database open continue to work, because each new
+    // 2: what a reconciler needs to judge a lease, and a readable history. kRestOfVersion2 belongs
+    // to it. Programs of version 1 that have the database open continue to work, because each new
     // column has a default.
     R"sql(
 ALTER TABLE lease ADD COLUMN state_dir TEXT NOT NULL DEFAULT '';
@@ -131,56 +131,8 @@ ALTER TABLE event ADD COLUMN partition TEXT NOT NULL DEFAULT '';
 -- A JSON object: who did it, and what the change gave.
 ALTER TABLE event ADD COLUMN details TEXT NOT NULL DEFAULT '';
 
--- The name of the reservation that the partition is; '': none. It ends at until_ms (0: never).
-ALTER TABLE partition ADD COLUMN reservation TEXT NOT NULL DEFAULT '';
-ALTER TABLE partition ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE partition ADD COLUMN reserved_for TEXT NOT NULL DEFAULT '';
--- The uid of whoever reserved it or waits, as the kernel told; -1: unknown.
-ALTER TABLE partition ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
-ALTER TABLE waiter ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
--- By which the name of a container that waits is found.
-ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
--- The block that is pinned for it, by the numbers of its IPUs in the pool. pinned_ipus 0: none.
-ALTER TABLE waiter ADD COLUMN pinned_first INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE waiter ADD COLUMN pinned_ipus INTEGER NOT NULL DEFAULT 0;
-
--- The lease has the GCDs from gcd on, so many. lease_live compares only the first of each lease.
-ALTER TABLE lease ADD COLUMN gcds INTEGER NOT NULL DEFAULT 1;
-CREATE TRIGGER lease_gcds_inserted BEFORE INSERT ON lease WHEN )sql" LEASE_GCDS_ARE_TAKEN(
-        "NEW") R"sql(
-BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
-CREATE TRIGGER lease_gcds_updated BEFORE UPDATE OF pool, partition, gcd, gcds, origin ON lease
-WHEN )sql" LEASE_GCDS_ARE_TAKEN("NEW") R"sql(
-BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
-
--- 1: the start waits for IPUs, and can be told to give up. 2: it was told.
-ALTER TABLE lease ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;
--- Partitions of random names that were absent when their rows were removed, since this unix time in
--- ms: a request whose answer was lost may still make them.
-CREATE TABLE late_partition (pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL,
-  since_ms INTEGER NOT NULL, PRIMARY KEY (pool, name)) STRICT, WITHOUT ROWID;
-
--- The process that answers in a lease's container. attempts: how often it was started again.
-CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
-  pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
-  retry_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
--- IPUs of which something bad is recorded (vipu/health.h). taint: NONE, CHECK or OPERATOR.
-CREATE TABLE ipu_health (
-  pool TEXT NOT NULL, ipu TEXT NOT NULL, taint TEXT NOT NULL, reason TEXT NOT NULL,
-  seen TEXT NOT NULL, bad_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (pool, ipu)
-) STRICT, WITHOUT ROWID;
 -- Single values by name.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
--- 0: the event is for the history alone, not for the audit log.
-ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
--- Refused starts of one kind, from first_ms on. leases: those that the next one replaces.
-CREATE TABLE refusal (
-  pool TEXT NOT NULL, tenant TEXT NOT NULL, user INTEGER NOT NULL, kind TEXT NOT NULL,
-  count INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
-  container TEXT NOT NULL, error TEXT NOT NULL, leases TEXT NOT NULL,
-  PRIMARY KEY (pool, tenant, user, kind)
-) STRICT, WITHOUT ROWID;
 )sql",
     // 3: addresses that follow from IPUs; tenants, and what each has used.
     R"sql(
@@ -229,5 +181,55 @@ ALTER TABLE usage ADD COLUMN measured INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE usage ADD COLUMN busy INTEGER NOT NULL DEFAULT 0;
 )sql",
 };
+
+const char* const kRestOfVersion2 = R"sql(
+-- The name of the reservation that the partition is; '': none. It ends at until_ms (0: never).
+ALTER TABLE partition ADD COLUMN reservation TEXT NOT NULL DEFAULT '';
+ALTER TABLE partition ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE partition ADD COLUMN reserved_for TEXT NOT NULL DEFAULT '';
+-- The uid of whoever reserved it or waits, as the kernel told; -1: unknown.
+ALTER TABLE partition ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE waiter ADD COLUMN user INTEGER NOT NULL DEFAULT -1;
+-- By which the name of a container that waits is found.
+ALTER TABLE waiter ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
+-- The block that is pinned for it, by the numbers of its IPUs in the pool. pinned_ipus 0: none.
+ALTER TABLE waiter ADD COLUMN pinned_first INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE waiter ADD COLUMN pinned_ipus INTEGER NOT NULL DEFAULT 0;
+
+-- The lease has the GCDs from gcd on, so many. lease_live compares only the first of each lease.
+ALTER TABLE lease ADD COLUMN gcds INTEGER NOT NULL DEFAULT 1;
+CREATE TRIGGER lease_gcds_inserted BEFORE INSERT ON lease WHEN )sql" LEASE_GCDS_ARE_TAKEN(
+    "NEW") R"sql(
+BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
+CREATE TRIGGER lease_gcds_updated BEFORE UPDATE OF pool, partition, gcd, gcds, origin ON lease
+WHEN )sql" LEASE_GCDS_ARE_TAKEN("NEW") R"sql(
+BEGIN SELECT RAISE(ABORT, 'another live lease has one of its GCDs'); END;
+
+-- 1: the start waits for IPUs, and can be told to give up. 2: it was told.
+ALTER TABLE lease ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;
+-- Partitions of random names that were absent when their rows were removed, since this unix time in
+-- ms: a request whose answer was lost may still make them.
+CREATE TABLE late_partition (pool TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL,
+  since_ms INTEGER NOT NULL, PRIMARY KEY (pool, name)) STRICT, WITHOUT ROWID;
+
+-- The process that answers in a lease's container. attempts: how often it was started again.
+CREATE TABLE endpoint (lease TEXT PRIMARY KEY, pid INTEGER NOT NULL, start INTEGER NOT NULL,
+  pid_namespace INTEGER NOT NULL, boot_id TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  retry_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+-- IPUs of which something bad is recorded (vipu/health.h). taint: NONE, CHECK or OPERATOR.
+CREATE TABLE ipu_health (
+  pool TEXT NOT NULL, ipu TEXT NOT NULL, taint TEXT NOT NULL, reason TEXT NOT NULL,
+  seen TEXT NOT NULL, bad_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (pool, ipu)
+) STRICT, WITHOUT ROWID;
+-- 0: the event is for the history alone, not for the audit log.
+ALTER TABLE event ADD COLUMN audited INTEGER NOT NULL DEFAULT 1;
+-- Refused starts of one kind, from first_ms on. leases: those that the next one replaces.
+CREATE TABLE refusal (
+  pool TEXT NOT NULL, tenant TEXT NOT NULL, user INTEGER NOT NULL, kind TEXT NOT NULL,
+  count INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
+  container TEXT NOT NULL, error TEXT NOT NULL, leases TEXT NOT NULL,
+  PRIMARY KEY (pool, tenant, user, kind)
+) STRICT, WITHOUT ROWID;
+)sql";
 
 }  // namespace hook::ledger

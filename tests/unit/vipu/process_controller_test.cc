@@ -148,6 +148,7 @@ TEST_F(ProcessControllerTest, AnAbsentClientIsNotAnAbsentPartition) {
 
 TEST_F(ProcessControllerTest, ACrashIsNamed) {
   EXPECT_TRUE(test::fails(list("kill -SEGV $$"), Code::kInternal, "signal 11"));
+  EXPECT_TRUE(test::fails(list("exit 2"), Code::kInternal, "another version was installed"));
   EXPECT_TRUE(test::fails(list("exit 3"), Code::kInternal, "exit status 3"));
   EXPECT_TRUE(test::fails(list(R"(echo '{"ok":[]}'; exit 3)"), Code::kInternal, "exit status 3"));
 }
