@@ -15,6 +15,7 @@
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/open_fleet.h"
+#include "hook/lifecycle/partitions/joining.h"
 #include "hook/lifecycle/partitions/own_fence.h"
 #include "hook/lifecycle/partitions/warm.h"
 
@@ -79,6 +80,15 @@ Result<Outcome> serve_fleet(hook::ledger::Ledger& ledger, const HostFacts& me,
   return outcome;
 }
 
+// Before this host is first known as one of the fleet. A name that is another host's is for gc and
+// for the next start with it to tell, not for each beat.
+void bring_partitions(hook::ledger::Ledger& ledger, const Deadline& deadline,
+                      std::vector<Error>& obstacles) {
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  hook::lifecycle::partitions::share_named(env, deadline, obstacles);
+  std::erase_if(obstacles, [](const Error& one) { return one.code() == Code::kExists; });
+}
+
 Result<Outcome> run_beat() {
   const FleetConfig fleet = TRY(load_fleet());
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -86,10 +96,14 @@ Result<Outcome> run_beat() {
   const std::unique_ptr<Store> store = open_store(fleet);
   const Deadline deadline = Deadline::after(kBeatLimit);
   TRY(hook::lifecycle::join_known_fleet(ledger, *store, fleet.prefix, deadline));
+  std::vector<Error> obstacles;
+  bring_partitions(ledger, deadline, obstacles);
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {
     TRY(ledger.fences().end_own());
-    return serve_fleet(ledger, me, deadline);
+    Outcome served = TRY(serve_fleet(ledger, me, deadline));
+    for (Error& one : obstacles) served.obstacles.push_back(std::move(one));
+    return served;
   }
   // Also where the beat failed for another reason: others may have its IPUs.
   const auto fence = hook::fleet::find_fence(*store, fleet.prefix, me.tag, deadline);

@@ -209,6 +209,8 @@ Result<Outcome> run_forget(const HostOptions& options) {
                        " fence ",
                        options.host, "' first"));
   }
+  TRY(hook::lifecycle::partitions::check_controllers(
+      env, config.pools, options.host, Deadline::after(kFleetListTime), outcome.obstacles));
   if (!outcome.obstacles.empty()) return outcome;
   const auto fleet = TRY(hook::lifecycle::open_fleet(env));
   bool was_fenced = TRY(ledger.fences().remove(options.host));

@@ -2,13 +2,16 @@
 #include "hook/fleet/copy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/usage.h"
 #include "vipu/wire_fields.h"
 
 namespace hook::fleet {
@@ -21,9 +24,33 @@ constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
 constexpr const char* kWarm = "warm/";
 constexpr int64_t kCopyVersion = 1;
+constexpr int64_t kDayMs = 86'400'000;
 // etcd takes 1.5 MiB in one request.
 constexpr size_t kMaxChunk = size_t{256} << 10;
 constexpr size_t kMostPerChunk = kMaxOperations / 2 - 1;  // with the compare of the import's key
+
+// All that a fleet has, but for the usage of each day.
+constexpr const char* kFolders[] = {kAlive,   "fences/",   "fencing", "grants/",
+                                    "hosts/", "importing", kMeta,     "partitions/",
+                                    "queue/", "tenants/",  "turns/",  kWarm};
+
+// Returns what is below PREFIX. If that is more than one answer may have, each folder is as of a
+// revision of its own, and usage of days that no host keeps is left out.
+Result<Listing> list_all(Store& store, const std::string& prefix, const Deadline& deadline) {
+  Result<Listing> all = store.list(prefix, deadline);
+  if (all.ok() || all.error().code() != Code::kUnsupported) return all;
+  std::vector<std::string> names(std::begin(kFolders), std::end(kFolders));
+  const int64_t today = base::unix_millis() / kDayMs;
+  for (int64_t day = today - kFleetUsageDays; day <= today + 1; ++day)
+    names.push_back(str("usage/", day_text(day), '/'));
+  Listing listing;
+  for (const std::string& name : names) {
+    Listing folder = TRY(store.list(prefix + name, deadline));
+    if (listing.revision == 0) listing.revision = folder.revision;
+    for (KeyValue& one : folder.keys) listing.keys.push_back(std::move(one));
+  }
+  return listing;
+}
 
 bool is_meta(std::string_view name) { return name == kMeta || name.starts_with("meta/"); }
 
@@ -221,7 +248,7 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
                        const Deadline& deadline) {
   Copy copy;
   copy.fleet = TRY(read_fleet_id(store, prefix, deadline));
-  const Listing listing = TRY(store.list(prefix, deadline));
+  const Listing listing = TRY(list_all(store, prefix, deadline));
   copy.revision = listing.revision;
   copy.made_ms = now_ms;
   for (const KeyValue& one : listing.keys) {
@@ -260,7 +287,7 @@ Status check_copy(const Copy& copy, const std::string& known) {
 
 Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Replace replace,
                   OldFences old, const Deadline& deadline) {
-  const Listing before = TRY(store.list(prefix, deadline));
+  const Listing before = TRY(list_all(store, prefix, deadline));
   std::optional<KeyValue> other;  // import
   std::optional<KeyValue> meta;
   std::set<std::string> present;  // hosts that are fenced there

@@ -26,7 +26,8 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-// Reads a copy, all at one revision. Fails with kNotFound if there is no fleet below PREFIX.
+// Reads a copy, all at one revision; of more than kMaxListing bytes, each folder at its own. Fails
+// with kNotFound if there is no fleet below PREFIX.
 base::Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
                              const base::Deadline& deadline);
 [[nodiscard]] std::string to_text(const Copy& copy);

@@ -140,4 +140,33 @@ std::vector<PartitionView> parse_partitions(const std::string& prefix, const Lis
   return found;
 }
 
+std::string text_of(const PartitionName& name) {
+  return str("partition ", quote(name.name), " of pool ", quote(name.pool));
+}
+
+Status check_ready(const PartitionView& view) {
+  if (view.phase == PartitionPhase::kReady) return {};
+  const bool is_made = view.phase == PartitionPhase::kRemoving;
+  return Error(
+      Code::kBusy,
+      str(text_of(view.name), " is being ", is_made ? "removed" : "made", " by host ", view.changer,
+          "; if that takes long, run 'ipuctl partition remove ", view.name.name,
+          "' there, or 'ipuctl host fence ", view.changer, "' if that host is dead"));
+}
+
+std::string holder_text(const Claim& claim) {
+  if (!claim.process.empty()) return str("a reset on host ", claim.host);
+  return str("container ", base::short_id(claim.container), " on host ", claim.host,
+             claim.gcds == 1 ? str(" (GCD ", claim.gcd, ")") : str(" (", claim.gcds, " GCDs)"));
+}
+
+Error claimed(const PartitionName& name, const std::vector<Claim>& claims) {
+  std::string text;
+  for (const Claim& one : claims) {
+    text += str(text.empty() ? "" : ", ", holder_text(one));
+  }
+  return {Code::kBusy, str("partition ", quote(name.name), " is in use in the fleet by ", text,
+                           "; see 'ipuctl partition show ", name.name, "'")};
+}
+
 }  // namespace hook::fleet

@@ -24,4 +24,7 @@ namespace hook::fleet {
                                                           const Listing& listing,
                                                           std::vector<base::Error>& obstacles);
 
+// Returns "partition 'p0' of pool 'pod64'", as errors have it.
+[[nodiscard]] std::string text_of(const PartitionName& name);
+
 }  // namespace hook::fleet

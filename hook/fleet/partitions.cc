@@ -22,10 +22,6 @@ using namespace base::names;
 // Each attempt fails only if another host has changed the same partition meanwhile.
 constexpr int kMostAttempts = 50;
 
-std::string text_of(const PartitionName& name) {
-  return str("partition ", quote(name.name), " of pool ", quote(name.pool));
-}
-
 Error not_there(const PartitionName& name) {
   return {Code::kNotFound, str("the fleet has no ", text_of(name))};
 }
@@ -48,6 +44,15 @@ const Claim* find_claim(const PartitionView& view, const std::string& id) {
   return at == view.claims.end() ? nullptr : &*at;
 }
 
+// Fails if RESULT found that the host of the change was declared dead.
+Status check_fences(const Fleet& fleet, const TxnResult& result) {
+  for (const KeyValue& one : result.found) {
+    if (!one.key.starts_with(fleet.prefix + "fences/")) continue;
+    return fenced(one.key.substr(one.key.rfind('/') + 1));
+  }
+  return {};
+}
+
 using Change = std::function<Result<Txn>(PartitionView& view)>;
 
 // Commits what MAKE makes of the partition, again while others change it. MAKE is called with what
@@ -59,12 +64,9 @@ Status change(const Fleet& fleet, const PartitionName& name, const Change& make)
     Txn txn = TRY(make(*view));
     if (txn.puts.empty() && txn.deletes.empty()) return {};
     txn.compares.push_back(as_seen(fleet, *view));
-    const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+    const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
     if (result.done) return {};
-    for (const KeyValue& one : result.found) {
-      if (!one.key.starts_with(fleet.prefix + "fences/")) continue;
-      return fenced(one.key.substr(one.key.rfind('/') + 1));
-    }
+    TRY(check_fences(fleet, result));
   }
   return Error(Code::kBusy, str(text_of(name), " changes all the time; try again"));
 }
@@ -126,31 +128,6 @@ Result<int64_t> declare_dead(const Fleet& fleet, const std::string& host, const 
 
 }  // namespace
 
-Status check_ready(const PartitionView& view) {
-  if (view.phase == PartitionPhase::kReady) return {};
-  const bool is_made = view.phase == PartitionPhase::kRemoving;
-  return Error(
-      Code::kBusy,
-      str(text_of(view.name), " is being ", is_made ? "removed" : "made", " by host ", view.changer,
-          "; if that takes long, run 'ipuctl partition remove ", view.name.name,
-          "' there, or 'ipuctl host fence ", view.changer, "' if that host is dead"));
-}
-
-std::string holder_text(const Claim& claim) {
-  if (!claim.process.empty()) return str("a reset on host ", claim.host);
-  return str("container ", base::short_id(claim.container), " on host ", claim.host,
-             claim.gcds == 1 ? str(" (GCD ", claim.gcd, ")") : str(" (", claim.gcds, " GCDs)"));
-}
-
-Error claimed(const PartitionName& name, const std::vector<Claim>& claims) {
-  std::string text;
-  for (const Claim& one : claims) {
-    text += str(text.empty() ? "" : ", ", holder_text(one));
-  }
-  return {Code::kBusy, str("partition ", quote(name.name), " is in use in the fleet by ", text,
-                           "; see 'ipuctl partition show ", name.name, "'")};
-}
-
 Result<std::optional<PartitionView>> find_partition(const Fleet& fleet, const PartitionName& name) {
   const Listing listing =
       TRY(fleet.store.list(partition_prefix(fleet.prefix, name), fleet.deadline));
@@ -191,11 +168,14 @@ Status publish(const Fleet& fleet, const PartitionView& view) {
   const std::string key = record_key(fleet.prefix, view.name);
   const auto known = TRY(find_begun(fleet, view.name, view.facts.maker));
   Txn txn;
-  txn.compares = {known ? as_seen(fleet, *known) : Compare{key, Compare::What::kCreated, 0}};
+  const std::string& host = view.changer.empty() ? view.facts.maker : view.changer;
+  txn.compares = {known ? as_seen(fleet, *known) : Compare{key, Compare::What::kCreated, 0},
+                  {fence_key(fleet.prefix, host), Compare::What::kCreated, 0}};
   txn.puts = {put_of(fleet, view)};
   for (const Claim& one : view.claims) txn.puts.push_back(put_of(fleet, view.name, one));
-  const TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
+  const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
   if (result.done) return {};
+  TRY(check_fences(fleet, result));
   return Error(Code::kExists, str("another host has made ", text_of(view.name),
                                   " known to the fleet meanwhile; choose another name"));
 }

@@ -23,7 +23,8 @@ class Store {
   virtual ~Store() = default;
   // Carries TXN out, or returns what is in the way. kTimeout: it may have been carried out.
   virtual base::Result<TxnResult> commit(const Txn& txn, const base::Deadline& deadline) = 0;
-  // Returns all keys below PREFIX, as of one revision.
+  // Returns all keys below PREFIX, as of one revision. Fails with kUnsupported if they have more
+  // than kMaxListing bytes.
   virtual base::Result<Listing> list(const std::string& prefix, const base::Deadline& deadline) = 0;
   // Waits for changes below PREFIX from REVISION on (a listing's revision + 1, or Changes::next).
   // Returns none if none came by DEADLINE; kNotFound if the store has forgotten that revision:

@@ -49,6 +49,23 @@ ledger::Waiter waiter_of(const fleet::Ticket& ticket, int64_t number, int64_t no
   return waiter;
 }
 
+// Fails if as many requests of SHARE's tenant wait as may, before ME; before a new one if that is
+// null.
+Status check_waiters(const fleet::Fleet& fleet, const config::TenantConfig& share,
+                     const fleet::Ticket* me) {
+  const std::vector<fleet::Waiting> all = TRY(fleet::list_queue(fleet));
+  const auto own = std::find_if(all.begin(), all.end(), [&](const fleet::Waiting& one) {
+    return me != nullptr && one.ticket.id == me->id;
+  });
+  const auto count = std::count_if(
+      all.begin(), own, [&](const fleet::Waiting& one) { return one.ticket.tenant == share.name; });
+  if (count < int64_t{share.max_waiters}) return {};
+  return Error(Code::kDenied,
+               str("no place in the queue: ", count, " requests of tenant ", quote(share.name),
+                   " wait in the fleet, and its max_waiters allows no more; try again later,"
+                   " or let an administrator raise it with 'ipuctl tenant set'"));
+}
+
 }  // namespace
 
 bool is_shared(const config::PoolConfig& pool) { return pool.provider == config::Provider::kVipu; }
@@ -95,16 +112,7 @@ Status FleetPlace::enter(const ledger::Waiter& me) {
                        base::format_duration(*share->max_wait), ", which max_wait of tenant ",
                        quote(me.tenant), " allows in the fleet; wait less"));
     }
-    const std::vector<fleet::Waiting> all = TRY(fleet::list_queue(at()));
-    const auto count = std::count_if(all.begin(), all.end(), [&](const fleet::Waiting& one) {
-      return one.ticket.tenant == me.tenant;
-    });
-    if (count >= int64_t{share->max_waiters}) {
-      return Error(Code::kDenied,
-                   str("no place in the queue: ", count, " requests of tenant ", quote(me.tenant),
-                       " wait in the fleet, and its max_waiters allows no more; try again later,"
-                       " or let an administrator raise it with 'ipuctl tenant set'"));
-    }
+    TRY(check_waiters(at(), *share, nullptr));
   }
   fleet::Ticket ticket;
   ticket.host = env_->ledger.host().tag();
@@ -116,6 +124,12 @@ Status FleetPlace::enter(const ledger::Waiter& me) {
   ticket.until_ms = me.until_ms;
   ticket.user = me.user;
   TRY(fleet::take_ticket(at(), resource_, ticket));
+  // Another host may have counted before this ticket was there. Of both, one counts the other.
+  const Status room = share == nullptr ? Status() : check_waiters(at(), *share, &ticket);
+  if (!room.ok()) {
+    TRY(fleet::leave_line(at(), resource_, ticket));
+    return room;
+  }
   ticket_ = std::move(ticket);
   kept_ = since_ = steady_clock::now();
   return {};

@@ -50,9 +50,14 @@ class FakeStore final : public hook::fleet::Store {
 
   base::Result<hook::fleet::Listing> list(const std::string& prefix, const Deadline&) override {
     hook::fleet::Listing listing{revision_};
+    size_t bytes = 0;
     for (const auto& [key, value] : keys_) {
-      if (key.starts_with(prefix)) listing.keys.push_back(value);
+      if (!key.starts_with(prefix)) continue;
+      bytes += key.size() + value.value.size();
+      listing.keys.push_back(value);
     }
+    if (bytes > hook::fleet::kMaxListing)
+      return base::Error(base::Code::kUnsupported, "fleet: list: there is too much");
     return listing;
   }
 

@@ -21,15 +21,16 @@ using hook::fleet::Txn;
 using hook::fleet::TxnResult;
 
 constexpr Rpc kTxn{"/etcdserverpb.KV/Txn", true};
-constexpr Rpc kRange{"/etcdserverpb.KV/Range"};
+constexpr Rpc kRange{"/etcdserverpb.KV/Range", false, 1};
 constexpr Rpc kWatch{"/etcdserverpb.Watch/Watch"};
 // A grant whose answer is lost ends by itself, and the other two may be repeated.
 constexpr Rpc kGrant{"/etcdserverpb.Lease/LeaseGrant"};
 constexpr Rpc kKeepAlive{"/etcdserverpb.Lease/LeaseKeepAlive"};
 constexpr Rpc kRevoke{"/etcdserverpb.Lease/LeaseRevoke"};
 
-constexpr int64_t kPage = 500;                                   // keys of one answer
-constexpr size_t kMostBytes = hook::fleet::wire::kMaxReply / 2;  // JSON may double some bytes
+constexpr int64_t kPage = 120;  // keys of one answer, which fit into kMaxReply
+static_assert(kPage * (hook::fleet::kMaxKey + hook::fleet::kMaxValue) <
+              hook::fleet::wire::kMaxReply);
 
 Result<KeyValue> to_value(const etcd::KeyValue& found) {
   const bool readable = vipu::wire::is_plain_text(found.key(), hook::fleet::kMaxKey) &&
@@ -110,8 +111,8 @@ Result<Listing> read_range(Connection& connection, const std::string& prefix) {
     if (listing.revision == 0) listing.revision = reply.header().revision();
     TRY(append(reply, listing.keys));
     for (const etcd::KeyValue& one : reply.kvs()) bytes += one.key().size() + one.value().size();
-    if (bytes > kMostBytes) {
-      return Error(Code::kInvalid, str("there is too much below ", quote(prefix), " in etcd"));
+    if (bytes > hook::fleet::kMaxListing) {
+      return Error(Code::kUnsupported, str("there is too much below ", quote(prefix), " in etcd"));
     }
     more = reply.more() && !reply.kvs().empty();
     if (!more) break;

@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 using transport::RpcStatus;
 using transport::StatusCode;
 
+constexpr int kEventDepth = 2;  // an event, and its key
 constexpr Rpc kStatus{"/etcdserverpb.Maintenance/Status"};
 constexpr Rpc kProbe{"/etcdserverpb.KV/Range"};
 constexpr Rpc kAuthenticate{"/etcdserverpb.Auth/Authenticate"};
@@ -57,7 +58,7 @@ RpcStatus Connection::ask(const Rpc& rpc, const MessageLite& request, MessageLit
   RpcStatus status = channel_->call(call_of(rpc, request.SerializeAsString(), deadline), deadline);
   if (!status.ok()) return status;
   const std::string_view message = channel_->reply();
-  if (transport::has_too_many_fields(message)) {
+  if (transport::has_too_many_fields(message, rpc.depth)) {
     return {StatusCode::INTERNAL, "its answer has too many parts", false};
   }
   if (reply.ParseFromArray(message.data(), static_cast<int>(message.size()))) return status;
@@ -176,7 +177,7 @@ Status Connection::next(MessageLite& reply) {
   std::string message;
   const RpcStatus status = channel_->next(message, deadline_);
   if (!status.ok()) return said_by(address_, status);
-  const bool parsed = !transport::has_too_many_fields(message) &&
+  const bool parsed = !transport::has_too_many_fields(message, kEventDepth) &&
                       reply.ParseFromArray(message.data(), static_cast<int>(message.size()));
   if (parsed) return {};
   return Error(Code::kInternal, str("etcd ", address_, ": its answer cannot be parsed"));

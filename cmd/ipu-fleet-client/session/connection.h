@@ -21,6 +21,7 @@ namespace fleet_client {
 struct Rpc {
   const char* path;
   bool changes = false;
+  int depth = 3;  // how many messages within each other its answer may have
 };
 
 class Connection {

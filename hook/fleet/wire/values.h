@@ -11,6 +11,8 @@ namespace hook::fleet {
 // Limits, in bytes, and the most operations of one transaction (etcd's default is 128).
 inline constexpr size_t kMaxKey = 512;
 inline constexpr size_t kMaxValue = size_t{64} << 10;
+// Bytes of keys and values that one listing may have: as JSON, they may double.
+inline constexpr size_t kMaxListing = size_t{4} << 20;
 inline constexpr size_t kMaxOperations = 120;
 inline constexpr size_t kMostFound = 500;
 

@@ -13,6 +13,7 @@
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/joining.h"
 #include "hook/lifecycle/partitions/orphans.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "hook/plain/links.h"
@@ -218,6 +219,7 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
   for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
     done.partitions.push_back(std::move(name));
   }
+  partitions::share_named(env, deadline, done.obstacles);
   partitions::sweep_claims(env, done.obstacles);
   const Result<network::Mended> mended = network::mend_border(env, deadline);
   if (!mended.ok()) done.obstacles.push_back(mended.error());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/partitions/hosts.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/names.h"
@@ -104,7 +106,47 @@ Status tell_fleet(const Env& env, const std::string& host, const Deadline& deadl
   return fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
 }
 
+// Returns the pools of HOST by what the fleet's store says of it: their controllers by their names.
+// The controller of a pool is empty if only a grant of HOST names the pool.
+Result<std::map<std::string, std::string>> pools_in_fleet(const Env& env, const std::string& host,
+                                                          const Deadline& deadline) {
+  std::map<std::string, std::string> pools;
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return pools;
+  std::vector<Error> unreadable;  // 'fleet check' shows them
+  for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet->at(deadline), unreadable)))
+    if (grant.host == host) pools[grant.pool];
+  for (const fleet::HostState& one :
+       TRY(fleet::list_hosts(*fleet->store, fleet->config.prefix, deadline, unreadable)))
+    if (one.host.tag == host)
+      for (const auto& [pool, controller] : one.host.pools) pools[pool] = controller;
+  return pools;
+}
+
+bool is_controller_of(const config::PoolConfig& pool, const std::string& name,
+                      const std::string& controller) {
+  if (pool.provider != config::Provider::kVipu) return false;
+  return controller.empty() ? pool.name == name : config::source_of(pool) == controller;
+}
+
 }  // namespace
+
+Status check_controllers(const Env& env, const std::vector<config::PoolConfig>& pools,
+                         const std::string& host, const Deadline& deadline,
+                         std::vector<Error>& obstacles) {
+  for (const auto& [name, controller] : TRY(pools_in_fleet(env, host, deadline))) {
+    const bool is_known = std::any_of(pools.begin(), pools.end(), [&](const auto& pool) {
+      return is_controller_of(pool, name, controller);
+    });
+    if (is_known) continue;
+    obstacles.emplace_back(Code::kNotFound,
+                           str("host ", host, " may have partitions of pool ", quote(name),
+                               controller.empty() ? "" : str(" at controller ", controller),
+                               ", which this host does not have: run 'ipuctl host fence ", host,
+                               "' on a host that has it, or add that [[pool]] here"));
+  }
+  return {};
+}
 
 std::vector<MadePartition> made_partitions(Env& env, const std::vector<config::PoolConfig>& pools,
                                            const Deadline& deadline,
@@ -159,6 +201,8 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
     if (remove_one(env, pools, one, deadline, obstacles)) names.push_back(one.partition.id);
   for (const std::string& name : names)
     TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
+  // The records are all that tells of what is left at a controller that this host does not have.
+  TRY(check_controllers(env, pools, host, deadline, obstacles));
   if (!obstacles.empty()) return names;
   Status told = tell_fleet(env, host, deadline);
   if (told.ok()) told = env.ledger.fences().add(host);

@@ -38,12 +38,18 @@ struct Fenced {
 base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pools,
                                  const std::string& host, const base::Deadline& deadline,
                                  std::vector<base::Error>& obstacles);
+// Adds to OBSTACLES each controller at which HOST may have partitions, by what the fleet's store
+// says of its pools and grants, and that no pool of POOLS has. Does nothing without a fleet.
+base::Status check_controllers(const Env& env, const std::vector<config::PoolConfig>& pools,
+                               const std::string& host, const base::Deadline& deadline,
+                               std::vector<base::Error>& obstacles);
 // Says in the fleet that HOST is dead, which fails without etcd and changes nothing then. Only then
 // it looks for the host's partitions: a host that lives gets IPUs until it is fenced. It removes
 // them, whoever uses them, and the fleet's warm ones that the host makes, removes or uses, then
 // what the host has at the fleet, as fleet::fence() does, and records in the ledger that the host
-// is fenced. Returns the names of the partitions. What cannot be removed is in OBSTACLES: another
-// call goes on. What is in this host's own ledger stays. Fails as find_fenced(), too.
+// is fenced. Returns the names of the partitions. What cannot be removed, or may be at a controller
+// of others, is in OBSTACLES: another call, or another host's, goes on, and what the fleet knows of
+// the host stays until then. What is in this host's own ledger stays. Fails as find_fenced(), too.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const std::string& host, fleet::IfAlive if_alive,

@@ -7,9 +7,6 @@
 namespace transport {
 namespace {
 
-// No message of the API is deeper.
-constexpr int kDeepest = 16;
-
 // The kinds of a field in protobuf's encoding. Groups, which are old, have no length of their own.
 enum Kind : unsigned { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -27,7 +24,7 @@ std::optional<uint64_t> take_varint(std::string_view& bytes) {
 }
 
 // Returns the number of fields before the first byte that is none, or more than kMostFields.
-size_t count(std::string_view bytes, int depth) {
+size_t count(std::string_view bytes, int deepest) {
   size_t fields = 0;
   while (!bytes.empty() && fields <= kMostFields) {
     const std::optional<uint64_t> tag = take_varint(bytes);
@@ -42,7 +39,7 @@ size_t count(std::string_view bytes, int depth) {
     }
     if (size > bytes.size()) break;
     const auto length = static_cast<size_t>(size);
-    if (kind == kBytes && depth < kDeepest) fields += count(bytes.substr(0, length), depth + 1);
+    if (kind == kBytes && deepest > 0) fields += count(bytes.substr(0, length), deepest - 1);
     bytes.remove_prefix(length);
   }
   return fields;
@@ -50,6 +47,8 @@ size_t count(std::string_view bytes, int depth) {
 
 }  // namespace
 
-bool has_too_many_fields(std::string_view message) { return count(message, 0) > kMostFields; }
+bool has_too_many_fields(std::string_view message, int deepest) {
+  return count(message, deepest) > kMostFields;
+}
 
 }  // namespace transport

@@ -11,8 +11,11 @@ namespace transport {
 // POD of a thousand IPUs needs some ten thousand.
 inline constexpr size_t kMostFields = 200'000;
 
+// No message of the V-IPU API is deeper.
+inline constexpr int kDeepest = 16;
 // Returns whether MESSAGE, in the encoding of protobuf, may have more fields than kMostFields,
-// those of inner messages included. A text may look like an inner message, so it counts as one.
-[[nodiscard]] bool has_too_many_fields(std::string_view message);
+// those of inner messages included, down to DEEPEST of them within each other. A text above that
+// may look like an inner message, so it counts as one.
+[[nodiscard]] bool has_too_many_fields(std::string_view message, int deepest = kDeepest);
 
 }  // namespace transport

@@ -7,10 +7,12 @@
 #include <set>
 #include <string>
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/usage.h"
 #include "hook/fleet/warm.h"
 #include "tests/support/fake_store.h"
 #include "tests/support/lent_store.h"
@@ -130,13 +132,36 @@ TEST_F(CopyTest, IsNeverWrittenInsideOfAnotherFleetNorAroundOne) {
   EXPECT_TRUE(test::succeeds(write_below("/fleet/")));
 }
 
+TEST_F(CopyTest, OfMoreThanOneAnswerMayHaveIsWhole) {
+  const int64_t today = base::unix_millis() / 86'400'000;
+  const std::string part(16000, 'v');
+  for (int64_t day = today - 40; day <= today; ++day) {
+    Txn txn;
+    for (int host = 0; host < 8; ++host)
+      txn.puts.push_back({str(kPrefix, "usage/", day_text(day), "/0000000", host), part});
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  }
+  ASSERT_TRUE(test::fails(store_.list(kPrefix, soon()), Code::kUnsupported));
+  const Copy made = copy();
+  EXPECT_EQ(made.keys.size(), 41U * 8 + 2);  // a host and a partition
+  store_.advance(seconds(31));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  Copy again = copy();
+  again.revision = made.revision;
+  EXPECT_EQ(again.keys.size(), made.keys.size());
+}
+
 TEST_F(CopyTest, OfManyKeysIsWrittenInSeveralTransactions) {
   Copy large = copy();
   for (int i = 0; i < 1000; ++i)
     large.keys.push_back({str("partitions/pod16/p0/claims/", i), std::string(5000, 'x')});
   wipe();
   ASSERT_TRUE(test::succeeds(write(large)));
-  EXPECT_EQ(copy().keys.size(), large.keys.size());
+  size_t keys = 0;
+  for (const char digit : std::string("0123456789"))
+    keys +=
+        store_.list(str(kPrefix, "partitions/pod16/p0/claims/", digit), soon()).take().keys.size();
+  EXPECT_EQ(keys, 1000U);
 }
 
 TEST_F(CopyTest, KeepsTheFencesThatAreThere) {

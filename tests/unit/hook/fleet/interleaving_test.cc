@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
 #include "tests/support/fake_store.h"
 #include "tests/support/outcome.h"
@@ -196,13 +197,14 @@ std::set<std::string> run(const Case& one, const Turns::Choose& choose) {
   view.facts = {"host0", "s", 8, 4};
   view.dirty = one.dirty;
   if (one.dirty) world.soil();
-  EXPECT_TRUE(test::succeeds(publish({store, kFleetPrefix, deadline}, view)));
+  const std::string id = join_fleet(store, kFleetPrefix, deadline).take();
+  EXPECT_TRUE(test::succeeds(publish({store, kFleetPrefix, deadline, id}, view)));
   Turns turns(one.gcds.size());
   std::vector<std::thread> threads;
   for (size_t actor = 0; actor < one.gcds.size(); ++actor) {
     threads.emplace_back([&, actor] {
       ActorsStore seen(store, turns, world, actor, one);
-      live({seen, kFleetPrefix, deadline}, turns, world, actor, one.gcds[actor]);
+      live({seen, kFleetPrefix, deadline, id}, turns, world, actor, one.gcds[actor]);
       turns.finish(actor);
     });
   }

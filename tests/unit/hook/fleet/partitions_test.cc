@@ -233,6 +233,11 @@ TEST_F(FleetPartitionsTest, AFencedHostClaimsNothingAndHasNothing) {
   EXPECT_EQ(now().claims.front().host, "bbbbbbbb");
   EXPECT_TRUE(
       test::fails(ask(by("aaaaaaaa", "l3", 2)), Code::kDenied, "ipuctl host forget aaaaaaaa"));
+  PartitionView other = view();
+  other.name.name = "p1";
+  other.claims = {by("aaaaaaaa", "l4", 0)};
+  EXPECT_TRUE(test::fails(publish(fleet(), other), Code::kDenied, "ipuctl host forget aaaaaaaa"));
+  EXPECT_FALSE(find_partition(fleet(), other.name).take());
   EXPECT_TRUE(forget_fence(fleet(), "aaaaaaaa").take());
   EXPECT_FALSE(forget_fence(fleet(), "aaaaaaaa").take());
   EXPECT_TRUE(test::succeeds(ask(by("aaaaaaaa", "l3", 2))));

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/names.h"
 #include "tests/support/etcd.h"
@@ -192,6 +193,22 @@ TEST_P(StoreContractTest, ListsMoreThanOnePage) {
     ASSERT_TRUE(test::succeeds(store_->commit(txn, soon())));
   }
   EXPECT_EQ(list().keys.size(), 600U);
+}
+
+TEST_P(StoreContractTest, ListsNoMoreThanAnAnswerMayHave) {
+  const std::string value(16000, 'v');
+  for (int part = 0; part < 14; ++part) {
+    Txn txn;
+    for (int i = 0; i < 20; ++i) txn.puts.push_back({key(str(part, '/', i)), value});
+    ASSERT_TRUE(test::succeeds(store_->commit(txn, soon())));
+  }
+  EXPECT_TRUE(test::fails(store_->list(prefix_, soon()), Code::kUnsupported, "too much"));
+  EXPECT_EQ(store_->list(prefix_ + "7/", soon()).take().keys.size(), 20U);
+  Txn away;  // the suite's etcd is small
+  for (int part = 0; part < 14; ++part) {
+    for (int i = 0; i < 20; ++i) away.deletes.push_back(key(str(part, '/', i)));
+    ASSERT_TRUE(test::succeeds(store_->commit(std::exchange(away, {}), soon())));
+  }
 }
 
 TEST_P(StoreContractTest, TellsChangesFromARevisionOn) {

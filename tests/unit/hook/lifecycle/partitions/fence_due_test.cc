@@ -9,7 +9,9 @@
 #include <set>
 
 #include "base/names.h"
+#include "hook/fleet/grants.h"
 #include "hook/fleet/partitions.h"
+#include "hook/lifecycle/partitions/hosts.h"
 #include "tests/support/hook_host.h"
 #include "tests/support/lent_store.h"
 
@@ -170,6 +172,50 @@ TEST_F(FenceDueTest, FinishesAFenceThatWasCutShort) {
   EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
   now_ += 20'000;
   EXPECT_THAT(look_for(std::chrono::minutes(5)).take(), IsEmpty());
+}
+
+// Its records are all that tells of what is left there.
+TEST_F(FenceDueTest, IsNotFinishedWhileAControllerIsUnknownHere) {
+  const fleet::HostFacts dead{kDead, "node", "identity",
+                              "1.0", "boot", {{"pod2", "10.1.9.9:8090"}}};
+  ASSERT_TRUE(test::succeeds(fleet::beat(store_, kPrefix, dead, 1, soon())));
+  fleet::Txn meta;
+  meta.puts = {{"/f/meta", R"({"version":1,"id":"0123456789abcdef"})"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(meta, soon())));
+  const fleet::Fleet fleet{store_, kPrefix, soon()};
+  fleet::Grant grant;
+  grant.pool = "pod3";
+  grant.id = "0123456789abcdef0123456789abcdef";
+  grant.host = kDead;
+  grant.ipus = 4;
+  const auto granted = fleet::grant_at_once(fleet, {"pod3"}, grant);
+  ASSERT_TRUE(test::succeeds(granted));
+  ASSERT_TRUE(granted.value());
+  store_.advance(std::chrono::seconds(31));
+  std::vector<Error> obstacles;
+  const auto names =
+      fence_host(me_.env, me_.config.pools, kDead, fleet::IfAlive::kRefuse, soon(), obstacles);
+  ASSERT_TRUE(test::succeeds(names));
+  EXPECT_THAT(names.value(), ElementsAre(name_));
+  ASSERT_THAT(obstacles, testing::SizeIs(2));
+  EXPECT_THAT(obstacles[0].message(),
+              HasSubstr("pool 'pod2' at controller 10.1.9.9:8090, which this"));
+  EXPECT_THAT(obstacles[1].message(), HasSubstr("pool 'pod3', which this"));
+  EXPECT_TRUE(is_fenced());
+  EXPECT_FALSE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
+  EXPECT_THAT(fleet::list_grants(fleet, obstacles).take(), testing::SizeIs(1));
+  // A host that has them finishes it.
+  std::vector<config::PoolConfig> pools = me_.config.pools;
+  pools.push_back(pools.front());
+  pools.back().name = "pod2";
+  pools.back().controller = "10.1.9.9:8090";
+  pools.push_back(pools.front());
+  pools.back().name = "pod3";
+  obstacles.clear();
+  ASSERT_TRUE(test::succeeds(
+      fence_host(me_.env, pools, kDead, fleet::IfAlive::kRefuse, soon(), obstacles)));
+  EXPECT_THAT(obstacles, IsEmpty());
+  EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
 }
 
 // Until then the host, if it lives, makes partitions that nobody would look for again.

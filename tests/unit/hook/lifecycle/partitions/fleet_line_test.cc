@@ -86,5 +86,48 @@ TEST_F(FleetLineTest, TheOrderIsThatOfArrivalWhateverTheClocksSay) {
   }
 }
 
+// The other host's request comes at each moment of the start.
+TEST_F(FleetLineTest, HostsThatAskAtTheSameTimeHaveNoMoreWaitersThanTheTenantMay) {
+  for (const char* name : {"vision", "nlp"}) {
+    config::TenantConfig tenant;
+    tenant.name = name;
+    tenant.max_waiters = 1;
+    ASSERT_TRUE(test::succeeds(fleet::set_tenant(fleet(), tenant, 0)));
+  }
+  request::Request all;
+  all.ipus = 16;
+  all.tenant = "nlp";
+  ASSERT_TRUE(test::succeeds(b_.prepare("all", all)));
+  int refused = 0;
+  for (int moment = 0; moment < 20; ++moment) {
+    int call = 0;
+    bool is_first = false;
+    std::optional<fleet::Ticket> other;
+    a_.env.store = [&](const config::FleetConfig&) {
+      return std::make_unique<test::LentStore>(store_, [&] {
+        if (call++ == moment) {
+          is_first = fleet::list_queue(fleet()).take().empty();
+          other = wait_on(b_, "other", 4, "vision");
+        }
+        return test::Call::kAnswered;
+      });
+    };
+    request::Request request;
+    request.ipus = 4;
+    request.tenant = "vision";
+    request.wait = std::chrono::milliseconds(30);
+    const Status started = a_.prepare("one", request);
+    if (is_first) {
+      ++refused;
+      EXPECT_TRUE(test::fails(started, Code::kDenied, "max_waiters")) << moment;
+    }
+    if (other) {
+      ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), {"pod16"}, *other)));
+    }
+    EXPECT_TRUE(fleet::list_queue(fleet()).take().empty()) << moment;
+  }
+  EXPECT_GT(refused, 2);
+}
+
 }  // namespace
 }  // namespace hook::lifecycle::partitions

@@ -27,6 +27,14 @@ TEST(FieldsTest, CountsWhatParsingWouldMake) {
   EXPECT_TRUE(has_too_many_fields(times(kMostFields + 1, std::string("\x08\x01", 2))));
 }
 
+TEST(FieldsTest, CountsNoTextBelowTheDeepestMessage) {
+  const std::string text = field(times(60, std::string("\x08\x01", 2)));
+  const std::string many = times(kMostFields / 30, field(text));
+  EXPECT_TRUE(has_too_many_fields(many));
+  EXPECT_TRUE(has_too_many_fields(many, 2));
+  EXPECT_FALSE(has_too_many_fields(many, 1));
+}
+
 TEST(FieldsTest, EndsWhereAMessageCannotGoOn) {
   EXPECT_FALSE(has_too_many_fields(std::string(1'000'000, '\xff')));
   EXPECT_FALSE(

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host brings along when it joins a fleet.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hook/lifecycle/env.h"
+
+namespace hook::lifecycle::partitions {
+
+// Shares with the fleet, if this host is in one, the partitions that operators named and that this
+// host had before it, with the containers that use them: another host could adopt one, and give its
+// GCDs again. Adds to OBSTACLES those that the fleet knows as another host's (kExists), and what
+// failed. Harmless twice; asks the store only about what is not shared yet.
+void share_named(Env& env, const base::Deadline& deadline, std::vector<base::Error>& obstacles);
+
+}  // namespace hook::lifecycle::partitions
