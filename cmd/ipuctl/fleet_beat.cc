@@ -2,6 +2,7 @@
 // ipuctl fleet beat: this host says that it is alive, and obeys a fence.
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <memory>
 
@@ -11,10 +12,12 @@
 #include "base/version.h"
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
+#include "hook/fleet/restored.h"
 #include "hook/lifecycle/accounting.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/open_fleet.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/joining.h"
 #include "hook/lifecycle/partitions/own_fence.h"
 #include "hook/lifecycle/partitions/warm.h"
@@ -60,6 +63,16 @@ Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
   return outcome;
 }
 
+// After an import, others start nothing with named partitions until this host has told what it has.
+Status tell_after_import(hook::lifecycle::Env& env, const hook::lifecycle::OpenFleet& fleet,
+                         const std::string& me, const Deadline& deadline,
+                         std::vector<Error>& obstacles) {
+  const std::vector<std::string> untold = TRY(hook::fleet::untold_hosts(fleet.at(deadline)));
+  if (std::find(untold.begin(), untold.end(), me) != untold.end())
+    hook::lifecycle::partitions::sweep_claims(env, obstacles);
+  return {};
+}
+
 // Gives warm partitions of this host back for which a request of another host waits, and tells the
 // fleet what this host had.
 Result<Outcome> serve_fleet(hook::ledger::Ledger& ledger, const HostFacts& me,
@@ -73,6 +86,7 @@ Result<Outcome> serve_fleet(hook::ledger::Ledger& ledger, const HostFacts& me,
       hook::lifecycle::partitions::give_back_to_fleet(env, config.value().pools, deadline);
   if (!given.ok()) outcome.obstacles.push_back(given.error());
   const std::optional<hook::lifecycle::OpenFleet> fleet = TRY(hook::lifecycle::open_fleet(env));
+  if (fleet) TRY(tell_after_import(env, *fleet, me.tag, deadline, outcome.obstacles));
   const Status told =
       fleet ? hook::lifecycle::tell_usage(env, *fleet, config.value().pools, me.name, deadline)
             : Status();

@@ -9,6 +9,7 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
+#include "hook/fleet/restored.h"
 #include "hook/lifecycle/client_user.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
@@ -32,6 +33,7 @@ struct FleetView {
   std::vector<HostState> hosts;
   std::vector<hook::ledger::Fence> fences;
   std::vector<std::string> half_fenced;       // tags of hosts whose fences are not finished
+  std::vector<std::string> untold;            // tags of hosts that have not told since an import
   std::vector<std::string> witness_troubles;  // lines
 };
 
@@ -111,6 +113,9 @@ FleetView read_view(const FleetConfig& fleet, std::vector<Error>& obstacles) {
   if (!fences.ok()) obstacles.push_back(fences.error());
   for (const auto& one : fences.ok() ? fences.value() : std::vector<hook::fleet::FenceFacts>())
     if (!one.is_finished) view.half_fenced.push_back(one.host);
+  Result<std::vector<std::string>> untold =
+      hook::fleet::untold_hosts({*store, fleet.prefix, deadline});
+  if (untold.ok()) view.untold = std::move(untold).take();
   return view;
 }
 
@@ -179,6 +184,8 @@ Result<Outcome> run_check(const Output& output) {
         "fleet: this host is not alive in it: start ipu-agent, which runs 'ipuctl fleet beat'");
   }
   if (!view.id.empty()) add_differences(ledger, me, view.hosts, outcome.obstacles);
+  for (const std::string& tag : view.untold)
+    outcome.obstacles.emplace_back(Code::kInternal, "fleet: " + hook::fleet::untold_text(tag));
   if (output == Output::kJson) {
     outcome.text = check_json(view, outcome.obstacles);
   } else if (outcome.obstacles.empty()) {

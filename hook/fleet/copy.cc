@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/restored.h"
 #include "hook/fleet/usage.h"
 #include "vipu/wire_fields.h"
 
@@ -23,6 +24,8 @@ using base::Json;
 constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
 constexpr const char* kWarm = "warm/";
+constexpr const char* kRestored = "restored/";
+constexpr const char* kHosts = "hosts/";
 constexpr int64_t kCopyVersion = 1;
 constexpr int64_t kDayMs = 86'400'000;
 // etcd takes 1.5 MiB in one request.
@@ -30,9 +33,9 @@ constexpr size_t kMaxChunk = size_t{256} << 10;
 constexpr size_t kMostPerChunk = kMaxOperations / 2 - 1;  // with the compare of the import's key
 
 // All that a fleet has, but for the usage of each day.
-constexpr const char* kFolders[] = {kAlive,   "fences/",   "fencing", "grants/",
-                                    "hosts/", "importing", kMeta,     "partitions/",
-                                    "queue/", "tenants/",  "turns/",  kWarm};
+constexpr const char* kFolders[] = {kAlive,      "fences/", "fencing",     "grants/", "hosts/",
+                                    "importing", kMeta,     "partitions/", "queue/",  kRestored,
+                                    "tenants/",  "turns/",  kWarm};
 
 // Returns what is below PREFIX. If that is more than one answer may have, each folder is as of a
 // revision of its own, and usage of days that no host keeps is left out.
@@ -230,7 +233,8 @@ Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
                   const std::set<std::string>& present, const std::set<std::string>& fenced,
                   const std::set<std::string>& kept) {
   for (const KeyValue& one : copy.keys) {
-    if (one.key.starts_with(kWarm) || kept.contains(one.key)) continue;
+    const bool is_past = one.key.starts_with(kWarm) || one.key.starts_with(kRestored);
+    if (is_past || kept.contains(one.key)) continue;
     if (is_fence(one.key)) {
       const std::string host = one.key.substr(one.key.find('/') + 1);
       if (present.contains(host) || !fenced.contains(host)) continue;
@@ -240,6 +244,21 @@ Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
     TRY(import.put(prefix + one.key, written(one)));
   }
   return import.flush();
+}
+
+// Says of each host of COPY and of BEFORE, but those FENCED, that it has not told what it has.
+Status write_untold(Import& import, const std::string& prefix, const Copy& copy,
+                    const Listing& before, const std::set<std::string>& fenced) {
+  std::set<std::string> names;
+  for (const KeyValue& one : copy.keys) names.insert(one.key);
+  for (const KeyValue& one : before.keys) names.insert(one.key.substr(prefix.size()));
+  for (const std::string& name : names) {
+    if (!name.starts_with(kHosts)) continue;
+    const std::string host = name.substr(std::string_view(kHosts).size());
+    if (fenced.contains(host)) continue;
+    TRY(import.put(restored_key(prefix, host), base::to_text(Json{{"host", host}})));
+  }
+  return {};
 }
 
 }  // namespace
@@ -254,7 +273,7 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
   for (const KeyValue& one : listing.keys) {
     const std::string name = one.key.substr(prefix.size());
     const bool is_kept = !is_meta(name) && !name.starts_with(kAlive) && !name.starts_with(kWarm) &&
-                         name != import_key("");
+                         !name.starts_with(kRestored) && name != import_key("");
     if (one.lease == 0 && is_kept) copy.keys.push_back({name, one.value});
   }
   return copy;
@@ -331,6 +350,7 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   const std::set<std::string> kept = kept_records(prefix, before, present);
   TRY(clear(import, prefix, before, kept));
   TRY(write_keys(import, prefix, copy, present, fenced, kept));
+  TRY(write_untold(import, prefix, copy, before, fenced));
   TRY(import.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
   TRY(import.put(version_key(prefix, copy.fleet), ""));

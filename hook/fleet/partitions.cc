@@ -12,6 +12,7 @@
 #include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
 #include "hook/fleet/partition_text.h"
+#include "hook/fleet/restored.h"
 #include "hook/fleet/warm.h"
 
 namespace hook::fleet {
@@ -67,6 +68,7 @@ Status change(const Fleet& fleet, const PartitionName& name, const Change& make)
     const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
     if (result.done) return {};
     TRY(check_fences(fleet, result));
+    TRY(check_told(fleet, result));
   }
   return Error(Code::kBusy, str(text_of(name), " changes all the time; try again"));
 }
@@ -228,6 +230,7 @@ Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Cla
     if (duty == ClaimDuty::kReset) view.resetter = wanted.id;
     Txn txn;
     txn.compares = {{fence_key(fleet.prefix, wanted.host), Compare::What::kCreated, 0}};
+    if (fits) require_all_told(fleet, txn);
     if (witness != nullptr) {
       txn.compares.push_back({claim_key(fleet.prefix, name, witness->id), Compare::What::kModified,
                               witness->modified});
@@ -278,6 +281,7 @@ Status begin_reset(const Fleet& fleet, const PartitionName& name, const Claim& w
     view.dirty = true;
     Txn txn;
     txn.compares = {{fence_key(fleet.prefix, wanted.host), Compare::What::kCreated, 0}};
+    require_all_told(fleet, txn);
     txn.puts = {put_of(fleet, view), put_of(fleet, name, all)};
     return txn;
   });
@@ -310,6 +314,7 @@ Status begin_removal(const Fleet& fleet, const PartitionName& name, const std::s
     if (view.phase == PartitionPhase::kRemoving) return txn;
     view.phase = PartitionPhase::kRemoving;
     view.changer = host;
+    require_all_told(fleet, txn);
     txn.puts = {put_of(fleet, view)};
     return txn;
   });
@@ -344,7 +349,7 @@ Status begin_fence(const Fleet& fleet, const std::string& host, const std::strin
 Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
   const int64_t declared = TRY(declare_dead(fleet, host, me, at_ms, IfAlive::kFence));
   std::vector<Error> obstacles;  // 'fleet check' says what cannot be read
-  for (const char* const below : {"partitions/", "queue/", "grants/"})
+  for (const char* const below : {"partitions/", "queue/", "grants/", "restored/"})
     TRY(remove_keys_of(fleet, fleet.prefix + below, host));
   TRY(forget_warm_of_host(fleet, host));
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {

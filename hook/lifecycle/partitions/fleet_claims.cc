@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/fleet/hosts.h"
+#include "hook/fleet/restored.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
@@ -112,7 +112,7 @@ Status forget_partition(Env& env, const config::PoolConfig& pool,
   return env.ledger.partitions().unlearn(record);
 }
 
-// The process of a reset, as its claim names it.
+// As the claim of a reset names it.
 std::string process_text(const base::ProcessId& process, const std::string& boot) {
   return str(process.pid, ' ', process.start_time, ' ', process.pid_namespace, ' ', boot);
 }
@@ -138,8 +138,7 @@ Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease)
 
 // Whether CLAIM, of this host, is a running reset's.
 bool is_reset(const fleet::Claim& claim) {
-  if (claim.process.empty()) return false;
-  const Result<bool> running = runs(claim.process);
+  const auto running = runs(claim.process);  // of a container's claim it is no process
   return running.ok() && running.value();
 }
 
@@ -347,11 +346,12 @@ Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadli
 
 void sweep_claims(Env& env, std::vector<Error>& obstacles) {
   const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
-  if (!fleet.ok()) obstacles.push_back(fleet.error());
-  if (!fleet.ok() || !fleet.value()) return;
+  if (!fleet.ok()) return obstacles.push_back(fleet.error());
+  if (!fleet.value()) return;
   Status swept = sweep(env, *fleet.value(), obstacles);
   if (swept.ok()) swept = sweep_grants(env, *fleet.value(), obstacles);
   if (swept.ok()) swept = sweep_warm(env, *fleet.value(), obstacles);
+  if (swept.ok()) swept = fleet::has_told(fleet.value()->at_last(), env.ledger.host().tag());
   if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 

@@ -12,6 +12,7 @@
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/restored.h"
 #include "hook/fleet/usage.h"
 #include "hook/fleet/warm.h"
 #include "tests/support/fake_store.h"
@@ -130,6 +131,36 @@ TEST_F(CopyTest, IsNeverWrittenInsideOfAnotherFleetNorAroundOne) {
   EXPECT_TRUE(test::fails(write_below("/f/"), Code::kInvalid, "is around '/f/in/deep/'"));
   EXPECT_EQ(store_.list("/", soon()).take().keys, before);
   EXPECT_TRUE(test::succeeds(write_below("/fleet/")));
+}
+
+// What is free in the copy may be in use by now.
+TEST_F(CopyTest, NobodyClaimsUntilEachHostHasToldWhatItHas) {
+  ASSERT_TRUE(test::succeeds(
+      beat(store_, kPrefix, {"bbbbbbbb", "other", "identity2", "1.0", "boot"}, kMadeAt, soon())));
+  const Copy made = copy();
+  store_.advance(seconds(31));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  const PartitionName name{"pod16", "p0"};
+  const Claim start{"l1", "bbbbbbbb", "container", "", 1};
+  const FitsShare fits = [](const Shares&) { return Status(); };
+  EXPECT_TRUE(test::fails(claim(fleet(), name, start, fits), Code::kBusy,
+                          "host aaaaaaaa has not told since what its containers have"));
+  EXPECT_TRUE(test::fails(begin_reset(fleet(), name, {"r1", "bbbbbbbb", "", "1.2.3@boot"}),
+                          Code::kBusy, "has not told"));
+  EXPECT_TRUE(test::fails(begin_removal(fleet(), name, "bbbbbbbb", Takes::kNone), Code::kBusy,
+                          "has not told"));
+  // What runs is claimed again.
+  ASSERT_TRUE(test::succeeds(claim(fleet(), name, {"l2", "aaaaaaaa", "runs", "", 1}, {})));
+  ASSERT_TRUE(test::succeeds(has_told(fleet(), "aaaaaaaa")));
+  EXPECT_EQ(untold_hosts(fleet()).take(), std::vector<std::string>{"bbbbbbbb"});
+  EXPECT_TRUE(test::fails(claim(fleet(), name, {"l3", "cccccccc", "third", "", 2}, fits),
+                          Code::kBusy, "host bbbbbbbb"));
+  EXPECT_EQ(copy().keys.size(), made.keys.size() + 1) << "a copy has no such keys";
+  ASSERT_TRUE(test::succeeds(fence(fleet(), "bbbbbbbb", "aaaaaaaa", kMadeAt)));
+  EXPECT_TRUE(untold_hosts(fleet()).take().empty());
+  EXPECT_TRUE(test::fails(claim(fleet(), name, {"l3", "cccccccc", "third", "", 1}, fits),
+                          Code::kBusy, "container runs on host aaaaaaaa"));
+  EXPECT_TRUE(test::succeeds(claim(fleet(), name, {"l3", "cccccccc", "third", "", 2}, fits)));
 }
 
 TEST_F(CopyTest, OfMoreThanOneAnswerMayHaveIsWhole) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/fleet/restored.h"
+
+#include "base/names.h"
+#include "base/text.h"
+
+namespace hook::fleet {
+
+using namespace base::names;
+
+std::string restored_prefix(const std::string& prefix) { return prefix + "restored/"; }
+
+std::string restored_key(const std::string& prefix, const std::string& host) {
+  return restored_prefix(prefix) + host;
+}
+
+Result<std::vector<std::string>> untold_hosts(const Fleet& fleet) {
+  const std::string below = restored_prefix(fleet.prefix);
+  std::vector<std::string> hosts;
+  for (const KeyValue& one : TRY(fleet.store.list(below, fleet.deadline)).keys)
+    hosts.push_back(one.key.substr(below.size()));
+  return hosts;
+}
+
+Status has_told(const Fleet& fleet, const std::string& host) {
+  Txn txn;
+  txn.deletes = {restored_key(fleet.prefix, host)};
+  TRY(fleet.store.commit(txn, fleet.deadline));
+  return {};
+}
+
+void require_all_told(const Fleet& fleet, Txn& txn) {
+  txn.compares.push_back({restored_prefix(fleet.prefix), Compare::What::kNoneBelow, 0});
+}
+
+Status check_told(const Fleet& fleet, const TxnResult& result) {
+  const std::string below = restored_prefix(fleet.prefix);
+  for (const KeyValue& one : result.found)
+    if (one.key.starts_with(below))
+      return Error(Code::kBusy, str("fleet: ", untold_text(one.key.substr(below.size()))));
+  return {};
+}
+
+std::string untold_text(const std::string& host) {
+  return str("etcd was restored from a copy, and host ", host,
+             " has not told since what its containers have: run 'ipuctl gc' there, or 'ipuctl host"
+             " fence ",
+             host, "' here if that host is dead");
+}
+
+}  // namespace hook::fleet

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which hosts have not told, since an import, what their containers have: the copy may be older
+// than a container, so what seems free may be in use.
+//   PREFIX restored/TAG   host TAG has not
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/fleet/partitions.h"
+#include "hook/fleet/store.h"
+
+namespace hook::fleet {
+
+// Returns the prefix of their keys below PREFIX, and the key of HOST.
+[[nodiscard]] std::string restored_prefix(const std::string& prefix);
+[[nodiscard]] std::string restored_key(const std::string& prefix, const std::string& host);
+
+// Returns the tags of these hosts.
+base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
+// Says that HOST has told. Harmless twice.
+base::Status has_told(const Fleet& fleet, const std::string& host);
+// Adds to TXN that all hosts have.
+void require_all_told(const Fleet& fleet, Txn& txn);
+// Fails with kBusy if RESULT found that one has not.
+base::Status check_told(const Fleet& fleet, const TxnResult& result);
+// Returns "host 1f2e3d4c has not told ...", with what to do.
+[[nodiscard]] std::string untold_text(const std::string& host);
+
+}  // namespace hook::fleet
