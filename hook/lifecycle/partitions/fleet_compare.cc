@@ -148,13 +148,26 @@ void compare_warm(const std::string& id, const std::vector<fleet::Warm>& before,
   }
 }
 
+// Whether another host may have removed what RECORD is a copy of: the next start that asks for it
+// forgets the copy, as learn_partition() does.
+Result<bool> may_be_removed(Env& env, const ledger::PartitionRecord& record,
+                            const std::map<std::string, std::set<std::string>>& have) {
+  const auto pool = have.find(record.pool);
+  const bool is_absent = pool != have.end() && !pool->second.contains(record.name);
+  if (!is_absent && record.kind != ledger::PartitionKind::kForeign) return false;
+  return TRY(env.ledger.partitions().holders(record.pool, record.name)).empty();
+}
+
 Status compare_records(Env& env, const std::string& prefix,
-                       const std::vector<fleet::PartitionView>& views, std::vector<Error>& errors) {
+                       const std::vector<fleet::PartitionView>& views,
+                       const std::map<std::string, std::set<std::string>>& have,
+                       std::vector<Error>& errors) {
   std::set<Name> known;
   for (const fleet::PartitionView& view : views) known.insert({view.name.pool, view.name.name});
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
     const bool is_ready = record.state == ledger::PartitionState::kReady;
     if (!is_ready || record.fleet != prefix || known.contains({record.pool, record.name})) continue;
+    if (TRY(may_be_removed(env, record, have))) continue;
     errors.push_back(differs(
         str("this host knows partition ", quote(record.name), " of pool ", quote(record.pool),
             ", and etcd does not: import a newer copy with"
@@ -185,7 +198,7 @@ Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolC
   compare_controllers(views, have, errors);
   compare_warm(fleet.id, before, warm, grants, have, errors);
   TRY(compare_leases(env, fleet.config.prefix, claims, grants, errors));
-  return compare_records(env, fleet.config.prefix, views, errors);
+  return compare_records(env, fleet.config.prefix, views, have, errors);
 }
 
 }  // namespace

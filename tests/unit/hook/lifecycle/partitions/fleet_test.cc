@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/partitions.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
-#include "hook/lifecycle/partitions/joining.h"
+#include "hook/lifecycle/partitions/fleet_compare.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/fleet_hosts.h"
 
@@ -109,6 +111,31 @@ TEST_F(FleetTest, AnyHostRemovesIt) {
   EXPECT_FALSE(a_.ledger.partitions().find("pod16", "p0").take());
   ASSERT_TRUE(test::succeeds(create(a_, 4, 2)));
   ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
+TEST_F(FleetTest, ACopyOfWhatAnotherHostRemovedIsNoDifference) {
+  const auto differences = [&] { return compare_fleet(a_.env, a_.config.pools, soon()); };
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(remove(b_)));
+  EXPECT_TRUE(a_.ledger.partitions().find("pod16", "p0").take());
+  EXPECT_THAT(differences(), IsEmpty());
+  // An older copy of the store: the controller has it nevertheless.
+  ASSERT_TRUE(a_.controller.create({"p0", 8}, soon()).ok());
+  ASSERT_EQ(differences().size(), 1U);
+  EXPECT_THAT(differences()[0].message(), HasSubstr("etcd does not"));
+}
+
+TEST_F(FleetTest, ACopyOfWhatAContainerHasIsADifference) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ASSERT_TRUE(a_.controller.remove("p0", Force::kYes, soon()).ok());
+  fleet::Txn lost;
+  lost.deletes = {kPrefix_ + "partitions/pod16/p0/record"};
+  ASSERT_TRUE(store_.commit(lost, soon()).ok());
+  const std::vector<Error> found = compare_fleet(a_.env, a_.config.pools, soon());
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const Error& one) {
+    return one.message().find("this host knows partition") != std::string::npos;
+  }));
 }
 
 TEST_F(FleetTest, OneThatIsMadeAnewIsKnownAnew) {
@@ -306,42 +333,6 @@ TEST_F(FleetTest, WhatAHostHadBeforeIsNotTouchedUnderAnothersContainer) {
   EXPECT_TRUE(test::fails(remove(a_), Code::kExists, "made on host"));
   EXPECT_EQ(resets(), 0U);
   EXPECT_EQ(a_.partitions(), std::vector<std::string>{"p0"});
-}
-
-TEST_F(FleetTest, WhatAHostHadBeforeIsSharedAsSoonAsItBeats) {
-  const config::FleetConfig fleet = *a_.config.fleet;
-  a_.config.fleet.reset();
-  ASSERT_TRUE(test::succeeds(create(a_)));
-  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
-  std::vector<Error> obstacles;
-  share_named(a_.env, soon(), obstacles);
-  a_.config.fleet = fleet;
-  share_named(a_.env, soon(), obstacles);
-  EXPECT_THAT(obstacles, IsEmpty());
-  EXPECT_EQ(claims(), 1U);
-  EXPECT_TRUE(
-      test::fails(adopt_partition(b_.env, b_.config.pools[0], "p0", soon()), Code::kExists));
-  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "container one on host"));
-  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
-  const int before = calls_;
-  share_named(a_.env, soon(), obstacles);
-  EXPECT_EQ(calls_, before) << "there is nothing to share";
-}
-
-TEST_F(FleetTest, WhatAHostHadBeforeIsSharedByGcAndAConflictIsTold) {
-  const config::FleetConfig fleet = *a_.config.fleet;
-  a_.config.fleet.reset();
-  ASSERT_TRUE(test::succeeds(create(a_)));
-  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
-  a_.config.fleet = fleet;
-  EXPECT_THAT(gc(a_), IsEmpty());
-  EXPECT_EQ(claims(), 1U);
-  b_.config.fleet.reset();
-  ASSERT_TRUE(test::succeeds(adopt_partition(b_.env, b_.config.pools[0], "p0", soon())));
-  b_.config.fleet = fleet;
-  const auto obstacles = gc(b_);
-  ASSERT_EQ(obstacles.size(), 1U);
-  EXPECT_THAT(obstacles[0].message(), HasSubstr("made on host"));
 }
 
 TEST_F(FleetTest, OneThatIsKnownInAnotherPoolIsNotAdopted) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that joins a fleet with named partitions that containers use.
+#include "hook/lifecycle/partitions/joining.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "hook/fleet/partitions.h"
+#include "hook/lifecycle/partitions/partitions.h"
+#include "tests/support/fleet_hosts.h"
+
+namespace hook::lifecycle::partitions {
+namespace {
+
+using namespace base::names;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class JoiningTest : public test::FleetHosts {
+ protected:
+  static Status create(test::HookHost& host) {
+    NewPartition wanted{host.config.pools[0], {}};
+    wanted.request.id = "p0";
+    wanted.request.size = 8;
+    wanted.request.gcds = 4;
+    return create_partition(host.env, wanted, soon());
+  }
+  static Status start(test::HookHost& host, const std::string& container, uint32_t gcd) {
+    request::Request request;
+    request.partition = "p0";
+    request.gcd = gcd;
+    return host.prepare(container, request);
+  }
+  size_t claims() {
+    const auto found = fleet::find_partition(fleet(), {"pod16", "p0"}).take();
+    return found ? found->claims.size() : 0;
+  }
+};
+
+TEST_F(JoiningTest, WhatAHostHadBeforeIsSharedAsSoonAsItBeats) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  std::vector<Error> obstacles;
+  share_named(a_.env, soon(), obstacles);
+  a_.config.fleet = fleet;
+  share_named(a_.env, soon(), obstacles);
+  EXPECT_THAT(obstacles, IsEmpty());
+  EXPECT_EQ(claims(), 1U);
+  EXPECT_TRUE(
+      test::fails(adopt_partition(b_.env, b_.config.pools[0], "p0", soon()), Code::kExists));
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "container one on host"));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  const int before = calls_;
+  share_named(a_.env, soon(), obstacles);
+  EXPECT_EQ(calls_, before) << "there is nothing to share";
+}
+
+TEST_F(JoiningTest, WhatAHostHadBeforeIsSharedByGcAndAConflictIsTold) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  a_.config.fleet = fleet;
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 1U);
+  b_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(adopt_partition(b_.env, b_.config.pools[0], "p0", soon())));
+  b_.config.fleet = fleet;
+  const auto obstacles = gc(b_);
+  ASSERT_EQ(obstacles.size(), 1U);
+  EXPECT_THAT(obstacles[0].message(), HasSubstr("made on host"));
+}
+
+}  // namespace
+}  // namespace hook::lifecycle::partitions
