@@ -70,14 +70,24 @@ uint32_t places_of_tenant(const WaitFor& what) {
   return tenant == nullptr ? UINT32_MAX : tenant->max_waiters;
 }
 
+bool is_silence(const Status& done) {
+  if (done.ok()) return false;
+  return done.error().code() == Code::kUnavailable || done.error().code() == Code::kTimeout;
+}
+
 // Sleeps if the store was silent: the request waits for it as for all else.
 Status outlast_silence(const Status& done, const Deadline& deadline) {
   if (done.ok()) return {};
-  const Code code = done.error().code();
-  const bool is_silence = code == Code::kUnavailable || code == Code::kTimeout;
-  if (!is_silence || deadline.passed()) return done.error();
+  if (!is_silence(done) || deadline.passed()) return done.error();
   base::sleep_for(kSilenceTime, deadline);
   return {};
+}
+
+// Does so for a wait for news. One that ends with the request's own time has not failed: the look
+// that follows says who is ahead, or that the store is silent.
+Status outlast_wait(const Status& done, const Deadline& deadline) {
+  if (is_silence(done) && deadline.passed()) return {};
+  return outlast_silence(done, deadline);
 }
 
 struct SortedWaiters {
@@ -232,7 +242,7 @@ Error Turn::others_wait(const std::vector<ledger::Waiter>& ahead) const {
 Status Turn::wait_for_room(LedgerWatch& watch, milliseconds longest, const Deadline& deadline) {
   if (!place_) return watch.wait(longest, deadline);
   TRY(env_.still_wanted());
-  return outlast_silence(place_->wait_for_room(2 * longest, deadline), deadline);
+  return outlast_wait(place_->wait_for_room(2 * longest, deadline), deadline);
 }
 
 // A request passes larger ones only: of two that are equally large, the first comes first.
@@ -320,7 +330,7 @@ Status Turn::join(const Deadline& patience) {
       continue;
     }
     TRY(env_.still_wanted());
-    TRY(outlast_silence(place_->wait(patience), patience));
+    TRY(outlast_wait(place_->wait(patience), patience));
   }
 }
 

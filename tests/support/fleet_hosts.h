@@ -32,10 +32,13 @@ class FleetHosts : public testing::Test {
     host.config.fleet->prefix = kPrefix_;
     host.env.fleet = [&host] { return host.config.fleet; };
     host.env.store = [this](const hook::config::FleetConfig&) {
-      return std::make_unique<LentStore>(store_, [this] {
-        const int call = calls_++;
-        return call == fails_at_ ? fate_ : Call::kAnswered;
-      });
+      return std::make_unique<LentStore>(
+          store_,
+          [this] {
+            const int call = calls_++;
+            return call == fails_at_ ? fate_ : Call::kAnswered;
+          },
+          &loses_waits_);
     };
   }
   static base::Deadline soon() { return HookHost::soon(); }
@@ -68,6 +71,7 @@ class FleetHosts : public testing::Test {
   int calls_ = 0;
   int fails_at_ = -1;  // the number of the call, from 0
   Call fate_ = Call::kAnswered;
+  bool loses_waits_ = false;
   HookHost a_;
   HookHost b_;
 };

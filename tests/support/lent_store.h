@@ -19,7 +19,9 @@ struct Died {};
 class LentStore final : public hook::fleet::Store {
  public:
   using Deadline = base::Deadline;
-  LentStore(FakeStore& fake, std::function<Call()> fate) : fake_(fake), fate_(std::move(fate)) {}
+  // While LOSES_WAITS, which may be null, is true, a wait gets no answer in its time.
+  LentStore(FakeStore& fake, std::function<Call()> fate, const bool* loses_waits = nullptr)
+      : fake_(fake), fate_(std::move(fate)), loses_waits_(loses_waits) {}
 
   base::Result<hook::fleet::TxnResult> commit(const hook::fleet::Txn& txn,
                                               const Deadline& deadline) override {
@@ -31,6 +33,10 @@ class LentStore final : public hook::fleet::Store {
   }
   base::Result<hook::fleet::Changes> wait(const std::string& prefix, int64_t revision,
                                           const Deadline& deadline) override {
+    if (loses_waits_ != nullptr && *loses_waits_) {
+      base::sleep_for(deadline.left(), deadline);
+      return base::Error(base::Code::kTimeout, "fleet: no answer");
+    }
     return ask([&] { return fake_.wait(prefix, revision, deadline); });
   }
   base::Result<hook::fleet::Lease> grant(uint32_t ttl_s, const Deadline& deadline) override {
@@ -59,6 +65,7 @@ class LentStore final : public hook::fleet::Store {
   }
   FakeStore& fake_;
   std::function<Call()> fate_;
+  const bool* loses_waits_;
 };
 
 }  // namespace test

@@ -167,6 +167,20 @@ TEST_F(FleetQueueTest, AnotherHostCanTellARequestToGiveUp) {
   EXPECT_EQ(line().size(), 1U);
 }
 
+// Of the store, which answers all else, the user hears nothing.
+TEST_F(FleetQueueTest, AWaitThatEndsWhileItListensSaysWhoIsAhead) {
+  wait_on(b_, "first", 16);
+  loses_waits_ = true;
+  EXPECT_TRUE(test::fails(start(a_, "second", 4, milliseconds(1'200)), Code::kBusy,
+                          "waited 1 s for 4 IPUs of 'pod16', but 1 request is ahead"));
+  // Likewise, if the controller is full and nobody else waits.
+  for (const fleet::Ticket& one : line())
+    ASSERT_TRUE(test::succeeds(fleet::leave_line(fleet(), pool_, one)));
+  ASSERT_TRUE(a_.controller.create({"all", 16}, soon()).ok());
+  EXPECT_TRUE(
+      test::fails(start(a_, "third", 4, milliseconds(1'200)), Code::kBusy, "no free block"));
+}
+
 // Whoever cancels is told that the request waits no more, or it gives up: also in the moment in
 // which its controller is asked.
 TEST_F(FleetQueueTest, ACancelInTheMomentOfTheGrantIsObeyed) {
