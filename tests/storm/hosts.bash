@@ -23,7 +23,7 @@ hosts_rage() { # HOSTS WORKERS SECONDS SEED STARTS
   # shellcheck disable=SC2016
   in_hosts_folder sh -e -c '
     cd hosts
-    mkdir -p log held rest events findings rootfs/bin
+    mkdir -p log held rest events findings fences rootfs/bin
     cp "$(command -v busybox)" rootfs/bin
     ln -s busybox rootfs/bin/sleep
     runc spec
@@ -57,12 +57,23 @@ hosts_served_large() {
     { echo 'no request for 64 IPUs was served'; return 1; }
 }
 
+# So it has of the warm pool: partitions were taken by a host that had not made them, and given back.
+hosts_shared_warm() {
+  # shellcheck disable=SC2016
+  in_hosts_folder sh -c 'jq -r -f hosts/history.jq hosts/etcd.jsonl' | awk -F '\t' '
+    { n = split($3, part, "/"); name = part[n] }
+    $2 == "warm" { maker[name] = $6 }
+    $2 == "warm" && $4 == "removing" { removed = 1 }
+    $2 == "grants" && $7 in maker && maker[$7] != $6 { taken = 1 }
+    END { exit !(taken && removed) }' || { echo 'no warm partition was taken from another host, or none given back'; return 1; }
+}
+
 # Each trouble that there is came at least once.
 hosts_had_all_troubles() {
   local kind kinds
   # shellcheck disable=SC2016
   kinds=$(in_hosts_folder awk -F '\t' '{ print $3 }' hosts/log/troubles)
-  for kind in host member quorum controller cut; do
+  for kind in host member quorum controller cut fence unplug; do
     grep -qx "$kind" <<<"$kinds" || { echo "there was no trouble of the kind '$kind'"; return 1; }
   done
 }

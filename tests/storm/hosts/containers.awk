@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What containers had, from the lines of worker.sh with one thing each, by time. A container had all that it was seen with
-# until it was ended or its host's time ended. Prints FROM, UNTIL, name, thing, lease, partition.
+# until it was ended or its host's time ended: it lost power, or another one began to fence it. Prints FROM, UNTIL, name, thing, lease, partition.
 
 BEGIN { FS = OFS = "\t" }
 
 $2 == "take" { rows++; from[rows] = $1; name[rows] = $3; boot[$3] = $4; lease[rows] = $5; partition[rows] = $6; thing[rows] = $7 }
 $2 == "give" { until[$3] = $1 }
-$2 == "ended" { ended[$4] = $1 }
+$2 == "ended" && !($4 in ended) { ended[$4] = $1 }
 
 END {
   for (i = 1; i <= rows; ++i) {

@@ -15,29 +15,30 @@ FILENAME == "log/troubles" { next }
 # Whether there was a trouble of one of these kinds, or a moment before: etcd may choose a leader for some seconds.
 function was_trouble(kinds, begin, end, host,    i) {
   for (i = 1; i <= troubles; ++i) {
-    if (trouble_kind[i] == "cut" && trouble_what[i] != host) continue
+    if (trouble_kind[i] ~ /cut|fence|unplug/ && trouble_what[i] != host) continue
     if (trouble_kind[i] ~ kinds && trouble_begin[i] <= end && trouble_end[i] + 5 >= begin) return 1
   }
   return 0
 }
 
 function is_refusal(action, text) {
-  if (text ~ /^(ipu|ipuctl): partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its creation here was cut short)/) return 1
+  if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its (creation|removal) here was cut short)/) return 1
   if (action == "run") {
+    if (text ~ /^ipu: tenant '[^']*' (has [0-9]+ of at most [0-9]+ IPUs|has borrowed [0-9]+ IPUs for longer than|may have at most [0-9]+ IPUs)/) return 1
     return text ~ /^ipu: (pool ['"][^'"]*['"] has (no free block|no partition|a free block of [0-9]+ IPUs, but its controller does not give it now)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
   }
   if (text ~ /^ipuctl: V-IPU controller [^ ]*: submit '[^']*': no capacity: /) return 1
-  return text ~ /^ipuctl: (the fleet already has|the fleet has no partition|pool '[^']*' (has no|already has) partition|partition '[^']*' is in use)/
+  return text ~ /^ipuctl: (the fleet already has|the fleet has no partition|pool '[^']*' (has no|already has a?) ?partition|partition '[^']*' (is in use|already exists|was changed by another process))/
 }
 
-# gc has a line for each thing that it cannot do, and all others have one line.
+# Some have a line for each thing that they cannot do, and all others have one line.
 function class_of(field,    action, text, part, n, i, class) {
   action = field[3]; text = field[6]
   if (field[5] == 0) return "worked"
-  if (action == "mortal") return field[5] == 137 || is_refusal("run", text) ? "killed" : "unexpected"
+  if (action == "mortal" && (field[5] == 137 || is_refusal("run", text))) return "killed"
   if (field[5] == 124 || field[5] == 137 || text == "") return "unexpected"
   n = split(text, part, " // ")
-  if (n > 1 && action != "gc") return "unexpected"
+  if (n > 1 && action !~ /^(gc|refill|hosts|status)$/) return "unexpected"
   for (i = 1; i <= n; ++i) {
     class = class_of_line(field, part[i])
     if (class == "unexpected") break
@@ -48,10 +49,21 @@ function class_of(field,    action, text, part, n, i, class) {
 function class_of_line(field, text,    begin, end, action, host) {
   begin = field[1]; end = field[2]; action = field[3]
   host = "host" substr(field[8], 5, 1)
+  if (text ~ /^ipuctl: release of lease [0-9a-f]+ is not complete yet: /) {
+    sub(/release of lease [0-9a-f]+ is not complete yet: /, "", text)
+    sub(/fleet [^ ]* did not answer for another lease/, "fleet: silent", text)
+    sub(/[^ ]* did not answer for another lease/, "V-IPU controller silent", text)
+  }
   if (is_refusal(action, text)) return "refused"
-  if (text ~ /^(ipu|ipuctl): (partition '[^']*' is made, and 'ipuctl gc' tells the fleet: )?fleet: / && was_trouble("cut|member|quorum|host", begin, end, host)) return "consequence"
-  if (text ~ /^(ipu|ipuctl): V-IPU controller / && was_trouble("controller", begin, end, host)) return "consequence"
+  if (text ~ /^(ipu|ipuctl): (partition '[^']*' is made, and 'ipuctl gc' tells the fleet: |pool '[^']*': )?fleet: / && was_trouble("cut|member|quorum|host|unplug", begin, end, host)) return "consequence"
+  if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?V-IPU controller / && was_trouble("controller|unplug", begin, end, host)) return "consequence"
+  if (text ~ /host [0-9a-f]+ was declared dead|the claim of partition '[^']*' of pool '[^']*' was taken away during its reset/ && was_trouble("fence|unplug", begin, end, host)) return "consequence"
   return "unexpected"
 }
 
-function action_of(field) { return field[3] ~ /run|mortal/ ? field[3] " " field[7] : field[3] }
+# The tenant is the last word.
+function action_of(field,    asked) {
+  asked = field[7]
+  sub(/ [a-z]+$/, "", asked)
+  return field[3] ~ /run|mortal/ ? field[3] " " asked : field[3]
+}

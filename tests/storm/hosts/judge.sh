@@ -5,10 +5,13 @@
 #   held/*             what containers saw, by the clock of the machine (worker.sh), and which hosts died (parts.bash)
 #   controller.jsonl   the simulator's log: when a partition took and gave back each IPU
 #   etcd.jsonl         all revisions of etcd, among them the times of clock.sh
+#   log/*              what was asked for, and refused
 #   events/*           the events of each ledger: when each request came
 # It also prints a line for each container that got an IPU before a request for 64 IPUs which came earlier and then had that
-# IPU.
+# IPU; for each tenant that was above its limit, or was refused for those who borrow; and for what a fenced host got, or still
+# had when its fence was finished.
 set -eu -o pipefail
+shopt -s nullglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
 work=$(mktemp -d)
@@ -32,16 +35,9 @@ jq -r 'if .event == "start" then "\(.time / 1000)\tstart" elif .event == null th
     "\(.time / 1000)\t\(.event)\t\(.partition)\t\(.ipus[])" end' controller.jsonl |
   awk -f "$here/controller.awk" >"$work/controller"
 
-# When what etcd has in the folder KIND was there. A grant has no GCD, and counts as one.
-times_of() { # KIND
-  # shellcheck disable=SC2016
-  jq -r --arg kind "/$1/" '.Events[]? | (.kv.key | @base64d) as $key | .kv.mod_revision as $revision |
-    if $key == "/clock" then "\($revision)\tclock\t\(.kv.value | @base64d)"
-    elif ($key | contains($kind) | not) then empty
-    elif .type == null then "\($revision)\tclaim\t\($key)\t\(.kv.value | @base64d | fromjson | "\(.gcd // 0)\t\(.gcds // 1)")"
-    else "\($revision)\tunclaim\t\($key)" end' etcd.jsonl |
-    awk -f "$here/claims.awk"
-}
+jq -r -f "$here/history.jq" etcd.jsonl >"$work/history"
+history_by() { awk "${@:2}" -f "$here/clock.awk" -f "$here/$1" "$work/history" pass=2 "$work/history"; } # SCRIPT VARIABLE...
+times_of() { history_by claims.awk -v kind="$1"; }                              # KIND
 times_of claims >"$work/claims"
 times_of grants >"$work/grants"
 
@@ -52,14 +48,38 @@ had_by_two "$work/claims" | sed 's/^/claims: /'
 awk -F '\t' -v OFS='\t' '$4 ~ /^IPU / { print $1, $2, $6, $4, $3 }' "$work/containers" |
   awk -f "$here/within.awk" "$work/controller" - | sed 's/^/not of the controller: /'
 awk -F '\t' -v OFS='\t' '{ print $5, $6, $3, $4 }' "$work/claims" >"$work/claim-times"
-awk -F '\t' -v OFS='\t' '$4 ~ /^GCD / && $6 !~ /^[cw]-/ { print $1, $2, $5, $4, $3 }' "$work/containers" |
+awk -F '\t' -v OFS='\t' '$4 ~ /^GCD / && $6 !~ /^[cfw]-/ { print $1, $2, $5, $4, $3 }' "$work/containers" |
   awk -f "$here/within.awk" "$work/claim-times" - | sed 's/^/not claimed: /'
 # IPUs of a container's own are granted to its lease.
 awk -F '\t' -v OFS='\t' '{ print $5, $6, $3, "grant" }' "$work/grants" >"$work/grant-times"
-awk -F '\t' -v OFS='\t' '$4 ~ /^IPU / && $6 ~ /^c-/ { print $1, $2, $5, "grant", $3 }' "$work/containers" | sort -u |
+awk -F '\t' -v OFS='\t' '$4 ~ /^IPU / && $6 ~ /^[cf]-/ { print $1, $2, $5, "grant", $3 }' "$work/containers" | sort -u |
   awk -f "$here/within.awk" "$work/grant-times" - | sed 's/^/not granted: /'
-awk -F '\t' '$2 == "lost" { print "container " $3 " ended by itself by " $1 }' held/*
+# A fence ends them.
+awk -F '\t' '$2 == "ended" && !($4 in ended) { ended[$4] = $1 }
+    $2 == "lost" { lost[$3] = $1 }
+    END { for (name in lost) {
+      split(name, part, "-"); boot = part[1] "." part[2]
+      if (!(boot in ended) || lost[name] < ended[boot]) print "container " name " ended by itself by " lost[name]
+    } }' held/*
+
+# Warm partitions: etcd says whose each is, and the controller has what is idle. A lease that took one came for it, as one that
+# made its own: both count in the queue.
+: >"$work/idle" && : >"$work/taken" && : >"$work/fenced"
+history_by warm.awk -v idle="$work/idle" -v taken="$work/taken" | sed 's/^/warm: /'
+awk -F '\t' -v OFS='\t' '!(($1, $2, $3) in seen) { seen[$1, $2, $3]; print $1, $2, $3, "idle" }' "$work/controller" >"$work/there"
+awk -f "$here/within.awk" "$work/there" "$work/idle" | sed 's/^/not there: /'
+awk -F '\t' -v OFS='\t' 'FILENAME == ARGV[1] { time[$2] = $1; lease[$2] = substr($3, 1, 12); next }
+    $3 in time { $1 = time[$3] > $1 ? time[$3] : $1; $3 = $3 "-" lease[$3] }
+    1' "$work/taken" "$work/controller" >"$work/served"
+
+# Tenants and fences.
+awk -f "$here/held.awk" -f "$here/limits.awk" "$work/history" | sed 's/^/limit: /'
+awk -f "$here/clock.awk" -f "$here/held.awk" -f "$here/guaranteed.awk" "$work/history" pass=2 log/* pass=3 "$work/history" |
+  sed 's/^/guaranteed: /'
+history_by fences.awk -v fenced="$work/fenced" | sed 's/^/fence: /'
+awk -f "$here/left.awk" "$work/fenced" "$work/controller" | sed 's/^/fence: /'
+
 # shellcheck disable=SC2016
 jq -rs 'map(select(.lease != null)) | group_by(.lease)[] | (map(.time) | min) as $time |
     "\(.[0].lease)\t\($time[:19] + "Z" | fromdate)\($time[19:23])"' events/* |
-  awk -f "$here/queue.awk" - "$work/controller" | sed 's/^/queue: /'
+  awk -f "$here/queue.awk" - "$work/served" | sed 's/^/queue: /'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Acts as an operator on one of the storm's hosts: operator.sh HOST BOOT. It makes, resets and removes named partitions of
-# four GCDs, which all hosts use, looks, and cleans up. It writes to log/HOST.BOOT.operator as a worker does.
+# four GCDs, which all hosts use, fills the warm pool, looks, and cleans up. It writes to log/HOST.BOOT.operator as a worker does.
 set -u -o pipefail
 cd /run/hosts-storm/hosts || exit 1
 host=$1
@@ -19,7 +19,7 @@ act() { # ACTION COMMAND...
 
 while [ ! -e over ]; do
   name=n$((RANDOM % 4))
-  case $((RANDOM % 10)) in
+  case $((RANDOM % 12)) in
     [0-3]) act create ipuctl partition create "$name" --size 8 --gcds 4 ;;
     4) act remove ipuctl partition remove "$name" ;;
     5) act reset ipuctl partition reset "$name" ;;
@@ -27,6 +27,8 @@ while [ ! -e over ]; do
     7) act show ipuctl partition list --holders ;;
     8) act status ipuctl fleet status ;;
     9) act hosts ipuctl host list ;;
+    10) act refill ipuctl pool refill ;;
+    11) act tenants ipuctl tenant list ;;
   esac
   sleep "0.$((3 + RANDOM % 7))"
 done

@@ -62,8 +62,14 @@ etcd_up() { # MEMBER
   member_of[$1]=$!
 }
 etcd_down() { # MEMBER
-  kill -KILL "${member_of[$1]}"
+  kill -KILL "${member_of[$1]}" 2>/dev/null
   wait "${member_of[$1]}" 2>/dev/null
+  unset "member_of[$1]"
+}
+# A member that comes back at once may find its port in use, and ends.
+etcd_tend() {
+  local member
+  for member in "${!member_of[@]}"; do kill -0 "${member_of[$member]}" 2>/dev/null || etcd_up "$member"; done
 }
 etcd_control() { ETCDCTL_API=3 etcdctl --endpoints "$ENDPOINTS" "$@"; }
 etcd_answers() { etcd_control --command-timeout 2s get / >/dev/null 2>&1; }
@@ -106,6 +112,15 @@ host_down() { # N
   for link in fab ctl etc; do ip link delete "$link$1" 2>/dev/null; done
   rm -f "host$1/pid"
 }
+
+# What each tenant may have of the 256 IPUs: see worker.sh. It is so little that their workers meet their limits. The requests
+# for 64 IPUs have a tenant of their own, which never borrows, so nobody who comes later is served before.
+tenants_up() {
+  on 1 ipuctl tenant set large --guaranteed 256 --limit 256 &&
+    on 1 ipuctl tenant set gold --guaranteed 16 --limit 24 &&
+    on 1 ipuctl tenant set silver --guaranteed 8 --limit 16 &&
+    on 1 ipuctl tenant set guest --limit 8 --borrow-time 1s
+} >/dev/null
 
 # Runs a command on host N.
 on() { # N COMMAND...

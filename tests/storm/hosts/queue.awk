@@ -8,7 +8,7 @@ BEGIN { FS = OFS = "\t" }
 FNR == NR { arrival[substr($1, 1, 12)] = $2 + 0; next }
 
 # The name ends with the first digits of the lease.
-$3 ~ /^c-/ {
+$3 ~ /^(c-|f-.*-.*-)/ {
   name = $3
   lease = substr(name, length(name) - 11)
   if (!(lease in arrival)) next

@@ -6,15 +6,27 @@
 PREFIX=/ipu-container-toolkit/
 
 nobody_works() { ! pgrep -f '^bash (worker|operator)\.sh' >/dev/null; }
-nothing_ends() { ! grep -qsxE 'ipu-(container|vipu-client|fleet-clien).*|runc.*' /proc/[0-9]*/comm; }
+nothing_ends() {
+  ! grep -qsxE 'ipu-(container|vipu-client|fleet-clien).*|runc.*' /proc/[0-9]*/comm && ! pgrep -f '^ipuctl pool refill' >/dev/null
+}
 
-# Lets host N reconcile once. A partition whose creation was cut short is a person's to remove: see ipuctl(8).
+# Removes a partition as a person does: where the command says, if another host is to do it.
+remove_by_hand() { # N PARTITION
+  local n error
+  error=$(on "$1" ipuctl partition remove "$2" 2>&1) && return
+  [[ $error =~ is\ being\ removed\ by\ host\ ([0-9a-f]+) ]] || { echo "host $1: $error" >&2; return 1; }
+  for ((n = 1; n <= hosts; ++n)); do
+    [ "$(cat "host$n/tag")" != "${BASH_REMATCH[1]}" ] || on "$n" ipuctl partition remove "$2"
+  done
+}
+
+# Lets host N reconcile once. A partition whose creation or removal was cut short is a person's to remove: see ipuctl(8).
 reconcile() { # N
-  local line cut_short="partition '([^']*)' of pool .* may be another host's, because its creation here was cut short"
+  local line cut_short="partition '([^']*)' of pool .* may be another host's, because its (creation|removal) here was cut short"
   on "$1" ipuctl gc >"rest/gc.$1" 2>&1 && return
   while read -r line; do
     [[ $line =~ $cut_short ]] || { echo "host $1: gc: $line" >&2; return 1; }
-    on "$1" ipuctl partition remove "${BASH_REMATCH[1]}" || return 1
+    remove_by_hand "$1" "${BASH_REMATCH[1]}" || return 1
   done <"rest/gc.$1"
   on "$1" ipuctl gc
 }
@@ -24,6 +36,8 @@ settle() {
   local n
   wait_until 90 nobody_works && wait_until 30 nothing_ends || return 1
   for ((n = 1; n <= hosts; ++n)); do reconcile "$n" >/dev/null || return 1; done
+  # The others hear of what was removed.
+  for ((n = 1; n <= hosts; ++n)); do on "$n" ipuctl gc >/dev/null || return 1; done
   wait_until 30 nothing_ends
 }
 
@@ -39,7 +53,7 @@ containers_of() { on "$1" runc --root /run/oci/root list --format json | jq -r "
 
 # Prints each difference between what ledgers, low-level runtimes, the controller, its file and etcd say of who has what.
 agreement() {
-  local n
+  local n number ipus
   cd rest || return 1
   for ((n = 1; n <= hosts; ++n)); do
     on "$n" ipuctl ps --output json >"leases.$n" || echo "host $n: 'ipuctl ps' failed"
@@ -60,14 +74,19 @@ agreement() {
   jq -r '.partitions[] | "\(.id) \([.ipus[] | .domain * 64 + .ipu] | sort | tojson)"' ../controller.json >stored
   compare partitions listed stored
   etcd_keys "${PREFIX}partitions/" >keys
-  { jq -r '.[] | select(.origin == "OWN") | .partition' leases.*; sed -n 's|.*/partitions/[^/]*/\([^/]*\)/record.*|\1|p' keys; } |
-    sort -u >known
+  etcd_keys "${PREFIX}warm/" | grep -v '/turn' >warm
+  grep -v '"phase":"idle"' warm | sed 's/^/warm, and not idle: /'
+  sed -n 's/.*"ipus":\([0-9]*\).*/\1/p' warm | sort | uniq -c | while read -r number ipus; do
+    [ "$number" -le "$(sed -n "s/^warm = .*\"$ipus\" = \([0-9]*\).*/\1/p" ../etc/config.toml)" ] || echo "$number partitions of $ipus IPUs are warm"
+  done
+  { jq -r '.[] | select(.origin == "OWN") | .partition' leases.*; sed -n 's|.*/partitions/[^/]*/\([^/]*\)/record.*|\1|p' keys
+    cut -f 1 warm | sed 's|.*/||'; } | sort -u >known
   jq -r '.partitions[].id' ../controller.json >controller
   compare 'whose partitions are' known controller
   jq -r '.[] | select(.origin != "OWN") | "\(.lease) \(.partition) \(.gcd)"' leases.* >named
   sed -n 's|.*/partitions/[^/]*/\([^/]*\)/claims/\([0-9a-z-]*\).*"gcd":\([0-9]*\).*|\2 \1 \3|p' keys >claims
   compare claims named claims
-  echo "$(wc -l <ledgers) containers, $(wc -l <controller) partitions, $(grep -c /claims/ keys) claims" >figures
+  echo "$(wc -l <ledgers) containers, $(wc -l <controller) partitions, $(grep -c /claims/ keys) claims, $(wc -l <warm) warm partitions" >figures
   cd ..
 }
 
@@ -81,6 +100,9 @@ clear_all() {
   done
   wait_until 30 nothing_ends
   for ((n = 1; n <= hosts; ++n)); do on "$n" ipuctl gc >/dev/null; done
+  # Each gives back what it made.
+  sed -i '/^warm = /d' etc/config.toml
+  for ((n = 1; n <= hosts; ++n)); do on "$n" ipuctl pool refill >/dev/null; done
   for name in $(on 1 ipuctl partition list --output json | jq -r '.[].partition'); do
     on 1 ipuctl partition remove "$name" >/dev/null
   done
@@ -88,7 +110,7 @@ clear_all() {
 
 # Prints what is still there.
 remains() {
-  local n
+  local n name
   for ((n = 1; n <= hosts; ++n)); do
     on "$n" ipuctl ps --output json | jq -r ".[] | \"host $n: lease \(.lease) \(.state)\""
     on "$n" find /run/ipu-container-toolkit -mindepth 2 -path '*/leases/*' -printf "host $n: file %p\n"
@@ -97,7 +119,7 @@ remains() {
     on "$n" ipuctl ledger check >rest/check.out 2>&1 || sed "s/^/host $n: ledger check: /" rest/check.out
   done
   jq -r '.partitions[] | "partition \(.id)"' controller.json
-  etcd_keys "${PREFIX}partitions/" | sed 's/^/key /'
+  for name in partitions warm grants queue fences; do etcd_keys "$PREFIX$name/"; done | grep -v '/warm/[^/]*/turn' | sed 's/^/key /'
 }
 
 # Prints all that etcd has ever had, one revision a line.

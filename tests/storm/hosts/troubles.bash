@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What happens to the storm's world, for sourcing by world.sh after parts.bash. Each trouble hits what no other trouble has,
-# and ends by itself. They are in log/troubles: begin, end, kind, what, 0; separated by tabs.
+# What happens to the storm's world, for sourcing by world.sh after parts.bash and fences.bash. Each trouble hits what no
+# other trouble has, and ends by itself. They are in log/troubles: begin, end, kind, what, 0; separated by tabs.
 
-TROUBLES=(host member controller cut host quorum cut long-cut)
+TROUBLES=(host fence member controller cut unplug host quorum cut long-cut)
 declare -A troubled # what a trouble has, and since when
 pending=()          # "TIME KIND WHAT": when a trouble ends, in ms
 
@@ -22,19 +22,23 @@ end_trouble() { # KIND WHAT
   unset "troubled[$2]"
 }
 
-# Ends what is due by TIME.
+# Ends what is due by TIME, and may end.
 end_due() { # TIME
-  local one left=() time kind what
-  for one in "${pending[@]}"; do
+  local one all=("${pending[@]}") time kind what
+  etcd_tend
+  pending=()
+  for one in "${all[@]}"; do
     read -r time kind what <<<"$one"
-    if [ "$time" -gt "$1" ]; then
-      left+=("$one")
+    if [ "$time" -gt "$1" ] || ! is_done "$kind" "$what"; then
+      pending+=("$one")
     else
       end_trouble "$kind" "$what" || return 1
+      # A host that was fenced is so when it comes back.
+      [[ ! $kind =~ ^(fence|unplug)$ ]] || begin_trouble fenced "$what" 0
     fi
   done
-  pending=("${left[@]}")
 }
+has_no_trouble() { end_due 9999999999999 && [ "${#pending[@]}" = 0 ]; }
 
 begin_host() { host_down "${1#host}"; }
 end_host() { host_up "${1#host}"; }
@@ -57,6 +61,7 @@ trouble() { # HOSTS KIND
   local host=host$((1 + RANDOM % $1))
   case $2 in
     host | cut | long-cut) [ -z "${troubled[$host]:-}" ] || return 0 ;;
+    fence | unplug) [ -z "${troubled[$host]:-}" ] && has_no_fence || return 0 ;;
     member | quorum) [ -z "${troubled[etcd]:-}" ] || return 0 ;;
     controller) [ -z "${troubled[controller]:-}" ] || return 0 ;;
   esac
@@ -64,6 +69,7 @@ trouble() { # HOSTS KIND
     host) begin_trouble host "$host" $((1000 + RANDOM % 4000)) ;;
     cut) begin_trouble cut "$host" $((1000 + RANDOM % 4000)) ;;
     long-cut) begin_trouble cut "$host" $((10000 + RANDOM % 3000)) ;;
+    fence | unplug) begin_trouble "$2" "$host" 1000 ;;
     member) begin_trouble member etcd $((1000 + RANDOM % 3000)) ;;
     quorum) begin_trouble quorum etcd $((3000 + RANDOM % 4000)) ;;
     controller) begin_trouble controller controller $((100 + RANDOM % 2000)) ;;
@@ -88,5 +94,5 @@ rage() { # HOSTS SECONDS STARTS
     fi
     sleep 0.05
   done
-  end_due 9999999999999
+  wait_until 240 has_no_trouble || { echo "troubles do not end: ${pending[*]}"; return 1; }
 }

@@ -4,7 +4,7 @@
 
 BEGIN { FS = OFS = "\t" }
 
-FNR == NR {
+FILENAME == ARGV[1] {
   n = ++count[$3, $4]
   from[$3, $4, n] = $1
   until[$3, $4, n] = $2

@@ -52,15 +52,17 @@ mortal() { # ARGUMENT...
   timeout --signal KILL "0.$((RANDOM % 4))$((RANDOM % 10))" ipu-container-runtime --root /run/oci/root "$@"
 }
 
-# Sets ASKED to what a request asks for, and VARIABLES to its environment.
+# Sets ASKED to what a request asks for and its tenant, and VARIABLES to its environment. See tenants_up() for the shares.
 ask() {
-  local wait=$((3 + RANDOM % 8))
+  local wait=$((3 + RANDOM % 8)) tenant
+  one_of gold gold silver guest
+  tenant=$REPLY
   if percent 30; then
     VARIABLES=("IPU_PARTITION=n$((RANDOM % 4))" "IPU_GCD=$((RANDOM % 4))")
     ASKED=gcd
   elif percent 2; then
     VARIABLES=(IPU_COUNT=64)
-    ASKED=64 wait=20
+    ASKED=64 wait=20 tenant=large
   else
     one_of 1 2 4 8 16
     VARIABLES=("IPU_COUNT=$REPLY")
@@ -70,6 +72,8 @@ ask() {
     VARIABLES+=("IPU_WAIT=${wait}s")
     ASKED+=' waits'
   fi
+  VARIABLES+=("IPU_TENANT=$tenant")
+  ASKED+=" $tenant"
 }
 
 make_bundle() { # NAME

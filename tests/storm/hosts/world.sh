@@ -9,6 +9,8 @@ hosts=$1
 seconds=$3
 # shellcheck source=tests/storm/hosts/parts.bash
 source parts.bash
+# shellcheck source=tests/storm/hosts/fences.bash
+source fences.bash
 # shellcheck source=tests/storm/hosts/troubles.bash
 source troubles.bash
 # shellcheck source=tests/storm/hosts/rest.bash
@@ -30,6 +32,10 @@ for member in 1 2 3; do etcd_up "$member"; done
 wait_until 30 etcd_answers || { echo 'etcd does not answer'; exit 1; }
 bash clock.sh &
 for ((n = 1; n <= hosts; ++n)); do host_up "$n" || exit 1; done
+
+note_tags && tenants_up || exit 1
+# Later, they make some only while nobody waits.
+on 1 ipuctl pool refill && on 2 ipuctl pool refill || exit 1
 
 touch raging
 rage "$hosts" "$seconds" "$5" || exit 1
