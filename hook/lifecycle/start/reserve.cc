@@ -85,7 +85,11 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
     // While it waits for others, it leaves nothing in the ledger.
     TRY(turn.check_claim(partition.reserved->name, partition.request.id));
     const Status made = partitions::create_partition(env, partition, deadline);
-    if (!made.ok()) turn.unclaim();  // what it left is removed under its own name
+    // What it left is removed under its own name, and counts until then.
+    const auto left = made.ok()
+                          ? Result<std::optional<ledger::PartitionRecord>>(std::nullopt)
+                          : env.ledger.partitions().find(partition.pool.name, partition.request.id);
+    if (!made.ok() && left.ok() && !left.value()) turn.unclaim();
     const bool came_late = turn.pinned() != partition.request.pinned;
     if (made.ok()) return made;
     if (came_late && !deadline.passed()) continue;

@@ -7,9 +7,11 @@
 
 #include "base/clock.h"
 #include "base/names.h"
+#include "hook/fleet/grants.h"
 #include "hook/fleet/queue.h"
 #include "hook/lifecycle/fleet_place.h"
 #include "hook/lifecycle/open_fleet.h"
+#include "hook/lifecycle/start/reserve.h"
 #include "tests/support/fleet_hosts.h"
 
 namespace hook::lifecycle::partitions {
@@ -30,6 +32,37 @@ class FleetLineTest : public test::FleetHosts {
   }
   std::vector<fleet::Ticket> line() { return fleet::read_line(fleet(), pool_).take().tickets; }
 };
+
+// What may be at the controller counts for its tenant until it is removed.
+TEST_F(FleetLineTest, AReservationThatWasCutShortIsInTheBooksUntilItsPartitionIsGone) {
+  start::ReservationRequest wanted;
+  wanted.name = "night";
+  wanted.ipus = 8;
+  const auto grants = [&] {
+    std::vector<Error> obstacles;
+    return fleet::list_grants(fleet(), obstacles).take().size();
+  };
+  a_.controller.fail_next(Error(Code::kTimeout, "no answer"),
+                          test::FakeController::When::kAfterAndLeave);
+  EXPECT_FALSE(start::reserve(a_.env, a_.config, a_.config.pools[0], wanted).ok());
+  EXPECT_EQ(a_.controller.pool().partitions.size(), 1U);
+  EXPECT_EQ(grants(), 1U);
+  a_.controller.set_unreachable(false);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(a_.partitions(), IsEmpty());
+  EXPECT_EQ(grants(), 0U);
+}
+
+TEST_F(FleetLineTest, AReservationThatIsRefusedIsNotInTheBooks) {
+  ASSERT_TRUE(a_.controller.create({"all", 16}, soon()).ok());
+  start::ReservationRequest wanted;
+  wanted.name = "night";
+  wanted.ipus = 8;
+  EXPECT_TRUE(test::fails(start::reserve(a_.env, a_.config, a_.config.pools[0], wanted),
+                          Code::kBusy, "no free block"));
+  std::vector<Error> obstacles;
+  EXPECT_THAT(fleet::list_grants(fleet(), obstacles).take(), IsEmpty());
+}
 
 // The store has forgotten what changed since the last look, so there was a change.
 TEST_F(FleetLineTest, AWaitForNewsThatTheStoreForgotIsOver) {
