@@ -10,7 +10,7 @@
 #include "hook/fleet/queue.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/partitions/hosts.h"
-#include "tests/unit/hook/model/fences_calls.h"
+#include "tests/unit/hook/model/fences_desk.h"
 
 namespace model::fences {
 namespace {
@@ -25,26 +25,8 @@ using hook::fleet::Ticket;
 using What = Call::What;
 
 const PartitionName kNamedPartition{kPool, kNamed};
-constexpr int64_t kNow = 1'800'000'000'000;
 
-// What a job works with.
-struct Desk {
-  const Scene& scene;
-  Role role;
-  Replay& replay;
-  ReplayStore store;
-  hook::fleet::Fleet fleet;
-
-  Desk(const Scene& scene_, const Role& role_, Replay& replay_)
-      : scene(scene_),
-        role(role_),
-        replay(replay_),
-        store(replay, scene.rules),
-        fleet{store, kPrefix, Deadline::after(std::chrono::minutes(10)), kFleetId} {}
-  bool is(What what, std::string name = "") {
-    return !replay.ask({what, {}, std::move(name)}).error.has_value();
-  }
-};
+}  // namespace
 
 Grant grant_of(uint8_t host) {
   Grant grant;
@@ -57,6 +39,8 @@ Grant grant_of(uint8_t host) {
   grant.since_ms = kNow;
   return grant;
 }
+
+namespace {
 
 Claim claim_of(uint8_t host) {
   Claim claim;
@@ -73,19 +57,44 @@ bool is_on_gcd(const Scene& scene, uint8_t host) {
 }
 
 // Undoes the effects of the host's lease, in the order of the product's table.
-Status undo(Desk& desk, const hook::lifecycle::end::Effect& effect, bool on_gcd) {
+Status undo(Desk& desk, const hook::lifecycle::end::Effect& effect, bool on_gcd,
+            const std::string& taken) {
   namespace end = hook::lifecycle::end;
   const uint8_t host = desk.role.host;
-  if (effect.name == end::kPartition && !on_gcd && !desk.is(What::kRemove, partition_of(host)))
+  const std::string own = taken.empty() ? partition_of(host) : taken;
+  if (effect.name == end::kPartition && !on_gcd && !desk.is(What::kRemove, own))
     return Error(Code::kUnavailable, "the controller does not answer");
   if (effect.name != end::kClaim) return {};
+  if (has_warm(desk.scene.roles)) return remove_grant(desk, taken);
   if (on_gcd) return hook::fleet::unclaim(desk.fleet, kNamedPartition, lease_of(host));
   TRY(hook::fleet::ungrant(desk.fleet, kPool, lease_of(host)));
   return {};
 }
 
+bool has_role(const std::vector<Role>& roles, std::initializer_list<Job> jobs) {
+  return std::any_of(roles.begin(), roles.end(), [&](const Role& one) {
+    return std::find(jobs.begin(), jobs.end(), one.job) != jobs.end();
+  });
+}
+
+}  // namespace
+
+bool has_warm(const std::vector<Role>& roles) {
+  return has_role(roles, {Job::kStartWarm, Job::kRefill, Job::kGiveBack});
+}
+bool has_reservation(const std::vector<Role>& roles) {
+  return has_role(roles, {Job::kReserve, Job::kStartReserved, Job::kEndReserved});
+}
+
 void release(Desk& desk) {
-  if (!desk.is(What::kTakeOver)) return;
+  const Answer& over = desk.replay.ask({What::kTakeOver});
+  if (over.error) return;
+  // Its container has a partition that outlives it.
+  if (has_role(desk.scene.roles, {Job::kStartReserved})) {
+    desk.is(What::kForget);
+    return;
+  }
+  const std::string taken = over.partitions.empty() ? "" : over.partitions.front().id;
   const bool on_gcd = is_on_gcd(desk.scene, desk.role.host);
   std::vector<std::string_view> remaining;
   for (const hook::lifecycle::end::Effect& effect : hook::lifecycle::end::effects()) {
@@ -94,7 +103,7 @@ void release(Desk& desk) {
           return std::count(effect.after.begin(), effect.after.end(), other) > 0;
         });
     if (must_wait && desk.scene.rules.keeps_grant_of_partition) continue;
-    if (!undo(desk, effect, on_gcd).ok()) remaining.push_back(effect.name);
+    if (!undo(desk, effect, on_gcd, taken).ok()) remaining.push_back(effect.name);
   }
   if (remaining.empty()) desk.is(What::kForget);
 }
@@ -104,6 +113,8 @@ void live(Desk& desk) {
   if (desk.is(What::kRun)) desk.is(What::kEnd);
   release(desk);
 }
+
+namespace {
 
 void start(Desk& desk) {
   if (!desk.is(What::kIntend)) return;
@@ -154,11 +165,17 @@ void sweep(Desk& desk) {
   const bool on_gcd = is_on_gcd(desk.scene, host);
   std::vector<Error> obstacles;
   RowState row = RowState::kNone;
-  if (!desk.scene.rules.reads_ledger_last) row = desk.replay.ask({What::kReadLedger}).row;
+  bool had_lease = false;
+  const auto read_ledger = [&] {
+    const Answer& answer = desk.replay.ask({What::kReadLedger});
+    row = answer.row;
+    had_lease = answer.had_lease;
+  };
+  if (!desk.scene.rules.reads_ledger_last) read_ledger();
   const auto waiting = hook::fleet::list_queue(desk.fleet);
   const auto claims = hook::fleet::list_claims(desk.fleet, obstacles);
   const auto grants = hook::fleet::list_grants(desk.fleet, obstacles);
-  if (desk.scene.rules.reads_ledger_last) row = desk.replay.ask({What::kReadLedger}).row;
+  if (desk.scene.rules.reads_ledger_last) read_ledger();
   if (!waiting.ok() || !claims.ok() || !grants.ok() || desk.replay.is_over()) return;
   bool is_known = false;
   for (const auto& one : claims.value()) {
@@ -168,9 +185,14 @@ void sweep(Desk& desk) {
   }
   for (const Grant& one : grants.value()) {
     if (one.host != tag_of(host)) continue;
+    if (one.id != lease_of(host)) continue;
     is_known = true;
-    if (row == RowState::kNone) (void)hook::fleet::ungrant(desk.fleet, one.pool, one.id);
+    if (row != RowState::kNone) continue;
+    const bool has_more = !one.partition.empty() && desk.scene.rules.reads_grants;
+    if (has_more && (!had_lease || !desk.is(What::kRemove, one.partition))) continue;
+    (void)hook::fleet::ungrant(desk.fleet, one.pool, one.id);
   }
+  if (has_reservation(desk.scene.roles)) return sweep_reservation(desk, grants.value());
   // Its process has ended, or this would not be its only lease.
   for (const auto& one : waiting.value())
     if (one.ticket.host == tag_of(host) && row == RowState::kNone)
@@ -183,6 +205,14 @@ void sweep(Desk& desk) {
   }
 }
 
+void collect(Desk& desk) {
+  const bool is_warm = has_warm(desk.scene.roles);
+  release(desk);
+  if (is_warm || has_reservation(desk.scene.roles)) collect_record(desk);
+  sweep(desk);
+  if (is_warm) sweep_warm(desk);
+}
+
 // The beat of a host, and gc.
 void keep(Desk& desk) {
   hook::fleet::HostFacts me;
@@ -191,8 +221,7 @@ void keep(Desk& desk) {
   if (desk.replay.is_over()) return;
   const bool is_fenced = !beat.ok() && beat.error().code() == Code::kDenied;
   if (is_fenced && desk.scene.rules.obeys_fence) desk.is(What::kEnd);
-  release(desk);
-  sweep(desk);
+  collect(desk);
 }
 
 void fence(Desk& desk) {
@@ -212,7 +241,7 @@ void fence(Desk& desk) {
   if (!rules.removes_partitions_first) {
     if (!hook::fleet::fence(desk.fleet, host, tag_of(1), kNow).ok()) return;
   }
-  if (!rules.lists_after_fence) {
+  if (!rules.lists_after_fence || !rules.fences_warm) {
     const auto seen = partitions::find_fenced(env, pools, host, deadline, obstacles);
     if (!seen.ok() || !obstacles.empty() || desk.replay.is_over()) return;
     if (!hook::fleet::begin_fence(desk.fleet, host, tag_of(1), kNow, hook::fleet::IfAlive::kRefuse)
@@ -232,6 +261,10 @@ void fence(Desk& desk) {
 
 std::string tag_of(uint8_t host) { return host == 0 ? "aaaaaaaa" : "bbbbbbbb"; }
 std::string lease_of(uint8_t host) { return str("lease", int{host}); }
+std::string warm_of(uint8_t host) {
+  return str("f-", kFleetId.substr(0, 8), "-0000000000", int{host} + 10);
+}
+std::string reserved_of(uint8_t host) { return str("r-", tag_of(host), "-0123456789ab"); }
 std::string partition_of(uint8_t host) { return str("c-", tag_of(host), "-0123456789ab"); }
 
 const Answer& Replay::ask(Call call) {
@@ -259,8 +292,25 @@ std::optional<Call> next_call(const Scene& scene, const Role& role,
       keep(desk);
       break;
     case Job::kCollect:
-      release(desk);
-      sweep(desk);
+      collect(desk);
+      break;
+    case Job::kStartWarm:
+      start_warm(desk);
+      break;
+    case Job::kRefill:
+      refill(desk);
+      break;
+    case Job::kGiveBack:
+      give_back(desk);
+      break;
+    case Job::kReserve:
+      reserve(desk);
+      break;
+    case Job::kStartReserved:
+      start_reserved(desk);
+      break;
+    case Job::kEndReserved:
+      end_reserved(desk);
       break;
     case Job::kFence:
       fence(desk);
@@ -277,6 +327,18 @@ const char* name_of(Job job) {
       return "start in the queue";
     case Job::kStartOnGcd:
       return "start on a GCD";
+    case Job::kStartWarm:
+      return "start with a warm partition";
+    case Job::kRefill:
+      return "refill";
+    case Job::kGiveBack:
+      return "give back";
+    case Job::kReserve:
+      return "reserve";
+    case Job::kStartReserved:
+      return "start with a reservation";
+    case Job::kEndReserved:
+      return "end of a reservation";
     case Job::kKeep:
       return "beat and gc";
     case Job::kCollect:

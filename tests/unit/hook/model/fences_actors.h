@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "hook/fleet/warm.h"
 #include "hook/lifecycle/env.h"
 #include "tests/unit/hook/model/fences_world.h"
 
@@ -30,15 +31,36 @@ struct Rules {
   bool lists_after_fence = true;
   // effects(): a lease's grant goes after its partition.
   bool keeps_grant_of_partition = true;
+  // fleet::grant_at_once(), begin_warm_removal(): a warm partition is taken or removed as it was
+  // read.
+  bool compares_warm = true;
+  // prepare_lease(), create_recorded(): the ledger has a record before the store has a grant.
+  bool records_first = true;
+  // finish_in_fleet(): the store is told before a warm partition is removed.
+  bool tells_before_removal = true;
+  // fence_host(): it removes what the store says of the host's warm partitions.
+  bool fences_warm = true;
+  // fleet::fence(): the records of warm partitions go, too.
+  bool forgets_warm = true;
+  // sweep_grants(), remove_lease_grant(): the partition that a grant names goes before it.
+  bool reads_grants = true;
+  // attempt() in reserve.cc: so does that of a reservation, also if its removal was cut short.
+  bool keeps_grant_of_reservation = true;
 };
 
 enum class Job : uint8_t {
-  kStart,         // a container with IPUs of its own, until it is released
-  kStartInQueue,  // likewise, with a ticket
-  kStartOnGcd,    // a container with GCD 0 of the named partition
-  kKeep,          // a beat, and what it says; then gc
-  kCollect,       // gc alone
-  kFence,         // ipuctl host fence
+  kStart,          // a container with IPUs of its own, until it is released
+  kStartInQueue,   // likewise, with a ticket
+  kStartOnGcd,     // a container with GCD 0 of the named partition
+  kStartWarm,      // a container with a warm partition, if there is one; otherwise with its own
+  kRefill,         // makes a warm partition
+  kGiveBack,       // removes the warm partitions that are idle
+  kReserve,        // ipuctl reserve
+  kStartReserved,  // a container with the reservation of its host
+  kEndReserved,    // the reservation ends
+  kKeep,           // a beat, and what it says; then gc
+  kCollect,        // gc alone
+  kFence,          // ipuctl host fence
 };
 
 struct Role {
@@ -51,6 +73,7 @@ struct Scene {
   const std::vector<hook::config::PoolConfig>& pools;
   Rules rules;
   std::vector<Role> roles;
+  bool is_filled = false;  // host 1 has made a warm partition, which is idle
 };
 
 inline const std::string kPrefix = "/f/";
@@ -63,6 +86,15 @@ inline const std::string kTenant = "t";
 [[nodiscard]] std::string tag_of(uint8_t host);
 [[nodiscard]] std::string lease_of(uint8_t host);
 [[nodiscard]] std::string partition_of(uint8_t host);
+// The names of the warm partition that the host makes, and of its reservation's partition.
+[[nodiscard]] std::string warm_of(uint8_t host);
+[[nodiscard]] std::string reserved_of(uint8_t host);
+// Whether a role of the scene, on any host, is one with warm partitions, or with a reservation.
+[[nodiscard]] bool has_warm(const std::vector<Role>& roles);
+[[nodiscard]] bool has_reservation(const std::vector<Role>& roles);
+
+// The record of the warm partition that the host makes.
+[[nodiscard]] hook::fleet::Warm warm_record(const Scene& scene, uint8_t host);
 
 // The answers of one actor.
 class Replay {

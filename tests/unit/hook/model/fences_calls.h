@@ -2,6 +2,7 @@
 // The store and the controller as one actor sees them: each call is answered from its log.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,8 +24,17 @@ class ReplayStore final : public hook::fleet::Store {
     hook::fleet::Txn sent = txn;
     std::erase_if(sent.compares, [&](const hook::fleet::Compare& one) {
       return (!rules_.compares_records && one.key.ends_with("/record")) ||
-             (!rules_.compares_fences && one.key.starts_with(kPrefix + "fences/"));
+             (!rules_.compares_fences && one.key.starts_with(kPrefix + "fences/")) ||
+             (!rules_.compares_warm && one.key.starts_with(kPrefix + "warm/") &&
+              !one.key.ends_with("/turn"));
     });
+    const bool is_fence = std::any_of(sent.puts.begin(), sent.puts.end(), [](const auto& one) {
+      return one.key.starts_with(kPrefix + "fences/");
+    });
+    is_fencing_ = is_fencing_ || is_fence;
+    if (is_fencing_ && !rules_.forgets_warm)
+      std::erase_if(sent.deletes,
+                    [](const auto& key) { return key.starts_with(kPrefix + "warm/"); });
     // The same fence is the same, whenever it is made.
     for (hook::fleet::Put& one : sent.puts)
       if (one.key.starts_with(kPrefix + "fences/")) one.value = without_time(one.value);
@@ -64,6 +74,7 @@ class ReplayStore final : public hook::fleet::Store {
   }
   Replay& replay_;
   const Rules& rules_;
+  bool is_fencing_ = false;
 };
 
 class ReplayController final : public vipu::Controller {

@@ -7,6 +7,7 @@
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/queue.h"
+#include "hook/fleet/warm.h"
 
 namespace model::fences {
 namespace {
@@ -27,7 +28,7 @@ std::string exact_text(const Answer& answer) {
   std::string text = answer.error ? str("error ", static_cast<int>(answer.error->code())) : "";
   text += str('|', answer.txn.done, answer.txn.revision, text_of_keys(answer.txn.found), '|',
               text_of_keys(answer.listing.keys), '|', answer.lease.id, '|',
-              static_cast<int>(answer.row), '|');
+              static_cast<int>(answer.row), answer.had_lease, static_cast<int>(answer.record), '|');
   for (const vipu::Partition& one : answer.partitions) text += one.id + ",";
   return text;
 }
@@ -64,6 +65,7 @@ const char* text_of(What what) {
     case What::kReset:
       return "resets partition";
     case What::kIntend:
+    case What::kIntendOnRecord:
       return "records a lease";
     case What::kRun:
       return "records that its container runs";
@@ -75,6 +77,19 @@ const char* text_of(What what) {
       return "ends a release";
     case What::kReadLedger:
       return "reads the ledger";
+    case What::kTakeWarm:
+      return "records that its lease has";
+    case What::kMakeRecord:
+      return "records that it makes";
+    case What::kRemoveRecord:
+    case What::kSeizeRecord:
+      return "records that it removes";
+    case What::kReadyRecord:
+      return "records that it has made";
+    case What::kDropRecord:
+      return "forgets the partition's record";
+    case What::kReadRecord:
+      return "reads the partition's record";
     case What::kRecordFence:
       return "is done";
   }
@@ -108,6 +123,12 @@ Found FencesModel::run() {
   named.name = {kPool, kNamed};
   named.facts = {tag_of(1), "source", 8, 2};
   (void)hook::fleet::publish(fleet, named);
+  if (scene_.is_filled) {
+    const hook::fleet::Warm idle = warm_record(scene_, 1);
+    (void)hook::fleet::begin_warm(fleet, idle, 1);
+    (void)hook::fleet::finish_warm(fleet, idle);
+    world.partitions.emplace(idle.name, Made{});
+  }
   visit(world);
   return found_;
 }
@@ -209,6 +230,12 @@ bool FencesModel::is_on_gcd(uint8_t host) const {
   });
 }
 
+bool FencesModel::is_on_reserved(uint8_t host) const {
+  return std::any_of(scene_.roles.begin(), scene_.roles.end(), [&](const Role& one) {
+    return one.host == host && one.job == Job::kStartReserved;
+  });
+}
+
 void FencesModel::end_actors_of(World& world, uint8_t host) const {
   for (size_t i = 0; i < world.actors.size(); ++i)
     if (scene_.roles[i].host == host && world.actors[i].life == Life::kGoes)
@@ -225,7 +252,9 @@ std::string FencesModel::text_of(World& world) const {
   }
   for (const auto& [name, made] : world.partitions) text += str(name, made.after_fence, ',');
   for (const Host& host : world.hosts)
-    text += str('/', host.is_on, host.runs, static_cast<int>(host.row), '-', int{host.owner});
+    text += str('/', host.is_on, host.runs, host.had_lease, static_cast<int>(host.row), '-',
+                int{host.owner}, host.taken, '-', static_cast<int>(host.record), host.record_name,
+                '-', int{host.record_owner});
   const Troubles& left = world.left;
   text += str('/', int{left.failures}, int{left.losses}, int{left.kills}, int{left.powers},
               world.is_recorded);
@@ -235,8 +264,8 @@ std::string FencesModel::text_of(World& world) const {
     for (const uint32_t number : actor.log) {
       const Answer& answer = answers_[number];
       text += str('.', answer.error ? static_cast<int>(answer.error->code()) : -1, answer.txn.done,
-                  static_cast<int>(answer.row), seen_text(answer.txn.found, now),
-                  seen_text(answer.listing.keys, now));
+                  static_cast<int>(answer.row), answer.had_lease, static_cast<int>(answer.record),
+                  seen_text(answer.txn.found, now), seen_text(answer.listing.keys, now));
       for (const vipu::Partition& one : answer.partitions) text += one.id;
     }
   }

@@ -48,13 +48,18 @@ class FencesModel {
   Answer carry_out(World& world, uint8_t actor, const Call& call);
   Answer commit(World& world, const Call& call);
   Answer change_ledger(World& world, uint8_t actor, const Call& call) const;
+  Answer change_record(World& world, uint8_t actor, const Call& call) const;
   void end_actors_of(World& world, uint8_t host) const;
   // What must be true in every state.
   [[nodiscard]] std::string wrong_in(World& world) const;
+  [[nodiscard]] std::string wrong_warm(World& world) const;
+  [[nodiscard]] static bool is_idle(World& world, const std::string& name);
+  [[nodiscard]] static bool is_reserved(const World& world, const std::string& name);
   // What is left after one reconcile of each host that runs, and a fence of one that does not.
   [[nodiscard]] std::string wrong_at_end(World world);
   void run_alone(World& world, const Role& role);
   [[nodiscard]] bool is_on_gcd(uint8_t host) const;
+  [[nodiscard]] bool is_on_reserved(uint8_t host) const;
   [[nodiscard]] std::string text_of(World& world) const;
 
   Scene scene_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the calls of the model do to its world, and what must be true of it.
+#include <set>
+
 #include "base/names.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/queue.h"
+#include "hook/fleet/warm.h"
 #include "tests/unit/hook/model/fences_model.h"
+#include "vipu/made_name.h"
 
 namespace model::fences {
 namespace {
@@ -117,8 +121,17 @@ Answer FencesModel::change_ledger(World& world, uint8_t actor, const Call& call)
   Answer answer;
   switch (call.what) {
     case What::kIntend:
+    case What::kIntendOnRecord:
+      if (call.what == What::kIntendOnRecord && host.record != RecordState::kReady)
+        return failed(Code::kNotFound);
       host.row = RowState::kIntent;
       host.owner = actor;
+      host.had_lease = true;
+      host.taken.clear();
+      return answer;
+    case What::kTakeWarm:
+      if (host.row != RowState::kIntent || !is_owner) return failed(Code::kBusy);
+      host.taken = call.name;
       return answer;
     case What::kRun:
       // A lease that was released meanwhile has no container.
@@ -136,30 +149,98 @@ Answer FencesModel::change_ledger(World& world, uint8_t actor, const Call& call)
       if (host.row == RowState::kNone || host.runs || is_held) return failed(Code::kBusy);
       host.row = RowState::kReleasing;
       host.owner = actor;
+      if (!host.taken.empty()) {
+        answer.partitions.emplace_back();
+        answer.partitions.back().id = host.taken;
+      }
       return answer;
     }
     case What::kForget:
       if (!is_owner) return failed(Code::kBusy);
       host.row = RowState::kNone;
       host.owner = kNobody;
+      host.taken.clear();
       return answer;
     case What::kRecordFence:
       world.is_recorded = true;
       return answer;
+    case What::kMakeRecord:
+    case What::kRemoveRecord:
+    case What::kReadyRecord:
+    case What::kSeizeRecord:
+    case What::kDropRecord:
+    case What::kReadRecord:
+      return change_record(world, actor, call);
     default:
       answer.row = host.row;
+      answer.had_lease = host.had_lease;
+      return answer;
+  }
+}
+
+Answer FencesModel::change_record(World& world, uint8_t actor, const Call& call) const {
+  Host& host = world.hosts[scene_.roles[actor].host];
+  const bool is_held = host.record_owner != kNobody && host.record_owner != actor &&
+                       host.record_owner < world.actors.size() &&
+                       world.actors[host.record_owner].life == Life::kGoes;
+  const bool is_own = host.record_owner == actor;
+  Answer answer;
+  switch (call.what) {
+    case What::kMakeRecord:
+    case What::kRemoveRecord:
+      if (host.record != RecordState::kNone) return failed(Code::kExists);
+      host.record = call.what == What::kMakeRecord ? RecordState::kIntent : RecordState::kRemoving;
+      host.record_name = call.name;
+      host.record_owner = actor;
+      return answer;
+    case What::kReadyRecord:
+      if (host.record != RecordState::kIntent || !is_own) return failed(Code::kBusy);
+      host.record = RecordState::kReady;
+      host.record_owner = kNobody;
+      return answer;
+    case What::kSeizeRecord: {
+      // A reservation that a container has does not end.
+      const bool is_used = host.record == RecordState::kReady && host.row != RowState::kNone;
+      // gc leaves one that is READY alone; who ends it gives its name.
+      const bool is_wanted = host.record != RecordState::kReady || call.name == host.record_name;
+      if (host.record == RecordState::kNone || is_held || is_used || !is_wanted)
+        return failed(Code::kBusy);
+      host.record = RecordState::kRemoving;
+      host.record_owner = actor;
+      answer.partitions.emplace_back();
+      answer.partitions.back().id = host.record_name;
+      return answer;
+    }
+    case What::kDropRecord:
+      if (!is_own) return failed(Code::kBusy);
+      host.record = RecordState::kNone;
+      host.record_owner = kNobody;
+      host.record_name.clear();
+      return answer;
+    default:
+      answer.record = host.record;
+      answer.partitions.emplace_back();
+      answer.partitions.back().id = host.record_name;
       return answer;
   }
 }
 
 std::string FencesModel::wrong_in(World& world) const {
+  const std::string wrong = wrong_warm(world);
+  if (!wrong.empty()) return wrong;
+
   // A container with a GCD of a partition that operators named has it until its claim is removed:
   // who fences a host says that it is off.
   bool has_gcd = false;
   for (uint8_t host = 0; host < kHosts; ++host) {
     const bool on_gcd = is_on_gcd(host);
-    const bool is_known = is_there(world, key_of(host, on_gcd));
-    const auto made = world.partitions.find(partition_of(host));
+    const std::string& taken = world.hosts[host].taken;
+    const bool on_reserved = is_on_reserved(host);
+    const std::string own = on_reserved ? reserved_of(host) : partition_of(host);
+    const bool is_known =
+        is_there(world, on_reserved ? str(kPrefix, "grants/", kPool, '/', reserved_of(host))
+                                    : key_of(host, on_gcd));
+    const auto made = world.partitions.find(taken.empty() ? own : taken);
     const bool is_cut_off =
         is_fenced(world, host) && (on_gcd ? !is_known : made == world.partitions.end());
     if (world.hosts[host].runs && !is_cut_off) {
@@ -173,11 +254,56 @@ std::string FencesModel::wrong_in(World& world) const {
       return "there is a partition that the store does not know";
   }
   if (!is_finished(world)) return "";
-  const auto made = world.partitions.find(partition_of(0));
-  if (made != world.partitions.end() && !made->second.after_fence)
-    return "a fence is finished, and a partition is left";
-  if (is_there(world, key_of(0, is_on_gcd(0)))) return "a fence is finished, and a key is left";
+  for (const std::string& name : {partition_of(0), reserved_of(0)}) {
+    const auto made = world.partitions.find(name);
+    if (made != world.partitions.end() && !made->second.after_fence)
+      return "a fence is finished, and a partition is left";
+  }
+  const bool has_grant = is_there(world, str(kPrefix, "grants/", kPool, '/', reserved_of(0)));
+  if (has_grant || is_there(world, key_of(0, is_on_gcd(0))))
+    return "a fence is finished, and a key is left";
+  if (!has_warm(scene_.roles)) return "";
+  std::vector<Error> obstacles;
+  const hook::fleet::Fleet fleet{world.store, kPrefix, kEver, kFleetId};
+  for (const hook::fleet::Warm& one : hook::fleet::list_warm(fleet, kPool, obstacles).take())
+    if (one.changer == tag_of(0)) return "a fence is finished, and a warm record is left";
   return "";
+}
+
+// Whose a warm partition is, by the store and by the controller.
+std::string FencesModel::wrong_warm(World& world) const {
+  if (!has_warm(scene_.roles)) return "";
+  std::vector<Error> obstacles;
+  const hook::fleet::Fleet fleet{world.store, kPrefix, kEver, kFleetId};
+  std::set<std::string> known;
+  for (const hook::fleet::Warm& one : hook::fleet::list_warm(fleet, kPool, obstacles).take()) {
+    known.insert(one.name);
+    if (one.phase == hook::fleet::WarmPhase::kIdle && !world.partitions.contains(one.name))
+      return "a warm partition is idle, and its controller does not have it";
+  }
+  for (const hook::fleet::Grant& one : hook::fleet::list_grants(fleet, obstacles).take())
+    if (!one.partition.empty() && !known.insert(one.partition).second)
+      return "two have one warm partition";
+  for (const auto& [name, made] : world.partitions)
+    if (vipu::is_of_fleet(name) && !made.after_fence && !known.contains(name))
+      return "there is a warm partition that the store does not know";
+  return "";
+}
+
+// Whether NAME is a warm partition that is idle.
+bool FencesModel::is_idle(World& world, const std::string& name) {
+  std::vector<Error> obstacles;
+  const hook::fleet::Fleet fleet{world.store, kPrefix, kEver, kFleetId};
+  for (const hook::fleet::Warm& one : hook::fleet::list_warm(fleet, kPool, obstacles).take())
+    if (one.name == name) return one.phase == hook::fleet::WarmPhase::kIdle;
+  return false;
+}
+
+// Whether NAME is the partition of a reservation that goes on.
+bool FencesModel::is_reserved(const World& world, const std::string& name) {
+  for (const Host& host : world.hosts)
+    if (host.record == RecordState::kReady && host.record_name == name) return true;
+  return false;
 }
 
 // Runs an actor of its own until it has ended.
@@ -208,6 +334,14 @@ std::string FencesModel::wrong_at_end(World world) {
     if (!world.hosts[host].is_on) continue;
     run_alone(world, {Job::kKeep, host});
     world.actors.resize(roles);
+    // An operator has it forgotten, so that it may change the store again.
+    const bool has_pool = has_warm(scene_.roles);
+    if (has_pool && is_fenced(world, host) && !world.hosts[host].runs) {
+      const hook::fleet::Fleet fleet{world.store, kPrefix, kEver, kFleetId};
+      (void)hook::fleet::forget_fence(fleet, tag_of(host));
+      run_alone(world, {Job::kCollect, host});
+      world.actors.resize(roles);
+    }
     if (is_fenced(world, host) && world.hosts[host].runs)
       return "a container of a host that was declared dead runs on after its beat";
     if (world.hosts[host].runs) {
@@ -222,11 +356,18 @@ std::string FencesModel::wrong_at_end(World world) {
     world.actors.resize(roles);
   }
   // One of a dead host that its controller made for it after the fence is for 'host fence' again.
-  for (const auto& [name, made] : world.partitions)
-    if (world.hosts[0].is_on || !made.after_fence) return "a partition is left";
+  // So is a warm one: the store has forgotten it, so its maker leaves it to a person.
+  for (const auto& [name, made] : world.partitions) {
+    const bool is_persons = made.after_fence && (!world.hosts[0].is_on || vipu::is_of_fleet(name));
+    if (!is_persons && !is_idle(world, name) && !is_reserved(world, name))
+      return str("a partition is left: ", name);
+  }
   for (const hook::fleet::KeyValue& one : world.store.list(kPrefix, kEver).take().keys) {
-    for (const char* what : {"/claims/", "/grants/", "/queue/"})
-      if (one.key.find(what) != std::string::npos) return str("a key is left: ", one.key);
+    for (const char* what : {"/claims/", "/grants/", "/queue/", "/warm/"}) {
+      const std::string name = one.key.substr(one.key.rfind('/') + 1);
+      const bool stays = name == "turn" || is_idle(world, name) || is_reserved(world, name);
+      if (!stays && one.key.find(what) != std::string::npos) return str("a key is left: ", one.key);
+    }
   }
   return "";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The world of the model of two hosts with one fence: the fleet's store, the partitions of the
-// controller, and of each host one lease in its ledger and one container. Host 0 is fenced by
-// host 1.
+// controller, and of each host one lease and one record of a partition in its ledger, and one
+// container. Host 0 is fenced by host 1.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ inline constexpr uint8_t kHosts = 2;
 inline constexpr uint8_t kNobody = UINT8_MAX;
 
 enum class RowState : uint8_t { kNone, kIntent, kRunning, kReleasing };
+enum class RecordState : uint8_t { kNone, kIntent, kReady, kRemoving };
 
 // What an actor does next: one call to the store or to the controller, or one transaction of its
 // host's ledger.
@@ -36,13 +37,22 @@ struct Call {
     kCreate,
     kRemove,
     kReset,
-    kIntend,       // the ledger has the lease
-    kRun,          // it is RUNNING, and so is its container
-    kEnd,          // the container ends
-    kTakeOver,     // the lease is RELEASING
-    kForget,       // the lease is FREE
-    kReadLedger,   // which leases are live
-    kRecordFence,  // an operator's command has ended well
+    kIntend,      // the ledger has the lease
+    kRun,         // it is RUNNING, and so is its container
+    kEnd,         // the container ends
+    kTakeOver,    // the lease is RELEASING
+    kForget,      // the lease is FREE
+    kReadLedger,  // which leases are live
+    kTakeWarm,    // the lease has the warm partition
+    // A partition's record: warm ones and reservations.
+    kMakeRecord,    // INTENT, unless there is one
+    kRemoveRecord,  // REMOVING: a new one, unless there is one
+    kReadyRecord,   // READY
+    kSeizeRecord,   // REMOVING, of what a dead process left, or of a reservation that nobody uses
+    kDropRecord,    // it is gone
+    kReadRecord,
+    kIntendOnRecord,  // the ledger has a lease with a partition whose record is READY
+    kRecordFence,     // an operator's command has ended well
   };
   What what = What::kCommit;
   hook::fleet::Txn txn = {};
@@ -57,6 +67,8 @@ struct Answer {
   hook::fleet::Lease lease = {};
   std::vector<vipu::Partition> partitions = {};
   RowState row = RowState::kNone;
+  bool had_lease = false;
+  RecordState record = RecordState::kNone;
 };
 
 enum class Life : uint8_t { kGoes, kDone, kKilled };
@@ -71,6 +83,11 @@ struct Host {
   bool runs = false;  // its container
   RowState row = RowState::kNone;
   uint8_t owner = kNobody;  // the actor that holds the lease
+  bool had_lease = false;   // its history has the lease
+  std::string taken = {};   // the warm partition of the lease; empty: it has its own
+  RecordState record = RecordState::kNone;
+  uint8_t record_owner = kNobody;
+  std::string record_name = {};
 };
 
 // A partition at the controller.
