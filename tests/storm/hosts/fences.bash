@@ -10,10 +10,10 @@
 
 # Each runs this from a host that is up, until it works. Its log is that of an operator there.
 insist() { # N ACTION COMMAND...
-  local n=$1 action=$2 other begin error='' status deadline=$((SECONDS + 150))
+  local n=$1 action=$2 other begin error='' status turn=0 deadline=$((SECONDS + 150))
   shift 2
   while [ "$SECONDS" -lt "$deadline" ]; do
-    other=$((1 + RANDOM % hosts))
+    other=$(((n + turn++ % (hosts - 1)) % hosts + 1))
     pid_of[other]=$(cat "host$other/pid" 2>/dev/null)
     if [ "$other" = "$n" ] || [ -z "${pid_of[other]}" ]; then sleep 0.2 && continue; fi
     begin=$EPOCHREALTIME status=0
