@@ -2,7 +2,9 @@
 #include "base/fs.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -30,6 +32,12 @@ std::optional<std::string> selinux_label(int fd) {
 
 namespace {
 
+// Returns whether no power cut keeps the file, whatever is synced.
+bool is_in_memory(int fd) {
+  struct statfs status {};
+  return ::fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 Status sync_fd(int fd, std::string_view what) {
   // Some file systems (read-only or special ones) cannot sync; their content is not durable anyway.
   if (::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) {
@@ -53,8 +61,7 @@ Status fill(int fd, std::string_view data, const std::string& name,
   if (is_other && ::fsetxattr(fd, kSelinuxLabel, label.data(), label.size(), 0) != 0) {
     return Error::from_errno(errno, str("set the SELinux label of ", quote(name)));
   }
-  TRY(write_all(fd, data, name));
-  return sync_fd(fd, name);
+  return write_all(fd, data, name);
 }
 
 }  // namespace
@@ -166,13 +173,17 @@ Status write_atomic(int dir_fd, const std::string& name, std::string_view data,
   const Fd fd = TRY(open_at(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   ScopeExit remove_temporary([&] { (void)::unlinkat(dir_fd, temporary.c_str(), 0); });
   TRY(fill(fd.get(), data, name, attributes));
-  // Opened before the rename, so that only the sync can fail after it.
-  const Fd directory = TRY(open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY));
+  Fd directory;
+  if (!is_in_memory(fd.get())) {
+    TRY(sync_fd(fd.get(), name));
+    // Opened before the rename, so that only the sync can fail after it.
+    directory = TRY(open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY));
+  }
   if (::renameat(dir_fd, temporary.c_str(), dir_fd, name.c_str()) != 0) {
     return Error::from_errno(errno, str("replace ", quote(name)));
   }
   remove_temporary.dismiss();
-  return sync_fd(directory.get(), name);
+  return directory.valid() ? sync_fd(directory.get(), name) : Status();
 }
 
 Status write_atomic(const std::string& path, std::string_view data,

@@ -46,9 +46,9 @@ struct FileAttributes {
 // Returns the SELinux label of an open file, as stored, or nothing if the file has none.
 std::optional<std::string> selinux_label(int fd);
 
-// Makes NAME in DIR_FD hold exactly DATA, synced to disk. After success NAME has the new content;
-// after a failure or a crash the old content, never a part. A failed write removes its temporary
-// file.
+// Makes NAME in DIR_FD hold exactly DATA, synced to disk unless it is on a tmpfs. After success
+// NAME has the new content; after a failure or a crash the old content, never a part. A failed
+// write removes its temporary file.
 Status write_atomic(int dir_fd, const std::string& name, std::string_view data,
                     const FileAttributes& attributes);
 // Does the same for a path whose directory exists.

@@ -4,18 +4,32 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include "base/scope.h"
 #include "base/text.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
+
+namespace {
+int syncs = 0;
+}
+
+// Takes the place of the C library's.
+extern "C" int fsync(int fd) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
 
 namespace base {
 namespace {
@@ -94,6 +108,18 @@ TEST(OpenAt, ClosesTheDescriptorOnExec) {
   const Result<Fd> fd = open_at(AT_FDCWD, "/dev/null", O_RDONLY);
   ASSERT_TRUE(test::succeeds(fd));
   EXPECT_NE(::fcntl(fd.value().get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(WriteAtomicTest, SyncsTheFileAndItsDirectoryUnlessTheyAreInMemory) {
+  const test::TempDir in_memory(std::filesystem::path("/dev/shm"));
+  for (const std::string& path : {dir_ / "f", in_memory / "f"}) {
+    syncs = 0;
+    ASSERT_TRUE(test::succeeds(write_atomic(path, "data", {})));
+    struct statfs status {};
+    ASSERT_EQ(::statfs(path.c_str(), &status), 0);
+    EXPECT_EQ(syncs, status.f_type == TMPFS_MAGIC ? 0 : 2) << path;
+    EXPECT_EQ(content_of(path), "data");
+  }
 }
 
 TEST_F(WriteAtomicTest, MakesAFileOfThisModeWhateverTheUmask) {
