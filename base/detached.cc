@@ -54,6 +54,24 @@ Status start_detached(const std::string& path, const std::vector<std::string>& a
   return err == 0 ? Status() : Error::from_errno(err, str("start ", quote(path)));
 }
 
+Status leave_to(const std::string& path, const std::vector<std::string>& args,
+                const std::vector<std::string>& environment) {
+  const std::vector<char*> argv = pointers(args);
+  const std::vector<char*> envp = pointers(environment);
+  int err = 0;  // of the child, which shares this memory
+  const pid_t child = fork_to_exec([&] {
+    if (detach(-1)) {
+      take_signals();
+      (void)::execve(path.c_str(), argv.data(), envp.data());
+    }
+    err = errno;
+  });
+  if (child < 0) return Error::from_errno(errno, str("start ", quote(path)));
+  if (err == 0) return {};
+  reap_child(child);
+  return Error::from_errno(err, str("start ", quote(path)));
+}
+
 Status go_on_detached(const std::function<Work(const std::function<void()>& started)>& work,
                       const Deadline& deadline) {
   return in_child(

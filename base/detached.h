@@ -19,6 +19,11 @@ namespace base {
 Status start_detached(const std::string& path, const std::vector<std::string>& args,
                       const std::vector<std::string>& environment = {});
 
+// Does the same for a caller that ends at once: the process is its child until then. So there is no
+// process between the two for which the caller would have to wait.
+Status leave_to(const std::string& path, const std::vector<std::string>& args,
+                const std::vector<std::string>& environment = {});
+
 // Runs WORK in a child of this process, detached as above. Returns as soon as WORK calls its
 // argument or returns kDone. Returns an error if neither happens before DEADLINE or the child ends
 // first; WORK may then still be running. The caller must end soon, because it leaves the child to

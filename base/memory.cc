@@ -24,6 +24,10 @@ extern "C" {
 [[gnu::visibility("hidden")]] char base_program_is_mapped = 0;
 }
 
+extern "C" {
+[[gnu::weak]] extern const char base_unmapped_call[8] = "";
+}
+
 #if defined(__x86_64__)
 // The program's first instructions: nothing is relocated yet, there is no stack frame, and RDX and
 // the stack are what _start expects. `syscall` spoils RCX and R11.
@@ -34,6 +38,15 @@ asm(R"(
   .type map_program, @function
 map_program:
   endbr64
+  # The stack begins with argc and argv. Behind the words are 8 bytes at least: the environment, the
+  # name of the program.
+  cmpq $2, (%rsp)
+  jb 1f
+  mov 16(%rsp), %rax
+  mov base_unmapped_call(%rip), %rcx
+  cmp %rcx, (%rax)
+  je _start
+1:
   mov %rdx, %r12
   lea __init_array_start(%rip), %rdi
   and $-4096, %rdi

@@ -5,10 +5,15 @@
 //
 // The Makefile makes `map_program` the entry of every static program on x86_64. It maps the
 // program's code, constants and data before the program relocates itself, which touches most of the
-// data, and then jumps to _start.
+// data, and then jumps to _start. It maps nothing if the first word of the command line begins with
+// `base_unmapped_call`: a program that has a call which touches few pages defines it.
 #pragma once
 
 #include <cstddef>
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char base_unmapped_call[8];
+}
 
 namespace base {
 

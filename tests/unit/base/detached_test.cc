@@ -73,6 +73,33 @@ TEST(StartDetached, RefusesWhatCannotBeExecuted) {
   EXPECT_FALSE(start_detached(dir / "text", {"text"}).ok());
 }
 
+TEST(LeaveTo, StartsAChildThatHasNothingOfItsCallerButItsParent) {
+  const test::TempDir dir;
+  const Fd kept = open_at(AT_FDCWD, "/dev/zero", O_RDONLY).take();
+  ASSERT_EQ(::fcntl(kept.get(), F_SETFD, 0), 0);  // inheritable
+  const std::string script =
+      str("{ pwd; echo $IPU_DEBUG; echo $PPID; echo $(readlink /proc/$$/fd/*);"
+          " cut -d' ' -f6 /proc/$$/stat; } >",
+          dir / "new", " 2>&1; mv ", dir / "new", " ", dir / "out");
+  ASSERT_TRUE(test::succeeds(leave_to("/bin/sh", {"sh", "-c", script}, {"IPU_DEBUG=1"})));
+  const std::string out = wait_for_file(dir / "out");
+  const std::vector<std::string_view> lines = split(out, '\n');
+  ASSERT_GE(lines.size(), 5U) << out;
+  EXPECT_EQ(lines[0], "/");
+  EXPECT_EQ(lines[1], "1");
+  EXPECT_EQ(lines[2], std::to_string(::getpid()));
+  EXPECT_EQ(lines[3].find("zero"), std::string_view::npos) << out;
+  EXPECT_NE(lines[3].find("/dev/null"), std::string_view::npos) << out;
+  EXPECT_NE(lines[4], std::to_string(::getsid(0))) << "its session";
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0);
+}
+
+TEST(LeaveTo, RefusesWhatCannotBeExecutedAndLeavesNoChild) {
+  const test::TempDir dir;
+  EXPECT_TRUE(test::fails(leave_to(dir / "absent", {"absent"}), Code::kNotFound, "absent"));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+}
+
 // Reaps the child that go_on_detached() leaves to others.
 void reap() { (void)::waitpid(-1, nullptr, 0); }
 
