@@ -26,6 +26,7 @@ constexpr std::chrono::minutes kRefillTime{10};
 struct PoolOptions {
   Output output = Output::kTable;
   std::string pool;  // empty: all
+  std::optional<std::chrono::milliseconds> after = {};
 };
 
 Result<std::vector<hook::config::PoolConfig>> load_pools(const std::string& name) {
@@ -93,6 +94,8 @@ hook::lifecycle::partitions::Refilled refill_one(hook::lifecycle::Env& env,
 }
 
 Result<Outcome> run_refill(const PoolOptions& options) {
+  // Before anything is read: what is true then counts.
+  if (options.after) base::sleep_for(*options.after, Deadline::after(*options.after));
   const std::vector<hook::config::PoolConfig> pools = TRY(load_pools(options.pool));
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
@@ -120,6 +123,9 @@ Options add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
   if (run == run_list) declared.list_output(options->output);
   if (run != run_list) declared.output(options->output);
   declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
+  if (run == run_refill)
+    declared.duration({"--after", "TIME", "Begin after this time (default: at once)"},
+                      options->after);
   return declared;
 }
 

@@ -67,10 +67,13 @@ std::unique_ptr<fleet::Store> make_store(const config::FleetConfig& fleet) {
       {config::fleet_program(), fleet, user.credentials, user.is_its_own});
 }
 
+// For a start, which would have to share the processors: it takes less time than this.
+constexpr const char* kRefillDelay = "200ms";
+
 void refill_in_background(const std::string& pool) {
   // If this fails, the timer and the next start try again.
   (void)base::start_detached(config::control_program(),
-                             {"ipuctl", "pool", "refill", "--pool", pool});
+                             {"ipuctl", "pool", "refill", "--pool", pool, "--after", kRefillDelay});
 }
 
 void probe_in_background(const std::string& lease_id) {

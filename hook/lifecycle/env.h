@@ -33,7 +33,7 @@ struct Env {
   // Returns how to talk to the controller of the pool with this name when releasing, also without a
   // configuration.
   std::function<config::ControllerSecurity(const std::string& pool)> security;
-  // Starts a process that refills the pool's warm partitions; nobody waits for it.
+  // Starts a process that refills the pool's warm partitions a moment later; nobody waits for it.
   std::function<void(const std::string& pool)> start_refill;
   // Starts a process that asks whether other hosts answer for the lease's addresses.
   // connect_lease() waits for its answer, which is a file of the lease.

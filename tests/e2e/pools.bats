@@ -31,6 +31,18 @@ has_warm() { [ "$(warm_names | wc -l)" = "$1" ]; }
   assert_equal "$(ipuctl pool refill -o json | jq -c '[.[0].made, .[0].removed | length]')" '[0,3]'
 }
 
+@test "a refill begins after the time that it is told" {
+  configure_pool 'warm = { "4" = 2 }'
+  ipuctl pool refill --after 2s >/dev/null 3>&- &
+  local job=$!
+  sleep 1
+  has_warm 0
+  wait "$job"
+  has_warm 2
+  run -2 ipuctl pool refill --after soon
+  assert_contains "$output" '--after'
+}
+
 @test "refills at the same time make no more than one alone" {
   local jobs=() job
   configure_pool 'warm = { "4" = 2 }'
