@@ -55,7 +55,7 @@ docker_start
 "${CC:-cc}" -O2 -static -s -DSTAND_IN_FOR="\"$(host_run sh -c 'command -v runc')\"" -o "/proc/$HOST_PID/root/run/bench/stand_in" \
   tests/bench/stand_in.c
 echo 'int main(void) { return 0; }' | "${CC:-cc}" -O2 -static -s -x c -o "/proc/$HOST_PID/root/run/bench/nothing" -
-cp "$O"/bin/{paired,resident,floors} tests/bench/{measure,crowd,fleet}.sh "/proc/$HOST_PID/root/run/bench/"
+cp "$O"/bin/{paired,resident,floors} tests/bench/{measure,crowd,fleet,phases}.sh "/proc/$HOST_PID/root/run/bench/"
 host_run bash /run/bench/measure.sh /run/bench/paired /run/bench/stand_in "$BINDIR/ipu-container-runtime" \
   "/$HOST_CGROUP" "${ROUNDS:-100}" "$CONTROLLER"
 [ -z "${BENCH_JSON:-}" ] || host_run cat /run/bench/figures.json >"$BENCH_JSON"

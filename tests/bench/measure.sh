@@ -6,8 +6,9 @@ set -euo pipefail
 paired=$1 stand_in=$2 wrapper=$3 cgroup=$4 rounds=$5 controller=$6
 cd /run/bench
 runc=$(command -v runc)
-# The kernel removes the namespaces of a container for some time after its end, and so do we.
-REST=120
+# The kernel removes the namespaces of a container for some time after its end, and so do we. A start from a warm
+# partition begins a refill 200 ms later.
+REST=300
 
 bundle() { # DIRECTORY [VARIABLE...]: a bundle that runs `true` in a network namespace of its own
   local variables
@@ -70,9 +71,9 @@ compare '8 containers at once, with IPUs by the local provider' "$((rounds / 5 +
   "runc=bash crowd.sh 8 plain $runc" "local-provider=bash crowd.sh 8 slices $wrapper"
 
 restore=()
-echo 'the phases of one start, by ipuctl trace'
+echo 'the steps of a start, by ipuctl trace, in milliseconds; "plain" is without a request'
+bash phases.sh "$wrapper" "$rounds" plain slices instant warm
 docker run --detach --network none --runtime=ipu --name traced -e IPU_COUNT=4 busybox sleep 1000 >/dev/null
-ipuctl trace traced | sed 's/^/  /'
 compare 'a container without a request, beside one with IPUs' "$rounds" "$REST" \
   "runc=$runc run --bundle plain b{}" "stand-in=$stand_in run --bundle plain b{}" \
   "no-request=$wrapper run --bundle plain b{}"
@@ -99,4 +100,5 @@ find /usr/local/bin /usr/local/libexec -type f -name '*ipu*' -printf '%s %f\n' |
 docker=(docker run --rm --network none)
 compare 'docker run --rm busybox true' "$((rounds / 3 + 3))" "$REST" \
   "runc=${docker[*]} --runtime=runc busybox true" "no-request=${docker[*]} --runtime=ipu busybox true" \
+  "local-provider=${docker[*]} --runtime=ipu -e IPU_POOL=slices -e IPU_COUNT=4 busybox true" \
   "with-ipus=${docker[*]} --runtime=ipu -e IPU_COUNT=4 busybox true"
