@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # world.sh sets hosts, and parts.bash boot_of
+# shellcheck disable=SC2034,SC2154 # world.sh sets hosts; parts.bash has boot_of and pid_of
 # What an operator does about a host that is gone, for sourcing after parts.bash. A fence needs etcd and the controller, which
 # may fail at that time, so the operator goes on until it is done, in a process of its own:
 #   host N loses power, or its links          begin_fence, begin_unplug
@@ -10,16 +10,17 @@
 
 # Each runs this from a host that is up, until it works. Its log is that of an operator there.
 insist() { # N ACTION COMMAND...
-  local n=$1 action=$2 other begin error='' status turn=0 deadline=$((SECONDS + 150))
+  local n=$1 action=$2 other pid begin error='' status turn=0 deadline=$((SECONDS + 150))
   shift 2
   while [ "$SECONDS" -lt "$deadline" ]; do
     other=$(((n + turn++ % (hosts - 1)) % hosts + 1))
-    pid_of[other]=$(cat "host$other/pid" 2>/dev/null)
-    if [ "$other" = "$n" ] || [ -z "${pid_of[other]}" ]; then sleep 0.2 && continue; fi
+    pid=$(cat "host$other/pid" 2>/dev/null)
+    if [ "$other" = "$n" ] || [ -z "$pid" ]; then sleep 0.2 && continue; fi
+    pid_of["$other"]=$pid # of its boot, which this process may not know
     begin=$EPOCHREALTIME status=0
     error=$(on "$other" "$@" 2>&1 >/dev/null) || status=$?
     # Power that is lost meanwhile is no error of the command.
-    if [ "$status" = 137 ] || [ ! -e "/proc/${pid_of[other]}" ] || [[ $error == nsenter:* ]]; then continue; fi
+    if [ "$status" = 137 ] || [ ! -e "/proc/$pid" ] || [[ $error == nsenter:* ]]; then continue; fi
     # An earlier attempt, whose answer was lost, may have been carried out.
     [ "$action" != forget ] || [ -n "$(etcd_keys "${PREFIX}fences/$(cat "host$n/tag")" 2>&1)" ] || status=0
     [ "$status" -ne 0 ] || error=
