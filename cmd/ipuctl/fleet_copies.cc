@@ -17,6 +17,7 @@
 #include "hook/lifecycle/partitions/fleet_compare.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/hosts.h"
+#include "hook/lifecycle/partitions/joining.h"
 
 namespace ipuctl {
 namespace {

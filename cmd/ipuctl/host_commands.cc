@@ -21,6 +21,7 @@ namespace {
 using namespace base::names;
 using hook::lifecycle::partitions::Fenced;
 using hook::lifecycle::partitions::MadePartition;
+using hook::lifecycle::partitions::Unreached;
 
 constexpr std::chrono::milliseconds kListTime{10'000};
 constexpr std::chrono::milliseconds kFleetListTime{8'000};
@@ -42,6 +43,7 @@ struct HostOptions {
   std::string host;
   bool dry_run = false;
   bool alive = false;
+  bool incomplete = false;  // a fence leaves what this host cannot reach
 };
 
 // Adds what the fleet says of its hosts, if this host is in one.
@@ -187,7 +189,8 @@ Result<Outcome> run_fence(const HostOptions& options) {
   using hook::fleet::IfAlive;
   const IfAlive if_alive = options.alive ? IfAlive::kFence : IfAlive::kRefuse;
   const std::vector<std::string> removed = TRY(hook::lifecycle::partitions::fence_host(
-      env, config.pools, options.host, if_alive, deadline, outcome.obstacles));
+      env, config.pools, options.host, if_alive, deadline, outcome.obstacles,
+      options.incomplete ? Unreached::kLeave : Unreached::kObstacle));
   for (const std::string& name : removed) outcome.text += str("removed partition ", name, "\n");
   if (!outcome.obstacles.empty()) return outcome;
   for (const std::string& claim : claims) outcome.text += str("removed ", claim, "\n");
@@ -209,10 +212,17 @@ Result<Outcome> run_forget(const HostOptions& options) {
                        " fence ",
                        options.host, "' first"));
   }
-  TRY(hook::lifecycle::partitions::check_controllers(
-      env, config.pools, options.host, Deadline::after(kFleetListTime), outcome.obstacles));
   if (!outcome.obstacles.empty()) return outcome;
   const auto fleet = TRY(hook::lifecycle::open_fleet(env));
+  if (fleet) {
+    const Deadline deadline = Deadline::after(kFleetListTime);
+    const auto fence =
+        TRY(hook::fleet::find_fence(*fleet->store, fleet->config.prefix, options.host, deadline));
+    if (!fence || !fence->is_finished)
+      TRY(hook::lifecycle::partitions::check_controllers(env, config.pools, options.host, deadline,
+                                                         outcome.obstacles));
+  }
+  if (!outcome.obstacles.empty()) return outcome;
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
     const Deadline deadline = Deadline::after(kFleetListTime);
@@ -245,6 +255,8 @@ void add_host_commands(CLI::App& app, Command& chosen) {
                   chosen, [options] { return run_fence(*options); });
   fence.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
   fence.flag("--alive", options->alive, "Also if the fleet hears of the host");
+  fence.flag("--incomplete", options->incomplete,
+             "Also if the host may have partitions of pools that this host does not have");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
   add_command(group, {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"},
               chosen, [options] { return run_forget(*options); })

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -24,8 +26,8 @@ using base::Json;
 constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
 constexpr const char* kWarm = "warm/";
-constexpr const char* kRestored = "restored/";
-constexpr const char* kHosts = "hosts/";
+constexpr std::string_view kRestored = "restored/";
+constexpr std::string_view kHosts = "hosts/";
 constexpr int64_t kCopyVersion = 1;
 constexpr int64_t kDayMs = 86'400'000;
 // etcd takes 1.5 MiB in one request.
@@ -34,7 +36,7 @@ constexpr size_t kMostPerChunk = kMaxOperations / 2 - 1;  // with the compare of
 
 // All that a fleet has, but for the usage of each day.
 constexpr const char* kFolders[] = {kAlive,      "fences/", "fencing",     "grants/", "hosts/",
-                                    "importing", kMeta,     "partitions/", "queue/",  kRestored,
+                                    "importing", kMeta,     "partitions/", "queue/",  "restored/",
                                     "tenants/",  "turns/",  kWarm};
 
 // Returns what is below PREFIX. If that is more than one answer may have, each folder is as of a
@@ -119,9 +121,11 @@ class Import {
  public:
   Import(Store& store, const std::string& prefix, int64_t revision, const Deadline& deadline)
       : store_(store), key_(import_key(prefix)), revision_(revision), deadline_(deadline) {}
-  Status put(const std::string& key, const std::string& value) {
+  // SEEN: the revision of what is there; 0: nothing.
+  Status put(const std::string& key, const std::string& value, int64_t seen = 0) {
+    using What = Compare::What;
     size_ += key.size() * 2 + value.size();
-    txn_.compares.push_back({key, Compare::What::kCreated, 0});
+    txn_.compares.push_back({key, seen == 0 ? What::kCreated : What::kModified, seen});
     txn_.puts.push_back({key, value});
     return may_wait();
   }
@@ -246,19 +250,50 @@ Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
   return import.flush();
 }
 
-// Says of each host of COPY and of BEFORE, but those FENCED, that it has not told what it has.
-Status write_untold(Import& import, const std::string& prefix, const Copy& copy,
-                    const Listing& before, const std::set<std::string>& fenced) {
-  std::set<std::string> names;
-  for (const KeyValue& one : copy.keys) names.insert(one.key);
-  for (const KeyValue& one : before.keys) names.insert(one.key.substr(prefix.size()));
-  for (const std::string& name : names) {
-    if (!name.starts_with(kHosts)) continue;
-    const std::string host = name.substr(std::string_view(kHosts).size());
+// Returns the hosts of COPY and of what was there BEFORE, also before an import that was cut short.
+// Each has the revision at which such an import asked it to tell; 0: none did.
+std::map<std::string, int64_t> hosts_of(const std::string& prefix, const Copy& copy,
+                                        const Listing& before) {
+  std::map<std::string, int64_t> hosts;
+  const auto add = [&](std::string_view name, int64_t modified) {
+    if (name.starts_with(kHosts)) hosts[std::string(name.substr(kHosts.size()))];
+    if (name.starts_with(kRestored)) hosts[std::string(name.substr(kRestored.size()))] = modified;
+  };
+  for (const KeyValue& one : copy.keys)
+    if (one.key.starts_with(kHosts)) add(one.key, 0);
+  for (const KeyValue& one : before.keys) add(one.key.substr(prefix.size()), one.modified);
+  return hosts;
+}
+
+// Asks HOSTS, but those FENCED, to tell what they have. KEPT has these keys then.
+Status ask_to_tell(Import& import, const std::string& prefix,
+                   const std::map<std::string, int64_t>& hosts, const std::set<std::string>& fenced,
+                   std::set<std::string>& kept) {
+  for (const auto& [host, asked] : hosts) {
     if (fenced.contains(host)) continue;
-    TRY(import.put(restored_key(prefix, host), base::to_text(Json{{"host", host}})));
+    TRY(import.put(restored_key(prefix, host), base::to_text(Json{{"host", host}}), asked));
+    kept.insert(str(kRestored, host));
   }
-  return {};
+  return import.flush();
+}
+
+// Leaves the oldest usage out until a file can have COPY.
+void fit(Copy& copy) {
+  const auto bytes_of = [](const KeyValue& one) {
+    constexpr size_t kAround = 64;  // of each key in the file
+    return base::to_text(Json(one.key)).size() + base::to_text(Json(one.value)).size() + kAround;
+  };
+  size_t bytes = 0;
+  for (const KeyValue& one : copy.keys) bytes += bytes_of(one);
+  size_t count = copy.keys.size();
+  // In the order of their days.
+  std::erase_if(copy.keys, [&](const KeyValue& one) {
+    const bool fits = bytes < kMaxCopy - kMaxChunk && count <= kMostCopied;
+    if (fits || !one.key.starts_with("usage/")) return false;
+    bytes -= bytes_of(one);
+    --count;
+    return true;
+  });
 }
 
 }  // namespace
@@ -276,6 +311,7 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
                          !name.starts_with(kRestored) && name != import_key("");
     if (one.lease == 0 && is_kept) copy.keys.push_back({name, one.value});
   }
+  fit(copy);
   return copy;
 }
 
@@ -347,10 +383,11 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   if (old == OldFences::kBring) fenced.insert(gone.begin(), gone.end());
   const int64_t revision = TRY(begin_import(store, prefix, other, meta, deadline));
   Import import(store, prefix, revision, deadline);
-  const std::set<std::string> kept = kept_records(prefix, before, present);
+  std::set<std::string> kept = kept_records(prefix, before, present);
+  // First, so that an import that is cut short has asked all, too.
+  TRY(ask_to_tell(import, prefix, hosts_of(prefix, copy, before), fenced, kept));
   TRY(clear(import, prefix, before, kept));
   TRY(write_keys(import, prefix, copy, present, fenced, kept));
-  TRY(write_untold(import, prefix, copy, before, fenced));
   TRY(import.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
   TRY(import.put(version_key(prefix, copy.fleet), ""));

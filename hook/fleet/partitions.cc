@@ -173,11 +173,14 @@ Status publish(const Fleet& fleet, const PartitionView& view) {
   const std::string& host = view.changer.empty() ? view.facts.maker : view.changer;
   txn.compares = {known ? as_seen(fleet, *known) : Compare{key, Compare::What::kCreated, 0},
                   {fence_key(fleet.prefix, host), Compare::What::kCreated, 0}};
+  // What exists already may be in use.
+  if (view.facts.adopted || view.phase == PartitionPhase::kRemoving) require_all_told(fleet, txn);
   txn.puts = {put_of(fleet, view)};
   for (const Claim& one : view.claims) txn.puts.push_back(put_of(fleet, view.name, one));
   const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
   if (result.done) return {};
   TRY(check_fences(fleet, result));
+  TRY(check_told(fleet, result));
   return Error(Code::kExists, str("another host has made ", text_of(view.name),
                                   " known to the fleet meanwhile; choose another name"));
 }
@@ -311,7 +314,6 @@ Status begin_removal(const Fleet& fleet, const PartitionName& name, const std::s
     });
     if (!others.empty()) return claimed(name, others);
     Txn txn;
-    if (view.phase == PartitionPhase::kRemoving) return txn;
     view.phase = PartitionPhase::kRemoving;
     view.changer = host;
     require_all_told(fleet, txn);

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/keys.h"
 
 namespace hook::fleet {
 
@@ -22,9 +23,17 @@ Result<std::vector<std::string>> untold_hosts(const Fleet& fleet) {
   return hosts;
 }
 
-Status has_told(const Fleet& fleet, const std::string& host) {
+Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host) {
+  const auto key = TRY(find_key(fleet.store, restored_key(fleet.prefix, host), fleet.deadline));
+  return key ? key->modified : 0;
+}
+
+Status has_told(const Fleet& fleet, const std::string& host, int64_t asked) {
+  if (asked == 0) return {};
   Txn txn;
-  txn.deletes = {restored_key(fleet.prefix, host)};
+  const std::string key = restored_key(fleet.prefix, host);
+  txn.compares = {{key, Compare::What::kModified, asked}};
+  txn.deletes = {key};
   TRY(fleet.store.commit(txn, fleet.deadline));
   return {};
 }
@@ -45,7 +54,9 @@ std::string untold_text(const std::string& host) {
   return str("etcd was restored from a copy, and host ", host,
              " has not told since what its containers have: run 'ipuctl gc' there, or 'ipuctl host"
              " fence ",
-             host, "' here if that host is dead");
+             host,
+             "' here if that host is dead; one that has left the fleet joins, runs 'ipuctl gc', and"
+             " leaves again");
 }
 
 }  // namespace hook::fleet

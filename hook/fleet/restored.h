@@ -19,8 +19,11 @@ namespace hook::fleet {
 
 // Returns the tags of these hosts.
 base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
-// Says that HOST has told. Harmless twice.
-base::Status has_told(const Fleet& fleet, const std::string& host);
+// Returns the revision at which an import asked HOST to tell; 0: none has, or it has told.
+base::Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host);
+// Says that HOST has told what it was asked at ASKED, which was read before the host looked at
+// anything: an import meanwhile asks again. Does nothing for 0.
+base::Status has_told(const Fleet& fleet, const std::string& host, int64_t asked);
 // Adds to TXN that all hosts have.
 void require_all_told(const Fleet& fleet, Txn& txn);
 // Fails with kBusy if RESULT found that one has not.

@@ -126,7 +126,7 @@ Status FleetPlace::enter(const ledger::Waiter& me) {
   TRY(fleet::take_ticket(at(), resource_, ticket));
   // Another host may have counted before this ticket was there. Of both, one counts the other.
   const Status room = share == nullptr ? Status() : check_waiters(at(), *share, &ticket);
-  if (!room.ok()) {
+  if (!room.ok() && room.error().code() == Code::kDenied) {
     TRY(fleet::leave_line(at(), resource_, ticket));
     return room;
   }

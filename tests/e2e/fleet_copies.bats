@@ -91,6 +91,9 @@ is_releasing() { [ "$(on a ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
   in_host cat "$COPY" | on a ipuctl fleet import - --replace
   run -3 on a ipuctl fleet check
   assert_contains "$output" "this host knows partition 'p0'"
+  run -3 on a ipuctl partition remove p0
+  assert_contains "$output" 'has not told since'
+  on a ipuctl gc >/dev/null
   silence
   on a ipuctl partition remove p0
 }

@@ -44,6 +44,7 @@ teardown() {
   assert_equal "$(etcd_keys grants)" ''
   etcd_stop
   unconfigure_fleet
+  host_config
 }
 
 start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]

@@ -154,7 +154,8 @@ Status finish_begun(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
   return {};
 }
 
-Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+// Returns whether all that containers of this host have is claimed.
+Result<bool> sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // The claims first: a lease that begins meanwhile is live before its claim is made.
   const std::vector<fleet::PartitionClaim> claims =
       TRY(fleet::list_claims(fleet.at_last(), obstacles));
@@ -176,16 +177,28 @@ Status sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
                                        one.partition.name, " from the fleet")));
     TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
   }
+  bool is_whole = true;
   for (const ledger::Lease& lease : leases) {
-    const bool runs = lease.state == ledger::LeaseState::kRunning;
+    const bool runs = lease.state == ledger::LeaseState::kRunning ||
+                      lease.state == ledger::LeaseState::kAllocated;
     const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
     if (!runs || !is_named || known.contains(lease.claim)) continue;
     Status again = claim_again(env, fleet, lease);
     if (again.ok()) continue;
+    is_whole = false;
     obstacles.push_back(std::move(again).error().wrap(
         str("container ", base::short_id(lease.container), " runs without a claim")));
   }
-  return {};
+  return is_whole;
+}
+
+Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+  const std::string& me = env.ledger.host().tag();
+  const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
+  const bool is_whole = TRY(sweep(env, fleet, obstacles));
+  TRY(sweep_grants(env, fleet, obstacles));
+  TRY(sweep_warm(env, fleet, obstacles));
+  return is_whole ? fleet::has_told(fleet.at_last(), me, asked) : Status();
 }
 
 }  // namespace
@@ -195,25 +208,6 @@ Status check_member(const Env& env) {
   for (const ledger::PartitionRecord& record : records)
     if (!record.fleet.empty()) TRY(open_fleet(env, record.fleet));
   return {};
-}
-
-Result<std::vector<std::string>> leave_fleet(Env& env) {
-  std::vector<std::string> names;
-  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all())) {
-    if (record.fleet.empty()) continue;
-    if (is_fleets(record) && TRY(open_fleet(env)))
-      return Error(Code::kBusy,
-                   str("partition ", quote(record.name), " of pool ", quote(record.pool),
-                       " is half made or half removed; run"
-                       " 'ipuctl gc' first"));
-    TRY(env.ledger.partitions().unlearn(record));
-    names.push_back(record.name);
-  }
-  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
-  if (fleet) TRY(leave_grants(env, *fleet));
-  TRY(env.ledger.partitions().disclaim_own());
-  TRY(env.ledger.host().leave_fleet());
-  return names;
 }
 
 Status learn_partition(Env& env, const config::PoolConfig& pool, const std::string& name,
@@ -348,10 +342,7 @@ void sweep_claims(Env& env, std::vector<Error>& obstacles) {
   const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
   if (!fleet.ok()) return obstacles.push_back(fleet.error());
   if (!fleet.value()) return;
-  Status swept = sweep(env, *fleet.value(), obstacles);
-  if (swept.ok()) swept = sweep_grants(env, *fleet.value(), obstacles);
-  if (swept.ok()) swept = sweep_warm(env, *fleet.value(), obstacles);
-  if (swept.ok()) swept = fleet::has_told(fleet.value()->at_last(), env.ledger.host().tag());
+  Status swept = sweep_all(env, *fleet.value(), obstacles);
   if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 

@@ -23,9 +23,6 @@ namespace hook::lifecycle::partitions {
 // Fails with kUnsupported if the ledger knows partitions of a fleet that this host is not in: what
 // this host alone knows is not the truth then.
 base::Status check_member(const Env& env);
-// Forgets the partitions of fleets. Returns their names. Fails with kBusy, and names the
-// containers, while a live lease has one.
-base::Result<std::vector<std::string>> leave_fleet(Env& env);
 
 // ---- a start
 

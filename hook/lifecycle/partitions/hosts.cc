@@ -126,7 +126,7 @@ Result<std::map<std::string, std::string>> pools_in_fleet(const Env& env, const 
 bool is_controller_of(const config::PoolConfig& pool, const std::string& name,
                       const std::string& controller) {
   if (pool.provider != config::Provider::kVipu) return false;
-  return controller.empty() ? pool.name == name : config::source_of(pool) == controller;
+  return pool.name == name || config::source_of(pool) == controller;
 }
 
 }  // namespace
@@ -139,11 +139,12 @@ Status check_controllers(const Env& env, const std::vector<config::PoolConfig>& 
       return is_controller_of(pool, name, controller);
     });
     if (is_known) continue;
-    obstacles.emplace_back(Code::kNotFound,
-                           str("host ", host, " may have partitions of pool ", quote(name),
-                               controller.empty() ? "" : str(" at controller ", controller),
-                               ", which this host does not have: run 'ipuctl host fence ", host,
-                               "' on a host that has it, or add that [[pool]] here"));
+    obstacles.emplace_back(
+        Code::kNotFound,
+        str("host ", host, " may have partitions of pool ", quote(name),
+            controller.empty() ? "" : str(" at controller ", controller),
+            ", which this host does not have: run 'ipuctl host fence ", host,
+            "' on a host that has it; if none has, or that was done, give --incomplete"));
   }
   return {};
 }
@@ -182,8 +183,8 @@ Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>& pool
 
 Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::PoolConfig>& pools,
                                             const std::string& host, fleet::IfAlive if_alive,
-                                            const Deadline& deadline,
-                                            std::vector<Error>& obstacles) {
+                                            const Deadline& deadline, std::vector<Error>& obstacles,
+                                            Unreached unreached) {
   std::vector<std::string> names;
   TRY(check_other(env, host));
   TRY(begin_in_fleet(env, host, if_alive, deadline));
@@ -202,7 +203,8 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
   for (const std::string& name : names)
     TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
   // The records are all that tells of what is left at a controller that this host does not have.
-  TRY(check_controllers(env, pools, host, deadline, obstacles));
+  if (unreached == Unreached::kObstacle)
+    TRY(check_controllers(env, pools, host, deadline, obstacles));
   if (!obstacles.empty()) return names;
   Status told = tell_fleet(env, host, deadline);
   if (told.ok()) told = env.ledger.fences().add(host);

@@ -50,11 +50,13 @@ base::Status check_controllers(const Env& env, const std::vector<config::PoolCon
 // is fenced. Returns the names of the partitions. What cannot be removed, or may be at a controller
 // of others, is in OBSTACLES: another call, or another host's, goes on, and what the fleet knows of
 // the host stays until then. What is in this host's own ledger stays. Fails as find_fenced(), too.
+enum class Unreached { kObstacle, kLeave };  // what becomes of controllers of others
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const std::string& host, fleet::IfAlive if_alive,
                                                   const base::Deadline& deadline,
-                                                  std::vector<base::Error>& obstacles);
+                                                  std::vector<base::Error>& obstacles,
+                                                  Unreached unreached = Unreached::kObstacle);
 
 // Removes the partitions that this host made, or took of the fleet's, before its ledger was, if
 // that was made since this boot: the ledger of a host without a disk is new at each boot, and what

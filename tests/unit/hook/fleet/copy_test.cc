@@ -151,7 +151,11 @@ TEST_F(CopyTest, NobodyClaimsUntilEachHostHasToldWhatItHas) {
                           "has not told"));
   // What runs is claimed again.
   ASSERT_TRUE(test::succeeds(claim(fleet(), name, {"l2", "aaaaaaaa", "runs", "", 1}, {})));
-  ASSERT_TRUE(test::succeeds(has_told(fleet(), "aaaaaaaa")));
+  const int64_t asked = asked_to_tell(fleet(), "aaaaaaaa").take();
+  EXPECT_GT(asked, 0);
+  ASSERT_TRUE(test::succeeds(has_told(fleet(), "aaaaaaaa", asked - 1)));
+  EXPECT_EQ(untold_hosts(fleet()).take().size(), 2U) << "another import has asked since";
+  ASSERT_TRUE(test::succeeds(has_told(fleet(), "aaaaaaaa", asked)));
   EXPECT_EQ(untold_hosts(fleet()).take(), std::vector<std::string>{"bbbbbbbb"});
   EXPECT_TRUE(test::fails(claim(fleet(), name, {"l3", "cccccccc", "third", "", 2}, fits),
                           Code::kBusy, "host bbbbbbbb"));
@@ -161,6 +165,21 @@ TEST_F(CopyTest, NobodyClaimsUntilEachHostHasToldWhatItHas) {
   EXPECT_TRUE(test::fails(claim(fleet(), name, {"l3", "cccccccc", "third", "", 1}, fits),
                           Code::kBusy, "container runs on host aaaaaaaa"));
   EXPECT_TRUE(test::succeeds(claim(fleet(), name, {"l3", "cccccccc", "third", "", 2}, fits)));
+}
+
+// C joined after the copy was made, so only the store that is replaced knows it.
+TEST_F(CopyTest, ASecondImportAsksThoseThatTheFirstWasToAsk) {
+  const Copy made = copy();
+  ASSERT_TRUE(test::succeeds(
+      beat(store_, kPrefix, {"cccccccc", "third", "identity3", "1.0", "boot"}, kMadeAt, soon())));
+  store_.advance(seconds(31));
+  test::LentStore seen(store_, [&] {
+    const bool is_cleared = store_.list(kPrefix + "hosts/", soon()).take().keys.empty();
+    return is_cleared ? test::Call::kFails : test::Call::kAnswered;
+  });
+  ASSERT_FALSE(write_copy(seen, kPrefix, made, Replace::kYes, OldFences::kRefuse, soon()).ok());
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  EXPECT_EQ(untold_hosts(fleet()).take(), (std::vector<std::string>{"aaaaaaaa", "cccccccc"}));
 }
 
 TEST_F(CopyTest, OfMoreThanOneAnswerMayHaveIsWhole) {

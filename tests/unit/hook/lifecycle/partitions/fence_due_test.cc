@@ -218,6 +218,18 @@ TEST_F(FenceDueTest, IsNotFinishedWhileAControllerIsUnknownHere) {
   EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
 }
 
+// No host has the pool any more.
+TEST_F(FenceDueTest, IsFinishedWithoutAnUnknownControllerIfItIsTold) {
+  const fleet::HostFacts dead{kDead, "node", "identity", "1.0", "boot", {{"pod2", "gone:8090"}}};
+  ASSERT_TRUE(test::succeeds(fleet::beat(store_, kPrefix, dead, 1, soon())));
+  store_.advance(std::chrono::seconds(31));
+  std::vector<Error> obstacles;
+  ASSERT_TRUE(test::succeeds(fence_host(me_.env, me_.config.pools, kDead, fleet::IfAlive::kRefuse,
+                                        soon(), obstacles, Unreached::kLeave)));
+  EXPECT_THAT(obstacles, IsEmpty());
+  EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
+}
+
 // Until then the host, if it lives, makes partitions that nobody would look for again.
 TEST_F(FenceDueTest, LooksForPartitionsOnceTheHostIsDeclaredDead) {
   const auto controller = me_.env.controller;

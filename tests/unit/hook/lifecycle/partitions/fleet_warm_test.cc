@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may take and remove what two hosts of a fleet keep warm for each other.
 #include "hook/lifecycle/partitions/fleet_warm.h"
+#include "hook/lifecycle/partitions/joining.h"
 
 #include "base/names.h"
 #include "base/text.h"

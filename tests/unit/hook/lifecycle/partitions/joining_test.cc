@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "hook/fleet/partitions.h"
+#include "hook/fleet/restored.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/fleet_hosts.h"
 
@@ -72,6 +73,32 @@ TEST_F(JoiningTest, WhatAHostHadBeforeIsSharedByGcAndAConflictIsTold) {
   const auto obstacles = gc(b_);
   ASSERT_EQ(obstacles.size(), 1U);
   EXPECT_THAT(obstacles[0].message(), HasSubstr("made on host"));
+}
+
+// The copy still says that another container has it: nobody may take the GCD when that goes.
+TEST_F(JoiningTest, AHostHasNotToldWhileAContainerOfItHasNoClaim) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  fleet::Txn restored;
+  const std::string claims = kPrefix_ + "partitions/pod16/p0/claims/";
+  for (const auto& one : store_.list(claims, soon()).take().keys)
+    restored.deletes.push_back(one.key);
+  restored.puts = {{fleet::restored_key(kPrefix_, a_.ledger.host().tag()), "{}"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(restored, soon())));
+  fleet::Claim past;
+  past.id = "past";
+  past.host = b_.ledger.host().tag();
+  past.container = "ended";
+  past.uses = true;
+  ASSERT_TRUE(test::succeeds(fleet::claim(fleet(), {"pod16", "p0"}, past, {})));
+  EXPECT_FALSE(gc(a_).empty());
+  EXPECT_THAT(fleet::untold_hosts(fleet()).take(), testing::SizeIs(1));
+  EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kBusy, "has not told"));
+  EXPECT_THAT(gc(b_), IsEmpty());  // removes what has ended
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(fleet::untold_hosts(fleet()).take(), IsEmpty());
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "container one on host"));
 }
 
 }  // namespace
