@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "hook/fleet/partitions.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
-#include "hook/lifecycle/partitions/joining.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
+#include "hook/lifecycle/partitions/joining.h"
 #include "hook/lifecycle/partitions/partitions.h"
 #include "tests/support/fleet_hosts.h"
 
