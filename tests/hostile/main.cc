@@ -5,18 +5,20 @@
 //   hostile true
 //       what runs in the containers: ends at once
 // Prints a line "not ok ..." for each start that broke a promise, a line "by the runtime itself
-// ..." for each in which the low-level runtime was led outside, and at the end lines "WAY STARTED
-// REFUSED" and "SLOWEST ms, N swaps". Fails if a promise was broken.
+// ..." for each in which the low-level runtime was led outside or waited for a FIFO, and at the end
+// lines "WAY STARTED REFUSED" and "SLOWEST ms, N swaps". Fails if a promise was broken.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 
@@ -52,13 +54,31 @@ pid_t launch(const Words& words, const std::string& log) {
   ::_exit(127);
 }
 
-// Returns the exit status; nothing if the program, which is then killed, took too long.
-std::optional<int> run(const Words& words, const std::string& log) {
+std::string line_of(const fs::path& file) {
+  std::string line;
+  std::ifstream in(file);
+  std::getline(in, line);
+  return line;
+}
+
+// crun 1.8 opens the place of a mount of a file to write. If that is a FIFO, it waits for a reader.
+bool crun_waits_for_a_reader() {
+  for (const fs::directory_entry& process : fs::directory_iterator("/proc"))
+    if (line_of(process.path() / "comm") == "crun" &&
+        line_of(process.path() / "wchan") == "wait_for_partner")
+      return true;
+  return false;
+}
+
+// Returns the exit status; nothing if the program, which is then killed, took too long. BY_CRUN
+// becomes whether crun alone made it so.
+std::optional<int> run(const Words& words, const std::string& log, bool& by_crun) {
   const pid_t pid = launch(words, log);
   const auto end = steady_clock::now() + kHang;
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
     if (steady_clock::now() > end) {
+      by_crun = crun_waits_for_a_reader();
       ::kill(-pid, SIGKILL);
       ::waitpid(pid, &status, 0);
       return std::nullopt;
@@ -92,15 +112,21 @@ class Starts {
     const auto begin = steady_clock::now();
     hostile::Swapper swapper(image.swaps, seed);
     std::optional<int> status = 0;
+    bool by_crun = false;
     for (const char* step : steps(way)) {
-      if (status == 0) status = run(command(way, step, bundle, id), bundle + "/log");
+      if (status == 0) status = run(command(way, step, bundle, id), bundle + "/log", by_crun);
     }
     figures_.swaps += swapper.end();
     const std::optional<int> deleted =
-        run(command(way, "delete", bundle, id), bundle + "/log.delete");
+        run(command(way, "delete", bundle, id), bundle + "/log.delete", by_crun);
     figures_.slowest = std::max(
         figures_.slowest, std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin));
-    if (!status) complain(seed, way, image, "the start hangs");
+    if (!status && by_crun && image.has_mounts) {
+      tell("by the runtime itself: seed", seed, way, image, "the start hangs");
+      remove_cgroup(id);
+    } else if (!status) {
+      complain(seed, way, image, "the start hangs");
+    }
     if (!deleted) complain(seed, way, image, "delete hangs");
     auto& [started, refused] = figures_.starts[way];
     ++(status == 0 ? started : refused);
@@ -133,6 +159,19 @@ class Starts {
   [[nodiscard]] static std::vector<const char*> steps(Way way) {
     if (way == Way::kHookCrun) return {"create", "start"};
     return {"run"};
+  }
+
+  // It was made before the mounts, and its processes were killed.
+  void remove_cgroup(const std::string& id) const {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      bool is_gone = true;
+      for (const fs::directory_entry& hierarchy : fs::directory_iterator("/sys/fs/cgroup")) {
+        const fs::path cgroup = hierarchy.path().string() + site_.cgroup + "/" + id;
+        if (::rmdir(cgroup.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) is_gone = false;
+      }
+      if (is_gone) return;
+      ::usleep(10'000);
+    }
   }
 
   // The directory to which the images lead, the places of the host that have the names of the
