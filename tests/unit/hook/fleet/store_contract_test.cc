@@ -231,11 +231,11 @@ TEST_P(StoreContractTest, WaitsForNoChangeLongerThanAllowed) {
   const int64_t revision = put("a", "1");
   const auto begin = std::chrono::steady_clock::now();
   const Result<Changes> none =
-      store_->wait(prefix_, revision + 1, Deadline::after(milliseconds(400)));
+      store_->wait(prefix_, revision + 1, Deadline::after(milliseconds(1500)));
   ASSERT_TRUE(test::succeeds(none));
   EXPECT_TRUE(none.value().all.empty());
   EXPECT_EQ(none.value().next, revision + 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST_P(StoreContractTest, EndsTheKeysOfALease) {
