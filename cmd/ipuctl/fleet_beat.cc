@@ -2,7 +2,6 @@
 // ipuctl fleet beat: this host says that it is alive, and obeys a fence.
 #include <unistd.h>
 
-#include <algorithm>
 #include <climits>
 #include <memory>
 
@@ -67,8 +66,7 @@ Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
 Status tell_after_import(hook::lifecycle::Env& env, const hook::lifecycle::OpenFleet& fleet,
                          const std::string& me, const Deadline& deadline,
                          std::vector<Error>& obstacles) {
-  const std::vector<std::string> untold = TRY(hook::fleet::untold_hosts(fleet.at(deadline)));
-  if (std::find(untold.begin(), untold.end(), me) != untold.end())
+  if (TRY(hook::fleet::asked_to_tell(fleet.at(deadline), me)) != 0)
     hook::lifecycle::partitions::sweep_claims(env, obstacles);
   return {};
 }

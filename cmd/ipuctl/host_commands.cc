@@ -214,8 +214,8 @@ Result<Outcome> run_forget(const HostOptions& options) {
   }
   if (!outcome.obstacles.empty()) return outcome;
   const auto fleet = TRY(hook::lifecycle::open_fleet(env));
+  const Deadline deadline = Deadline::after(kFleetListTime);
   if (fleet) {
-    const Deadline deadline = Deadline::after(kFleetListTime);
     const auto fence =
         TRY(hook::fleet::find_fence(*fleet->store, fleet->config.prefix, options.host, deadline));
     if (!fence || !fence->is_finished)
@@ -225,7 +225,6 @@ Result<Outcome> run_forget(const HostOptions& options) {
   if (!outcome.obstacles.empty()) return outcome;
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
-    const Deadline deadline = Deadline::after(kFleetListTime);
     was_fenced = TRY(hook::fleet::forget_fence(fleet->at(deadline), options.host)) || was_fenced;
     if (was_fenced)
       TRY(hook::fleet::forget_host(*fleet->store, fleet->config.prefix, options.host, deadline));

@@ -18,7 +18,7 @@ ENDPOINT=10.1.3.102:2379
 setup_file() {
   two_hosts_up
   in_host ip -n pod address add 10.1.3.102/24 dev brctl
-  in_host sh -e -c 'groupadd --system ipu; useradd --system ipu-agent'
+  make_agent_users
 }
 
 teardown_file() {
@@ -33,11 +33,8 @@ teardown() {
   mend
   # It boots, so that its containers can end.
   ! in_host test -e /run/hostb/pid || { power_off && power_on && on b ipuctl gc; }
-  host_stop agent-a
-  host_stop agent-b
-  remove_containers_of_both
+  all_down
   remove_partitions
-  in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
   ! in_host test -e /run/hostb/pid || power_off
   wait_until 10 has_keys grants 0 || fail "$(etcd_keys grants)"
   wait_until 10 has_keys queue 0 || fail "$(etcd_keys queue)"

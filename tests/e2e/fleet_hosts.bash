@@ -35,3 +35,25 @@ use() { # HOST CONTAINER GCD [VARIABLE...]
 }
 
 end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
+
+# ---- tenants
+
+# A start says its tenant. [fleet] stays last in the file.
+tenants_by_variable() { in_host sed -i 's|^\[fleet\]|[policy]\ntenant_variable = true\n&|' "$CONFIG"; }
+
+start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]
+  local host=$1 id=$2 tenant=$3 ipus=$4
+  shift 4
+  make_bundle_of "$host" ${tenant:+"IPU_TENANT=$tenant"} "IPU_COUNT=$ipus" "$@"
+  start_on "$host" "$id"
+}
+
+# Starts a container that waits in the background, and returns when it does so as one of N. Sets WAITING. What its start
+# says is in the file CONTAINER.
+start_waiter() { # HOST CONTAINER TENANT IPUS N
+  start_for "$1" "$2" "$3" "$4" IPU_WAIT=60s >"$BATS_TEST_TMPDIR/$2" 2>&1 3>&- &
+  # shellcheck disable=SC2034 # the tests read it
+  WAITING=$!
+  wait_until 10 waiting_are a "$5" || fail "$(cat "$BATS_TEST_TMPDIR/$2")"
+}
+waiting_are() { [ "$(on "$1" ipuctl queue -o json | jq length)" = "$2" ]; } # HOST N

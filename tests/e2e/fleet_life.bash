@@ -23,6 +23,17 @@ agents_up() {
   wait_until 30 sees a "$(tag_of b)" LIVE || fail "$(in_host cat /run/service/agent-b.log)"
 }
 
+# With the users that they need.
+make_agent_users() { in_host sh -e -c 'groupadd --system ipu; useradd --system ipu-agent'; }
+
+# Ends the agents, and the containers of both hosts.
+all_down() {
+  host_stop agent-a
+  host_stop agent-b
+  remove_containers_of_both
+  in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
+}
+
 # Ends all leases of etcd, as a leader may that goes on after a stall.
 revoke_all() {
   local lease

@@ -13,7 +13,7 @@ teardown_file() { two_hosts_down; }
 
 setup() {
   fleet_up
-  in_host sed -i 's|^\[fleet\]|[policy]\ntenant_variable = true\n&|' "$CONFIG" # [fleet] stays last
+  tenants_by_variable
 }
 
 teardown() {
@@ -32,31 +32,19 @@ teardown() {
   host_config
 }
 
-start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]
-  local host=$1 id=$2 tenant=$3 ipus=$4
-  shift 4
-  make_bundle_of "$host" "IPU_TENANT=$tenant" "IPU_COUNT=$ipus" "$@"
-  start_on "$host" "$id"
-}
-
-waiting_are() { [ "$(on "$1" ipuctl queue -o json | jq length)" = "$2" ]; } # HOST N
-
 @test "as many requests of a tenant wait on both hosts together as may, and those of others do not count" {
-  local waiter other
+  local waiter
   on a ipuctl tenant set vision --max-waiters 1 >/dev/null
   on a ipuctl tenant set nlp >/dev/null
   start_for a all nlp 64
-  start_for a v1 vision 4 IPU_WAIT=60s >"$BATS_TEST_TMPDIR/v1" 2>&1 3>&- &
-  waiter=$!
-  wait_until 10 waiting_are b 1 || fail "$(cat "$BATS_TEST_TMPDIR/v1")"
+  start_waiter a v1 vision 4 1
+  waiter=$WAITING
   run -1 start_for b v2 vision 4 IPU_WAIT=60s
   assert_contains "$output" "1 requests of tenant 'vision' wait in the fleet, and its max_waiters allows no more"
-  start_for b n1 nlp 4 IPU_WAIT=60s >"$BATS_TEST_TMPDIR/n1" 2>&1 3>&- &
-  other=$!
-  wait_until 10 waiting_are a 2 || fail "$(cat "$BATS_TEST_TMPDIR/n1")"
+  start_waiter b n1 nlp 4 2
   end_on a all
   wait "$waiter" || fail "$(cat "$BATS_TEST_TMPDIR/v1")"
-  wait "$other" || fail "$(cat "$BATS_TEST_TMPDIR/n1")"
+  wait "$WAITING" || fail "$(cat "$BATS_TEST_TMPDIR/n1")"
 }
 
 @test "a tenant that may not reserve does so on no host, and starts containers" {

@@ -16,7 +16,7 @@ setup_file() {
   local member
   two_hosts_up
   for member in "${MEMBERS[@]}"; do in_host ip -n pod address add "10.1.3.11$member/24" dev brctl; done
-  in_host sh -e -c 'groupadd --system ipu; useradd --system ipu-agent'
+  make_agent_users
 }
 
 teardown_file() {
@@ -30,10 +30,7 @@ teardown() {
   local member
   for member in "${MEMBERS[@]}"; do member_signal "$member" CONT; done
   etcd_answers && on a ipuctl queue cancel --all >/dev/null
-  host_stop agent-a
-  host_stop agent-b
-  remove_containers_of_both
-  in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
+  all_down
   etcd_stop
   unconfigure_fleet
 }

@@ -13,7 +13,7 @@ teardown_file() { two_hosts_down; }
 
 setup() {
   fleet_up
-  in_host sed -i 's|^\[fleet\]|[policy]\ntenant_variable = true\n&|' "$CONFIG" # [fleet] stays last
+  tenants_by_variable
   in_host truncate --size 0 "$SIM_LOG"
 }
 
@@ -27,23 +27,6 @@ teardown() {
   etcd_stop
   unconfigure_fleet
 }
-
-start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]
-  local host=$1 id=$2 tenant=$3 ipus=$4
-  shift 4
-  make_bundle_of "$host" ${tenant:+"IPU_TENANT=$tenant"} "IPU_COUNT=$ipus" "$@"
-  start_on "$host" "$id"
-}
-
-# Starts a container that waits in the background, and returns when it does so as one of N. Sets WAITING. What its start
-# says is in the file CONTAINER.
-start_waiter() { # HOST CONTAINER TENANT IPUS N
-  start_for "$1" "$2" "$3" "$4" IPU_WAIT=60s >"$BATS_TEST_TMPDIR/$2" 2>&1 3>&- &
-  WAITING=$!
-  wait_until 10 waiting_are a "$5" || fail "$(cat "$BATS_TEST_TMPDIR/$2")"
-}
-waiting_are() { [ "$(on "$1" ipuctl queue -o json | jq length)" = "$2" ]; } # HOST N
-
 
 # The value of the share of TENANT in the fleet that the jq FILTER selects, as HOST shows it.
 in_fleet() { # HOST TENANT FILTER

@@ -29,7 +29,8 @@ restart_afresh() { # SIMULATOR-OPTION...
 
 setup() {
   fleet_up
-  in_host sed -i -e 's|^controller = .*|&\nallocation = "rest"|' -e 's|^\[fleet\]|[policy]\ntenant_variable = true\n&|' "$CONFIG"
+  in_host sed -i 's|^controller = .*|&\nallocation = "rest"|' "$CONFIG"
+  tenants_by_variable
   in_host truncate --size 0 "$SIM_LOG"
   on a ipuctl tenant set vision --allocation vision >/dev/null
   on b ipuctl tenant set nlp --allocation nlp >/dev/null
@@ -46,15 +47,6 @@ teardown() {
   unconfigure_fleet
   host_config
 }
-
-start_for() { # HOST CONTAINER TENANT IPUS [VARIABLE...]
-  local host=$1 id=$2 tenant=$3 ipus=$4
-  shift 4
-  make_bundle_of "$host" "IPU_TENANT=$tenant" "IPU_COUNT=$ipus" "$@"
-  start_on "$host" "$id"
-}
-
-waiting_are() { [ "$(on "$1" ipuctl queue -o json | jq length)" = "$2" ]; } # HOST N
 
 # The IPUs that the partition of CONTAINER on HOST got are all of ALLOCATION.
 assert_within() { # HOST CONTAINER ALLOCATION
@@ -83,11 +75,8 @@ assert_within() { # HOST CONTAINER ALLOCATION
 }
 
 @test "a request that waits for its allocation keeps no other tenant waiting, and gets IPUs that the other host gives back" {
-  local waiter
   start_for a v1 vision 16
-  start_for b v2 vision 8 IPU_WAIT=60s >"$BATS_TEST_TMPDIR/v2" 2>&1 3>&- &
-  waiter=$!
-  wait_until 10 waiting_are a 1 || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
+  start_waiter b v2 vision 8 1
   run -1 start_for a v3 vision 1
   assert_contains "$output" 'others wait for'
   start_for a n1 nlp 8
@@ -96,19 +85,16 @@ assert_within() { # HOST CONTAINER ALLOCATION
   end_on a g1
   waiting_are a 1 || fail 'it has IPUs that others gave back'
   end_on a v1
-  wait "$waiter" || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
+  wait "$WAITING" || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
   assert_within b v2 vision
 }
 
 @test "who waits follows its tenant to another allocation, which the other host gives it" {
-  local waiter
   start_for a v1 vision 16
-  start_for b v2 vision 8 IPU_WAIT=60s >"$BATS_TEST_TMPDIR/v2" 2>&1 3>&- &
-  waiter=$!
-  wait_until 10 waiting_are a 1 || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
+  start_waiter b v2 vision 8 1
   on a ipuctl tenant set nlp --allocation none >/dev/null
   on a ipuctl tenant set vision --allocation nlp >/dev/null
-  wait "$waiter" || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
+  wait "$WAITING" || fail "$(cat "$BATS_TEST_TMPDIR/v2")"
   assert_within b v2 nlp
   # What runs stays where it is.
   assert_within a v1 vision

@@ -123,6 +123,7 @@ Result<std::map<std::string, std::string>> pools_in_fleet(const Env& env, const 
   return pools;
 }
 
+// One controller may have two addresses. Hosts of a fleet call their pools alike.
 bool is_controller_of(const config::PoolConfig& pool, const std::string& name,
                       const std::string& controller) {
   if (pool.provider != config::Provider::kVipu) return false;

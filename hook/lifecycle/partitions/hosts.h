@@ -43,6 +43,8 @@ base::Result<Fenced> find_fenced(Env& env, const std::vector<config::PoolConfig>
 base::Status check_controllers(const Env& env, const std::vector<config::PoolConfig>& pools,
                                const std::string& host, const base::Deadline& deadline,
                                std::vector<base::Error>& obstacles);
+// What becomes of partitions of the dead host that may be at controllers of others.
+enum class Unreached { kObstacle, kLeave };
 // Says in the fleet that HOST is dead, which fails without etcd and changes nothing then. Only then
 // it looks for the host's partitions: a host that lives gets IPUs until it is fenced. It removes
 // them, whoever uses them, and the fleet's warm ones that the host makes, removes or uses, then
@@ -50,7 +52,6 @@ base::Status check_controllers(const Env& env, const std::vector<config::PoolCon
 // is fenced. Returns the names of the partitions. What cannot be removed, or may be at a controller
 // of others, is in OBSTACLES: another call, or another host's, goes on, and what the fleet knows of
 // the host stays until then. What is in this host's own ledger stays. Fails as find_fenced(), too.
-enum class Unreached { kObstacle, kLeave };  // what becomes of controllers of others
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const std::string& host, fleet::IfAlive if_alive,
