@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/restored.h"
 #include "vipu/made_name.h"
 #include "vipu/wire_fields.h"
 
@@ -277,7 +278,8 @@ Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& pre
 
 Result<bool> knows_host(Store& store, const std::string& prefix, const std::string& host,
                         const Deadline& deadline) {
-  for (const std::string& key : {fence_key(prefix, host), str(prefix, "hosts/", host)})
+  for (const std::string& key :
+       {fence_key(prefix, host), str(prefix, "hosts/", host), restored_key(prefix, host)})
     if (TRY(find_key(store, key, deadline))) return true;
   for (const char* const below : {"partitions/", "queue/", "grants/", "warm/"}) {
     const Listing listing = TRY(store.list(prefix + below, deadline));

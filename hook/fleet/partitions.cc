@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/partition_change.h"
 #include "hook/fleet/partition_text.h"
 #include "hook/fleet/restored.h"
 #include "hook/fleet/warm.h"
@@ -20,62 +21,10 @@ namespace {
 
 using namespace base::names;
 
-// Each attempt fails only if another host has changed the same partition meanwhile.
-constexpr int kMostAttempts = 50;
-
-Error not_there(const PartitionName& name) {
-  return {Code::kNotFound, str("the fleet has no ", text_of(name))};
-}
-
-Compare as_seen(const Fleet& fleet, const PartitionView& view) {
-  return {record_key(fleet.prefix, view.name), Compare::What::kModified, view.modified};
-}
-
-Put put_of(const Fleet& fleet, const PartitionView& view) {
-  return {record_key(fleet.prefix, view.name), record_text(view)};
-}
-
-Put put_of(const Fleet& fleet, const PartitionName& name, const Claim& claim) {
-  return {claim_key(fleet.prefix, name, claim.id), claim_text(claim)};
-}
-
 const Claim* find_claim(const PartitionView& view, const std::string& id) {
   const auto at = std::find_if(view.claims.begin(), view.claims.end(),
                                [&](const Claim& one) { return one.id == id; });
   return at == view.claims.end() ? nullptr : &*at;
-}
-
-// Fails if RESULT found that the host of the change was declared dead.
-Status check_fences(const Fleet& fleet, const TxnResult& result) {
-  for (const KeyValue& one : result.found) {
-    if (!one.key.starts_with(fleet.prefix + "fences/")) continue;
-    return fenced(one.key.substr(one.key.rfind('/') + 1));
-  }
-  return {};
-}
-
-using Change = std::function<Result<Txn>(PartitionView& view)>;
-
-// Commits what MAKE makes of the partition, again while others change it. MAKE is called with what
-// is there; a transaction without changes is not committed.
-Status change(const Fleet& fleet, const PartitionName& name, const Change& make) {
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    std::optional<PartitionView> view = TRY(find_partition(fleet, name));
-    if (!view) return not_there(name);
-    Txn txn = TRY(make(*view));
-    if (txn.puts.empty() && txn.deletes.empty()) return {};
-    txn.compares.push_back(as_seen(fleet, *view));
-    const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
-    if (result.done) return {};
-    TRY(check_fences(fleet, result));
-    TRY(check_told(fleet, result));
-  }
-  return Error(Code::kBusy, str(text_of(name), " changes all the time; try again"));
-}
-
-// Returns DONE, but success if there is no such partition.
-Status if_there(Status done) {
-  return !done.ok() && done.error().code() == Code::kNotFound ? Status() : std::move(done);
 }
 
 // Returns whether two claims exclude each other.
@@ -233,7 +182,7 @@ Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Cla
     if (duty == ClaimDuty::kReset) view.resetter = wanted.id;
     Txn txn;
     txn.compares = {{fence_key(fleet.prefix, wanted.host), Compare::What::kCreated, 0}};
-    if (fits) require_all_told(fleet, txn);
+    require_all_told(fleet, txn);
     if (witness != nullptr) {
       txn.compares.push_back({claim_key(fleet.prefix, name, witness->id), Compare::What::kModified,
                               witness->modified});
@@ -248,6 +197,23 @@ Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Cla
   });
   if (!claimed.ok()) return claimed.error();
   return duty;
+}
+
+Status claim_running(const Fleet& fleet, const PartitionName& name, const Claim& running) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    TRY(check_ready(view));
+    TRY(check_free(view, running));
+    const Claim* const mine = find_claim(view, running.id);
+    Txn txn;
+    if (mine != nullptr && mine->uses) return txn;
+    Claim made = running;
+    made.uses = true;
+    view.dirty = true;
+    if (view.resetter == running.id) view.resetter.clear();
+    txn.compares = {{fence_key(fleet.prefix, running.host), Compare::What::kCreated, 0}};
+    txn.puts = {put_of(fleet, view), put_of(fleet, name, made)};
+    return txn;
+  });
 }
 
 Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id) {

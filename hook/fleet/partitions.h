@@ -118,10 +118,14 @@ using FitsShare = std::function<base::Status(const Shares&)>;
 // Claims GCDs, also again. Fails with kNotFound if the fleet has no such partition, with kBusy if
 // one of them has another claim or the partition is being made or removed; with kDenied if the host
 // was fenced. If tenants of the fleet have shares, a new claim is made only if it FITS, and neither
-// its tenant's share nor what the tenant has changes meanwhile; unset: what has it runs already.
-// After kTimeout the claim may have been made.
+// its tenant's share nor what the tenant has changes meanwhile; unset: it fits. Fails with kBusy
+// while a host has not told since an import what it has (restored.h). After kTimeout the claim may
+// have been made.
 base::Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& claim,
                               const FitsShare& fits);
+// Claims for a container that RUNS, and that the store may not know any more: it uses the
+// partition, whoever resets it. Fails as claim(), but waits for no host.
+base::Status claim_running(const Fleet& fleet, const PartitionName& name, const Claim& running);
 // Says that the reset is done, and its claim uses the partition.
 base::Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id);
 // Removes a claim. One that is not there is no error.

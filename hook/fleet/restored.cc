@@ -25,6 +25,8 @@ Result<std::vector<std::string>> untold_hosts(const Fleet& fleet) {
 
 Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host) {
   const auto key = TRY(find_key(fleet.store, restored_key(fleet.prefix, host), fleet.deadline));
+  // What is read from here on is of the import that asked, or a later one asks again.
+  if (TRY(find_key(fleet.store, import_key(fleet.prefix), fleet.deadline))) return import_begun();
   return key ? key->modified : 0;
 }
 

@@ -20,6 +20,7 @@ namespace hook::fleet {
 // Returns the tags of these hosts.
 base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
 // Returns the revision at which an import asked HOST to tell; 0: none has, or it has told.
+// Fails with kBusy while an import has not ended: what is in the store may be of before.
 base::Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host);
 // Says that HOST has told what it was asked at ASKED, which was read before the host looked at
 // anything: an import meanwhile asks again. Does nothing for 0.

@@ -6,10 +6,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/fleet/restored.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_records.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
 
 namespace hook::lifecycle::partitions {
@@ -20,24 +20,6 @@ namespace {
 
 // A wait for changes ends so often, to see whether anybody wants its result.
 constexpr std::chrono::milliseconds kWatchTime{2'000};
-
-fleet::PartitionName name_of(const ledger::PartitionRecord& record) {
-  return {record.pool, record.name};
-}
-
-fleet::PartitionName name_of(const ledger::Lease& lease) { return {lease.pool, lease.partition}; }
-
-fleet::PartitionFacts facts_of(const Env& env, const ledger::PartitionRecord& record) {
-  fleet::PartitionFacts facts;
-  facts.maker = env.ledger.host().tag();
-  facts.source = record.source;
-  facts.ipus = record.ipus;
-  facts.gcds = record.gcds;
-  facts.shared = record.shared;
-  facts.reconfigurable = record.reconfigurable;
-  facts.adopted = record.kind == ledger::PartitionKind::kForeign;
-  return facts;
-}
 
 ledger::PartitionRecord record_of(const config::PoolConfig& pool, const fleet::PartitionView& view,
                                   const std::string& prefix) {
@@ -55,18 +37,6 @@ ledger::PartitionRecord record_of(const config::PoolConfig& pool, const fleet::P
   record.created_ms = base::unix_millis();
   record.fleet = prefix;
   return record;
-}
-
-fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
-  fleet::Claim claim;
-  claim.id = lease.claim;
-  claim.host = env.ledger.host().tag();
-  claim.container = lease.container;
-  claim.gcd = lease.gcd;
-  claim.gcds = lease.gcds;
-  claim.tenant = lease.tenant;
-  claim.since_ms = lease.created_ms;
-  return claim;
 }
 
 std::set<std::string> ids_of(const Env& env, const std::vector<fleet::Claim>& claims) {
@@ -92,8 +62,12 @@ Status share_partition(Env& env, const OpenFleet& fleet, const ledger::Partition
     view.claims.back().uses = true;
     view.dirty = true;
   }
+  // A start that does not know of the fleet may begin until the ledger says that it is shared.
+  view.phase = fleet::PartitionPhase::kMaking;
+  view.changer = view.facts.maker;
   TRY(fleet::publish(fleet.at(deadline), view));
-  return env.ledger.partitions().share(record, fleet.config.prefix, ids_of(env, view.claims));
+  TRY(env.ledger.partitions().share(record, fleet.config.prefix, ids_of(env, view.claims)));
+  return fleet::finish_making(fleet.at(deadline), view.name, view.changer);
 }
 
 // The fleet has no partition of RECORD, which it had before.
@@ -110,95 +84,6 @@ Status forget_partition(Env& env, const config::PoolConfig& pool,
             record.name, "' and create it again"));
   }
   return env.ledger.partitions().unlearn(record);
-}
-
-// As the claim of a reset names it.
-std::string process_text(const base::ProcessId& process, const std::string& boot) {
-  return str(process.pid, ' ', process.start_time, ' ', process.pid_namespace, ' ', boot);
-}
-
-Result<bool> runs(const std::string& process) {
-  const std::vector<std::string_view> parts = base::split(process, ' ');
-  if (parts.size() != 4) return Error(Code::kInvalid, str(quote(process), " is no process"));
-  base::ProcessId id;
-  id.pid = TRY(base::parse_int<pid_t>(parts[0], 1, INT32_MAX));
-  id.start_time = TRY(base::parse_int<uint64_t>(parts[1], 0, UINT64_MAX));
-  id.pid_namespace = TRY(base::parse_int<uint64_t>(parts[2], 0, UINT64_MAX));
-  return parts[3] == TRY(base::boot_id()) && base::is_running(id);
-}
-
-// Claims again what a live lease has and the fleet does not know: etcd was restored from an older
-// copy, or the claim was removed by a fence. The container runs, so nothing is reset.
-Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease) {
-  const fleet::Fleet at = fleet.at_last();
-  const fleet::ClaimDuty duty = TRY(fleet::claim(at, name_of(lease), claim_of(env, lease), {}));
-  if (duty == fleet::ClaimDuty::kReset) TRY(fleet::finish_reset(at, name_of(lease), lease.claim));
-  return {};
-}
-
-// Whether CLAIM, of this host, is a running reset's.
-bool is_reset(const fleet::Claim& claim) {
-  const auto running = runs(claim.process);  // of a container's claim it is no process
-  return running.ok() && running.value();
-}
-
-// Tells the fleet what this host has made, if it could not be told then.
-Status finish_begun(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
-  const std::string& me = env.ledger.host().tag();
-  for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
-    if (view.phase != fleet::PartitionPhase::kMaking || view.changer != me) continue;
-    const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
-    const bool is_made = row && row->state == ledger::PartitionState::kReady;
-    if (is_made) TRY(fleet::finish_making(fleet.at_last(), view.name, me));
-  }
-  return {};
-}
-
-// Returns whether all that containers of this host have is claimed.
-Result<bool> sweep(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
-  // The claims first: a lease that begins meanwhile is live before its claim is made.
-  const std::vector<fleet::PartitionClaim> claims =
-      TRY(fleet::list_claims(fleet.at_last(), obstacles));
-  const std::vector<ledger::Lease> leases = TRY(env.ledger.live());
-  std::set<std::string> live;
-  for (const ledger::Lease& lease : leases) {
-    live.insert(lease.id);
-    live.insert(lease.claim);
-  }
-  TRY(finish_begun(env, fleet, obstacles));
-  std::set<std::string> known;
-  for (const fleet::PartitionClaim& one : claims) {
-    known.insert(one.claim.id);
-    const bool is_lost = one.claim.host == env.ledger.host().tag() &&
-                         !live.contains(one.claim.id) && !is_reset(one.claim);
-    if (!is_lost) continue;
-    // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
-    TRY(env.ledger.events().record(str("removes the lost claim ", one.claim.id, " of partition ",
-                                       one.partition.name, " from the fleet")));
-    TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
-  }
-  bool is_whole = true;
-  for (const ledger::Lease& lease : leases) {
-    const bool runs = lease.state == ledger::LeaseState::kRunning ||
-                      lease.state == ledger::LeaseState::kAllocated;
-    const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
-    if (!runs || !is_named || known.contains(lease.claim)) continue;
-    Status again = claim_again(env, fleet, lease);
-    if (again.ok()) continue;
-    is_whole = false;
-    obstacles.push_back(std::move(again).error().wrap(
-        str("container ", base::short_id(lease.container), " runs without a claim")));
-  }
-  return is_whole;
-}
-
-Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
-  const std::string& me = env.ledger.host().tag();
-  const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
-  const bool is_whole = TRY(sweep(env, fleet, obstacles));
-  TRY(sweep_grants(env, fleet, obstacles));
-  TRY(sweep_warm(env, fleet, obstacles));
-  return is_whole ? fleet::has_told(fleet.at_last(), me, asked) : Status();
 }
 
 }  // namespace
@@ -231,10 +116,8 @@ Status learn_partition(Env& env, const config::PoolConfig& pool, const std::stri
   }
   const bool is_mine = view->facts.maker == me;
   if (row && row->fleet.empty()) {
-    // The answer to share_partition() was lost.
-    if (is_mine) {
-      return env.ledger.partitions().share(*row, fleet->config.prefix, ids_of(env, view->claims));
-    }
+    // It was cut short. Other containers may have begun since.
+    if (is_mine) return share_partition(env, *fleet, *row, deadline);
     return Error(Code::kExists,
                  str("partition ", quote(name), " of pool ", quote(pool.name),
                      " is known here, and"
@@ -336,14 +219,6 @@ Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadli
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
   if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(env, fleet, lease, deadline);
   return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
-}
-
-void sweep_claims(Env& env, std::vector<Error>& obstacles) {
-  const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
-  if (!fleet.ok()) return obstacles.push_back(fleet.error());
-  if (!fleet.value()) return;
-  Status swept = sweep_all(env, *fleet.value(), obstacles);
-  if (!swept.ok()) obstacles.push_back(std::move(swept).error());
 }
 
 Status begin_making(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,

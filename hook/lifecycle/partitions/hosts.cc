@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/grants.h"
+#include "hook/fleet/hosts.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
@@ -199,8 +200,12 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
       names.push_back(one.partition.id);
     }
   }
-  for (const MadePartition& one : warm)
+  for (const MadePartition& one : warm) {
+    const bool is_reached = std::any_of(pools.begin(), pools.end(),
+                                        [&](const auto& pool) { return pool.name == one.pool; });
+    if (unreached == Unreached::kLeave && !is_reached) continue;
     if (remove_one(env, pools, one, deadline, obstacles)) names.push_back(one.partition.id);
+  }
   for (const std::string& name : names)
     TRY(env.ledger.events().record(str("removed partition ", name, " of the dead host ", host)));
   // The records are all that tells of what is left at a controller that this host does not have.

@@ -9,6 +9,7 @@
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {

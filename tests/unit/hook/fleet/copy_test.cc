@@ -150,7 +150,7 @@ TEST_F(CopyTest, NobodyClaimsUntilEachHostHasToldWhatItHas) {
   EXPECT_TRUE(test::fails(begin_removal(fleet(), name, "bbbbbbbb", Takes::kNone), Code::kBusy,
                           "has not told"));
   // What runs is claimed again.
-  ASSERT_TRUE(test::succeeds(claim(fleet(), name, {"l2", "aaaaaaaa", "runs", "", 1}, {})));
+  ASSERT_TRUE(test::succeeds(claim_running(fleet(), name, {"l2", "aaaaaaaa", "runs", "", 1})));
   const int64_t asked = asked_to_tell(fleet(), "aaaaaaaa").take();
   EXPECT_GT(asked, 0);
   ASSERT_TRUE(test::succeeds(has_told(fleet(), "aaaaaaaa", asked - 1)));
@@ -178,7 +178,10 @@ TEST_F(CopyTest, ASecondImportAsksThoseThatTheFirstWasToAsk) {
     return is_cleared ? test::Call::kFails : test::Call::kAnswered;
   });
   ASSERT_FALSE(write_copy(seen, kPrefix, made, Replace::kYes, OldFences::kRefuse, soon()).ok());
+  EXPECT_TRUE(test::fails(asked_to_tell(fleet(), "aaaaaaaa"), Code::kBusy, "has begun"));
   ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  EXPECT_GT(asked_to_tell(fleet(), "aaaaaaaa").take(), 0);
+  EXPECT_TRUE(knows_host(store_, kPrefix, "cccccccc", soon()).take()) << "it can be fenced";
   EXPECT_EQ(untold_hosts(fleet()).take(), (std::vector<std::string>{"aaaaaaaa", "cccccccc"}));
 }
 

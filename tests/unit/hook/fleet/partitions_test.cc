@@ -223,6 +223,25 @@ TEST_F(FleetPartitionsTest, AResetIsAlone) {
   EXPECT_EQ(ask(by("bbbbbbbb", "l2", 3)).take(), ClaimDuty::kReset);
 }
 
+// Whoever resets it by what a copy of the store says, or has died.
+TEST_F(FleetPartitionsTest, WhatRunsUsesThePartitionAndIsNotResetUnder) {
+  PartitionView dirty = view();
+  dirty.dirty = true;
+  ASSERT_TRUE(test::succeeds(publish(fleet(), dirty)));
+  ASSERT_EQ(ask(by("aaaaaaaa", "l1", 0)).take(), ClaimDuty::kReset);
+  ASSERT_TRUE(test::succeeds(claim_running(fleet(), kP0, by("bbbbbbbb", "l2", 1))));
+  ASSERT_TRUE(test::succeeds(unclaim(fleet(), kP0, "l1")));
+  EXPECT_EQ(ask(by("cccccccc", "l3", 0)).take(), ClaimDuty::kNone);
+  // Its own reset was cut short between the claim and its end.
+  ASSERT_TRUE(test::succeeds(unclaim(fleet(), kP0, "l2")));
+  ASSERT_TRUE(test::succeeds(unclaim(fleet(), kP0, "l3")));
+  ASSERT_EQ(ask(by("aaaaaaaa", "l4", 0)).take(), ClaimDuty::kReset);
+  ASSERT_TRUE(test::succeeds(claim_running(fleet(), kP0, by("aaaaaaaa", "l4", 0))));
+  EXPECT_EQ(now().resetter, "");
+  EXPECT_EQ(ask(by("bbbbbbbb", "l5", 1)).take(), ClaimDuty::kNone);
+  EXPECT_TRUE(test::fails(claim_running(fleet(), kP0, by("cccccccc", "l6", 1)), Code::kBusy));
+}
+
 TEST_F(FleetPartitionsTest, AFencedHostClaimsNothingAndHasNothing) {
   make();
   ASSERT_EQ(ask(by("aaaaaaaa", "l1", 0)).take(), ClaimDuty::kNone);

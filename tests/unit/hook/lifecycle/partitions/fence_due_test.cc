@@ -222,10 +222,16 @@ TEST_F(FenceDueTest, IsNotFinishedWhileAControllerIsUnknownHere) {
 TEST_F(FenceDueTest, IsFinishedWithoutAnUnknownControllerIfItIsTold) {
   const fleet::HostFacts dead{kDead, "node", "identity", "1.0", "boot", {{"pod2", "gone:8090"}}};
   ASSERT_TRUE(test::succeeds(fleet::beat(store_, kPrefix, dead, 1, soon())));
+  fleet::Txn grant;  // of a warm partition
+  grant.puts = {{"/f/meta", R"({"version":1,"id":"0123456789abcdef"})"},
+                {"/f/grants/pod2/0123456789abcdef0123456789abcdef",
+                 str(R"({"host":")", kDead, R"(","partition":"f-01234567-0123456789ab"})")}};
+  ASSERT_TRUE(test::succeeds(store_.commit(grant, soon())));
   store_.advance(std::chrono::seconds(31));
   std::vector<Error> obstacles;
-  ASSERT_TRUE(test::succeeds(fence_host(me_.env, me_.config.pools, kDead, fleet::IfAlive::kRefuse,
-                                        soon(), obstacles, Unreached::kLeave)));
+  const auto fenced = fence_host(me_.env, me_.config.pools, kDead, fleet::IfAlive::kRefuse, soon(),
+                                 obstacles, Unreached::kLeave);
+  ASSERT_TRUE(test::succeeds(fenced));
   EXPECT_THAT(obstacles, IsEmpty());
   EXPECT_TRUE(fleet::find_fence(store_, kPrefix, kDead, soon()).take()->is_finished);
 }

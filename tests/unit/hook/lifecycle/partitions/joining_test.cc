@@ -75,6 +75,51 @@ TEST_F(JoiningTest, WhatAHostHadBeforeIsSharedByGcAndAConflictIsTold) {
   EXPECT_THAT(obstacles[0].message(), HasSubstr("made on host"));
 }
 
+// Another host may begin at each moment.
+TEST_F(JoiningTest, APartitionIsOfAllOnceItsContainersAreClaimed) {
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  a_.config.fleet = fleet;
+  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+    for (int call = 0; call < 6; ++call) {
+      fails_at_ = calls_ + call;
+      fate_ = fate;
+      std::vector<Error> obstacles;
+      share_named(a_.env, soon(), obstacles);
+      fails_at_ = -1;
+      EXPECT_FALSE(start(b_, "two", 0).ok()) << call;
+    }
+  }
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 1U);
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
+TEST_F(JoiningTest, WhatTheCopyDoesNotKnowOrHasAsRemovedIsKnownAgain) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  const auto ask = [&](fleet::Txn txn) {
+    txn.puts.push_back({fleet::restored_key(kPrefix_, a_.ledger.host().tag()), "{}"});
+    ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  };
+  fleet::Txn older;
+  for (const auto& one : store_.list(kPrefix_ + "partitions/", soon()).take().keys)
+    older.deletes.push_back(one.key);
+  ask(older);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 1U);
+  EXPECT_THAT(fleet::untold_hosts(this->fleet()).take(), IsEmpty());
+  ASSERT_TRUE(test::succeeds(fleet::begin_removal(this->fleet(), {"pod16", "p0"},
+                                                  a_.ledger.host().tag(), fleet::Takes::kOwn)));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_FALSE(start(b_, "two", 1).ok()) << "a removal that runs is not ended";
+  ask({});
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
 // The copy still says that another container has it: nobody may take the GCD when that goes.
 TEST_F(JoiningTest, AHostHasNotToldWhileAContainerOfItHasNoClaim) {
   ASSERT_TRUE(test::succeeds(create(a_)));
@@ -90,7 +135,7 @@ TEST_F(JoiningTest, AHostHasNotToldWhileAContainerOfItHasNoClaim) {
   past.host = b_.ledger.host().tag();
   past.container = "ended";
   past.uses = true;
-  ASSERT_TRUE(test::succeeds(fleet::claim(fleet(), {"pod16", "p0"}, past, {})));
+  ASSERT_TRUE(test::succeeds(fleet::claim_running(fleet(), {"pod16", "p0"}, past)));
   EXPECT_FALSE(gc(a_).empty());
   EXPECT_THAT(fleet::untold_hosts(fleet()).take(), testing::SizeIs(1));
   EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kBusy, "has not told"));

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fleet's store and this host's containers say of each other, after a crash or an import.
+#include <set>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "hook/fleet/restored.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/fleet_grants.h"
+#include "hook/lifecycle/partitions/fleet_records.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
+
+namespace hook::lifecycle::partitions {
+
+using namespace base::names;
+
+namespace {
+
+Result<bool> runs(const std::string& process) {
+  const std::vector<std::string_view> parts = base::split(process, ' ');
+  if (parts.size() != 4) return Error(Code::kInvalid, str(quote(process), " is no process"));
+  base::ProcessId id;
+  id.pid = TRY(base::parse_int<pid_t>(parts[0], 1, INT32_MAX));
+  id.start_time = TRY(base::parse_int<uint64_t>(parts[1], 0, UINT64_MAX));
+  id.pid_namespace = TRY(base::parse_int<uint64_t>(parts[2], 0, UINT64_MAX));
+  return parts[3] == TRY(base::boot_id()) && base::is_running(id);
+}
+
+// Makes the partition of RECORD known again, with all that uses it here: the copy is older.
+Status publish_again(Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record) {
+  fleet::PartitionView view;
+  view.name = name_of(record);
+  view.facts = facts_of(env, record);
+  view.dirty = true;
+  for (const ledger::Lease& lease :
+       TRY(env.ledger.partitions().holders(record.pool, record.name))) {
+    const bool runs = lease.state == ledger::LeaseState::kRunning ||
+                      lease.state == ledger::LeaseState::kAllocated;
+    if (!runs || lease.claim.empty()) continue;
+    view.claims.push_back(claim_of(env, lease));
+    view.claims.back().uses = true;
+  }
+  return fleet::publish(fleet.at_last(), view);
+}
+
+// Claims again what a live lease has and the fleet does not know: etcd was restored from an older
+// copy, or the claim was removed by a fence. The container runs, so nothing is reset.
+Status claim_again(Env& env, const OpenFleet& fleet, const ledger::Lease& lease) {
+  Status claimed = fleet::claim_running(fleet.at_last(), name_of(lease), claim_of(env, lease));
+  if (claimed.ok() || claimed.error().code() != Code::kNotFound) return claimed;
+  const auto row = TRY(env.ledger.partitions().find(lease.pool, lease.partition));
+  const bool is_named = row && row->state == ledger::PartitionState::kReady &&
+                        row->kind == ledger::PartitionKind::kNamed;
+  return is_named ? publish_again(env, fleet, *row) : std::move(claimed);
+}
+
+// Whether CLAIM, of this host, is a running reset's.
+bool is_reset(const fleet::Claim& claim) {
+  const auto running = runs(claim.process);  // of a container's claim it is no process
+  return running.ok() && running.value();
+}
+
+// Tells the fleet what this host has made, if it could not be told then. After an import, which
+// IS_ASKED says, it also ends removals of the copy: none can begin until all hosts have told.
+Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
+                    std::vector<Error>& obstacles) {
+  const std::string& me = env.ledger.host().tag();
+  for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
+    if (view.phase == fleet::PartitionPhase::kReady || view.changer != me) continue;
+    const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
+    const bool is_made =
+        row && row->state == ledger::PartitionState::kReady && row->fleet == fleet.config.prefix;
+    if (!is_made) continue;
+    if (view.phase == fleet::PartitionPhase::kMaking)
+      TRY(fleet::finish_making(fleet.at_last(), view.name, me));
+    else if (is_asked)
+      TRY(fleet::cancel_removal(fleet.at_last(), view.name, me));
+  }
+  return {};
+}
+
+// Returns whether all that containers of this host have is claimed.
+Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<Error>& obstacles) {
+  // The claims first: a lease that begins meanwhile is live before its claim is made.
+  const std::vector<fleet::PartitionClaim> claims =
+      TRY(fleet::list_claims(fleet.at_last(), obstacles));
+  const std::vector<ledger::Lease> leases = TRY(env.ledger.live());
+  std::set<std::string> live;
+  for (const ledger::Lease& lease : leases) {
+    live.insert(lease.id);
+    live.insert(lease.claim);
+  }
+  TRY(finish_begun(env, fleet, is_asked, obstacles));
+  std::set<std::string> known;
+  for (const fleet::PartitionClaim& one : claims) {
+    if (one.claim.uses) known.insert(one.claim.id);
+    const bool is_lost = one.claim.host == env.ledger.host().tag() &&
+                         !live.contains(one.claim.id) && !is_reset(one.claim);
+    if (!is_lost) continue;
+    // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
+    TRY(env.ledger.events().record(str("removes the lost claim ", one.claim.id, " of partition ",
+                                       one.partition.name, " from the fleet")));
+    TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
+  }
+  bool is_whole = true;
+  for (const ledger::Lease& lease : leases) {
+    const bool runs = lease.state == ledger::LeaseState::kRunning ||
+                      lease.state == ledger::LeaseState::kAllocated;
+    const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
+    if (!runs || !is_named || known.contains(lease.claim)) continue;
+    Status again = claim_again(env, fleet, lease);
+    if (again.ok()) continue;
+    is_whole = false;
+    obstacles.push_back(std::move(again).error().wrap(
+        str("container ", base::short_id(lease.container), " runs without a claim")));
+  }
+  return is_whole;
+}
+
+Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+  const std::string& me = env.ledger.host().tag();
+  const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
+  const bool is_whole = TRY(sweep(env, fleet, asked != 0, obstacles));
+  TRY(sweep_grants(env, fleet, obstacles));
+  TRY(sweep_warm(env, fleet, obstacles));
+  return is_whole ? fleet::has_told(fleet.at_last(), me, asked) : Status();
+}
+
+}  // namespace
+
+void sweep_claims(Env& env, std::vector<Error>& obstacles) {
+  const Result<std::optional<OpenFleet>> fleet = open_fleet(env);
+  if (!fleet.ok()) return obstacles.push_back(fleet.error());
+  if (!fleet.value()) return;
+  Status swept = sweep_all(env, *fleet.value(), obstacles);
+  if (!swept.ok()) obstacles.push_back(std::move(swept).error());
+}
+
+}  // namespace hook::lifecycle::partitions
