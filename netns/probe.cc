@@ -62,6 +62,8 @@ class ProbeSocket {
     return std::span<const uint8_t>(buffer_).first(static_cast<size_t>(size));
   }
 
+  Fd take_fd() && { return std::move(fd_); }
+
  private:
   ProbeSocket(Fd fd, const LinkFacts& parent) : fd_(std::move(fd)), parent_(parent) {}
   [[nodiscard]] Error failed(std::string_view what) const {
@@ -124,35 +126,39 @@ class ProbeSocket {
   std::array<uint8_t, 2048> buffer_{};
 };
 
-Result<std::optional<MacAddress>> ask(const Namespace& host, const LinkFacts& parent,
-                                      const Address& address, const Deadline& deadline) {
-  ProbeSocket socket = TRY(ProbeSocket::open(host, parent, address));
+Status ask(ProbeSocket& socket, const LinkFacts& parent, const Address& address,
+           const Deadline& deadline, std::optional<MacAddress>& claimant) {
   for (int to_send = kProbes; to_send > 0; --to_send) {
     TRY(socket.send(internal::probe_frame(parent.mac, address)));
     const auto next = deadline.capped(deadline.left() / to_send);
     while (!next.passed()) {
       const std::span<const uint8_t> frame = TRY(socket.receive(next));
-      const auto claimant = internal::find_claimant(frame, address, parent.mac);
-      if (claimant) return claimant;
+      claimant = internal::find_claimant(frame, address, parent.mac);
+      if (claimant) return {};
     }
   }
-  return std::optional<MacAddress>();
+  return {};
 }
 
 }  // namespace
 
-Result<std::optional<MacAddress>> probe_address(const Namespace& host, const std::string& parent,
-                                                const Address& address, const Deadline& deadline) {
+Result<Probed> probe_address(const Namespace& host, const std::string& parent,
+                             const Address& address, const Deadline& deadline) {
   nl::Socket links = TRY(nl::Socket::open(host, NETLINK_ROUTE));
   const auto answer = TRY(internal::find_link_facts(links, parent));
   if (!answer) return Error(Code::kNotFound, str("there is no interface ", quote(parent)));
   if (!answer->facts.is_ethernet) {
     return Error(Code::kInvalid, str(quote(parent), " is not an Ethernet interface"));
   }
-  if (!answer->facts.has_carrier) return std::optional<MacAddress>();
-  Result<std::optional<MacAddress>> found = ask(host, answer->facts, address, deadline);
-  const bool went_down = !found.ok() && found.error().sys_errno() == ENETDOWN;
-  return went_down ? std::optional<MacAddress>() : std::move(found);
+  Probed probed;
+  if (!answer->facts.has_carrier) return probed;
+  Result<ProbeSocket> socket = ProbeSocket::open(host, answer->facts, address);
+  const Status asked = socket.ok()
+                           ? ask(socket.value(), answer->facts, address, deadline, probed.claimant)
+                           : Status(socket.error());
+  if (!asked.ok() && asked.error().sys_errno() != ENETDOWN) return asked.error();
+  if (socket.ok()) probed.socket = std::move(socket.value()).take_fd();
+  return probed;
 }
 
 }  // namespace netns

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/network/duplicate_probe.h"
 
+#include "base/fd.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/container/inject/lease_files.h"
@@ -59,11 +60,13 @@ Status probe_lease(const std::string& run_dir, const std::string& lease_id) {
   const plan::AttachOrders orders = TRY(plan::parse_orders(text));
   const netns::Namespace host = TRY(netns::Namespace::current());
   plan::ProbeReport report;
+  std::vector<base::Fd> sockets;  // open until the report is written, for which createRuntime waits
   for (const ledger::RailLease& rail : lease.rails) {
     const auto deadline = Deadline::after(orders.probe);
-    const Result<std::optional<netns::MacAddress>> answer =
-        netns::probe_address(host, rail.parent, rail.address, deadline);
-    if (answer.ok() && answer.value()) report[rail.interface] = *answer.value();
+    Result<netns::Probed> answer = netns::probe_address(host, rail.parent, rail.address, deadline);
+    if (!answer.ok()) continue;
+    if (answer.value().claimant) report[rail.interface] = *answer.value().claimant;
+    sockets.push_back(std::move(answer.value().socket));
   }
   // Does not recreate a directory that a release has removed: nobody would remove it again.
   return inject::put_lease_file(run_dir, lease_id, plan::kProbeFile, plan::to_text(report));

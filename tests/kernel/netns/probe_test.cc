@@ -21,8 +21,9 @@ constexpr milliseconds kShort{30};
 class ProbeTest : public Wire {
  protected:
   std::optional<MacAddress> probe(const char* address, milliseconds time) {
-    return take(
-        probe_address(here(), "nic", take(parse_address(address)), base::Deadline::after(time)));
+    return take(probe_address(here(), "nic", take(parse_address(address)),
+                              base::Deadline::after(time)))
+        .claimant;
   }
   // "" if nobody answers.
   std::string holder(const char* address, milliseconds time = kAnswerTime) {
