@@ -25,7 +25,8 @@ extern "C" {
 }
 
 extern "C" {
-[[gnu::weak]] extern const char base_unmapped_call[8] = "";
+[[gnu::weak]] extern const char base_unmapped_calls[2][8] = {"", ""};
+[[gnu::weak]] extern const bool base_maps_code = true;
 }
 
 #if defined(__x86_64__)
@@ -43,8 +44,10 @@ map_program:
   cmpq $2, (%rsp)
   jb 1f
   mov 16(%rsp), %rax
-  mov base_unmapped_call(%rip), %rcx
-  cmp %rcx, (%rax)
+  mov (%rax), %rax
+  cmp base_unmapped_calls(%rip), %rax
+  je _start
+  cmp base_unmapped_calls+8(%rip), %rax
   je _start
 1:
   mov %rdx, %r12
@@ -57,12 +60,15 @@ map_program:
   mov $23, %edx # MADV_POPULATE_WRITE
   mov $28, %eax # madvise
   syscall
+  cmpb $0, base_maps_code(%rip)
+  je 2f
   lea __executable_start(%rip), %rdi
   mov %r13, %rsi
   sub %rdi, %rsi
   mov $22, %edx # MADV_POPULATE_READ
   mov $28, %eax
   syscall
+2:
   movb $1, base_program_is_mapped(%rip)
   mov %r12, %rdx
   jmp _start

@@ -5,14 +5,17 @@
 //
 // The Makefile makes `map_program` the entry of every static program on x86_64. It maps the
 // program's code, constants and data before the program relocates itself, which touches most of the
-// data, and then jumps to _start. It maps nothing if the first word of the command line begins with
-// `base_unmapped_call`: a program that has a call which touches few pages defines it.
+// data, and then jumps to _start. It maps nothing if what follows the program's name on the command
+// line begins with one of `base_unmapped_calls`: a program that has calls which touch few pages
+// defines them. A word ends with a zero byte, and the next one follows. A program that touches few
+// pages of its code, whatever its call is, says so by `base_maps_code`.
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
-[[gnu::visibility("hidden")]] extern const char base_unmapped_call[8];
+[[gnu::visibility("hidden")]] extern const char base_unmapped_calls[2][8];
+[[gnu::visibility("hidden")]] extern const bool base_maps_code;
 }
 
 namespace base {

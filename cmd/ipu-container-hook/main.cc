@@ -50,7 +50,8 @@
 #include "hook/lifecycle/start/without_wrapper.h"
 
 // It hands over to another process, and touches few pages for that.
-const char base_unmapped_call[8] = {'p', 'o', 's', 't', 's', 't', 'o', 'p'};
+const char base_unmapped_calls[2][8] = {{'p', 'o', 's', 't', 's', 't', 'o', 'p'},
+                                        {'p', 'r', 'o', 'b', 'e', 0, '-', '-'}};
 
 namespace {
 
