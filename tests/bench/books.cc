@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the books of a fleet cost, by a real etcd and ipu-fleet-client: how many grants a second
-// hosts make together, and what one costs beside many that are there.
+// hosts make together, and what a grant, or a claim of a named partition's GCD, costs beside many
+// that are there.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
+#include "hook/fleet/partitions.h"
 #include "tests/bench/statistics.h"
 #include "tests/support/etcd.h"
 
@@ -141,6 +143,65 @@ Status measure_growth(const Host& host) {
   return {};
 }
 
+hook::fleet::Claim claim_of(size_t number, uint32_t gcd) {
+  hook::fleet::Claim claim;
+  claim.id = str("claim-", number);
+  claim.host = "0000aaaa";
+  claim.container = str("container", number);
+  claim.gcd = gcd;
+  claim.uses = true;
+  return claim;
+}
+
+// Makes partitions known that have all claims from FROM to TO.
+Status fill_claims(const Host& host, size_t from, size_t to) {
+  constexpr uint32_t kGcds = 16;
+  for (size_t i = from; i < to;) {
+    hook::fleet::PartitionView view;
+    view.name = {kPool.pool, str("filled-", i)};
+    view.facts.maker = "0000aaaa";
+    view.facts.source = "10.1.3.101:8090";
+    view.facts.ipus = view.facts.gcds = kGcds;
+    for (uint32_t gcd = 0; gcd < kGcds && i < to; ++gcd, ++i)
+      view.claims.push_back(claim_of(i, gcd));
+    TRY(publish(host.fleet(), view));
+  }
+  return {};
+}
+
+Status claim_and_unclaim(const Host& host, size_t number) {
+  const hook::fleet::PartitionName name{kPool.pool, "own"};
+  hook::fleet::Claim one = claim_of(number, 0);
+  one.id = str("own-", number);
+  one.tenant = "own";
+  TRY(claim(host.fleet(), name, one, [](const hook::fleet::Shares&) { return Status(); }));
+  return unclaim(host.fleet(), name, one.id);
+}
+
+Status measure_claims(const Host& host) {
+  hook::fleet::PartitionView own;
+  own.name = {kPool.pool, "own"};
+  own.facts.maker = "0000aaaa";
+  own.facts.source = "10.1.3.101:8090";
+  own.facts.reconfigurable = true;  // a claim has no duty to reset it
+  TRY(publish(host.fleet(), own));
+  (void)std::printf("%8s         %12s %22s\n", "", "no tenants", "a tenant has a share");
+  size_t there = 0;
+  for (const size_t claims : {0U, 100U, 1000U, 10'000U}) {
+    TRY(fill_claims(host, there, claims));
+    there = claims;
+    const double plain = TRY(median_ms([&](size_t n) { return claim_and_unclaim(host, n); }));
+    hook::config::TenantConfig share;
+    share.name = "own";
+    share.limit = 16;
+    if (!TRY(set_tenant(host.fleet(), share, 0))) return Error(Code::kInternal, "no share was set");
+    const double shared = TRY(median_ms([&](size_t n) { return claim_and_unclaim(host, n); }));
+    TRY(remove_tenant(host.fleet(), "own"));
+    (void)std::printf("%8zu claims  %9.2f ms %19.2f ms\n", claims, plain, shared);
+  }
+  return {};
+}
+
 Status measure() {
   test::Etcd etcd;
   if (!etcd.wait_until_ready()) return Error(Code::kUnavailable, "etcd does not start");
@@ -153,6 +214,7 @@ Status measure() {
     }
     TRY(measure_rate(hosts));
   }
+  TRY(measure_claims(hosts.front()));  // first: grants count for a share, too
   return measure_growth(hosts.front());
 }
 
