@@ -113,6 +113,7 @@ void add_monitor(CLI::App& app, Command& chosen);
 void add_plan(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
+void add_pool_drain(CLI::App& pool, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);
 void add_fleet_commands(CLI::App& app, Command& chosen);
 void add_health_commands(CLI::App& app, Command& chosen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// drain: no new container gets IPUs, and what is left on the host.
+// drain, pool drain: no new container gets IPUs, and what is left on the host.
 #include <cstdio>
 #include <memory>
 
@@ -34,19 +34,27 @@ constexpr milliseconds kReleaseTime{30'000};  // for one release of what has end
 constexpr milliseconds kLongest = std::chrono::hours(365 * 24);
 
 struct DrainOptions {
+  std::string pool;  // empty: the whole host
   std::optional<milliseconds> timeout;
   std::string reason;
   bool dry_run = false;
   bool end = false;
 };
 
-// Returns the leases that hold more than an address in quarantine.
-Result<std::vector<Lease>> holding(hook::ledger::Ledger& ledger) {
+// Returns whether what is of pool IS is meant by POOL; empty: any.
+bool is_meant(const std::string& pool, std::string_view is) { return pool.empty() || is == pool; }
+
+// Returns the leases of POOL that hold more than an address in quarantine.
+Result<std::vector<Lease>> holding(hook::ledger::Ledger& ledger, const std::string& pool) {
   std::vector<Lease> leases = TRY(ledger.live());
-  std::erase_if(leases, [](const Lease& lease) {
-    return lease.state == hook::ledger::LeaseState::kQuarantine;
+  std::erase_if(leases, [&](const Lease& lease) {
+    return lease.state == hook::ledger::LeaseState::kQuarantine || !is_meant(pool, lease.pool);
   });
   return leases;
+}
+
+std::string command_of(const DrainOptions& options) {
+  return options.pool.empty() ? "ipuctl drain" : "ipuctl pool drain " + options.pool;
 }
 
 std::string shown(const Names& names, const std::string& container) {
@@ -65,22 +73,22 @@ std::string line_of(const PartitionRecord& record) {
              record.name, " --pool ", record.pool, "'\n");
 }
 
-// What of the product is still in use on this host, a line each.
+// What of the product is still in use on this host, or of one pool, a line each.
 struct Rest {
   size_t containers = 0;
   std::string containers_text;
   std::string partitions_text;
 };
 
-Result<Rest> find_rest(hook::ledger::Ledger& ledger) {
-  const std::vector<Lease> leases = TRY(holding(ledger));
+Result<Rest> find_rest(hook::ledger::Ledger& ledger, const std::string& pool) {
+  const std::vector<Lease> leases = TRY(holding(ledger, pool));
   const Names names = names_of(leases);
   Rest rest{leases.size(), "", ""};
   for (const Lease& lease : leases)
     rest.containers_text += str("container ", shown(names, lease.container), " holds ", lease.ipus,
                                 " IPUs of pool ", lease.pool, ": end it with its engine\n");
   for (const PartitionRecord& record : TRY(ledger.partitions().all()))
-    rest.partitions_text += line_of(record);
+    if (is_meant(pool, record.pool)) rest.partitions_text += line_of(record);
   return rest;
 }
 
@@ -123,7 +131,7 @@ std::string filter_text() {
 }
 
 Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
-  const Rest rest = TRY(find_rest(ledger));
+  const Rest rest = TRY(find_rest(ledger, ""));
   Outcome outcome{rest.containers_text + rest.partitions_text + engines_text() + hooks_text() +
                   filter_text()};
   if (outcome.text.empty()) return Outcome{"nothing uses the toolkit on this host\n"};
@@ -131,12 +139,15 @@ Result<Outcome> run_dry(hook::ledger::Ledger& ledger) {
   return outcome;
 }
 
-Status cancel_waits(hook::lifecycle::Env& env) {
+Status cancel_waits(hook::lifecycle::Env& env, const std::string& pool) {
   const std::vector<hook::ledger::Waiter> waiters = TRY(hook::lifecycle::waiting(env));
-  for (const hook::ledger::Waiter& waiter : waiters) TRY(env.ledger.queue().leave(waiter.ticket));
+  for (const hook::ledger::Waiter& waiter : waiters)
+    if (is_meant(pool, waiter.resource.substr(0, waiter.resource.find('/'))))
+      TRY(env.ledger.queue().leave(waiter.ticket));
   // Those that have left the queue, because they ask the controller.
   const std::vector<Lease> starts = TRY(env.ledger.queue().starts());
-  for (const Lease& lease : starts) TRY(env.ledger.queue().cancel(lease));
+  for (const Lease& lease : starts)
+    if (is_meant(pool, lease.pool)) TRY(env.ledger.queue().cancel(lease));
   return {};
 }
 
@@ -152,37 +163,41 @@ void show(const std::vector<Lease>& leases, std::string& last) {
 }
 
 // Waits until no container holds IPUs, or UNTIL has passed. Releases those that have ended.
-Status wait_for_containers(hook::lifecycle::Env& env, const Deadline& until) {
+Status wait_for_containers(hook::lifecycle::Env& env, const DrainOptions& options,
+                           const Deadline& until) {
   std::string last;
   for (;;) {
     (void)TRY(hook::lifecycle::end::reconcile(env, Deadline::after(kReleaseTime)));
-    const std::vector<Lease> leases = TRY(holding(env.ledger));
+    const std::vector<Lease> leases = TRY(holding(env.ledger, options.pool));
     if (leases.empty()) return {};
     show(leases, last);
     if (until.passed()) {
-      return Error(
-          Code::kBusy,
-          str("containers with IPUs: ", leases.size(), "; no new one gets any. Run 'ipuctl",
-              " drain' again to wait for them, or 'ipuctl drain --end' to go on"));
+      return Error(Code::kBusy,
+                   str("containers with IPUs: ", leases.size(), "; no new one gets any. Run '",
+                       command_of(options), "' again to wait for them, or '", command_of(options),
+                       " --end' to go on"));
     }
     base::sleep_for(kPause, until);
   }
 }
 
-// Removes the warm partitions of all pools.
-void remove_warm(hook::lifecycle::Env& env, Outcome& outcome) {
+void remove_warm(hook::lifecycle::Env& env, const std::string& only, Outcome& outcome) {
   const auto config = hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
   for (hook::config::PoolConfig pool : config.value().pools) {
+    if (!is_meant(only, pool.name)) continue;
     pool.warm.clear();
     const auto done = hook::lifecycle::partitions::refill(env, pool, Deadline::after(kReleaseTime));
     if (!done.ok()) outcome.obstacles.push_back(done.error());
   }
 }
 
-Result<Outcome> run_end(hook::ledger::Ledger& ledger) {
-  const bool ended = TRY(ledger.drain().end());
-  return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
+Result<Outcome> run_end(hook::ledger::Ledger& ledger, const std::string& pool) {
+  const bool ended = TRY(ledger.drain(pool).end());
+  if (pool.empty())
+    return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
+  return Outcome{ended ? str("containers get IPUs of pool ", pool, " again\n")
+                       : str("pool ", pool, " was not drained on this host\n")};
 }
 
 Status check_together(const DrainOptions& options) {
@@ -200,18 +215,40 @@ Result<Outcome> run_drain(const DrainOptions& options) {
     return run_dry(ledger);
   }
   hook::ledger::Ledger ledger = TRY(open_ledger());
-  if (options.end) return run_end(ledger);
-  TRY(ledger.drain().begin(options.reason));
+  const std::string& pool = options.pool;
+  if (options.end) return run_end(ledger, pool);
+  if (!pool.empty()) TRY(load_pool(pool));
+  TRY(ledger.drain(pool).begin(options.reason));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  TRY(cancel_waits(env));
-  TRY(wait_for_containers(env, Deadline::after(options.timeout.value_or(kLongest))));
-  Outcome outcome{"no container holds IPUs, and none gets any before 'ipuctl drain --end'\n"};
-  remove_warm(env, outcome);
-  outcome.text += TRY(find_rest(ledger)).partitions_text;
+  TRY(cancel_waits(env, pool));
+  TRY(wait_for_containers(env, options, Deadline::after(options.timeout.value_or(kLongest))));
+  Outcome outcome{str("no container holds IPUs", pool.empty() ? "" : " of pool " + pool,
+                      ", and none gets any before '", command_of(options), " --end'\n")};
+  remove_warm(env, pool, outcome);
+  outcome.text += TRY(find_rest(ledger, pool)).partitions_text;
   return outcome;
 }
 
+void add_options(Options& declared, DrainOptions& options) {
+  declared.duration(
+      {"--timeout", "TIME", "Stop waiting after this time, such as 5m (default: never)"},
+      options.timeout);
+  declared.text({"--reason", "TEXT", "What refused users read"}, options.reason);
+  declared.flag("--end", options.end, "Give IPUs to new containers again");
+}
+
 }  // namespace
+
+void add_pool_drain(CLI::App& pool, Command& chosen) {
+  const auto options = std::make_shared<DrainOptions>();
+  Options declared = add_command(
+      pool,
+      {"drain", "Give IPUs of one pool to no new container, and wait for those that have some",
+       "ipuctl pool drain pod16 --reason repair\nipuctl pool drain pod16 --end"},
+      chosen, [options] { return run_drain(*options); });
+  declared.argument("POOL", options->pool, "A pool of the configuration");
+  add_options(declared, *options);
+}
 
 void add_drain(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<DrainOptions>();
@@ -221,13 +258,9 @@ void add_drain(CLI::App& app, Command& chosen) {
                    "ipuctl drain --dry-run\nipuctl drain --reason upgrade\n"
                    "ipuctl drain --end"},
                   chosen, [options] { return run_drain(*options); });
-  declared.duration(
-      {"--timeout", "TIME", "Stop waiting after this time, such as 5m (default: never)"},
-      options->timeout);
-  declared.text({"--reason", "TEXT", "What refused users read"}, options->reason);
+  add_options(declared, *options);
   declared.flag("--dry-run", options->dry_run,
                 "Print what still uses the toolkit on this host; change nothing");
-  declared.flag("--end", options->end, "Give IPUs to new containers again");
 }
 
 }  // namespace ipuctl

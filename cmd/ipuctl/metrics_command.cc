@@ -216,7 +216,7 @@ Status add_addresses(Ledger& ledger, const hook::config::Config& config, Exposit
 
 // ---- the host
 
-Status add_host(Ledger& ledger, int64_t now, Exposition& to) {
+Status add_host(Ledger& ledger, const hook::config::Config& config, int64_t now, Exposition& to) {
   to.family("ipu_build_info", Type::kGauge, "Always 1; the version is in the label.");
   to.sample({{"version", base::product_version()}}, int64_t{1});
   to.family("ipu_metrics_timestamp_seconds", Type::kGauge, "When all this was read, unix time.");
@@ -224,6 +224,11 @@ Status add_host(Ledger& ledger, int64_t now, Exposition& to) {
   to.family("ipu_host_drained", Type::kGauge, "Whether an operator drains this host.");
   const std::optional<hook::ledger::Drained> drained = TRY(ledger.drain().find());
   to.sample({}, int64_t{drained.has_value()});
+  to.family("ipu_pool_drained", Type::kGauge, "Whether an operator drains the pool alone here.");
+  for (const hook::config::PoolConfig& pool : config.pools) {
+    const std::optional<hook::ledger::Drained> alone = TRY(ledger.drain(pool.name).find());
+    to.sample({{"pool", pool.name}}, int64_t{alone.has_value()});
+  }
   return {};
 }
 
@@ -271,7 +276,7 @@ Result<Outcome> run_metrics(const MetricsOptions& options) {
   const int64_t now = base::unix_millis();
   Outcome outcome;
   Exposition exposition;
-  TRY(add_host(ledger, now, exposition));
+  TRY(add_host(ledger, config, now, exposition));
   add_pools(survey_pools(env, config, outcome.obstacles), exposition);
   TRY(add_leases(ledger, now, exposition));
   TRY(add_partitions(ledger, exposition));

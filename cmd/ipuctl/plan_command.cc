@@ -187,7 +187,7 @@ Status look_at_pool(const std::string& name, PlanView& view, vipu::plan::Questio
   seen.now.warm = TRY(warm_of(env, pool, obstacles));
   TRY(name_holders(ledger, pool, seen.now.warm, seen.now.survey));
   TRY(see_queue(ledger, pool, seen, obstacles));
-  const Status drained = ledger.drain().check();
+  const Status drained = ledger.drain(pool.name).check();
   if (!drained.ok()) seen.drained = drained.error().message();
   question.types = types_of(*controller);
   question.largest = vipu::plan::largest_partition(seen.now.survey.domains);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipuctl pool list, refill.
+// ipuctl pool list, refill. drain_commands.cc has `pool drain`.
 #include <chrono>
 #include <memory>
 
@@ -71,6 +71,7 @@ Result<Outcome> run_list(const PoolOptions& options) {
   for (const hook::config::PoolConfig& pool : pools) {
     PoolView view{pool, std::nullopt};
     view.warm = TRY(count_warm(env, pool, obstacles));
+    view.drained = TRY(ledger.drain(pool.name).find());
     Result<vipu::Survey> survey = env.controller(pool)->survey(query_deadline());
     if (survey.ok()) {
       view.usage = usage_of(survey.value());
@@ -133,7 +134,7 @@ Options add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
 
 void add_pool_commands(CLI::App& app, Command& chosen) {
   CLI::App& group = add_group(
-      app, {"pool", "List and refill the pools of the configuration", "ipuctl pool list"});
+      app, {"pool", "List, refill and drain the pools of the configuration", "ipuctl pool list"});
   add(group, chosen,
       {"list", "List the pools and how many of their IPUs are in use", "ipuctl pool list -o json"},
       run_list)
@@ -141,6 +142,7 @@ void add_pool_commands(CLI::App& app, Command& chosen) {
   add(group, chosen,
       {"refill", "Create and remove warm partitions, as configured", "ipuctl pool refill"},
       run_refill);
+  add_pool_drain(group, chosen);
 }
 
 }  // namespace ipuctl

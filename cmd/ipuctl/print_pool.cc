@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/ipuctl/print_pool.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/ipuctl/list_text.h"
@@ -41,7 +42,12 @@ Json to_json(const PoolView& pool) {
                {"provider", name_of(pool.config.provider)},
                {"source", hook::config::source_of(pool.config)},
                {"usage", nullptr},
-               {"warm", Json::array()}};
+               {"warm", Json::array()},
+               {"drained", nullptr}};
+  if (pool.drained) {
+    json["drained"] = {{"since", base::rfc3339(pool.drained->since_ms)},
+                       {"reason", pool.drained->reason}};
+  }
   if (pool.usage) {
     json["usage"] = {{"ipus", pool.usage->total},
                      {"used", pool.usage->used},
@@ -71,7 +77,8 @@ Usage usage_of(const vipu::Survey& survey) {
 std::string pools_text(const std::vector<PoolView>& pools, Output output) {
   Json json = Json::array();
   const bool is_wide = output == Output::kWide;
-  Rows rows = {{"POOL", "PROVIDER", "SOURCE", "IPUS", "USED", "TAINTED", "LARGEST-FREE", "WARM"}};
+  Rows rows = {
+      {"POOL", "PROVIDER", "SOURCE", "IPUS", "USED", "TAINTED", "LARGEST-FREE", "WARM", "DRAINED"}};
   if (is_wide) rows[0].insert(rows[0].end(), {"CLUSTER", "ALLOCATION"});
   for (const PoolView& pool : pools) {
     json.push_back(to_json(pool));
@@ -81,7 +88,7 @@ std::string pools_text(const std::vector<PoolView>& pools, Output output) {
     rows.push_back({pool.config.name, std::string(name_of(pool.config.provider)),
                     hook::config::source_of(pool.config), number(&Usage::total),
                     number(&Usage::used), number(&Usage::tainted), number(&Usage::largest_free),
-                    warm_text(pool)});
+                    warm_text(pool), pool.drained ? "yes" : "no"});
     if (is_wide)
       rows.back().insert(rows.back().end(),
                          {or_dash(pool.config.cluster), or_dash(pool.config.allocation)});

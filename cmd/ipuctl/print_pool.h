@@ -10,6 +10,7 @@
 
 #include "cmd/ipuctl/print.h"
 #include "hook/config/config.h"
+#include "hook/ledger/drain.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "vipu/types.h"
 
@@ -28,8 +29,9 @@ struct Usage {
 
 struct PoolView {
   hook::config::PoolConfig config;
-  std::optional<Usage> usage;              // unset: the pool cannot be reached now
-  std::map<uint32_t, uint32_t> warm = {};  // size -> number of ready partitions
+  std::optional<Usage> usage;                         // unset: the pool cannot be reached now
+  std::map<uint32_t, uint32_t> warm = {};             // size -> number of ready partitions
+  std::optional<hook::ledger::Drained> drained = {};  // alone; the whole host may be, too
 };
 [[nodiscard]] std::string pools_text(const std::vector<PoolView>& pools, Output output);
 

@@ -107,7 +107,9 @@ void add_map(hook::lifecycle::Env& env, const PoolConfig& pool, const Deadline& 
              const Books& books, Situation& situation, Now& now, std::vector<Error>& obstacles) {
   const Result<vipu::Survey> survey = env.controller(pool)->survey(deadline.capped(kMapTime));
   if (survey.ok()) {
-    now.pools.push_back(map_of(pool, survey.value(), books, !now.drained.empty()));
+    const auto alone = env.ledger.drain(pool.name).find();
+    const bool drained = !now.drained.empty() || (alone.ok() && alone.value().has_value());
+    now.pools.push_back(map_of(pool, survey.value(), books, drained));
     situation.pools.emplace(pool.name, vipu::Occupancy::of(survey.value()));
     return;
   }

@@ -18,48 +18,75 @@ namespace {
 
 constexpr size_t kMaxReason = 200;
 
-Result<std::optional<Drained>> read(sqlite::Database& database) {
-  Statement row = TRY(database.prepare("SELECT value FROM meta WHERE name = 'drained'"));
-  if (TRY(row.step()) == Step::kDone) return std::optional<Drained>();
-  const std::string value = row.text(0);  // "SINCE REASON"
+// The name in meta of what says that POOL, or the host, is drained.
+std::string name_of(const std::string& pool) {
+  return pool.empty() ? "drained" : "drained " + pool;
+}
+
+Result<Drained> parse(const std::string& value) {  // "SINCE REASON"
   const size_t space = value.find(' ');
   const int64_t since = TRY_CTX("ledger: meta 'drained'",
                                 base::parse_int<int64_t>(value.substr(0, space), 0, INT64_MAX));
-  return std::optional<Drained>({since, space == std::string::npos ? "" : value.substr(space + 1)});
+  return Drained{since, space == std::string::npos ? "" : value.substr(space + 1)};
 }
 
 }  // namespace
 
+std::string Drain::what() const {
+  return pool_.empty() ? "the host is drained" : str("pool ", quote(pool_), " is drained here");
+}
+
 Status Drain::begin(const std::string& reason) {
   const std::string line = base::one_line(reason, kMaxReason);
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  const std::optional<Drained> before = TRY(read(store_.database));
+  const std::optional<Drained> before = TRY(find());
   if (before && before->reason == line) return {};
   Statement row =
-      TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('drained', ?)"));
-  TRY(row.bind(str(before ? before->since_ms : store_.now(), " ", line)).run());
-  TRY(record_note(store_, str("the host is drained", line.empty() ? "" : ": ", line)));
+      TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)"));
+  TRY(row.bind(name_of(pool_))
+          .bind(str(before ? before->since_ms : store_.now(), " ", line))
+          .run());
+  TRY(record_note(store_, str(what(), line.empty() ? "" : ": ", line)));
   return commit(store_, transaction);
 }
 
 Result<bool> Drain::end() {
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  if (!TRY(read(store_.database))) return false;
-  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'drained'"));
-  TRY(record_note(store_, "the host is drained no more"));
+  if (!TRY(find())) return false;
+  Statement row = TRY(store_.database.prepare("DELETE FROM meta WHERE name = ?"));
+  TRY(row.bind(name_of(pool_)).run());
+  TRY(record_note(store_, str(what(), " no more")));
   TRY(commit(store_, transaction));
   return true;
 }
 
-Result<std::optional<Drained>> Drain::find() { return read(store_.database); }
+Result<std::optional<Drained>> Drain::find() {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = ?"));
+  row.bind(name_of(pool_));
+  if (TRY(row.step()) == Step::kDone) return std::optional<Drained>();
+  return std::optional<Drained>(TRY(parse(row.text(0))));
+}
 
 Status Drain::check() {
-  const std::optional<Drained> drained = TRY(read(store_.database));
-  if (!drained) return {};
-  const std::string reason = drained->reason.empty() ? "" : str(" (", drained->reason, ")");
-  return Error(Code::kDenied, str("this host is drained since ", base::rfc3339(drained->since_ms),
-                                  reason, ", so no container gets IPUs here; an administrator ends",
-                                  " this with 'ipuctl drain --end'"));
+  // The host's sorts before those of pools.
+  Statement row = TRY(store_.database.prepare(
+      "SELECT name, value FROM meta WHERE name IN ('drained', ?) ORDER BY name"));
+  row.bind(name_of(pool_));
+  if (TRY(row.step()) == Step::kDone) return {};
+  const bool is_host = row.text(0) == name_of("");
+  const Drained drained = TRY(parse(row.text(1)));
+  const std::string reason = drained.reason.empty() ? "" : str(" (", drained.reason, ")");
+  const std::string since = str(base::rfc3339(drained.since_ms), reason);
+  if (is_host) {
+    return Error(Code::kDenied, str("this host is drained since ", since,
+                                    ", so no container gets IPUs here; an administrator ends",
+                                    " this with 'ipuctl drain --end'"));
+  }
+  return Error(Code::kDenied,
+               str("pool ", quote(pool_), " is drained on this host since ", since,
+                   ", so no container gets its IPUs here; choose another pool with IPU_POOL, or"
+                   " wait until an administrator ends this with 'ipuctl pool drain ",
+                   pool_, " --end'"));
 }
 
 }  // namespace hook::ledger

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this host is drained: no new container gets IPUs, so that an operator can end those that
-// run, and upgrade or remove the toolkit. It survives a reboot.
+// Whether this host is drained, or one pool on it: no new container gets IPUs, so that an operator
+// can end those that run, and then work on the host, or on what the pool's IPUs are. It survives a
+// reboot.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 
@@ -20,20 +22,23 @@ struct Drained {
 
 class Drain {
  public:
-  explicit Drain(Store& store) : store_(store) {}
+  // Of POOL; empty: of the host.
+  Drain(Store& store, std::string pool) : store_(store), pool_(std::move(pool)) {}
 
-  // Begins to drain: each later acquire() fails. If the host is drained already, only the REASON
+  // Begins to drain: each later acquire() there fails. If it is drained already, only the REASON
   // changes.
   base::Status begin(const std::string& reason);
-  // Ends it. Returns whether the host was drained.
+  // Ends it. Returns whether it was drained.
   base::Result<bool> end();
   base::Result<std::optional<Drained>> find();
-  // Returns kDenied, with the time and the reason, if the host is drained. May run inside the
-  // caller's transaction.
+  // Returns kDenied, with the time and the reason, if the host is drained, or else the pool. May
+  // run inside the caller's transaction.
   base::Status check();
 
  private:
+  [[nodiscard]] std::string what() const;
   Store& store_;
+  std::string pool_;
 };
 
 }  // namespace hook::ledger

@@ -61,7 +61,7 @@ class Ledger {
   // on. Fails with kBusy if the disk has no reserve for the release, a rail has no free address
   // (the error names the holders), another lease has the named GCD, or the sandbox is still being
   // started; with kNotFound if there is no such partition, kInvalid if it has no such GCD, and
-  // kDenied if the host is drained.
+  // kDenied if the host, or the pool, is drained.
   base::Result<Lease> acquire(const Intent& intent);
   // Records that the start of INTENT was refused with ERROR before it had a lease, as a lease that
   // is FAILED and never held anything. Refusals of one kind become a count, as in finish_release().
@@ -151,7 +151,7 @@ class Ledger {
   [[nodiscard]] Queue queue() { return Queue(*store_); }
   [[nodiscard]] Tenants tenants() { return Tenants(*store_); }
   [[nodiscard]] Usage usage() { return Usage(*store_); }
-  [[nodiscard]] Drain drain() { return Drain(*store_); }
+  [[nodiscard]] Drain drain(const std::string& pool = "") { return {*store_, pool}; }
   [[nodiscard]] LedgerHost host() const { return LedgerHost(*store_); }
   [[nodiscard]] Fences fences() { return Fences(*store_); }
   [[nodiscard]] Endpoints endpoints() { return Endpoints(*store_); }

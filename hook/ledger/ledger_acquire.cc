@@ -105,7 +105,7 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   TRY(ensure_reserve(store_->database.path()));
   Lease lease = TRY(new_lease(intent));
   Transaction transaction = TRY(Transaction::begin(store_->database));
-  TRY(drain().check());
+  TRY(drain(intent.pool.name).check());
   lease.created_ms = lease.changed_ms = store_->now();
   TRY(forget_history(*store_, lease.changed_ms - intent.history.count()));
   const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));

@@ -211,7 +211,7 @@ Result<Partitions::Recorded> Partitions::intend_warm(const PartitionRecord& reco
       TRY(select_partitions(store_.database, "WHERE pool = ? AND kind = 'WARM'", {record.pool}));
   const auto same_size = std::count_if(
       there.begin(), there.end(), [&](const auto& other) { return other.ipus == record.ipus; });
-  if (same_size >= int64_t{limit} || !Drain(store_).check().ok()) return Recorded::kNo;
+  if (same_size >= int64_t{limit} || !Drain(store_, record.pool).check().ok()) return Recorded::kNo;
   TRY(insert_partition(store_.database, record));
   TRY(record_partition(store_, record.pool, record.name,
                        first_text(PartitionState::kIntent, record)));

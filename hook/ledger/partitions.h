@@ -94,7 +94,7 @@ class Partitions {
   // Fails with kDenied if the reservations of RECORD's user and RECORD have more than MOST IPUs.
   base::Status check_share(const PartitionRecord& record, uint32_t most);
   // Does the same as intend() for a warm partition, unless its pool has LIMIT warm ones of its size
-  // already, or the host is drained (kNo).
+  // already, or it or the host is drained (kNo).
   enum class Recorded { kYes, kNo };
   base::Result<Recorded> intend_warm(const PartitionRecord& record, uint32_t limit);
   // Adds a READY record of a FOREIGN partition, which has these IPUs. Fails with kExists if its

@@ -276,7 +276,8 @@ Status Turn::confirm() {
 }
 
 Status Turn::enter() {
-  TRY(env_.ledger.drain().check());
+  const std::string pool = what_.resource.substr(0, what_.resource.find('/'));
+  TRY(env_.ledger.drain(pool).check());
   ledger::Waiter waiter = as_waiter();
   waiter.user = what_.user >= 0 ? what_.user : ledger::user_who_logged_in();
   waiter.owner = TRY(base::current_process());

@@ -44,6 +44,40 @@ check_unused() { in_host sh -s "$BINDIR/ipuctl" <"$BATS_TEST_DIRNAME/../../packa
   docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true
 }
 
+@test "one pool is drained: its requests fail or give up, those of another pool start, and the rest is told" {
+  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<END
+
+[[pool]]
+name = "slices"
+provider = "ipuof"
+file = "/etc/ipuof.conf.d/whole.conf"
+END
+  in_host sed -i 's/^\[pool\]/[[pool]]/' /etc/ipu-container-toolkit/config.toml
+  ipuctl partition create whole --size 16 --reconfigurable --pool pod64
+  in_host mkdir -p /etc/ipuof.conf.d
+  ipuctl partition config whole --pool pod64 --gcd 0 | in_host tee /etc/ipuof.conf.d/whole.conf >/dev/null
+  start job -e IPU_POOL=pod64 -e IPU_COUNT=32
+  start waiter -e IPU_POOL=pod64 -e IPU_COUNT=32 -e IPU_WAIT=60s 3>&- >"$BATS_TEST_TMPDIR/waiter" 2>&1 &
+  local waiter=$!
+  wait_until 10 has_waiters 1
+  run -3 ipuctl pool drain pod64 --timeout 0s --reason repair
+  ! wait "$waiter" || fail 'it got IPUs'
+  assert_contains "$output" 'containers that hold IPUs: job' "'ipuctl pool drain pod64 --end'"
+  assert_refused -e IPU_POOL=pod64 -e IPU_COUNT=1 -- "pool 'pod64' is drained on this host since" '(repair)' "'ipuctl pool drain pod64 --end'"
+  docker run --rm --runtime=ipu -e IPU_POOL=slices -e IPU_COUNT=2 busybox true
+  assert_equal "$(ipuctl pool list -o json | jq -c 'map({(.pool): .drained.reason}) | add')" '{"pod64":"repair","slices":null}'
+  [[ $(ipuctl metrics) == *'ipu_pool_drained{pool="pod64"} 1'*'ipu_pool_drained{pool="slices"} 0'* ]]
+  docker rm --force job
+  run -0 ipuctl pool drain pod64
+  assert_contains "$output" 'no container holds IPUs of pool pod64' "'ipuctl partition remove whole --pool pod64'"
+  run -0 ipuctl pool drain pod64 --end
+  assert_equal "$output" 'containers get IPUs of pool pod64 again'
+  docker run --rm --runtime=ipu -e IPU_POOL=pod64 -e IPU_COUNT=1 busybox true
+  run -2 ipuctl pool drain nowhere
+  assert_contains "$output" nowhere
+  in_host rm /etc/ipuof.conf.d/whole.conf
+}
+
 @test "who waits when a drain begins gives up at once" {
   start full -e IPU_COUNT=64
   start waiter -e IPU_COUNT=4 -e IPU_WAIT=60s 3>&- >"$BATS_TEST_TMPDIR/waiter" 2>&1 &

@@ -205,7 +205,7 @@ Status create_shared(Env& env, const NewPartition& wanted, ledger::PartitionReco
 
 Status create_partition(Env& env, const NewPartition& wanted, const Deadline& deadline) {
   TRY(check_partition(wanted));
-  TRY(env.ledger.drain().check());
+  TRY(env.ledger.drain(wanted.pool.name).check());
   ledger::PartitionRecord record = TRY(record_of(wanted));
   if (!wanted.reserved) TRY(check_member(env));
   const bool is_own = wanted.reserved || wanted.pool.provider != config::Provider::kVipu;

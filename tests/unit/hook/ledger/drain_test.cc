@@ -48,6 +48,24 @@ TEST_F(DrainTest, IsHistory) {
   EXPECT_THAT(events, Contains(Field(&Event::text, "the host is drained no more")));
 }
 
+TEST_F(DrainTest, OfOnePoolRefusesItsIpusAlone) {
+  ASSERT_TRUE(test::succeeds(ledger_.drain("pod64").begin("repair")));
+  EXPECT_FALSE(is_drained());
+  EXPECT_TRUE(test::fails(ledger_.acquire(intent("late")), Code::kDenied,
+                          "'ipuctl pool drain pod64 --end'"));
+  Intent other = intent("other");
+  other.pool.name = "pod16";
+  EXPECT_TRUE(test::succeeds(ledger_.acquire(other)));
+  // Both are said, the host first, and each ends alone.
+  ASSERT_TRUE(test::succeeds(ledger_.drain().begin("kernel")));
+  EXPECT_TRUE(test::fails(ledger_.drain("pod64").check(), Code::kDenied, "(kernel)"));
+  ASSERT_TRUE(ledger_.drain().end().take());
+  EXPECT_TRUE(test::fails(ledger_.drain("pod64").check(), Code::kDenied, "(repair)"));
+  EXPECT_TRUE(ledger_.drain("pod64").end().take());
+  EXPECT_FALSE(ledger_.drain("pod64").end().take());
+  acquire();
+}
+
 TEST_F(DrainTest, MakesNoWarmPartition) {
   PartitionRecord record;
   record.pool = "pod64";
