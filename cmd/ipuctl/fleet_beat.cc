@@ -123,6 +123,17 @@ Result<Outcome> run_beat() {
   return obey(ledger, fleet, *fence.value(), beat.error());
 }
 
+Result<Outcome> run_join() {
+  const FleetConfig fleet = TRY(load_fleet());
+  hook::ledger::Ledger ledger = TRY(open_ledger());
+  TRY(ledger.host().check());
+  TRY(ledger.host().come_back());
+  Outcome outcome = TRY(run_beat());
+  outcome.text +=
+      str("this host, ", ledger.host().tag(), ", is in the fleet below ", fleet.prefix, "\n");
+  return outcome;
+}
+
 }  // namespace
 
 Result<FleetConfig> load_fleet() {
@@ -154,6 +165,10 @@ void add_fleet_beat(CLI::App& group, Command& chosen) {
       group,
       {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
       chosen, [] { return run_beat(); });
+  add_command(group,
+              {"join", "Be in the fleet again that this host left; the first beat joins by itself",
+               "ipuctl fleet join"},
+              chosen, [] { return run_join(); });
 }
 
 }  // namespace ipuctl

@@ -121,11 +121,15 @@ Result<Outcome> run_leave(bool is_lost) {
   if (is_lost) return run_leave_lost();
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const std::vector<std::string> names = TRY(partitions::leave_fleet(env));
+  const partitions::LeftFleet left =
+      TRY(partitions::leave_fleet(env, Deadline::after(kAnswerLimit)));
   Outcome outcome;
-  for (const std::string& name : names) outcome.text += str("forgot partition ", name, "\n");
-  outcome.text += str("this host knows no partition of a fleet; now take [fleet] out of ",
-                      hook::config::config_file(), "\n");
+  for (const std::string& name : left.kept)
+    outcome.text += str("took partition ", name, " along: containers of this host have it\n");
+  for (const std::string& name : left.forgotten)
+    outcome.text += str("forgot partition ", name, "\n");
+  outcome.text +=
+      str("this host is in no fleet; now take [fleet] out of ", hook::config::config_file(), "\n");
   return outcome;
 }
 

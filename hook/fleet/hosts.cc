@@ -329,6 +329,14 @@ Status forget_host(Store& store, const std::string& prefix, const std::string& h
   return {};
 }
 
+Status end_beats(Store& store, const std::string& prefix, const std::string& host,
+                 const Deadline& deadline) {
+  Txn txn;
+  txn.deletes = {str(prefix, "hosts/", host), alive_key(prefix, host)};
+  TRY(store.commit(txn, deadline));
+  return {};
+}
+
 Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,
                       const Deadline& deadline) {
   if (TRY(find_key(store, alive_key(prefix, host), deadline))) return true;

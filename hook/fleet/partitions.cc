@@ -308,6 +308,13 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
   });
 }
 
+Status take_back(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  const std::optional<PartitionView> view = TRY(find_partition(fleet, name));
+  if (!view || view->phase != PartitionPhase::kRemoving || view->changer != host) return {};
+  TRY(remove_keys_of(fleet, claim_key(fleet.prefix, name, ""), host));
+  return finish_removal(fleet, name, host);
+}
+
 Status begin_fence(const Fleet& fleet, const std::string& host, const std::string& me,
                    int64_t at_ms, IfAlive if_alive) {
   TRY(declare_dead(fleet, host, me, at_ms, if_alive));

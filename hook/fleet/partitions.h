@@ -148,6 +148,9 @@ base::Status begin_removal(const Fleet& fleet, const PartitionName& name, const 
 // It is gone, or it stays (kReady again).
 base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
+// HOST, whose removal has begun, keeps the partition for itself: the fleet forgets it, with the
+// claims of HOST. One that is not there is no error.
+base::Status take_back(const Fleet& fleet, const PartitionName& name, const std::string& host);
 
 // Says that HOST is dead, before its partitions at controllers are removed: if it lives, it is told
 // what it has lost. Fails with kBusy if the fleet hears of it, unless that is to be fenced, too.

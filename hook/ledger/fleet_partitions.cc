@@ -60,6 +60,28 @@ Status Partitions::share(const PartitionRecord& record, const std::string& fleet
   return commit(store_, transaction);
 }
 
+Status Partitions::take_back(const PartitionRecord& record) {
+  PartitionRecord own = record;
+  own.fleet.clear();
+  own.dirty = true;
+  return with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    std::vector<Lease> begun = TRY(holders(record.pool, record.name));
+    std::erase_if(begun, [](const Lease& one) { return one.state != LeaseState::kIntent; });
+    if (!begun.empty()) return in_use(record.name, begun);
+    Statement partition = TRY(store_.database.prepare(
+        "UPDATE partition SET fleet = '', dirty = 1, resetter = '' WHERE pool = ? AND name = ?"));
+    TRY(partition.bind(record.pool).bind(record.name).run());
+    Statement leases = TRY(store_.database.prepare(
+        str("UPDATE lease SET claim = '', fleet = '' WHERE ", kLiveOfPartition)));
+    TRY(leases.bind(record.pool).bind(record.name).run());
+    TRY(write_partition_file(store_.database.path(), own));
+    TRY(record_partition(store_, record.pool, record.name,
+                         str("is this host's alone, which leaves fleet ", record.fleet)));
+    return commit(store_, transaction);
+  });
+}
+
 Status Partitions::unlearn(const PartitionRecord& record) {
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));

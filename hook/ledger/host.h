@@ -80,8 +80,15 @@ class LedgerHost {
   base::Status join_fleet(const std::string& prefix, const std::string& id);
   // Forgets it, if there is one.
   base::Status leave_fleet();
+  // Remembers that this host leaves the fleet that it has joined, if there is one.
+  base::Status begin_leaving();
+  // Returns the id of the fleet below PREFIX that this host left, or began to leave; empty: none.
+  base::Result<std::string> left_fleet(const std::string& prefix);
+  // Forgets that this host left one.
+  base::Status come_back();
 
  private:
+  base::Result<std::string> read_fleet(const char* name, const std::string& prefix);
   // Writes what HOST adds to what is recorded.
   base::Status record(const HostWitnesses& host);
   Store& store_;

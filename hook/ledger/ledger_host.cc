@@ -117,13 +117,23 @@ Result<bool> LedgerHost::is_of_this_boot() {
   return row && !row->boot.empty() && row->boot == TRY(base::boot_id());
 }
 
-Result<std::string> LedgerHost::fleet_id(const std::string& prefix) {
-  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'fleet'"));
+// Returns the id of the fleet below PREFIX that the row NAME has; empty: none.
+Result<std::string> LedgerHost::read_fleet(const char* name, const std::string& prefix) {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = ?"));
+  row.bind(name);
   if (TRY(row.step()) == Step::kDone) return std::string();
   const std::string value = row.text(0);  // "ID PREFIX"
   const size_t space = value.find(' ');
   const bool is_it = space != std::string::npos && value.substr(space + 1) == prefix;
   return is_it ? value.substr(0, space) : std::string();
+}
+
+Result<std::string> LedgerHost::fleet_id(const std::string& prefix) {
+  return read_fleet("fleet", prefix);
+}
+
+Result<std::string> LedgerHost::left_fleet(const std::string& prefix) {
+  return read_fleet("left_fleet", prefix);
 }
 
 Status LedgerHost::join_fleet(const std::string& prefix, const std::string& id) {
@@ -133,6 +143,24 @@ Status LedgerHost::join_fleet(const std::string& prefix, const std::string& id) 
       TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet', ?)"));
   TRY(row.bind(str(id, ' ', prefix)).run());
   TRY(record_note(store_, str("joined the fleet ", id, " below ", prefix)));
+  return commit(store_, transaction);
+}
+
+Status LedgerHost::begin_leaving() {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(
+      store_.database.execute("INSERT OR REPLACE INTO meta(name, value)"
+                              " SELECT 'left_fleet', value FROM meta WHERE name = 'fleet'"));
+  if (store_.database.changes() == 0) return {};
+  TRY(record_note(store_, "leaves the fleet"));
+  return commit(store_, transaction);
+}
+
+Status LedgerHost::come_back() {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'left_fleet'"));
+  if (store_.database.changes() == 0) return {};
+  TRY(record_note(store_, "may join the fleet again that it left"));
   return commit(store_, transaction);
 }
 

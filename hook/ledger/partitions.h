@@ -111,6 +111,9 @@ class Partitions {
   // ids. Fails with kBusy, and names the containers, if one of them has none.
   base::Status share(const PartitionRecord& record, const std::string& fleet,
                      const std::set<std::string>& claims);
+  // Undoes share(): the partition, which containers have, and they themselves are this host's
+  // alone. Fails with kBusy, and names them, while containers that have it begin.
+  base::Status take_back(const PartitionRecord& record);
   // Removes the record of a warm partition that this host made or was to remove: the fleet's store
   // alone says whose it is. WHY is the event's text.
   base::Status hand_over(const PartitionRecord& record, std::string_view why);

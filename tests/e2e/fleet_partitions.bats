@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+  in_host rm -f /run/hostb/config.toml
   etcd_answers || etcd_start
   remove_containers_of_both
   remove_partitions
@@ -142,7 +143,7 @@ has_stopped() { [ "$(on a runc --root /run/oci-a state one | jq -r .status)" = s
   run -3 on a ipuctl fleet check
   assert_contains "$output" "host $tag ("
   run -3 on b ipuctl fleet leave
-  assert_contains "$output" 'in use by two'
+  assert_contains "$output" 'container two has it'
   on a ipuctl gc
   on b ipuctl host forget "$tag"
   use a three 1
@@ -183,3 +184,54 @@ have_ended() {
   assert_equal "$(status_of four)" created
 }
 
+left() { [ "$(on b ipuctl ps -o json | jq -r '[.[].state] | unique | join(" ")')" = "$1" ]; } # STATES
+a_sees() { on a ipuctl fleet status -o json | jq -r --arg tag "$1" 'any(.hosts[]; .host == $tag)'; } # TAG
+
+@test "a host leaves the fleet with the partition that its containers have, goes on alone, and comes back" {
+  on b ipuctl partition create p0 --size 8 --gcds 2
+  use a one 1
+  use b two 0
+  make_bundle_of b IPU_COUNT=2
+  start_on b three
+  on a ipuctl fleet beat
+  on b ipuctl fleet beat
+  run -3 on b ipuctl fleet leave
+  assert_contains "$output" "container one on host $(tag_of a)"
+  end_on a one
+  wait_until 10 has_claims 1
+  run -0 on b ipuctl fleet leave
+  assert_contains "$output" 'took partition p0 along'
+  assert_equal "$(etcd_keys partitions)$(etcd_keys grants)" ''
+  assert_equal "$(a_sees "$(tag_of b)")" false
+  left RUNNING || fail "$(on b ipuctl ps)"
+  # A timer or a user does not join it again.
+  run -1 on b ipuctl fleet beat
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "has left fleet"
+  run -0 on b ipuctl gc
+  assert_equal "$(etcd_keys grants)" ''
+  run -1 use b four 1
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "'ipuctl fleet join'"
+  run -1 use a five 1
+  assert_equal "$(etcd_keys partitions)" ''
+  # Alone, and then once more in the fleet.
+  in_host sh -c "sed '/^\[fleet\]/,\$d' $CONFIG >/run/hostb/config.toml"
+  etcd_stop
+  use b four 1
+  run -1 use b five 0
+  assert_contains "$output" 'in use'
+  end_on b three
+  wait_until 10 left RUNNING || fail "$(on b ipuctl explain three)"
+  assert_equal "$(resets)" 0
+  in_host rm /run/hostb/config.toml
+  etcd_start
+  run -0 on b ipuctl fleet join
+  assert_equal "$(claims)" 2
+  run -1 use a five 1
+  assert_contains "$output" "container four on host $(tag_of b)"
+  end_on b four
+  wait_until 10 has_claims 1
+  use a five 1
+  assert_equal "$(resets)" 0
+}

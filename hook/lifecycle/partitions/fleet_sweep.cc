@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/restored.h"
+#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/fleet_records.h"
@@ -118,6 +119,8 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
 }
 
 Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+  // While the host leaves, it still gives back what it had.
+  if (fleet.id.empty() && TRY(has_left(env.ledger, fleet.config.prefix))) return {};
   const std::string& me = env.ledger.host().tag();
   const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
   const bool is_whole = TRY(sweep(env, fleet, asked != 0, obstacles));

@@ -11,14 +11,23 @@
 
 namespace hook::lifecycle::partitions {
 
-// Shares with the fleet, if this host is in one, the partitions that operators named and that this
-// host had before it, with the containers that use them: another host could adopt one, and give its
-// GCDs again. Adds to OBSTACLES those that the fleet knows as another host's (kExists), and what
-// failed. Harmless twice; asks the store only about what is not shared yet.
+// Shares with the fleet, if this host is in one and has not left it, the partitions that operators
+// named and that this host had before it, with the containers that use them: another host could
+// adopt one, and give its GCDs again. Adds to OBSTACLES those that the fleet knows as another
+// host's (kExists), and what failed. Harmless twice; asks the store only about what is not shared
+// yet.
 void share_named(Env& env, const base::Deadline& deadline, std::vector<base::Error>& obstacles);
 
-// Forgets the partitions of fleets. Returns their names. Fails with kBusy, and names the
-// containers, while a live lease has one.
-base::Result<std::vector<std::string>> leave_fleet(Env& env);
+// The names of the partitions of a fleet that a host had.
+struct LeftFleet {
+  std::vector<std::string> forgotten;
+  std::vector<std::string> kept;  // containers of this host have them
+};
+// Leaves the fleet. A partition that this host made, and that its containers have, is this host's
+// alone then; other partitions stay with the fleet. Fails with kBusy, and names the containers,
+// while a container of this host has a partition of another host, or the other way around; nothing
+// is changed then. From there on no container of this host begins with the fleet
+// (check_not_left()), also if this fails: it is harmless twice, and goes on where it was cut short.
+base::Result<LeftFleet> leave_fleet(Env& env, const base::Deadline& deadline);
 
 }  // namespace hook::lifecycle::partitions

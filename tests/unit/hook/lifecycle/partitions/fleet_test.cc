@@ -200,7 +200,7 @@ TEST_F(FleetTest, AHostThatLeftItsFleetUsesNothingOfIt) {
   EXPECT_TRUE(test::fails(adopt_partition(a_.env, a_.config.pools[0], "p0", soon()),
                           Code::kUnsupported, "ipuctl fleet leave"));
   EXPECT_TRUE(test::fails(create(a_), Code::kUnsupported, "ipuctl fleet leave"));
-  EXPECT_TRUE(test::fails(leave_fleet(a_.env), Code::kBusy, "one"));
+  EXPECT_TRUE(test::fails(leave_fleet(a_.env, soon()), Code::kBusy, "one"));
   EXPECT_EQ(claims(), 1U);
   a_.config.fleet = fleet;
   EXPECT_THAT(gc(a_), IsEmpty());
@@ -209,7 +209,7 @@ TEST_F(FleetTest, AHostThatLeftItsFleetUsesNothingOfIt) {
   a_.config.fleet->prefix = "/other/";
   EXPECT_TRUE(test::fails(start(a_, "three", 0), Code::kUnsupported, "another 'prefix'"));
   a_.config.fleet.reset();
-  EXPECT_EQ(leave_fleet(a_.env).take(), std::vector<std::string>{"p0"});
+  EXPECT_EQ(leave_fleet(a_.env, soon()).take().forgotten, std::vector<std::string>{"p0"});
   ASSERT_TRUE(test::succeeds(adopt_partition(a_.env, a_.config.pools[0], "p0", soon())));
   ASSERT_TRUE(test::succeeds(start(b_, "four", 1)));  // the other host stays in it
 }

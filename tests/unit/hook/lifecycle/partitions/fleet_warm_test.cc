@@ -280,7 +280,7 @@ TEST_F(FleetWarmTest, ALostGrantGoesOnceItsPartitionIsGone) {
   lost.partition = warm_names()[0];
   ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), lost)));
   EXPECT_THAT(gc(b_), SizeIs(1));
-  EXPECT_TRUE(test::fails(leave_fleet(b_.env), Code::kBusy, "vipu-admin"))
+  EXPECT_TRUE(test::fails(leave_fleet(b_.env, soon()), Code::kBusy, "vipu-admin"))
       << "nobody else would know whose it is";
   const auto controller = b_.env.controller(b_.config.pools[0]);
   ASSERT_TRUE(test::succeeds(controller->remove(lost.partition, vipu::Force::kYes, soon())));
@@ -360,7 +360,7 @@ TEST_F(FleetWarmTest, WhatAHostKeptForItselfIsReplacedWhenItJoins) {
 TEST_F(FleetWarmTest, WhoLeavesKeepsWhatItsContainersHave) {
   fill(a_);
   const std::string taken = b_.start("web", 4).partition;
-  ASSERT_TRUE(test::succeeds(leave_fleet(b_.env)));
+  ASSERT_TRUE(test::succeeds(leave_fleet(b_.env, soon())));
   b_.config.fleet.reset();
   EXPECT_THAT(gc(a_), IsEmpty());
   EXPECT_THAT(a_.partitions(), Contains(taken));

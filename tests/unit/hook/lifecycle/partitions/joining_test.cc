@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/names.h"
+#include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/restored.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -15,6 +16,7 @@ namespace hook::lifecycle::partitions {
 namespace {
 
 using namespace base::names;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -32,6 +34,9 @@ class JoiningTest : public test::FleetHosts {
     request.partition = "p0";
     request.gcd = gcd;
     return host.prepare(container, request);
+  }
+  static fleet::HostFacts facts(test::HookHost& host) {
+    return {host.ledger.host().tag(), "node", "identity", "1.0", "boot"};
   }
   size_t claims() {
     const auto found = fleet::find_partition(fleet(), {"pod16", "p0"}).take();
@@ -118,6 +123,83 @@ TEST_F(JoiningTest, WhatTheCopyDoesNotKnowOrHasAsRemovedIsKnownAgain) {
   ask({});
   EXPECT_THAT(gc(a_), IsEmpty());
   EXPECT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
+TEST_F(JoiningTest, AHostLeavesWithThePartitionThatItsContainersHave) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  a_.start("own", 2);
+  ASSERT_TRUE(test::succeeds(fleet::beat(store_, kPrefix_, facts(a_), 1, soon())));
+  const LeftFleet left = leave_fleet(a_.env, soon()).take();
+  EXPECT_THAT(left.kept, ElementsAre("p0"));
+  EXPECT_THAT(left.forgotten, IsEmpty());
+  for (const char* const below : {"partitions/", "grants/", "hosts/", "alive/"})
+    EXPECT_THAT(store_.list(kPrefix_ + below, soon()).take().keys, IsEmpty()) << below;
+  // Another host neither has it nor can adopt what it does not know to be free.
+  EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kNotFound));
+  // Until [fleet] is gone, this host begins nothing, and shares nothing again.
+  EXPECT_TRUE(test::fails(start(a_, "three", 1), Code::kDenied, "has left fleet"));
+  std::vector<Error> obstacles;
+  share_named(a_.env, soon(), obstacles);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 0U);
+  EXPECT_THAT(store_.list(kPrefix_ + "grants/", soon()).take().keys, IsEmpty());
+  a_.config.fleet.reset();
+  EXPECT_TRUE(test::fails(start(a_, "three", 0), Code::kBusy));
+  ASSERT_TRUE(test::succeeds(start(a_, "three", 1)));
+  EXPECT_EQ(a_.controller.resets("p0"), 0U) << "under a container";
+  ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+  ASSERT_TRUE(test::succeeds(stop(a_, "three")));
+  ASSERT_TRUE(test::succeeds(stop(a_, "own")));
+  EXPECT_THAT(gc(a_), IsEmpty());
+}
+
+TEST_F(JoiningTest, AHostThatLeftComesBackWhenItIsTold) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ASSERT_TRUE(leave_fleet(a_.env, soon()).ok());
+  ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 1U);
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 1)));
+}
+
+TEST_F(JoiningTest, AHostDoesNotLeaveWithWhatOthersUseOrMade) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  EXPECT_TRUE(test::fails(leave_fleet(b_.env, soon()), Code::kBusy, "was made on host"));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  EXPECT_TRUE(test::fails(leave_fleet(a_.env, soon()), Code::kBusy, "container two on host"));
+  // Nothing has changed.
+  ASSERT_TRUE(test::succeeds(start(a_, "three", 2)));
+  ASSERT_TRUE(test::succeeds(stop(b_, "two")));
+  EXPECT_THAT(leave_fleet(b_.env, soon()).take().forgotten, ElementsAre("p0"));
+  EXPECT_THAT(leave_fleet(a_.env, soon()).take().kept, ElementsAre("p0"));
+}
+
+TEST_F(JoiningTest, ALeaveThatIsCutShortGoesOn) {
+  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+    ASSERT_TRUE(test::succeeds(create(a_)));
+    ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+    int cuts = 0;
+    for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
+      fails_at_ = calls_ + cuts;
+      fate_ = fate;
+      is_done = leave_fleet(a_.env, soon()).ok() && fails_at_ >= calls_;
+      fails_at_ = -1;
+      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+      // It leaves again, from wherever it was.
+      ASSERT_TRUE(leave_fleet(a_.env, soon()).ok()) << cuts;
+      EXPECT_THAT(store_.list(kPrefix_ + "partitions/", soon()).take().keys, IsEmpty()) << cuts;
+      ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
+      EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
+      EXPECT_EQ(claims(), 1U) << cuts;
+    }
+    EXPECT_GT(cuts, 8);
+    ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+    ASSERT_TRUE(test::succeeds(
+        remove_partition(a_.env, a_.config.pools[0], "p0", vipu::Force::kNo, soon())));
+  }
 }
 
 // The copy still says that another container has it: nobody may take the GCD when that goes.
