@@ -76,7 +76,7 @@ TEST_F(FleetTenantsTest, OfAPartitionThatCannotBeReadNoTenantsUseIsKnown) {
   Txn txn;
   txn.puts = {{"/f/partitions/pod16/p0/claims/one", R"({"tenant":"a","host":"bbbbbbbb"})"},
               {"/f/partitions/pod16/p0/claims/two", "nonsense"}};
-  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, fleet().deadline)));
   const Shares shares = read_shares(fleet()).take();
   EXPECT_EQ(shares.unreadable.count("a"), 1U);
   EXPECT_EQ(shares.unreadable.count("b"), 0U);
@@ -88,7 +88,7 @@ TEST_F(FleetTenantsTest, IpusOfAGrantThatDoesNotSayWhoseTheyAreMayBeAnybodys) {
   const auto unowned = [&](const std::string& value) {
     Txn txn;
     txn.puts = {{"/f/grants/pod16/one", value}};
-    EXPECT_TRUE(test::succeeds(store_.commit(txn, soon())));
+    EXPECT_TRUE(test::succeeds(store_.commit(txn, fleet().deadline)));
     return read_shares(fleet()).take().unowned;
   };
   EXPECT_EQ(unowned(R"({"ipus":4})"), 4U);
