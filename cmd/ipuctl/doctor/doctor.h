@@ -77,6 +77,9 @@ struct HostState {
   base::Result<std::optional<netns::RdmaMode>> rdma_mode;
   base::Result<uint64_t> memlock;  // bytes that a container may be allowed to lock
   std::vector<RailState> rails;    // in the order of the configuration
+  // Partitions of others that this host adopted, if it is in no fleet, so that it does not know who
+  // else uses them.
+  std::vector<std::string> adopted = {};
   // The links of all devices for containers; unset: systemd does not manage this host's cgroups.
   std::optional<std::vector<DeviceLink>> device_links = {};
   // The last record of a forbidden system call (base/forbidden_calls.h); empty: none.

@@ -152,6 +152,17 @@ std::vector<netns::Flow> look_at_flows(const hook::config::Config& config,
   return flows.ok() ? std::move(flows).take() : std::vector<netns::Flow>();
 }
 
+std::vector<std::string> adopted_alone(const hook::config::Config& config,
+                                       Result<hook::ledger::Ledger>& ledger) {
+  std::vector<std::string> names;
+  if (config.fleet || !ledger.ok()) return names;
+  const auto records = ledger.value().partitions().all();
+  if (!records.ok()) return names;
+  for (const hook::ledger::PartitionRecord& record : records.value())
+    if (record.kind == hook::ledger::PartitionKind::kForeign) names.push_back(record.name);
+  return names;
+}
+
 // Returns the last line of the records. A file that others wrote may hold anything.
 std::string last_record(const std::string& path) {
   constexpr size_t kLongest = 400;
@@ -195,6 +206,7 @@ HostState look_at_host(const hook::config::Config& config, Result<hook::ledger::
     nodes.insert(nodes.end(), cards.begin(), cards.end());
     state.device_links = look_at_device_links(folders.dev, nodes);
   }
+  state.adopted = adopted_alone(config, ledger);
   state.forbidden_call = last_record(folders.forbidden_calls);
   state.crash = last_record(folders.crashes);
   return state;

@@ -26,6 +26,7 @@ class RailExam {
   void examine(const HostState& host, const RailState& state) {
     examine_range(host);
     if (host.ledger.ok()) examine_addresses(state);
+    if (rail_.base && !host.adopted.empty()) warn_of_adopted(host.adopted);
     if (!rail_.functions.empty() && host.ledger.ok()) examine_functions(state);
     examine_mode();
     if (state.rival) examine_rival(*state.rival);
@@ -103,6 +104,13 @@ class RailExam {
     add("addresses by IPU", Verdict::kWarning, says + ", because another host answered for them",
         "set the same \"base\" and \"machines\" on all hosts of the fabric, and keep their other"
         " addresses out of these");
+  }
+
+  void warn_of_adopted(const std::vector<std::string>& partitions) {
+    add("adopted partitions", Verdict::kWarning,
+        str("this host is in no fleet, so a container of another host with a GCD of ",
+            base::join(partitions, ", "), " gets the same address as one of this host"),
+        "set [fleet] on all hosts that use these partitions, or use them on this host alone");
   }
 
   void examine_functions(const RailState& state) {

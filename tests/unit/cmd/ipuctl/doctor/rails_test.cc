@@ -103,6 +103,19 @@ TEST_F(DoctorTest, NamesARailWithoutAddressesLeft) {
                    " which containers hold them"));
 }
 
+TEST_F(DoctorTest, WarnsOfPartitionsWhoseIpusMayGiveAnotherHostsContainersTheSameAddress) {
+  host_.adopted = {"p0", "p1"};
+  EXPECT_EQ(found("rail rnic0: adopted partitions"), "") << "its range is of this host alone";
+  hook::config::RailConfig& rail = network().rails[0];
+  rail.base = ip("10.5.64.0");
+  rail.machines = netns::parse_prefix("10.5.0.0/22").take();
+  EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: adopted partitions",
+                   "a container of another host with a GCD of p0, p1 gets the same address as one"
+                   " of this host -> set [fleet] on all hosts"));
+  host_.adopted.clear();
+  EXPECT_EQ(found("rail rnic0: adopted partitions"), "");
+}
+
 TEST_F(DoctorTest, CountsAddressesThatIpusGive) {
   hook::config::RailConfig& rail = network().rails[0];
   rail.base = ip("10.5.64.0");
