@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/fleet/partition_change.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/keys.h"
@@ -28,6 +30,16 @@ Put put_of(const Fleet& fleet, const PartitionView& view) {
 
 Put put_of(const Fleet& fleet, const PartitionName& name, const Claim& claim) {
   return {claim_key(fleet.prefix, name, claim.id), claim_text(claim)};
+}
+
+const Claim* find_claim(const PartitionView& view, const std::string& id) {
+  const auto at = std::find_if(view.claims.begin(), view.claims.end(),
+                               [&](const Claim& one) { return one.id == id; });
+  return at == view.claims.end() ? nullptr : &*at;
+}
+
+bool overlap(const Claim& a, const Claim& b) {
+  return a.gcd < b.gcd + b.gcds && b.gcd < a.gcd + a.gcds;
 }
 
 Status check_fences(const Fleet& fleet, const TxnResult& result) {

@@ -15,6 +15,10 @@ namespace hook::fleet {
 [[nodiscard]] Compare as_seen(const Fleet& fleet, const PartitionView& view);
 [[nodiscard]] Put put_of(const Fleet& fleet, const PartitionView& view);
 [[nodiscard]] Put put_of(const Fleet& fleet, const PartitionName& name, const Claim& claim);
+// Returns the claim ID of the partition, if it has it.
+[[nodiscard]] const Claim* find_claim(const PartitionView& view, const std::string& id);
+// Returns whether two claims have a GCD in common.
+[[nodiscard]] bool overlap(const Claim& a, const Claim& b);
 // Fails if RESULT found that the host of the change was declared dead.
 base::Status check_fences(const Fleet& fleet, const TxnResult& result);
 

@@ -19,6 +19,7 @@ using vipu::wire::Fields;
 
 constexpr const char* kRecord = "record";
 constexpr const char* kClaims = "claims";
+constexpr size_t kMostAddresses = 256;  // of one container: far more than there are rails
 
 const std::vector<std::string>& phase_names() {
   static const std::vector<std::string> kNames = {"MAKING", "READY", "REMOVING"};
@@ -53,9 +54,12 @@ Result<Claim> read_claim(const Json& json, const std::string& id, int64_t modifi
   claim.gcds = TRY(fields.number("gcds", 1, kMostIpus));
   claim.uses = TRY(read_flag(fields, "uses"));
   claim.modified = modified;
-  // A claim of an earlier release has neither.
+  // A claim of an earlier release has none of these.
   if (fields.has("tenant")) claim.tenant = TRY(fields.text("tenant", kMaxWord));
   if (fields.has("since_ms")) claim.since_ms = TRY(fields.large_number("since_ms", kLatestMs));
+  claim.addresses.reset();
+  if (fields.has("addresses"))
+    claim.addresses = TRY(fields.texts("addresses", kMostAddresses, kMaxWord));
   return claim;
 }
 
@@ -107,14 +111,11 @@ std::string record_text(const PartitionView& view) {
 }
 
 std::string claim_text(const Claim& claim) {
-  return base::to_text(Json{{"host", claim.host},
-                            {"container", claim.container},
-                            {"process", claim.process},
-                            {"gcd", claim.gcd},
-                            {"gcds", claim.gcds},
-                            {"uses", claim.uses},
-                            {"tenant", claim.tenant},
-                            {"since_ms", claim.since_ms}});
+  Json json{{"host", claim.host},     {"container", claim.container}, {"process", claim.process},
+            {"gcd", claim.gcd},       {"gcds", claim.gcds},           {"uses", claim.uses},
+            {"tenant", claim.tenant}, {"since_ms", claim.since_ms}};
+  if (claim.addresses) json["addresses"] = *claim.addresses;
+  return base::to_text(json);
 }
 
 std::vector<PartitionView> parse_partitions(const std::string& prefix, const Listing& listing,

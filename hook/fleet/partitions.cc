@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/claim_addresses.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/keys.h"
 #include "hook/fleet/partition_change.h"
@@ -20,17 +21,6 @@ namespace hook::fleet {
 namespace {
 
 using namespace base::names;
-
-const Claim* find_claim(const PartitionView& view, const std::string& id) {
-  const auto at = std::find_if(view.claims.begin(), view.claims.end(),
-                               [&](const Claim& one) { return one.id == id; });
-  return at == view.claims.end() ? nullptr : &*at;
-}
-
-// Returns whether two claims exclude each other.
-bool overlap(const Claim& a, const Claim& b) {
-  return a.gcd < b.gcd + b.gcds && b.gcd < a.gcd + a.gcds;
-}
 
 Status check_free(const PartitionView& view, const Claim& wanted) {
   std::vector<Claim> holders;
@@ -205,7 +195,7 @@ Status claim_running(const Fleet& fleet, const PartitionName& name, const Claim&
     TRY(check_free(view, running));
     const Claim* const mine = find_claim(view, running.id);
     Txn txn;
-    if (mine != nullptr && mine->uses) return txn;
+    if (mine != nullptr && mine->uses && has_addresses(*mine, running)) return txn;
     Claim made = running;
     made.uses = true;
     view.dirty = true;

@@ -55,6 +55,9 @@ struct Claim {
   int64_t modified = 0;     // revision of its last change; not written
   std::string tenant = {};  // empty: none
   int64_t since_ms = 0;     // unix time of its host; 0: not known
+  // The addresses, of those that follow from IPUs, that no other claim may have: see
+  // claim_addresses.h. Unset: an earlier release made it, and it has what its GCDs give.
+  std::optional<std::vector<std::string>> addresses = std::vector<std::string>();
   bool operator==(const Claim&) const = default;
 };
 
@@ -124,7 +127,7 @@ using FitsShare = std::function<base::Status(const Shares&)>;
 base::Result<ClaimDuty> claim(const Fleet& fleet, const PartitionName& name, const Claim& claim,
                               const FitsShare& fits);
 // Claims for a container that RUNS, and that the store may not know any more: it uses the
-// partition, whoever resets it. Fails as claim(), but waits for no host.
+// partition, whoever resets it, and keeps its addresses. Fails as claim(), but waits for no host.
 base::Status claim_running(const Fleet& fleet, const PartitionName& name, const Claim& running);
 // Says that the reset is done, and its claim uses the partition.
 base::Status finish_reset(const Fleet& fleet, const PartitionName& name, const std::string& id);

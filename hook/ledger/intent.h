@@ -61,6 +61,9 @@ struct RailRequest {
   std::vector<HostFunction> functions = {};  // those present, on a rail with functions
   // The address that its IPUs give, with scheme "ipu"; unset: any of the range.
   std::optional<netns::Address> by_ipu = {};
+  // Who has that address in the fleet: "container 0123456789ab on host 1f2e3d4c (GCD 0)". Empty:
+  // nobody else.
+  std::string by_ipu_holder = {};
 };
 
 // The network namespace in which a lease is attached.

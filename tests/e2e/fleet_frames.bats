@@ -123,6 +123,17 @@ cut_words() { command cut -d ' ' -f 1-2 "$1"; }
   [ "$count" -ge 6 ]
 }
 
+@test "a start on a shared GCD whose messages to etcd are cut runs, or fails in one line; nothing is left after one gc" {
+  local count=0 last
+  remove_named
+  in_host sed -i 's|^range = .*|scheme = "ipu"\nbase = "10.5.64.0"\nmachines = "10.5.0.0/22"|' "$CONFIG"
+  ipuctl partition create p0 --size 4 --shared >/dev/null
+  cut_starts close "${STRIDE:-23}"
+  cut_starts truncate "${STRIDE:-37}"
+  echo "$count cuts, in a start of $last frames"
+  [ "$count" -ge 4 ]
+}
+
 bundle_of_own() { # VARIABLE...
   remove_bundle
   make_bundle ".process.env += $(printf '%s\n' "$@" | jq -Rsc 'split("\n")[:-1]')"

@@ -21,6 +21,7 @@ teardown() {
   etcd_answers || etcd_start
   remove_containers_of_both
   remove_partitions
+  in_host rm -f /run/hostb/config.toml
   assert_equal "$(etcd_keys partitions)" ''
   etcd_stop
   unconfigure_fleet
@@ -85,6 +86,62 @@ has_claims() { [ "$(claims)" = "$1" ]; }
     if [ "$first" = 0 ]; then end_on a "a$round"; else end_on b "b$round"; fi
     wait_until 10 has_claims 0
   done
+}
+
+# Gives each host a range of its own. No host asks the fabric who has an address: etcd alone keeps them apart.
+ranges_up() {
+  in_host sed -i 's|^base = .*|&\nrange = "10.5.200.10-10.5.200.49"|; s|^\[\[network.rail\]\]|[network]\nduplicate_probe = "0s"\n\n&|' "$CONFIG"
+  in_host sh -c "sed 's|^range = .*|range = \"10.5.200.50-10.5.200.99\"|' $CONFIG >/run/hostb/config.toml"
+}
+
+addresses_and_macs() {
+  { on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -r '.[].rails[] | .address, .mac'
+}
+address_on() { on "$1" ipuctl ps -o json | jq -r ".[] | select(.container == \"$2\").rails[].address"; } # HOST CONTAINER
+count_by_ipu() { # how many containers have the address that their IPUs give
+  { on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -s 'map(.[].rails[] | select(.address | startswith("10.5.200.") | not)) | length'
+}
+
+@test "hosts that start on one shared GCD at the same time never share an address or a MAC" {
+  local round first second
+  ranges_up
+  on a ipuctl partition create p0 --size 8 --gcds 2 --shared
+  for round in 1 2 3 4 5 6; do
+    make_bundle_of a IPU_PARTITION=p0 IPU_GCD=0
+    make_bundle_of b IPU_PARTITION=p0 IPU_GCD=0
+    start_on a "a$round" 3>&- &
+    first=$!
+    start_on b "b$round" 3>&- &
+    second=$!
+    wait "$first"
+    wait "$second"
+    assert_equal "$(addresses_and_macs | wc -l)" 4
+    assert_equal "$(addresses_and_macs | sort | uniq -d)" ''
+    assert_equal "$(count_by_ipu)" 1
+    end_on a "a$round"
+    end_on b "b$round"
+    wait_until 10 has_claims 0
+  done
+}
+
+@test "the address of a shared GCD is that of one container of all hosts, until it has ended" {
+  local given
+  ranges_up
+  on a ipuctl partition create p0 --size 8 --gcds 2 --shared
+  use a one 0
+  given=$(address_on a one)
+  use b two 0
+  assert_contains "$(address_on b two)" 10.5.200.5
+  in_host sed -i '/^range = /d' /run/hostb/config.toml
+  make_bundle_of b IPU_PARTITION=p0 IPU_GCD=0
+  run -1 start_on b three
+  assert_equal "${#lines[@]}" 1
+  assert_contains "$output" "address $given of rail 'rnic0', which follows from the IPUs of partition 'p0', is held in the fleet by container one on host $(tag_of a) (GCD 0)"
+  assert_contains "$output" "set it in network.rail"
+  end_on a one
+  wait_until 10 has_claims 1
+  use b three 0
+  assert_equal "$(address_on b three)" "$given"
 }
 
 @test "a request that waits gets the GCD when the container of the other host ends" {

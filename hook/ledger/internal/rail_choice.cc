@@ -96,12 +96,11 @@ bool is_of(const RailLease& lease, const config::RailConfig& rail) {
 }
 
 // Returns the address that its IPUs give, or one of the range if several leases may have these IPUs
-// and another one, or another host, has that address.
+// and another one, of this host or another, has that address.
 Result<Address> choose_by_ipu(Database& database, const Lease& lease, const RailRequest& request,
                               int64_t now) {
   const config::RailConfig& rail = request.rail;
-  const std::optional<Error> why_not =
-      TRY(why_not_given(database, lease, rail, *request.by_ipu, now));
+  const std::optional<Error> why_not = TRY(why_not_given(database, lease, request, now));
   if (!why_not) return *request.by_ipu;
   if (lease.origin != Origin::kShared) return *why_not;
   if (rail.has_range) return choose_address(database, rail, now);

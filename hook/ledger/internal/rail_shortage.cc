@@ -69,18 +69,22 @@ Statement& bind_range(Statement& statement, const config::RailConfig& rail) {
 }
 
 Result<std::optional<Error>> why_not_given(Database& database, const Lease& lease,
-                                           const config::RailConfig& rail,
-                                           const netns::Address& address, int64_t now) {
+                                           const RailRequest& request, int64_t now) {
   using Why = std::optional<Error>;
+  const netns::Address& address = *request.by_ipu;
+  const std::string what =
+      str("address ", netns::to_string(address), " of rail '", name_of(request.rail),
+          "', which follows from the IPUs of partition ", base::quote(lease.partition), ", is ");
+  if (!request.by_ipu_holder.empty()) {
+    return Why(Error(Code::kBusy, str(what, "held in the fleet by ", request.by_ipu_holder,
+                                      "; see 'ipuctl partition show ", lease.partition, "'")));
+  }
   Statement row = TRY(database.prepare(
       str("SELECT free_at IS NULL, duplicate_mac, free_at, ", kHolder,
           " FROM address WHERE address = ? AND (free_at IS NULL OR duplicate_mac <> '' AND ",
           in_quarantine(now), ")")));
   bind_address(row, address);
   if (TRY(row.step()) == Step::kDone) return Why();
-  const std::string what =
-      str("address ", netns::to_string(address), " of rail '", name_of(rail),
-          "', which follows from the IPUs of partition ", base::quote(lease.partition), ", is ");
   if (row.integer(0) != 0) {
     return Why(
         Error(Code::kExists, str(what, "held by container ", row.text(3), "; see 'ipuctl ps'")));

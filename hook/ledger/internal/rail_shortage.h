@@ -29,12 +29,12 @@ base::Result<std::string> holder_of(sqlite::Database& database, const HostFuncti
 // Return kBusy with the holders, or the error that prevented finding them.
 base::Error no_address_left(sqlite::Database& database, const config::RailConfig& rail,
                             int64_t now);
-// Returns why LEASE cannot have ADDRESS, which its IPUs give on RAIL, or nothing if it can.
-// kExists: another lease holds it; kDenied: another host answers for it.
+// Returns why LEASE cannot have the address that its IPUs give for REQUEST, or nothing if it can.
+// kExists: another lease of this host holds it; kBusy: one of the fleet does; kDenied: another host
+// answers for it.
 base::Result<std::optional<base::Error>> why_not_given(sqlite::Database& database,
                                                        const Lease& lease,
-                                                       const config::RailConfig& rail,
-                                                       const netns::Address& address, int64_t now);
+                                                       const RailRequest& request, int64_t now);
 base::Error no_function_left(sqlite::Database& database, const RailRequest& request);
 
 }  // namespace hook::ledger

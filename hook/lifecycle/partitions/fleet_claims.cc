@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/claim_addresses.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
@@ -84,6 +85,24 @@ Status forget_partition(Env& env, const config::PoolConfig& pool,
             record.name, "' and create it again"));
   }
   return env.ledger.partitions().unlearn(record);
+}
+
+// Returns whether LEASE alone has all GCDs of its partition. Then no container of another GCD can
+// have kept an address of it.
+Result<bool> has_whole(Env& env, const ledger::Lease& lease) {
+  if (lease.origin == ledger::Origin::kShared) return false;
+  const auto record = TRY(env.ledger.partitions().find(lease.pool, lease.partition));
+  return record && record->gcds == lease.gcds;
+}
+
+// Returns the claim of a container that has the interfaces of LEASE, too; empty if there is none.
+Result<std::string> find_heir(Env& env, const ledger::Lease& lease) {
+  for (const ledger::Lease& sharer : TRY(env.ledger.sharers(lease))) {
+    const bool is_alike = sharer.pool == lease.pool && sharer.partition == lease.partition &&
+                          sharer.fleet == lease.fleet;
+    if (is_alike && !sharer.claim.empty()) return sharer.claim;
+  }
+  return std::string();
 }
 
 }  // namespace
@@ -196,6 +215,25 @@ Result<fleet::ClaimDuty> claim_gcds(
                       });
 }
 
+Status claim_addresses(Env& env, const ledger::Lease& lease,
+                       std::vector<ledger::RailRequest>& rails, const Deadline& deadline) {
+  if (lease.claim.empty() || lease.origin == ledger::Origin::kOwn) return {};
+  std::vector<std::string> wanted;
+  for (const ledger::RailRequest& rail : rails)
+    if (rail.by_ipu) wanted.push_back(netns::to_string(*rail.by_ipu));
+  if (wanted.empty() || TRY(has_whole(env, lease))) return {};
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  const std::vector<fleet::HeldAddress> held =
+      TRY(fleet::claim_addresses(fleet.at(deadline), name_of(lease), lease.claim, wanted));
+  for (ledger::RailRequest& rail : rails) {
+    const auto at = std::find_if(held.begin(), held.end(), [&](const fleet::HeldAddress& one) {
+      return rail.by_ipu && one.address == netns::to_string(*rail.by_ipu);
+    });
+    rail.by_ipu_holder = at == held.end() ? "" : fleet::holder_text(at->holder);
+  }
+  return {};
+}
+
 Status finish_claimed_reset(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
   return fleet::finish_reset(fleet.at(deadline), name_of(lease), lease.claim);
@@ -218,7 +256,10 @@ Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const D
 Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
   if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(env, fleet, lease, deadline);
-  return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
+  const std::vector<std::string> addresses = addresses_by_ipu(lease);
+  const std::string heir = addresses.empty() ? "" : TRY(find_heir(env, lease));
+  if (heir.empty()) return fleet::unclaim(fleet.at(deadline), name_of(lease), lease.claim);
+  return fleet::pass_addresses(fleet.at(deadline), name_of(lease), lease.claim, heir, addresses);
 }
 
 Status begin_making(const Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,

@@ -38,6 +38,11 @@ base::Result<fleet::ClaimDuty> claim_gcds(
     Env& env, const ledger::Lease& lease,
     const std::function<base::Status(const std::vector<config::TenantConfig>&)>& may_have,
     const base::Deadline& deadline);
+// Claims the addresses that the IPUs of LEASE give on RAILS, if it has a claim of GCDs, and says in
+// RAILS who else has one. Fails as fleet::claim_addresses().
+base::Status claim_addresses(Env& env, const ledger::Lease& lease,
+                             std::vector<ledger::RailRequest>& rails,
+                             const base::Deadline& deadline);
 // Says that the reset is done that claim_gcds() asked for.
 base::Status finish_claimed_reset(Env& env, const ledger::Lease& lease,
                                   const base::Deadline& deadline);
@@ -48,6 +53,7 @@ base::Status wait_for_claims(Env& env, const ledger::Lease& lease, const base::D
 
 base::Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease,
                                          const base::Deadline& deadline);
+// Containers that share the interfaces of LEASE keep the addresses that its IPUs gave.
 base::Status unclaim_gcds(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
 // Removes claims of this host that no live lease and no running reset has: the answer to such a
 // claim was lost, and it was made after its lease had ended. Claims again what a container that

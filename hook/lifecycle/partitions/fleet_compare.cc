@@ -99,6 +99,24 @@ Status compare_leases(Env& env, const std::string& prefix,
   return {};
 }
 
+// Compares what containers of different hosts have. Two have one address if one of them outlived
+// its claim: a fence, or an older copy of etcd, took the claim away.
+void compare_addresses(const std::vector<fleet::PartitionClaim>& claims,
+                       std::vector<Error>& errors) {
+  std::map<std::pair<Name, std::string>, const fleet::Claim*> holders;
+  for (const fleet::PartitionClaim& one : claims) {
+    if (!one.claim.addresses) continue;
+    for (const std::string& address : *one.claim.addresses) {
+      const Name partition{one.partition.pool, one.partition.name};
+      const auto [at, is_first] = holders.emplace(std::pair(partition, address), &one.claim);
+      if (is_first || at->second->host == one.claim.host) continue;
+      errors.push_back(
+          differs(str("address ", address, " is that of ", fleet::holder_text(*at->second),
+                      " and that of ", fleet::holder_text(one.claim), ": stop one of them")));
+    }
+  }
+}
+
 // Returns the names of those that are idle.
 std::set<std::string> idle_of(const std::vector<fleet::Warm>& warm) {
   std::set<std::string> names;
@@ -197,6 +215,7 @@ Status compare(Env& env, const OpenFleet& fleet, const std::vector<config::PoolC
   }
   compare_controllers(views, have, errors);
   compare_warm(fleet.id, before, warm, grants, have, errors);
+  compare_addresses(claims, errors);
   TRY(compare_leases(env, fleet.config.prefix, claims, grants, errors));
   return compare_records(env, fleet.config.prefix, views, have, errors);
 }

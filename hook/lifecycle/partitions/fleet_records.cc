@@ -26,6 +26,13 @@ fleet::PartitionFacts facts_of(const Env& env, const ledger::PartitionRecord& re
   return facts;
 }
 
+std::vector<std::string> addresses_by_ipu(const ledger::Lease& lease) {
+  std::vector<std::string> addresses;
+  for (const ledger::RailLease& rail : lease.rails)
+    if (rail.by_ipu) addresses.push_back(netns::to_string(rail.address));
+  return addresses;
+}
+
 fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
   fleet::Claim claim;
   claim.id = lease.claim;
@@ -35,6 +42,9 @@ fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
   claim.gcds = lease.gcds;
   claim.tenant = lease.tenant;
   claim.since_ms = lease.created_ms;
+  // The interfaces of another container may have an address that other GCDs give.
+  const bool may_differ = lease.origin == ledger::Origin::kShared || lease.attachment != lease.id;
+  if (may_differ) claim.addresses = addresses_by_ipu(lease);
   return claim;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the fleet's store and this host's containers say of each other, after a crash or an import.
+#include <map>
 #include <set>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/claim_addresses.h"
 #include "hook/fleet/restored.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
@@ -92,9 +94,9 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     live.insert(lease.claim);
   }
   TRY(finish_begun(env, fleet, is_asked, obstacles));
-  std::set<std::string> known;
+  std::map<std::string, fleet::Claim> known;
   for (const fleet::PartitionClaim& one : claims) {
-    if (one.claim.uses) known.insert(one.claim.id);
+    if (one.claim.uses) known.emplace(one.claim.id, one.claim);
     const bool is_lost = one.claim.host == env.ledger.host().tag() &&
                          !live.contains(one.claim.id) && !is_reset(one.claim);
     if (!is_lost) continue;
@@ -108,7 +110,11 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     const bool runs = lease.state == ledger::LeaseState::kRunning ||
                       lease.state == ledger::LeaseState::kAllocated;
     const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
-    if (!runs || !is_named || known.contains(lease.claim)) continue;
+    if (!runs || !is_named) continue;
+    const auto claim = known.find(lease.claim);
+    const bool is_known =
+        claim != known.end() && fleet::has_addresses(claim->second, claim_of(env, lease));
+    if (is_known) continue;
     Status again = claim_again(env, fleet, lease);
     if (again.ok()) continue;
     is_whole = false;

@@ -126,8 +126,11 @@ Status check_alone(Env& env, const config::Config& config, const ledger::Lease& 
 Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger::Lease& lease,
                   const Apply& apply, bool& has_duplicate) {
   const network::Controllers known = TRY(controllers_for(env, start, grant, lease));
-  const Granted granted =
-      TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
+  Granted granted = TRY(check_grant(start.config, start.pool, known, start.host, grant, lease));
+  TRY(outlast(env, lease, start.until, [&] {
+    return partitions::claim_addresses(env, lease, granted.rails,
+                                       Deadline::after(start.pool.timeout));
+  }));
   // Asked while the lease is INTENT, in which it can be cancelled, and holds no address.
   std::optional<vipu::Answers> answers = TRY(answers_for(env, start, grant, lease));
   const Status allocated = allocate(env, start, granted, lease);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "hook/fleet/claim_addresses.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/partitions.h"
 #include "tests/support/fake_store.h"
@@ -78,15 +79,27 @@ class Turns {
 // transaction on, also if the answer is lost, until it is removed.
 class World {
  public:
+  explicit World(bool shared) : shared_(shared) {}
   void use(size_t actor, uint32_t gcd) {
     if (users_.contains(actor)) return;
     for (const auto& [other, used] : users_)
-      if (other != actor && used == gcd) wrong_.insert("two use one GCD");
+      if (!shared_ && other != actor && used == gcd) wrong_.insert("two use one GCD");
     if (users_.empty() && dirty_) wrong_.insert("one uses what another has left");
     users_[actor] = gcd;
     dirty_ = true;
   }
-  void leave(size_t actor) { users_.erase(actor); }
+  void leave(size_t actor) {
+    users_.erase(actor);
+    addressed_.erase(actor);
+  }
+  // ACTOR gives its container the address of the GCD, until it leaves.
+  void address(size_t actor, uint32_t gcd) {
+    for (const auto& [other, has] : addressed_)
+      if (other != actor && has == gcd) wrong_.insert("two have one address");
+    addressed_[actor] = gcd;
+    ++given_;
+  }
+  [[nodiscard]] size_t given() const { return given_; }
   void reset() {
     if (!users_.empty()) wrong_.insert("a reset under a container");
     dirty_ = false;
@@ -95,7 +108,10 @@ class World {
   [[nodiscard]] const std::set<std::string>& wrong() const { return wrong_; }
 
  private:
+  const bool shared_;
   std::map<size_t, uint32_t> users_;
+  std::map<size_t, uint32_t> addressed_;
+  size_t given_ = 0;  // addresses
   bool dirty_ = false;
   std::set<std::string> wrong_;
 };
@@ -111,6 +127,7 @@ struct Case {
   size_t bad_actor = SIZE_MAX;
   int bad_call = -1;
   Fate fate = Fate::kAnswered;
+  bool shared = false;  // several may have one GCD
 };
 
 // The store as one actor sees it: each call is a step.
@@ -166,8 +183,8 @@ class ActorsStore final : public Store {
   int calls_ = 0;
 };
 
-// One start and its end, as grant.cc and the release make them.
-void live(const Fleet& fleet, Turns& turns, World& world, size_t actor, uint32_t gcd) {
+// One start and its end, as grant.cc, create.cc and the release make them.
+void live(const Fleet& fleet, Turns& turns, World& world, size_t actor, uint32_t gcd, bool shared) {
   Claim wanted;
   wanted.id = str("l", actor);
   wanted.host = str("host", actor);
@@ -180,6 +197,11 @@ void live(const Fleet& fleet, Turns& turns, World& world, size_t actor, uint32_t
       world.reset();
       (void)finish_reset(fleet, kPartition, wanted.id);
     }
+    if (!duty.ok() || !shared) break;
+    const auto held = claim_addresses(fleet, kPartition, wanted.id, {str("10.5.64.", gcd)});
+    if (!held.ok() || !held.value().empty()) break;
+    turns.wait(actor);
+    world.address(actor, gcd);
     break;
   }
   // Without an answer it is tried again until there is one.
@@ -190,11 +212,11 @@ void live(const Fleet& fleet, Turns& turns, World& world, size_t actor, uint32_t
 // Runs the actors of ONE in the order that CHOOSE says, and returns what went wrong.
 std::set<std::string> run(const Case& one, const Turns::Choose& choose) {
   test::FakeStore store;
-  World world;
+  World world(one.shared);
   const Deadline deadline = Deadline::after(std::chrono::seconds(60));
   PartitionView view;
   view.name = kPartition;
-  view.facts = {"host0", "s", 8, 4};
+  view.facts = {"host0", "s", 8, 4, one.shared};
   view.dirty = one.dirty;
   if (one.dirty) world.soil();
   const std::string id = join_fleet(store, kFleetPrefix, deadline).take();
@@ -204,7 +226,7 @@ std::set<std::string> run(const Case& one, const Turns::Choose& choose) {
   for (size_t actor = 0; actor < one.gcds.size(); ++actor) {
     threads.emplace_back([&, actor] {
       ActorsStore seen(store, turns, world, actor, one);
-      live({seen, kFleetPrefix, deadline, id}, turns, world, actor, one.gcds[actor]);
+      live({seen, kFleetPrefix, deadline, id}, turns, world, actor, one.gcds[actor], one.shared);
       turns.finish(actor);
     });
   }
@@ -213,6 +235,8 @@ std::set<std::string> run(const Case& one, const Turns::Choose& choose) {
   std::set<std::string> wrong = world.wrong();
   const auto left = find_partition({store, kFleetPrefix, deadline}, kPartition).take();
   if (!left || !left->claims.empty()) wrong.insert("a claim is left");
+  const bool is_undisturbed = one.mistake == Mistake::kNone && one.fate == Fate::kAnswered;
+  if (one.shared && is_undisturbed && world.given() == 0) wrong.insert("nobody had the address");
   return wrong;
 }
 
@@ -261,6 +285,27 @@ TEST(FleetInterleavings, OfThreeHostsHarmNobody) {
   }
 }
 
+TEST(FleetInterleavings, OfHostsOnASharedGcdGiveItsAddressOnce) {
+  size_t count = 0;
+  Case one{{0, 0}, false};
+  one.shared = true;
+  EXPECT_EQ(run_all(one, count), std::set<std::string>());
+  EXPECT_GT(count, 100U);
+  one.bad_actor = 0;
+  for (const Fate fate : {Fate::kFails, Fate::kAnswerIsLost}) {
+    one.fate = fate;
+    for (one.bad_call = 0; one.bad_call < 5; ++one.bad_call)
+      EXPECT_EQ(run_all(one, count), std::set<std::string>()) << "call " << one.bad_call;
+  }
+  std::mt19937 random(20261127);
+  Case three{{0, 0, 0}, false};
+  three.shared = true;
+  for (int i = 0; i < 1000; ++i) {
+    const auto choose = [&](const std::vector<size_t>& ready) { return random() % ready.size(); };
+    EXPECT_EQ(run(three, choose), std::set<std::string>());
+  }
+}
+
 // Each mistake is found, so the other tests can fail.
 TEST(FleetInterleavings, FindTheMistakes) {
   size_t count = 0;
@@ -270,6 +315,9 @@ TEST(FleetInterleavings, FindTheMistakes) {
                   .contains("a reset under a container"));
   EXPECT_TRUE(run_all({{0, 1}, false, Mistake::kIgnoresTheWitness}, count)
                   .contains("one uses what another has left"));
+  Case shared{{0, 0}, false, Mistake::kIgnoresTheRecord};
+  shared.shared = true;
+  EXPECT_TRUE(run_all(shared, count).contains("two have one address"));
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ class ByIpuTest : public LedgerFixture {
     rail_.machines = netns::parse_prefix("10.5.0.0/22").take();
     rail_.has_range = false;
   }
-  RailRequest request(const char* address) const { return {rail_, "roce0", {}, ip(address)}; }
+  RailRequest request(const char* address) const {
+    return {rail_, "roce0", {}, ip(address), held_in_fleet_};
+  }
   base::Result<Lease> try_given(const char* address, const std::string& container = "container") {
     return try_allocate(container, {request(address)});
   }
@@ -56,6 +58,8 @@ class ByIpuTest : public LedgerFixture {
     ASSERT_TRUE(test::succeeds(
         ledger_.note_duplicate(lease, "roce0", netns::parse_mac("52:54:00:00:00:99").take())));
   }
+
+  std::string held_in_fleet_;
 };
 
 TEST_F(ByIpuTest, IsTheOneThatTheIpusGiveWithItsMac) {
@@ -146,6 +150,27 @@ TEST_F(ByIpuTest, OfASharedGcdThatAnotherHostHasIsOneOfTheRange) {
   EXPECT_EQ(address(try_share("second").take()), "10.5.200.10");
   release(lease);
   EXPECT_EQ(address(try_share("third").take()), "10.5.200.11");
+}
+
+TEST_F(ByIpuTest, OfASharedGcdThatAnotherHostOfTheFleetHasIsOneOfTheRange) {
+  make_shared();
+  held_in_fleet_ = "container one on host 1f2e3d4c (GCD 0)";
+  EXPECT_TRUE(test::fails(try_share("first"), Code::kBusy,
+                          "address 10.5.64.4 of rail 'ens1f0', which follows from the IPUs of"
+                          " partition 'p0', is held in the fleet by container one on host 1f2e3d4c"
+                          " (GCD 0); see 'ipuctl partition show p0'. Other containers of a shared"
+                          " GCD get their addresses from 'range'"));
+  rail_.has_range = true;
+  const Lease lease = try_share("second").take();
+  EXPECT_EQ(address(lease), "10.5.200.10");
+  EXPECT_FALSE(lease.rails[0].by_ipu);
+}
+
+TEST_F(ByIpuTest, ThatAnotherHostOfTheFleetHasIsRefusedIfTheGcdIsNotShared) {
+  rail_.has_range = true;
+  held_in_fleet_ = "container one on host 1f2e3d4c (GCD 0)";
+  EXPECT_TRUE(
+      test::fails(try_given("10.5.64.4"), Code::kBusy, "is held in the fleet by container"));
 }
 
 // Otherwise the address would outlive its partition, which another host may get.
