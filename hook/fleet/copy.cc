@@ -27,7 +27,6 @@ constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
 constexpr const char* kWarm = "warm/";
 constexpr std::string_view kRestored = "restored/";
-constexpr std::string_view kHosts = "hosts/";
 constexpr int64_t kCopyVersion = 1;
 constexpr int64_t kDayMs = 86'400'000;
 // etcd takes 1.5 MiB in one request.
@@ -250,21 +249,6 @@ Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
   return import.flush();
 }
 
-// Returns the hosts of COPY and of what was there BEFORE, also before an import that was cut short.
-// Each has the revision at which such an import asked it to tell; 0: none did.
-std::map<std::string, int64_t> hosts_of(const std::string& prefix, const Copy& copy,
-                                        const Listing& before) {
-  std::map<std::string, int64_t> hosts;
-  const auto add = [&](std::string_view name, int64_t modified) {
-    if (name.starts_with(kHosts)) hosts[std::string(name.substr(kHosts.size()))];
-    if (name.starts_with(kRestored)) hosts[std::string(name.substr(kRestored.size()))] = modified;
-  };
-  for (const KeyValue& one : copy.keys)
-    if (one.key.starts_with(kHosts)) add(one.key, 0);
-  for (const KeyValue& one : before.keys) add(one.key.substr(prefix.size()), one.modified);
-  return hosts;
-}
-
 // Asks HOSTS, but those FENCED, to tell what they have. KEPT has these keys then.
 Status ask_to_tell(Import& import, const std::string& prefix,
                    const std::map<std::string, int64_t>& hosts, const std::set<std::string>& fenced,
@@ -385,7 +369,7 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   Import import(store, prefix, revision, deadline);
   std::set<std::string> kept = kept_records(prefix, before, present);
   // First, so that an import that is cut short has asked all, too.
-  TRY(ask_to_tell(import, prefix, hosts_of(prefix, copy, before), fenced, kept));
+  TRY(ask_to_tell(import, prefix, hosts_to_ask(prefix, copy.keys, before), fenced, kept));
   TRY(clear(import, prefix, before, kept));
   TRY(write_keys(import, prefix, copy, present, fenced, kept));
   TRY(import.put(prefix + kMeta,

@@ -4,15 +4,52 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/keys.h"
+#include "vipu/made_name.h"
 
 namespace hook::fleet {
 
 using namespace base::names;
 
+namespace {
+
+// Returns the host that has what the key NAME says in VALUE; empty: it says no such thing.
+std::string holder_in(std::string_view name, const std::string& value) {
+  const bool is_claim =
+      name.starts_with("partitions/") && name.find("/claims/") != std::string_view::npos;
+  if (!is_claim && !name.starts_with("grants/")) return "";
+  std::string host = text_in(value, "host");
+  const bool is_tag = host.size() == vipu::kHostDigits &&
+                      host.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_tag ? host : "";
+}
+
+void add_hosts(std::string_view name, const std::string& value,
+               std::map<std::string, int64_t>& hosts) {
+  constexpr std::string_view kHosts = "hosts/";
+  const std::string holder = holder_in(name, value);
+  if (!holder.empty()) hosts[holder];
+  if (name.starts_with(kHosts)) hosts[std::string(name.substr(kHosts.size()))];
+}
+
+}  // namespace
+
 std::string restored_prefix(const std::string& prefix) { return prefix + "restored/"; }
 
 std::string restored_key(const std::string& prefix, const std::string& host) {
   return restored_prefix(prefix) + host;
+}
+
+std::map<std::string, int64_t> hosts_to_ask(const std::string& prefix,
+                                            const std::vector<KeyValue>& copy,
+                                            const Listing& before) {
+  std::map<std::string, int64_t> hosts;
+  for (const KeyValue& one : copy) add_hosts(one.key, one.value, hosts);
+  const std::string below = restored_prefix(prefix);
+  for (const KeyValue& one : before.keys) {
+    add_hosts(std::string_view(one.key).substr(prefix.size()), one.value, hosts);
+    if (one.key.starts_with(below)) hosts[one.key.substr(below.size())] = one.modified;
+  }
+  return hosts;
 }
 
 Result<std::vector<std::string>> untold_hosts(const Fleet& fleet) {

@@ -4,6 +4,8 @@
 //   PREFIX restored/TAG   host TAG has not
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,13 @@ namespace hook::fleet {
 [[nodiscard]] std::string restored_prefix(const std::string& prefix);
 [[nodiscard]] std::string restored_key(const std::string& prefix, const std::string& host);
 
+// Returns the hosts that an import of the keys COPY, whose names are below PREFIX, has to ask:
+// those of COPY and of what was there BEFORE, also before an import that was cut short. They have
+// beaten, or have something, without ipu-agent. Each has the revision at which such an import asked
+// it to tell; 0: none did.
+[[nodiscard]] std::map<std::string, int64_t> hosts_to_ask(const std::string& prefix,
+                                                          const std::vector<KeyValue>& copy,
+                                                          const Listing& before);
 // Returns the tags of these hosts.
 base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
 // Returns the revision at which an import asked HOST to tell; 0: none has, or it has told.

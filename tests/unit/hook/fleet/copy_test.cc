@@ -185,6 +185,27 @@ TEST_F(CopyTest, ASecondImportAsksThoseThatTheFirstWasToAsk) {
   EXPECT_EQ(untold_hosts(fleet()).take(), (std::vector<std::string>{"aaaaaaaa", "cccccccc"}));
 }
 
+// Its agent does not run, and what it got after the copy was made is in no copy.
+TEST_F(CopyTest, AHostThatNeverBeatsIsAskedByWhatItHas) {
+  ASSERT_TRUE(test::succeeds(
+      claim(fleet(), {"pod16", "p0"}, {"lease", "bbbbbbbb", "container", "", 0, 1, true}, {})));
+  const Copy made = copy();
+  Grant grant;
+  grant.pool = "pod16";
+  grant.id = "later";
+  grant.host = "cccccccc";
+  grant.container = "container";
+  grant.ipus = 4;
+  ASSERT_TRUE(test::succeeds(grant_again(fleet(), grant)));
+  grant.id = "odd";
+  grant.host = "no/tag";
+  ASSERT_TRUE(test::succeeds(grant_again(fleet(), grant)));
+  store_.advance(seconds(31));
+  ASSERT_TRUE(test::succeeds(write(made, Replace::kYes)));
+  EXPECT_EQ(untold_hosts(fleet()).take(),
+            (std::vector<std::string>{"aaaaaaaa", "bbbbbbbb", "cccccccc"}));
+}
+
 TEST_F(CopyTest, OfMoreThanOneAnswerMayHaveIsWhole) {
   const int64_t today = base::unix_millis() / 86'400'000;
   const std::string part(16000, 'v');
