@@ -25,13 +25,13 @@ std::string file_of(const std::string& ledger, const PartitionRecord& record) {
   return str(folder_of(ledger), "/", record.name, "@", record.pool);
 }
 
-// Removes what a process that was killed had begun to write (base::write_atomic).
-Status remove_half_written(const std::string& ledger, const PartitionRecord& record) {
-  const std::string begins = str(".", record.name, "@", record.pool, ".");
+// Removes what processes that were killed had begun to write of any partition (base::write_atomic).
+// The caller's transaction keeps others from writing.
+Status remove_half_written(const std::string& ledger) {
   std::error_code err;
   for (const auto& entry : std::filesystem::directory_iterator(folder_of(ledger), err)) {
     const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with(begins)) TRY(base::remove_file(path));
+    if (entry.path().filename().string().starts_with(".")) TRY(base::remove_file(path));
   }
   return {};
 }
@@ -87,12 +87,13 @@ Result<PartitionRecord> read_file(const std::string& path) {
 Status write_partition_file(const std::string& ledger, const PartitionRecord& record) {
   if (record.kind != PartitionKind::kNamed) return {};
   TRY(base::ensure_dir(folder_of(ledger), 0700));
+  TRY(remove_half_written(ledger));
   return base::write_atomic(file_of(ledger, record), file_text(record), {0600, {}, {}});
 }
 
 Status remove_partition_file(const std::string& ledger, const PartitionRecord& record) {
   if (record.kind != PartitionKind::kNamed) return {};
-  TRY(remove_half_written(ledger, record));
+  TRY(remove_half_written(ledger));
   TRY(base::remove_file(file_of(ledger, record)));
   return {};
 }

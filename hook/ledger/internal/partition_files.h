@@ -11,7 +11,9 @@
 
 namespace hook::ledger {
 
-// Writes the record of a NAMED partition, before its row is READY; nothing for other kinds.
+// Writes the record of a NAMED partition, before its row is READY; nothing for other kinds. The
+// caller has a transaction, as for its removal. Both also remove what processes that were killed
+// had begun to write.
 base::Status write_partition_file(const std::string& ledger, const PartitionRecord& record);
 // Removes it, before its row: no record outlives its partition, whose name others may use then.
 base::Status remove_partition_file(const std::string& ledger, const PartitionRecord& record);
