@@ -4,7 +4,11 @@
 # is left.
 #   FAULT=all          (the default) takes all points
 #   FAULT=quick        kills the process before the call, at one point in three of create, hook and poststop, and at
-#                      one in fourteen of the other scenarios, one in forty of those of a fleet; fails every fifth call of create, hook and poststop
+#                      one in fourteen of the other scenarios; fails every fifth call of create, hook and poststop; of
+#                      a whole run of each scenario of a fleet, kills at each eightieth point
+#   FAULT=fleet        takes all points of the scenarios of a fleet, in PARTS parts, of which each has points of all
+#                      scenarios in all ways: what is left out for want of time leaves out no scenario
+#   FAULT_PART=N       begins with part N, from 1; without it, with another one each day
 #   TEST=PATTERN       selects by a regular expression on "SCENARIO WAY"
 #   FAULT_POINT=P.N    takes one point: the Nth call of process P ('fault points' prints them)
 #   FAULT_HOSTS=N      uses N hosts side by side
@@ -19,25 +23,41 @@ FAULT=${FAULT:-all}
 TEST=${TEST:-}
 FAULT_POINT=${FAULT_POINT:-}
 FAULT_UNTIL=${FAULT_UNTIL:-}
+PARTS=12
+FAULT_PART=${FAULT_PART:-$((EPOCHSECONDS / 86400 % PARTS + 1))}
 work=$(mktemp -d) || exit 1
 export O
 trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046
 trap 'kill $(jobs -p); wait; exit 130' INT TERM
 
-# Prints lines "SCENARIO WAY /STRIDE", each for the next free host; and "self" for the harness's own tests.
+# Prints lines "SCENARIO WAY POINTS", each for the next free host; and "self" for the harness's own tests.
 units() {
-  local scenario variant scenarios variants stride=1
+  local scenario variant scenarios variants stride=/1
   mapfile -t scenarios < <("$O/bin/fault" list | sed -n 's/^scenario //p')
   mapfile -t variants < <("$O/bin/fault" list | sed -n 's/^variant //p')
-  [ "$FAULT" = all ] || variants=(uncut kill-before EIO)
   echo self
+  [ "$FAULT" != fleet ] || { fleet_units; return; }
+  [ "$FAULT" = all ] || variants=(uncut kill-before EIO)
   for variant in "${variants[@]}"; do
     for scenario in "${scenarios[@]}"; do
       if [ "$FAULT" != all ]; then
-        case $variant,$scenario in EIO,create | EIO,hook | EIO,poststop) stride=5 ;; EIO,*) continue ;; *,create | *,hook | *,poststop) stride=3 ;; *,fleet-*) stride=40 ;; *) stride=14 ;; esac
+        case $variant,$scenario in uncut,fleet-*) continue ;; EIO,create | EIO,hook | EIO,poststop) stride=/5 ;; EIO,*) continue ;; *,create | *,hook | *,poststop) stride=/3 ;; *,fleet-*) stride=%80+40 ;; *) stride=/14 ;; esac
       fi
-      echo "$scenario $variant ${FAULT_POINT:-/$stride}"
+      echo "$scenario $variant ${FAULT_POINT:-$stride}"
+    done
+  done
+}
+
+# By parts, and in each by ways: see FAULT=fleet.
+fleet_units() {
+  local scenario variant part
+  for ((part = 0; part < PARTS; ++part)); do
+    for variant in "${variants[@]}"; do
+      [ "$variant" != uncut ] || [ "$part" -eq 0 ] || continue
+      for scenario in "${scenarios[@]}"; do
+        [[ $scenario != fleet-* ]] || echo "$scenario $variant ${FAULT_POINT:-%$PARTS+$(((FAULT_PART - 1 + part) % PARTS + 1))}"
+      done
     done
   done
 }
@@ -53,6 +73,7 @@ etcd_answers() { host_run env ETCDCTL_API=3 etcdctl --endpoints http://10.1.3.10
 prepare_host() {
   host_up || return 1
   host_install || return 1
+  SIM_OPTIONS=(--reset-delay 0ms)
   SIM_CREATE_DELAY=0ms sim_start || return 1
   etcd_start || return 1
   host_run mkdir -p /run/fault /run/ipu-container-toolkit /var/lib/ipu-container-toolkit &&
@@ -88,18 +109,18 @@ worker() { # NUMBER
 
 # Prints a line for each scenario: its points for each way, and the results of all its runs.
 table() {
-  awk -v variants="$(awk 'NF > 1 { print $2 }' "$work/units" | uniq | xargs)" '
+  awk -v variants="$(awk 'NF > 1 && !seen[$2]++ { print $2 }' "$work/units" | xargs)" '
     BEGIN { n = split(variants, variant) }
     { if (!($2 in seen)) { seen[$2] = 1; order[++scenarios] = $2 }
-      points[$2, $3] = $4; all += $4; missed += $5; runs[$2] += $6; bad[$2] += $7; left[$2] += $8
+      points[$2, $3] += $4; all += $4; missed += $5; runs[$2] += $6; bad[$2] += $7; left[$2] += $8
       aborts[$2] += $9; ms[$2] += $10 }
     END {
-      printf "%-18s", "points"
+      printf "%-20s", "points"
       for (v = 1; v <= n; ++v) printf " %11s", variant[v]
       printf " %7s %10s %5s %6s %8s\n", "runs", "violations", "files", "aborts", "seconds"
       for (s = 1; s <= scenarios; ++s) {
         name = order[s]
-        printf "%-18s", name
+        printf "%-20s", name
         for (v = 1; v <= n; ++v) printf " %11d", points[name, variant[v]]
         printf " %7d %10d %5d %6d %8.1f\n", runs[name], bad[name], left[name], aborts[name], ms[name] / 1000
         all_runs += runs[name]; all_bad += bad[name]; all_left += left[name]; all_aborts += aborts[name]

@@ -142,8 +142,8 @@ std::vector<Scenario> control_scenarios() {
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> kAll = [] {
     std::vector<Scenario> all;
-    for (auto part :
-         {create_scenarios(), hook_scenarios(), control_scenarios(), fleet_scenarios()}) {
+    for (auto part : {create_scenarios(), hook_scenarios(), control_scenarios(), fleet_scenarios(),
+                      claim_scenarios(), share_scenarios(), copy_scenarios()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -8,9 +8,10 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "tests/fault/fleet_view.h"
+#include "tests/fault/fleet_inspect.h"
 #include "tests/fault/places.h"
 #include "tests/fault/processes.h"
+#include "tests/fault/promises.h"
 #include "vipu/made_name.h"
 
 namespace fault {
@@ -35,7 +36,7 @@ Status check(World& world, const Scenario& scenario, Run& run) {
   inspect_end(run.trace, run.findings);
   const FleetView fleet = TRY(fleet_of(scenario));
   TRY(inspect_invariants(world, warm_names(fleet), run.findings));
-  TRY(inspect_claims(fleet, run.findings));
+  TRY(inspect_fleet(fleet, run.findings));
   // What a program does not do and says on standard error, it has not promised.
   world.note_cut(run.trace.hit.has_value());
   if (run.trace.ended.succeeded() && run.trace.ended.err.empty()) {
@@ -79,17 +80,43 @@ Status refill_again(Run& run) {
   return {};
 }
 
-Status give_back(World& world, const Scenario& scenario, Run& run) {
-  world.end_containers();
-  TRY(remove_unsure(run));
+Status run_gc(Run& run) {
   const Ended gc = TRY(fault::run(World::ipuctl({"gc"})));
   if (!gc.succeeded()) {
     run.findings.violations.push_back(
         str("gc: ", status_text(gc.status), ": ", base::one_line(gc.err, 300)));
   }
+  return {};
+}
+
+// One gc has been.
+Result<FleetView> inspect_all_rest(World& world, const Scenario& scenario, Run& run) {
   FleetView fleet = TRY(fleet_of(scenario));
   if (scenario.settings.fleet) TRY(inspect_fleet_rest(fleet, run.findings));
   TRY(inspect_rest(world, warm_names(fleet), run.trace.killed, run.findings));
+  return fleet;
+}
+
+// Nobody has what another container asks for, and nothing counts that nobody has.
+Status start_again(World& world, const Scenario& scenario, Run& run) {
+  constexpr const char* kAgain = "again";
+  TRY(world.make_bundle(kAgain, *scenario.again));
+  const Ended started = TRY(fault::run(world.create(kAgain)));
+  TRY(settle());
+  const std::string wrong =
+      started.succeeded() ? TRY(check_created(world, kAgain)) : base::one_line(started.err, 300);
+  if (!wrong.empty()) run.findings.violations.push_back(str("another start: ", wrong));
+  TRY(run_gc(run));
+  TRY(inspect_all_rest(world, scenario, run));
+  return {};
+}
+
+Status give_back(World& world, const Scenario& scenario, Run& run) {
+  world.end_containers();
+  TRY(remove_unsure(run));
+  TRY(run_gc(run));
+  TRY(inspect_all_rest(world, scenario, run));
+  if (scenario.again && run.findings.violations.empty()) TRY(start_again(world, scenario, run));
   if (scenario.settings.fleet && scenario.settings.warm) TRY(refill_again(run));
   return {};
 }
@@ -170,14 +197,14 @@ const std::vector<Variant>& variants() {
   return kAll;
 }
 
-Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan) {
+Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan, Calls calls) {
   TRY_CTX("start of the run", world.begin(scenario.settings));
   const Program program = TRY_CTX("start state", scenario.prepare(world));
   TRY_CTX("start state", settle());
   Run run;
   std::vector<std::string> followed = World::installed();
   followed.emplace_back(kScratch);  // where this program is, which self_test() traces
-  run.trace = TRY(trace(program, plan, followed, Deadline::after(kLongest)));
+  run.trace = TRY(trace(program, plan, followed, Deadline::after(kLongest), calls));
   TRY(settle());
   TRY(check(world, scenario, run));
   TRY(give_back(world, scenario, run));
@@ -189,26 +216,77 @@ Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan) {
   return run;
 }
 
+namespace {
+
+class Enumeration {
+ public:
+  Enumeration(World& world, const Scenario& scenario, const Variant& variant,
+              const std::function<void(const std::string&)>& say)
+      : world_(world), scenario_(scenario), variant_(variant), say_(say) {}
+
+  // Cuts a run at POINT.
+  Result<Trace> cut_at(const Point& point, Calls calls = Calls::kForget) {
+    if (count_.runs >= kMostRuns)
+      return base::Error(base::Code::kInternal, str(scenario_.name, " has no end"));
+    const Plan plan{variant_.cut, variant_.error, point};
+    Run run = TRY_CTX(str(scenario_.name, ", ", variant_.name, ", point ", point_text(plan.at)),
+                      run_once(world_, scenario_, plan, calls));
+    ++count_.runs;
+    count_.violations += run.findings.violations.size();
+    count_.left_in_bundles += run.findings.left_in_bundles;
+    count_.aborts += run.findings.aborts;
+    report(scenario_, variant_, run, say_);
+    if (run.trace.hit) ++count_.points;
+    return std::move(run.trace);
+  }
+
+  Result<Count> in_course(const Choice& choice) {
+    Course course(choice);
+    for (;;) {
+      const Trace cut = TRY(cut_at(course.at()));
+      const bool goes_on = !choice.only && variant_.cut != Cut::kNone && course.move_on(cut);
+      count_.missed = course.missed();
+      if (!goes_on) return count_;
+    }
+  }
+
+  Result<Count> of_whole_run(const Choice& choice) {
+    const Trace whole = TRY(cut_at({"", 0}, Calls::kKeep));
+    if (variant_.cut == Cut::kNone) return count_;
+    size_t number = 0;
+    for (const Seen& seen : whole.processes)
+      for (size_t call = 1; call <= seen.count; ++call)
+        if (++number % choice.every == choice.first % choice.every)
+          TRY(try_often({seen.process, call}));
+    return count_;
+  }
+
+ private:
+  // Two processes may meet in another way in each run.
+  Status try_often(const Point& point) {
+    constexpr int kOften = 5;
+    for (int i = 0; i < kOften; ++i) {
+      const Trace cut = TRY(cut_at(point));
+      if (cut.hit) return {};
+    }
+    ++count_.missed;
+    return {};
+  }
+
+  World& world_;
+  const Scenario& scenario_;
+  const Variant& variant_;
+  const std::function<void(const std::string&)>& say_;
+  Count count_;
+};
+
+}  // namespace
+
 Result<Count> enumerate(World& world, const Scenario& scenario, const Variant& variant,
                         const Choice& choice, const std::function<void(const std::string&)>& say) {
   TRY_CTX("start state", world.rebuild(scenario.bystander));
-  Count count;
-  Course course(choice);
-  while (count.runs < kMostRuns) {
-    const Plan plan{variant.cut, variant.error, course.at()};
-    const Run run = TRY_CTX(str(scenario.name, ", ", variant.name, ", point ", point_text(plan.at)),
-                            run_once(world, scenario, plan));
-    ++count.runs;
-    count.violations += run.findings.violations.size();
-    count.left_in_bundles += run.findings.left_in_bundles;
-    count.aborts += run.findings.aborts;
-    report(scenario, variant, run, say);
-    if (run.trace.hit) ++count.points;
-    const bool goes_on = !choice.only && plan.cut != Cut::kNone && course.move_on(run.trace);
-    count.missed = course.missed();
-    if (!goes_on) return count;
-  }
-  return base::Error(base::Code::kInternal, str(scenario.name, " has no end"));
+  Enumeration all(world, scenario, variant, say);
+  return choice.every == 0 ? all.in_course(choice) : all.of_whole_run(choice);
 }
 
 }  // namespace fault

@@ -28,7 +28,8 @@ struct Run {
 };
 
 // One run of SCENARIO, cut by PLAN, and what it left. The world is as before afterwards.
-base::Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan);
+base::Result<Run> run_once(World& world, const Scenario& scenario, const Plan& plan,
+                           Calls calls = Calls::kForget);
 
 struct Count {
   size_t points = 0;
@@ -43,6 +44,10 @@ struct Count {
 struct Choice {
   std::optional<Point> only = {};
   size_t stride = 1;  // of each process each STRIDEth
+  // Not 0: of all points that a whole run has, in the order of its processes, each EVERYth, the
+  // first of them being number FIRST, from 1. Each point is one of exactly one FIRST.
+  size_t every = 0;
+  size_t first = 1;
 };
 
 // The points of SCENARIO. Those of each process are tried until a run comes to its end before the

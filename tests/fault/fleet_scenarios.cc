@@ -15,49 +15,15 @@ using namespace base::names;
 
 namespace {
 
-constexpr const char* kJob = "job";
+constexpr const char* kFleetJob = "job";
 constexpr const char* kShared = "p0";
 
 bool has(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-Result<Program> share(World&) {
-  return World::ipuctl({"partition", "create", kShared, "--size", "4"});
-}
-
-Status share_now(World& world) {
-  const Program create = TRY(share(world));
-  return must_run(create);
-}
-
-Result<Program> claim(World& world) {
-  TRY(share_now(world));
-  TRY(world.make_bundle(kJob, {{str("IPU_PARTITION=", kShared)}}));
-  return world.create(kJob);
-}
-
-Result<std::string> claimed(World& world) {
-  const FleetView view = TRY(read_fleet());
-  if (view.claims.size() != 1) return str("created, with ", view.claims.size(), " claims");
-  return check_created(world, kJob);
-}
-
-Result<std::string> is_shared(World& world) {
-  FleetView view = TRY(read_fleet());
-  if (view.partitions[kShared] != "READY") return std::string("the fleet does not know it");
-  return check_partition_ready(world, kShared);
-}
-
-Result<Program> remove_shared(World& world) {
-  TRY(share_now(world));
-  return World::ipuctl({"partition", "remove", kShared});
-}
-
-Result<std::string> is_unshared(World& world) {
-  const FleetView view = TRY(read_fleet());
-  if (!view.partitions.empty()) return std::string("removed, and the fleet knows it");
-  return check_partition_gone(world, kShared);
+Status share_now() {
+  return must_run(World::ipuctl({"partition", "create", kShared, "--size", "4"}));
 }
 
 Result<Program> beat(World&) { return World::ipuctl({"fleet", "beat"}); }
@@ -75,8 +41,8 @@ Result<std::string> beats_again(World& world) {
 
 Program fence_again() { return World::ipuctl({"host", "fence", kDeadHost}); }
 
-Result<Program> fence(World& world) {
-  TRY(share_now(world));
+Result<Program> fence(World&) {
+  TRY(share_now());
   TRY(put_dead_host(kShared));
   return fence_again();
 }
@@ -116,45 +82,47 @@ Result<std::string> is_refilled(World&) {
 
 Result<Program> take_warm(World& world) {
   TRY(must_run(refill_now()));
-  TRY(world.make_bundle(kJob));
-  return world.create(kJob);
+  TRY(world.make_bundle(kFleetJob));
+  return world.create(kFleetJob);
 }
 
 // A refill that the start begins makes another one beside.
 Result<std::string> took_it(World& world) {
   const FleetView view = TRY(read_fleet());
   for (const FleetGrant& grant : view.grants)
-    if (grant.container == kJob && !grant.partition.empty()) return check_created(world, kJob);
+    if (grant.container == kFleetJob && !grant.partition.empty())
+      return check_created(world, kFleetJob);
   return std::string("created, and it did not take the warm partition");
 }
 
 // Its container has ended, and what it took is removed; the refill of its start has ended.
 Result<Program> end_of_taker(World& world) {
   TRY(must_run(refill_now()));
-  const Container* const job = TRY(world.attach_now(kJob));
+  const Container* const job = TRY(world.attach_now(kFleetJob));
   TRY(settle());
   world.end_containers();
   return world.hook("poststop", *job);
 }
 
-Result<std::string> taker_is_released(World& world) { return check_released(world, kJob); }
+Result<std::string> taker_is_released(World& world) { return check_released(world, kFleetJob); }
 
 Result<Program> start_in_fleet(World& world) {
-  TRY(world.make_bundle(kJob));
-  return world.create(kJob);
+  TRY(world.make_bundle(kFleetJob));
+  return world.create(kFleetJob);
 }
 
 Result<std::string> is_granted(World& world) {
   const FleetView view = TRY(read_fleet());
   for (const FleetGrant& grant : view.grants)
-    if (grant.container == kJob && grant.partition.empty()) return check_created(world, kJob);
+    if (grant.container == kFleetJob && grant.partition.empty())
+      return check_created(world, kFleetJob);
   return std::string("created, and the fleet does not know of its IPUs");
 }
 
 // Nobody makes room in time.
 Result<Program> wait_in_fleet(World& world) {
-  TRY(world.make_bundle(kJob, {{"IPU_COUNT=64", "IPU_WAIT=1ms"}}));
-  return world.create(kJob);
+  TRY(world.make_bundle(kFleetJob, {{"IPU_COUNT=64", "IPU_WAIT=1ms"}}));
+  return world.create(kFleetJob);
 }
 
 Result<std::string> got_none(World&) {
@@ -177,10 +145,7 @@ Result<std::string> is_reserved(World& world) {
 std::vector<Scenario> fleet_scenarios() {
   constexpr Settings kFleet{false, false, true};
   constexpr Settings kWarm{false, true, true};
-  return {{"fleet-claim", Bystander::kYes, kFleet, claim, claimed},
-          {"fleet-make", Bystander::kYes, kFleet, share, is_shared},
-          {"fleet-remove", Bystander::kYes, kFleet, remove_shared, is_unshared},
-          {"fleet-beat", Bystander::kYes, kFleet, beat, is_alive, beats_again},
+  return {{"fleet-beat", Bystander::kYes, kFleet, beat, is_alive, beats_again},
           {"fleet-fence", Bystander::kYes, kFleet, fence, is_fenced, fence_goes_on},
           {"fleet-grant", Bystander::kYes, kFleet, start_in_fleet, is_granted},
           {"fleet-queue", Bystander::kYes, kFleet, wait_in_fleet, got_none},

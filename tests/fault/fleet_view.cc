@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "tests/fault/places.h"
+#include "tests/fault/program.h"
 
 namespace fault {
 
@@ -29,37 +30,92 @@ Result<std::string> etcdctl(const std::vector<std::string>& args) {
 }
 
 Status put(const std::string& key, const Json& value) {
-  TRY(etcdctl({"put", str(kPrefix, key), base::to_text(value)}));
-  return {};
+  return plant_key(key, base::to_text(value));
+}
+
+void add_grant(const std::string& id, const Json& json, FleetView& view) {
+  FleetGrant grant;
+  grant.id = id;
+  grant.host = json["host"].get<std::string>();
+  grant.container = json["container"].get<std::string>();
+  grant.partition = json["partition"].get<std::string>();
+  grant.tenant = json["tenant"].get<std::string>();
+  grant.ipus = json["ipus"].get<uint32_t>();
+  view.grants.push_back(std::move(grant));
+}
+
+void add_claim(const std::string& partition, const std::string& id, const Json& json,
+               FleetView& view) {
+  FleetClaim claim;
+  claim.partition = partition;
+  claim.id = id;
+  claim.host = json["host"].get<std::string>();
+  claim.container = json["container"].get<std::string>();
+  claim.gcd = json["gcd"].get<uint32_t>();
+  claim.gcds = json["gcds"].get<uint32_t>();
+  claim.uses = json["uses"].get<bool>();
+  claim.is_reset = !json["process"].get<std::string>().empty();
+  view.claims.push_back(std::move(claim));
+}
+
+void add_record(const std::string& name, const Json& json, FleetView& view) {
+  view.partitions[name] = {json["phase"].get<std::string>(), json["dirty"].get<bool>(),
+                           json["shared"].get<bool>()};
+}
+
+// Of the kinds whose values say nothing that matters here.
+bool is_plain_kind(const std::vector<std::string_view>& parts) {
+  const std::set<std::string_view> kinds = {"meta",  "hosts", "fences", "alive",
+                                            "turns", "usage", "fencing"};
+  return kinds.contains(parts[0]) ||
+         (parts.size() == 3 && parts[0] == "warm" && parts[2] == "turn");
 }
 
 // KEY is below the prefix.
 Status read_key(std::string_view key, const std::string& value, FleetView& view) {
   const std::vector<std::string_view> parts = base::split(key, '/');
-  if (parts.size() == 2 && parts[0] == "fences") view.fenced.emplace_back(parts[1]);
-  if (parts.size() == 2 && parts[0] == "alive") view.alive.emplace_back(parts[1]);
-  const bool is_warm = parts.size() == 3 && parts[0] == "warm" && parts[2] != "turn";
-  const bool is_grant = parts.size() == 3 && parts[0] == "grants";
-  const bool is_named = parts.size() >= 4 && parts[0] == "partitions";
-  const bool is_place = parts.size() == 4 && parts[0] == "queue";
-  if (!is_warm && !is_grant && !is_named && !is_place) return {};
+  const auto is = [&](std::string_view kind, size_t count) {
+    return parts[0] == kind && parts.size() == count;
+  };
+  if (parts[0] == "meta" && parts.size() > 1) view.is_open = true;
+  if (is("importing", 1)) view.is_imported = true;
+  if (is("fences", 2)) view.fenced.emplace_back(parts[1]);
+  if (is("alive", 2)) view.alive.emplace_back(parts[1]);
+  if (is("restored", 2)) view.untold.emplace_back(parts[1]);
+  if (is("tenants", 2)) view.tenants[std::string(parts[1])] = value;
+  const bool is_told = is("importing", 1) || is("restored", 2) || is("tenants", 2);
+  if (is_told || is_plain_kind(parts)) return {};
   const Json json = TRY(base::parse_json(value, "value of etcd"));
-  if (is_warm) view.warm[std::string(parts[2])] = json["phase"].get<std::string>();
-  if (is_place) view.waiting.push_back(json["container"].get<std::string>());
-  if (is_grant) {
-    view.grants.push_back({std::string(parts[2]), json["host"].get<std::string>(),
-                           json["container"].get<std::string>(),
-                           json["partition"].get<std::string>()});
+  const bool is_record = is("partitions", 4) && parts[3] == "record";
+  const bool is_claim = is("partitions", 5) && parts[3] == "claims";
+  if (is_record) {
+    add_record(std::string(parts[2]), json, view);
+  } else if (is_claim) {
+    add_claim(std::string(parts[2]), std::string(parts[4]), json, view);
+  } else if (is("warm", 3)) {
+    view.warm[std::string(parts[2])] = json["phase"].get<std::string>();
+  } else if (is("queue", 4)) {
+    view.waiting.push_back(json["container"].get<std::string>());
+  } else if (is("grants", 3)) {
+    add_grant(std::string(parts[2]), json, view);
+  } else {
+    view.strange.emplace_back(key);
   }
-  if (!is_named) return {};
-  const std::string name(parts[2]);
-  if (parts[3] == "record") view.partitions[name] = json["phase"].get<std::string>();
-  if (parts.size() == 5)
-    view.claims.push_back({name, std::string(parts[4]), json["host"].get<std::string>()});
   return {};
 }
 
 }  // namespace
+
+const FleetPartition* FleetView::find(const std::string& name) const {
+  const auto at = partitions.find(name);
+  return at == partitions.end() ? nullptr : &at->second;
+}
+
+const FleetClaim* FleetView::claim(const std::string& id) const {
+  const auto at = std::find_if(claims.begin(), claims.end(),
+                               [&](const FleetClaim& one) { return one.id == id; });
+  return at == claims.end() ? nullptr : &*at;
+}
 
 Result<FleetView> read_fleet() {
   const std::string text = TRY(etcdctl({"get", "--prefix", kPrefix}));
@@ -69,11 +125,22 @@ Result<FleetView> read_fleet() {
     const std::string_view key = lines[i].substr(std::string_view(kPrefix).size());
     TRY(read_key(key, std::string(lines[i + 1]), view));
   }
+  if (view.is_imported) view.is_open = false;
   return view;
 }
 
 Status clear_fleet() {
   TRY(etcdctl({"del", "--prefix", kPrefix}));
+  return {};
+}
+
+Status plant_key(const std::string& key, const std::string& value) {
+  TRY(etcdctl({"put", str(kPrefix, key), value}));
+  return {};
+}
+
+Status remove_key(const std::string& key) {
+  TRY(etcdctl({"del", str(kPrefix, key)}));
   return {};
 }
 
@@ -92,61 +159,6 @@ Status put_dead_host(const std::string& partition) {
                   {"gcd", 0},
                   {"gcds", 1},
                   {"uses", true}});
-}
-
-std::set<std::string> warm_names(const FleetView& view) {
-  std::set<std::string> names;
-  for (const auto& [name, phase] : view.warm) names.insert(name);
-  for (const FleetGrant& grant : view.grants) names.insert(grant.partition);
-  return names;
-}
-
-Status inspect_claims(const FleetView& view, Findings& findings) {
-  const std::optional<LedgerView> ledger = TRY(World::ledger());
-  for (const FleetClaim& claim : view.claims) {
-    if (claim.host == kDeadHost) continue;
-    const LeaseRow* const lease = ledger ? ledger->find(claim.id) : nullptr;
-    if (lease != nullptr && lease->live && lease->partition == claim.partition) continue;
-    findings.violations.push_back(str("no live lease leads to claim ", claim.id));
-  }
-  for (const FleetGrant& grant : view.grants) {
-    const LeaseRow* const lease = ledger ? ledger->find(grant.id) : nullptr;
-    const bool is_reserved =
-        ledger && grant.container.empty() && ledger->leads_to_partition(grant.id);
-    if (!is_reserved && (lease == nullptr || !lease->live))
-      findings.violations.push_back(str("no live lease leads to grant ", grant.id));
-    if (view.warm.contains(grant.partition))
-      findings.violations.push_back(str(grant.partition, " is granted, and kept warm"));
-  }
-  return {};
-}
-
-Status inspect_fleet_rest(const FleetView& view, Findings& findings) {
-  const std::optional<LedgerView> ledger = TRY(World::ledger());
-  std::vector<std::string>& found = findings.violations;
-  std::set<std::string> named;
-  for (const PartitionRow& row : ledger ? ledger->partitions : std::vector<PartitionRow>())
-    if (row.kind == "NAMED" && !row.name.starts_with("r-")) named.insert(row.name);
-  for (const std::string& name : named)
-    if (!view.partitions.contains(name)) found.push_back(str("the fleet has no partition ", name));
-  for (const auto& [name, phase] : view.partitions) {
-    if (!named.contains(name)) found.push_back(str("left in the fleet: partition ", name));
-    if (phase != "READY") found.push_back(str("in the fleet, partition ", name, " is ", phase));
-  }
-  for (const FleetClaim& claim : view.claims)
-    found.push_back(str("left in the fleet: claim ", claim.id, " of host ", claim.host));
-  for (const auto& [name, phase] : view.warm)
-    if (phase != "idle") found.push_back(str("in the fleet, warm partition ", name, " is ", phase));
-  for (const FleetGrant& grant : view.grants) {
-    const bool is_reserved =
-        ledger && grant.container.empty() && ledger->leads_to_partition(grant.id);
-    if (grant.container != kBystanderName && !is_reserved)
-      found.push_back(
-          str("left in the fleet: grant ", grant.id, " of container ", grant.container));
-  }
-  for (const std::string& who : view.waiting)
-    found.push_back(str("left in the fleet: the place of ", who));
-  return {};
 }
 
 }  // namespace fault

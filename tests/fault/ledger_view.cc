@@ -58,12 +58,12 @@ Result<Rows> query(sqlite3* database, const std::string& sql) {
 Status read_leases(sqlite3* database, LedgerView& view) {
   const Rows rows =
       TRY(query(database,
-                "SELECT id, container, partition, state, attachment, error, owner_pid FROM lease"
-                " ORDER BY created_ms"));
+                "SELECT id, container, partition, state, attachment, error, owner_pid, claim,"
+                " origin FROM lease ORDER BY created_ms"));
   for (const auto& row : rows) {
     const bool live = row[3] != "FREE" && row[3] != "FAILED";
     view.leases.push_back({row[0], row[1], row[2], row[3], row[4], row[5], live,
-                           base::parse_int<pid_t>(row[6], 0, INT_MAX).value()});
+                           base::parse_int<pid_t>(row[6], 0, INT_MAX).value(), row[7], row[8]});
   }
   return {};
 }
@@ -73,8 +73,8 @@ Status read_rest(sqlite3* database, LedgerView& view) {
        TRY(query(database, "SELECT lease, parent, interface, mac, free_at IS NULL FROM address"))) {
     view.addresses.push_back({row[0], row[1], row[2], row[3], row[4] == "1"});
   }
-  for (const auto& row : TRY(query(database, "SELECT name, kind, state FROM partition"))) {
-    view.partitions.push_back({row[0], row[1], row[2]});
+  for (const auto& row : TRY(query(database, "SELECT name, kind, state, fleet FROM partition"))) {
+    view.partitions.push_back({row[0], row[1], row[2], row[3]});
   }
   for (const auto& row : TRY(query(database, "SELECT pid, lease FROM endpoint"))) {
     const LeaseRow* const lease = view.find(row[1]);

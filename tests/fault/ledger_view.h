@@ -22,6 +22,8 @@ struct LeaseRow {
   std::string error;
   bool live = false;  // neither FREE nor FAILED
   pid_t owner = 0;
+  std::string claim;   // empty: the fleet knows nothing of it
+  std::string origin;  // "OWN" for a partition of its own
 };
 
 struct AddressRow {
@@ -36,6 +38,7 @@ struct PartitionRow {
   std::string name;
   std::string kind;
   std::string state;
+  std::string fleet;  // its prefix; empty: none
 };
 
 struct LedgerView {

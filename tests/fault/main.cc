@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crash enumeration, on a throw-away host that check.sh makes.
 //   fault list                             scenarios and variants
-//   fault run SCENARIO VARIANT [P.N]       all points, or the Nth of process P: "1.2.12"
+//   fault run SCENARIO VARIANT [WHICH]     all points; or of these
+//     P.N   the Nth of process P: "1.2.12"
+//     /S    of each process each Sth
+//     %E+F  of all of a whole run each Eth, from the Fth on
 //   fault self                             tests of the harness itself
 //   fault points SCENARIO                  what counts in an uncut run
 #include <csignal>
@@ -47,9 +50,14 @@ Result<fault::Point> parse_point(std::string_view text) {
   return point;
 }
 
-// "1.2.12" is one point, "/7" each seventh.
 Result<fault::Choice> parse_choice(std::string_view text) {
   fault::Choice choice;
+  const size_t plus = text.find('+');
+  if (text.starts_with('%') && plus != std::string::npos) {
+    choice.every = TRY(base::parse_int<size_t>(text.substr(1, plus - 1), 1, 10'000));
+    choice.first = TRY(base::parse_int<size_t>(text.substr(plus + 1), 1, choice.every));
+    return choice;
+  }
   if (text.starts_with('/')) {
     choice.stride = TRY(base::parse_int<size_t>(text.substr(1), 1, 10'000));
   } else {
@@ -115,8 +123,9 @@ Status main_of(const std::vector<std::string_view>& args) {
   if (args.size() == 1 && args[0] == "self") return fault::self_test(say);
   if (args.size() == 2 && args[0] == "points") return points(args);
   if ((args.size() == 3 || args.size() == 4) && args[0] == "run") return run(args);
-  return Error(Code::kInvalid,
-               "usage: fault list | self | run SCENARIO VARIANT [P.N | /STRIDE] | points SCENARIO");
+  return Error(
+      Code::kInvalid,
+      "usage: fault list | self | run SCENARIO VARIANT [P.N | /S | %E+F] | points SCENARIO");
 }
 
 }  // namespace

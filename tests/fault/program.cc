@@ -104,6 +104,13 @@ Status must_run(const Program& program) {
                    status_text(ended.status), ": ", base::one_line(ended.err, 500)));
 }
 
+Result<std::string> why_it_fails(const Program& program) {
+  const Ended ended = TRY(run(program));
+  if (ended.succeeded()) return std::string();
+  return str(program.path.substr(program.path.rfind('/') + 1), " ", base::join(program.args, " "),
+             ": ", status_text(ended.status), ": ", base::one_line(ended.err, 300));
+}
+
 std::string status_text(int status) {
   return WIFSIGNALED(status) ? str("signal ", WTERMSIG(status))
                              : str("exit status ", WEXITSTATUS(status));

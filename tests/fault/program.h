@@ -54,6 +54,9 @@ base::Result<Ended> run(const Program& program);
 // The same, and an error with what it wrote unless it exits with 0.
 base::Status must_run(const Program& program);
 
+// Runs PROGRAM. Returns what went wrong, in one line; empty: it exited with 0.
+base::Result<std::string> why_it_fails(const Program& program);
+
 // "exit status 1", "signal 9".
 [[nodiscard]] std::string status_text(int status);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Scenario {
   std::function<base::Result<std::string>(World&)> check_promise;
   // The same for what must be true wherever the run was cut. Empty: nothing but the invariants.
   std::function<base::Result<std::string>(World&)> check_always = {};
+  // What another container asks for after all that, and gets.
+  std::optional<Ask> again = {};
 };
 
 [[nodiscard]] const std::vector<Scenario>& scenarios();
@@ -31,5 +34,8 @@ struct Scenario {
 [[nodiscard]] std::vector<Scenario> hook_scenarios();
 [[nodiscard]] std::vector<Scenario> control_scenarios();
 [[nodiscard]] std::vector<Scenario> fleet_scenarios();
+[[nodiscard]] std::vector<Scenario> claim_scenarios();
+[[nodiscard]] std::vector<Scenario> share_scenarios();
+[[nodiscard]] std::vector<Scenario> copy_scenarios();
 
 }  // namespace fault

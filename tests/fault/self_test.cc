@@ -110,6 +110,22 @@ Result<std::string> numbers_until_the_end() {
   return ok ? std::string() : str(count.points, " points, ", count.runs, " runs");
 }
 
+Result<std::string> takes_each_point_once() {
+  World world;
+  const Scenario leak = scenario_of("leak", directory_without_lease);
+  const Variant before{"kill-before", Cut::kKillBefore, 0};
+  size_t points = 0;
+  for (size_t first = 1; first <= 3; ++first) {
+    Choice choice;
+    choice.every = 3;
+    choice.first = first;
+    const Count count = TRY(enumerate(world, leak, before, choice, [](const std::string&) {}));
+    if (count.runs != count.points + 1) return str(count.runs, " runs from ", first, " on");
+    points += count.points;
+  }
+  return points == 2 ? std::string() : str(points, " points, and not 2");
+}
+
 }  // namespace
 
 Status self_test(const std::function<void(const std::string&)>& say) {
@@ -118,9 +134,11 @@ Status self_test(const std::function<void(const std::string&)>& say) {
     Result<std::string> (*test)();
   } tests[] = {{"numbers every call with an effect, and no other", numbers_every_effect},
                {"numbers until the program ends", numbers_until_the_end},
+               {"takes each point of a whole run once, in parts", takes_each_point_once},
                {"finds what no row leads to", finds_a_leak},
                {"finds a failure without a word", finds_a_failure_without_a_word},
-               {"finds a bystander that was changed", finds_a_changed_bystander}};
+               {"finds a bystander that was changed", finds_a_changed_bystander},
+               {"finds mistakes in a fleet", finds_mistakes_in_a_fleet}};
   size_t failed = 0;
   for (const auto& test : tests) {
     const Result<std::string> wrong = test.test();

@@ -26,6 +26,7 @@ namespace {
 using namespace base::names;
 
 constexpr const char* kClient = "ipu-vipu-client";
+constexpr const char* kFleetClient = "ipu-fleet-client";
 
 struct Process {
   size_t number = 0;  // in the order in which they were forked
@@ -223,7 +224,9 @@ class Tracer {
   [[nodiscard]] bool counts(const Process& process, const Call& call) const {
     if (!counting_) return false;
     if (is_client(process)) return plan_.cut != Cut::kFail && is_send(process.pid, call);
-    return plan_.cut != Cut::kKillWaiter && has_effect(call);
+    if (plan_.cut == Cut::kKillWaiter)
+      return process.program == kFleetClient && is_send(process.pid, call);
+    return has_effect(call);
   }
 
   void entering(pid_t tid, Task& task) {

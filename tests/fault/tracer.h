@@ -26,7 +26,7 @@ enum class Cut {
   kKillBefore,  // SIGKILL to the process instead of the call
   kKillAfter,   // SIGKILL to the process once the call is done
   kFail,        // the call is not made and returns an error
-  kKillWaiter,  // SIGKILL to the process that waits for the client, once the client's call is done
+  kKillWaiter,  // SIGKILL to the process that waits for a client, once the client's call is done
 };
 
 struct Plan {
@@ -64,6 +64,7 @@ struct Trace {
 // Runs PROGRAM, cut by PLAN, until it and all that come from it have ended, or DEADLINE, when they
 // are killed. Programs outside INSTALLED, the folders of the product, are let go when they are
 // executed. Of ipu-vipu-client, which has threads, only what it sends counts, and kFail spares it.
+// With kKillWaiter, only what the clients send counts, also ipu-fleet-client.
 base::Result<Trace> trace(const Program& program, const Plan& plan,
                           const std::vector<std::string>& installed, const base::Deadline& deadline,
                           Calls calls = Calls::kForget);

@@ -61,6 +61,7 @@ std::string config_text(const Settings& settings, const std::string& range) {
              settings.warm ? "warm = { \"4\" = 1 }\n" : "", "\n[[network.rail]]\n",
              settings.functions ? str("functions = [\"", kFunction, "\"]") : "parent = \"rnic0\"",
              "\nsubnet = \"10.5.0.0/16\"\nrange = \"", range, "\"\n",
+             settings.tenants ? "\n[policy]\ntenant_variable = true\n" : "",
              settings.fleet ? str("\n[fleet]\nendpoints = [\"", kEtcd, "\"]\n") : "");
 }
 
@@ -137,13 +138,16 @@ Result<std::optional<LedgerView>> World::ledger() {
   return read_ledger(hook::config::state_dir(), kLook);
 }
 
-Status World::write_config(const Settings& settings) {
+void World::take_range() {
   // Eight addresses that no run had before: an address that was used is in quarantine, and its MAC
   // is taken until the kernel has taken the namespace of the last one apart.
   const size_t block = runs_++ % 4096;
   const std::string prefix = str("10.5.", 64 + block / 32, ".");
-  const std::string range = str(prefix, block % 32 * 8, "-", prefix, block % 32 * 8 + 7);
-  return write_file(hook::config::config_file(), config_text(settings, range), 0644);
+  range_ = str(prefix, block % 32 * 8, "-", prefix, block % 32 * 8 + 7);
+}
+
+Status World::change(const Settings& settings) {
+  return write_file(hook::config::config_file(), config_text(settings, range_), 0644);
 }
 
 Status World::rebuild(Bystander bystander) {
@@ -159,7 +163,8 @@ Status World::rebuild(Bystander bystander) {
   TRY(write_file(kLowLevel, str("#!/bin/sh\necho \"$*\" >>", kCalled, "\n"), 0755));
   TRY(base::ensure_dir(kBaseline, 0700));
   if (bystander == Bystander::kNo) return {};
-  TRY(write_config({}));
+  take_range();
+  TRY(change({}));
   TRY(make_bystander());
   return copy_files(hook::config::state_dir(), kBaseline);
 }
@@ -217,7 +222,8 @@ Status World::begin(const Settings& settings) {
   }
   if (settings.functions) TRY(make_function());
   if (settings.fleet) TRY(clear_fleet());
-  return write_config(settings);
+  take_range();
+  return change(settings);
 }
 
 Status World::end() {

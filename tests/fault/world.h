@@ -26,6 +26,7 @@ struct Settings {
   bool functions = false;  // the rail gives each container a function, vf0, and not a macvlan
   bool warm = false;       // one partition of 4 IPUs is kept ready
   bool fleet = false;      // the host is in a fleet, which has no other one
+  bool tenants = false;    // a container may say its tenant
 };
 
 // A bundle: what its config.json asks for.
@@ -42,6 +43,8 @@ class World {
   base::Status rebuild(Bystander bystander);
   // The start of one run: the ledger as rebuild() left it, and addresses that no run had before.
   base::Status begin(const Settings& settings);
+  // The host has these SETTINGS from now on, with the addresses of this run.
+  base::Status change(const Settings& settings);
   // The end of one run: its named and warm partitions are removed and its containers forgotten.
   base::Status end();
 
@@ -87,7 +90,7 @@ class World {
  private:
   base::Status undo_reboot();
   base::Status make_bystander();
-  base::Status write_config(const Settings& settings);
+  void take_range();
 
   bool is_cut_ = false;
   std::list<Container> containers_;
@@ -96,6 +99,7 @@ class World {
   std::string bystander_partition_;
   std::string before_;
   size_t runs_ = 0;
+  std::string range_;
   bool rebooted_ = false;
 };
 
