@@ -66,6 +66,12 @@ std::optional<Finding> examine_fleet(const hook::config::Config& config,
         Error::from_errno(errno, str("start ", hook::config::fleet_program())).message(),
         "install the toolkit again: 'make install' with the same PREFIX, or the package"};
   }
+  const Status in = ledger.host().check_in(prefix);
+  if (!in.ok()) {
+    return Finding{
+        kCheck, Verdict::kWarning, "this host has left the fleet, or leaves it",
+        str("take [fleet] out of ", hook::config::config_file(), ", or run 'ipuctl fleet join'")};
+  }
   const auto store = open_store(*config.fleet);
   const Status known =
       hook::lifecycle::check_known_fleet(ledger, *store, prefix, Deadline::after(kFleetAnswer));

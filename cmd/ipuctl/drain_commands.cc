@@ -172,10 +172,11 @@ Status wait_for_containers(hook::lifecycle::Env& env, const DrainOptions& option
     if (leases.empty()) return {};
     show(leases, last);
     if (until.passed()) {
-      return Error(Code::kBusy,
-                   str("containers with IPUs: ", leases.size(), "; no new one gets any. Run '",
-                       command_of(options), "' again to wait for them, or '", command_of(options),
-                       " --end' to go on"));
+      return Error(
+          Code::kBusy,
+          str("containers with IPUs", options.pool.empty() ? "" : " of pool " + options.pool, ": ",
+              leases.size(), "; no new one gets any. Run '", command_of(options),
+              "' again to wait for them, or '", command_of(options), " --end' to go on"));
     }
     base::sleep_for(kPause, until);
   }
@@ -194,6 +195,8 @@ void remove_warm(hook::lifecycle::Env& env, const std::string& only, Outcome& ou
 
 Result<Outcome> run_end(hook::ledger::Ledger& ledger, const std::string& pool) {
   const bool ended = TRY(ledger.drain(pool).end());
+  const Status other = pool.empty() ? Status() : ledger.drain().check();
+  if (!other.ok()) return Outcome{str(other.error().message(), "\n")};
   if (pool.empty())
     return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
   return Outcome{ended ? str("containers get IPUs of pool ", pool, " again\n")
@@ -245,7 +248,10 @@ void add_pool_drain(CLI::App& pool, Command& chosen) {
       pool,
       {"drain", "Give IPUs of one pool to no new container, and wait for those that have some",
        "ipuctl pool drain pod16 --reason repair\nipuctl pool drain pod16 --end"},
-      chosen, [options] { return run_drain(*options); });
+      chosen, [options]() -> Result<Outcome> {
+        if (options->pool.empty()) return Error(Code::kInvalid, "POOL is empty; name a pool");
+        return run_drain(*options);
+      });
   declared.argument("POOL", options->pool, "A pool of the configuration");
   add_options(declared, *options);
 }

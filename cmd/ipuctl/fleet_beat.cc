@@ -107,7 +107,10 @@ Result<Outcome> run_beat() {
   const HostFacts me = TRY(this_host_of(ledger));
   const std::unique_ptr<Store> store = open_store(fleet);
   const Deadline deadline = Deadline::after(kBeatLimit);
-  TRY(hook::lifecycle::join_known_fleet(ledger, *store, fleet.prefix, deadline));
+  // A host that is leaving is in the fleet until it has left: a fence must reach it.
+  const std::string known = TRY(ledger.host().fleet_id(fleet.prefix));
+  if (known.empty() || ledger.host().check_in(fleet.prefix).ok())
+    TRY(hook::lifecycle::join_known_fleet(ledger, *store, fleet.prefix, deadline));
   std::vector<Error> obstacles;
   bring_partitions(ledger, deadline, obstacles);
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
@@ -129,6 +132,7 @@ Result<Outcome> run_join() {
   TRY(ledger.host().check());
   TRY(ledger.host().come_back());
   Outcome outcome = TRY(run_beat());
+  if (!outcome.obstacles.empty()) return outcome;
   outcome.text +=
       str("this host, ", ledger.host().tag(), ", is in the fleet below ", fleet.prefix, "\n");
   return outcome;

@@ -93,7 +93,7 @@ Result<Outcome> run_leave_lost() {
   if (there.ok()) {
     return Error(Code::kBusy,
                  "fleet: etcd answers, so nothing was given up; run 'ipuctl gc', and 'ipuctl fleet"
-                 " leave' once no container here has a partition of the fleet");
+                 " leave'");
   }
   const Code code = there.error().code();
   const bool is_lost =
@@ -109,6 +109,7 @@ Result<Outcome> run_leave_lost() {
                         ", which its controller may have\n");
   }
   TRY(ledger.host().leave_fleet());
+  TRY(ledger.host().come_back());  // gc removes the claims if that etcd is there again
   outcome.text +=
       str("this host claims nothing below ", prefix,
           " any more: other hosts may take what its containers have, if that etcd comes"

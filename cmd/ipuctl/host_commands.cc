@@ -223,6 +223,7 @@ Result<Outcome> run_forget(const HostOptions& options) {
                                                          outcome.obstacles));
   }
   if (!outcome.obstacles.empty()) return outcome;
+  if (fleet) TRY(hook::fleet::forget_left(fleet->at(deadline), options.host));
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
     was_fenced = TRY(hook::fleet::forget_fence(fleet->at(deadline), options.host)) || was_fenced;

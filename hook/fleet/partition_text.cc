@@ -22,7 +22,7 @@ constexpr const char* kClaims = "claims";
 constexpr size_t kMostAddresses = 256;  // of one container: far more than there are rails
 
 const std::vector<std::string>& phase_names() {
-  static const std::vector<std::string> kNames = {"MAKING", "READY", "REMOVING"};
+  static const std::vector<std::string> kNames = {"MAKING", "READY", "REMOVING", "LEFT"};
   return kNames;
 }
 
@@ -147,6 +147,12 @@ std::string text_of(const PartitionName& name) {
 
 Status check_ready(const PartitionView& view) {
   if (view.phase == PartitionPhase::kReady) return {};
+  if (view.phase == PartitionPhase::kLeft) {
+    return Error(Code::kBusy, str(text_of(view.name), " is alone that of host ", view.changer,
+                                  ", which left the fleet with it; choose another name, or run"
+                                  " 'ipuctl host forget ",
+                                  view.changer, "' when the partition is gone"));
+  }
   const bool is_made = view.phase == PartitionPhase::kRemoving;
   return Error(
       Code::kBusy,

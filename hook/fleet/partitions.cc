@@ -298,11 +298,52 @@ Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::
   });
 }
 
-Status take_back(const Fleet& fleet, const PartitionName& name, const std::string& host) {
-  const std::optional<PartitionView> view = TRY(find_partition(fleet, name));
-  if (!view || view->phase != PartitionPhase::kRemoving || view->changer != host) return {};
-  TRY(remove_keys_of(fleet, claim_key(fleet.prefix, name, ""), host));
-  return finish_removal(fleet, name, host);
+Status take_along(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    const bool is_done = view.phase == PartitionPhase::kLeft && view.changer == host;
+    if (!is_done) TRY(check_ready(view));
+    std::vector<Claim> others = view.claims;
+    std::erase_if(others,
+                  [&](const Claim& one) { return one.host == host && one.process.empty(); });
+    if (!others.empty()) return claimed(name, others);
+    Txn txn;
+    if (is_done) return txn;
+    view.phase = PartitionPhase::kLeft;
+    view.changer = host;
+    require_all_told(fleet, txn);
+    txn.compares.push_back({fence_key(fleet.prefix, host), Compare::What::kCreated, 0});
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  });
+}
+
+Status stay_with(const Fleet& fleet, const PartitionName& name, const std::string& host) {
+  return if_there(change(fleet, name, [&](PartitionView& view) -> Result<Txn> {
+    Txn txn;
+    if (view.phase != PartitionPhase::kLeft || view.changer != host) return txn;
+    view.phase = PartitionPhase::kReady;
+    view.changer.clear();
+    txn.puts = {put_of(fleet, view)};
+    return txn;
+  }));
+}
+
+Status end_claims(const Fleet& fleet, const std::string& host) {
+  return remove_keys_of(fleet, fleet.prefix + "partitions/", host);
+}
+
+Status forget_left(const Fleet& fleet, const std::string& host) {
+  std::vector<Error> obstacles;  // 'fleet check' says what cannot be read
+  for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
+    if (view.phase != PartitionPhase::kLeft || view.changer != host) continue;
+    TRY(if_there(change(fleet, view.name, [&](PartitionView& now) -> Result<Txn> {
+      Txn txn;
+      if (now.phase == PartitionPhase::kLeft && now.changer == host)
+        txn.deletes = {record_key(fleet.prefix, now.name)};
+      return txn;
+    })));
+  }
+  return {};
 }
 
 Status begin_fence(const Fleet& fleet, const std::string& host, const std::string& me,

@@ -61,14 +61,15 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-enum class PartitionPhase { kMaking, kReady, kRemoving };
+// LEFT: it is its changer's alone, which left the fleet with it; the record keeps others from it.
+enum class PartitionPhase { kMaking, kReady, kRemoving, kLeft };
 
 // A partition at one revision of the store.
 struct PartitionView {
   PartitionName name;
   PartitionFacts facts;
   PartitionPhase phase = PartitionPhase::kReady;
-  std::string changer;   // tag of the host that makes or removes it
+  std::string changer;   // tag of the host that makes or removes it, or left with it
   bool dirty = false;    // a container has had it since it was made or reset
   std::string resetter;  // the claim that is to reset it; empty: none
   int64_t modified = 0;  // revision of the record
@@ -151,9 +152,14 @@ base::Status begin_removal(const Fleet& fleet, const PartitionName& name, const 
 // It is gone, or it stays (kReady again).
 base::Status finish_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
 base::Status cancel_removal(const Fleet& fleet, const PartitionName& name, const std::string& host);
-// HOST, whose removal has begun, keeps the partition for itself: the fleet forgets it, with the
-// claims of HOST. One that is not there is no error.
-base::Status take_back(const Fleet& fleet, const PartitionName& name, const std::string& host);
+// HOST leaves with the partition (kLeft). Fails as begin_removal() that takes HOST's own claims.
+base::Status take_along(const Fleet& fleet, const PartitionName& name, const std::string& host);
+// HOST stays with it: kReady again, if HOST had it as kLeft.
+base::Status stay_with(const Fleet& fleet, const PartitionName& name, const std::string& host);
+// Removes HOST's claims, of which nothing is left.
+base::Status end_claims(const Fleet& fleet, const std::string& host);
+// Removes the records of what HOST left with.
+base::Status forget_left(const Fleet& fleet, const std::string& host);
 
 // Says that HOST is dead, before its partitions at controllers are removed: if it lives, it is told
 // what it has lost. Fails with kBusy if the fleet hears of it, unless that is to be fenced, too.

@@ -2,6 +2,7 @@
 // Partitions that the hosts of a fleet share. What the fleet's store says of them is the truth.
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/ledger/host.h"
 #include "hook/ledger/internal/conditions.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/partition_files.h"
@@ -104,9 +105,12 @@ Status Partitions::hand_over(const PartitionRecord& record, std::string_view why
 }
 
 Status Partitions::claim_own(const Lease& lease, const std::string& fleet) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  TRY(LedgerHost(store_).check_in(fleet));
   Statement update = TRY(store_.database.prepare(
       "UPDATE lease SET claim = id, fleet = ? WHERE id = ? AND origin = 'OWN' AND claim = ''"));
-  return update.bind(fleet).bind(lease.id).run();
+  TRY(update.bind(fleet).bind(lease.id).run());
+  return commit(store_, transaction);
 }
 
 Status Partitions::disclaim_own() {

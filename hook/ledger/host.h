@@ -76,7 +76,7 @@ class LedgerHost {
 
   // Returns the id of the fleet below PREFIX that this host joined; empty: none.
   base::Result<std::string> fleet_id(const std::string& prefix);
-  // Remembers it instead of that of another prefix.
+  // Remembers it instead of that of another prefix, and that this host left none.
   base::Status join_fleet(const std::string& prefix, const std::string& id);
   // Forgets it, if there is one.
   base::Status leave_fleet();
@@ -84,6 +84,9 @@ class LedgerHost {
   base::Status begin_leaving();
   // Returns the id of the fleet below PREFIX that this host left, or began to leave; empty: none.
   base::Result<std::string> left_fleet(const std::string& prefix);
+  // Fails with kDenied, and says what to do, if this host left the fleet below PREFIX, or leaves
+  // it, and joined no other one there since. May run inside the caller's transaction.
+  base::Status check_in(const std::string& prefix);
   // Forgets that this host left one.
   base::Status come_back();
 

@@ -106,6 +106,8 @@ Result<Lease> Ledger::acquire(const Intent& intent) {
   Lease lease = TRY(new_lease(intent));
   Transaction transaction = TRY(Transaction::begin(store_->database));
   TRY(drain(intent.pool.name).check());
+  if (!intent.fleet.empty() && intent.pool.provider == config::Provider::kVipu)
+    TRY(host().check_in(intent.fleet));
   lease.created_ms = lease.changed_ms = store_->now();
   TRY(forget_history(*store_, lease.changed_ms - intent.history.count()));
   const std::optional<Lease> other = TRY(find_joinable(intent, lease.boot_id));

@@ -2,6 +2,7 @@
 // Whose a ledger is, and what it does on another host.
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/paths.h"
 #include "hook/ledger/internal/history.h"
 #include "hook/ledger/internal/host_row.h"
 #include "hook/ledger/internal/store.h"
@@ -142,6 +143,7 @@ Status LedgerHost::join_fleet(const std::string& prefix, const std::string& id) 
   Statement row =
       TRY(store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet', ?)"));
   TRY(row.bind(str(id, ' ', prefix)).run());
+  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'left_fleet'"));
   TRY(record_note(store_, str("joined the fleet ", id, " below ", prefix)));
   return commit(store_, transaction);
 }
@@ -154,6 +156,15 @@ Status LedgerHost::begin_leaving() {
   if (store_.database.changes() == 0) return {};
   TRY(record_note(store_, "leaves the fleet"));
   return commit(store_, transaction);
+}
+
+Status LedgerHost::check_in(const std::string& prefix) {
+  const std::string left = TRY(left_fleet(prefix));
+  const std::string id = TRY(fleet_id(prefix));
+  if (left.empty() || (!id.empty() && id != left)) return {};
+  return Error(Code::kDenied, str("fleet: this host has left fleet ", left, " below ", prefix,
+                                  "; take [fleet] out of ", config::config_file(),
+                                  ", or run 'ipuctl fleet join' to be in it again"));
 }
 
 Status LedgerHost::come_back() {

@@ -119,7 +119,8 @@ class Partitions {
   base::Status hand_over(const PartitionRecord& record, std::string_view why);
   // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
   base::Status unlearn(const PartitionRecord& record);
-  // Records that the books of FLEET, a prefix, have the IPUs of a live lease under its id.
+  // Records that the books of FLEET, a prefix, have the IPUs of a live lease under its id. Fails
+  // with kDenied if this host has left it meanwhile.
   base::Status claim_own(const Lease& lease, const std::string& fleet);
   // Records that no books have IPUs of any lease's own partition.
   base::Status disclaim_own();

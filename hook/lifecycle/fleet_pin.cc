@@ -2,8 +2,6 @@
 #include "hook/lifecycle/fleet_pin.h"
 
 #include "base/names.h"
-#include "base/text.h"
-#include "hook/config/paths.h"
 #include "hook/fleet/hosts.h"
 
 namespace hook::lifecycle {
@@ -29,21 +27,8 @@ Status join_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std::
                         const Deadline& deadline) {
   std::string id = TRY(find_known(ledger, store, prefix, deadline));
   if (id.empty()) id = TRY(fleet::join_fleet(store, prefix, deadline));
-  TRY(check_not_left(ledger, prefix, id));
+  if (TRY(ledger.host().left_fleet(prefix)) == id) TRY(ledger.host().check_in(prefix));
   return ledger.host().join_fleet(prefix, id);
-}
-
-Status check_not_left(ledger::Ledger& ledger, const std::string& prefix, const std::string& id) {
-  if (id.empty() || TRY(ledger.host().left_fleet(prefix)) != id) return {};
-  return Error(Code::kDenied, str("fleet: this host has left fleet ", id, " below ", prefix,
-                                  "; take [fleet] out of ", config::config_file(),
-                                  ", or run 'ipuctl fleet join' to be in it again"));
-}
-
-Result<bool> has_left(ledger::Ledger& ledger, const std::string& prefix) {
-  const std::string left = TRY(ledger.host().left_fleet(prefix));
-  const std::string id = TRY(ledger.host().fleet_id(prefix));
-  return !left.empty() && (id.empty() || id == left);
 }
 
 Status check_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std::string& prefix,

@@ -13,15 +13,10 @@ namespace hook::lifecycle {
 
 // Joins the fleet below PREFIX, and makes it if there is none and this host never joined one there.
 // The ledger remembers its id. Fails with kNotFound, with what to do, if this host had joined
-// another fleet, which is gone; as check_not_left(); otherwise as fleet::join_fleet().
+// another fleet, which is gone; as LedgerHost::check_in() if it left this one; otherwise as
+// fleet::join_fleet().
 base::Status join_known_fleet(ledger::Ledger& ledger, fleet::Store& store,
                               const std::string& prefix, const base::Deadline& deadline);
-// Fails with kDenied, and says what to do, if this host left fleet ID below PREFIX, or leaves it.
-base::Status check_not_left(ledger::Ledger& ledger, const std::string& prefix,
-                            const std::string& id);
-// Returns whether this host left the fleet below PREFIX, or leaves it, and joined no other one
-// there since: it changes nothing of the fleet's.
-base::Result<bool> has_left(ledger::Ledger& ledger, const std::string& prefix);
 // Fails so. Makes and remembers nothing.
 base::Status check_known_fleet(ledger::Ledger& ledger, fleet::Store& store,
                                const std::string& prefix, const base::Deadline& deadline);

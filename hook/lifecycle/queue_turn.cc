@@ -218,14 +218,14 @@ Status Turn::open_place() {
   if (what_.shared == nullptr || !is_shared(*what_.shared)) return {};
   std::optional<OpenFleet> fleet = TRY(open_fleet(env_));
   if (!fleet) return {};
-  TRY(check_not_left(env_.ledger, fleet->config.prefix, fleet->id));
+  const std::string& prefix = fleet->config.prefix;
+  const Status in = env_.ledger.host().check_in(prefix);
+  if (!fleet->id.empty() && !in.ok()) return in;
   if (fleet->id.empty()) {
-    const std::string& prefix = fleet->config.prefix;
     const Status joined =
         join_known_fleet(env_.ledger, *fleet->store, prefix, fleet->at_last().deadline);
     // A request that waits goes on without: each of its calls joins the fleet that is there.
-    const bool is_final = !joined.ok() && joined.error().code() == Code::kDenied;
-    if (is_final || (!joined.ok() && what_.time.count() == 0)) return joined;
+    if (!joined.ok() && (what_.time.count() == 0 || !in.ok())) return joined;
     fleet->id = TRY(env_.ledger.host().fleet_id(prefix));
   }
   const std::string& pool = what_.shared->name;

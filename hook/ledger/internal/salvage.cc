@@ -114,9 +114,9 @@ Taints copy_history(Database& into, const std::string& from) {
       " audited FROM damaged.event");
   for (const char* table : {"late_partition", "refusal", "usage", "refused", "room"})
     (void)copy_rows(into, table);
-  (void)copy_rows(
-      into, "meta",
-      "name IN ('audit', 'drained', 'own_fence', 'accounting') OR name LIKE 'drained %'");
+  (void)copy_rows(into, "meta",
+                  "name IN ('audit', 'drained', 'own_fence', 'accounting', 'left_fleet') OR name "
+                  "LIKE 'drained %'");
   const Status taints = copy_rows(into, "ipu_health");
   (void)into.execute("DETACH damaged");
   return taints.ok() ? Taints::kKept : Taints::kLost;

@@ -8,7 +8,6 @@
 #include "base/names.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/hosts.h"
 
@@ -29,8 +28,7 @@ bool is_soon(const fleet::Suspicion& suspicion, const Moment& now) {
 // Returns the fleet of this host, whose hosts fence by themselves.
 Result<OpenFleet> open_watched(const Env& env) {
   std::optional<OpenFleet> fleet = TRY(open_fleet(env));
-  if (fleet && TRY(has_left(env.ledger, fleet->config.prefix)))
-    return Error(Code::kUnsupported, "this host has left the fleet, so it fences no other");
+  if (fleet) TRY(env.ledger.host().check_in(fleet->config.prefix));
   if (fleet && fleet->config.fences_itself) return *std::move(fleet);
   return Error(Code::kUnsupported,
                "this host fences no other by itself: [fleet] has no fence = \"auto\"");

@@ -33,11 +33,13 @@ bool is_used(const ledger::Lease& lease) {
 // A lease from before the fleet has no claim yet.
 Result<Held> held_by(Env& env, const OpenFleet& fleet) {
   Held held;
+  const bool leaves = !env.ledger.host().check_in(fleet.config.prefix).ok();
   for (ledger::Lease& lease : TRY(env.ledger.live())) {
     held.ids.insert(lease.id);
     held.ids.insert(lease.claim);
     const bool is_shared = config::is_controller(lease.controller);
     if (!has_own_ipus(lease) || !is_used(lease) || !is_shared) continue;
+    if (lease.claim.empty() && leaves) continue;
     if (lease.claim.empty()) {
       TRY(env.ledger.partitions().claim_own(lease, fleet.config.prefix));
       lease.claim = lease.id;
@@ -136,6 +138,7 @@ Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
   }
   for (const fleet::Grant& grant : held.in_use) {
     if (known.contains(grant.id)) continue;
+    if (!env.ledger.host().check_in(fleet.config.prefix).ok()) break;
     Status again = fleet::grant_again(fleet.at_last(), grant);
     if (!again.ok()) obstacles.push_back(std::move(again).error());
   }

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "hook/fleet/claim_addresses.h"
 #include "hook/fleet/restored.h"
-#include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/fleet_records.h"
@@ -68,6 +67,7 @@ bool is_reset(const fleet::Claim& claim) {
 Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
                     std::vector<Error>& obstacles) {
   const std::string& me = env.ledger.host().tag();
+  const bool stays = env.ledger.host().check_in(fleet.config.prefix).ok();
   for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
     if (view.phase == fleet::PartitionPhase::kReady || view.changer != me) continue;
     const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
@@ -76,7 +76,9 @@ Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
     if (!is_made) continue;
     if (view.phase == fleet::PartitionPhase::kMaking)
       TRY(fleet::finish_making(fleet.at_last(), view.name, me));
-    else if (is_asked)
+    else if (view.phase == fleet::PartitionPhase::kLeft && stays)
+      TRY(fleet::stay_with(fleet.at_last(), view.name, me));
+    else if (view.phase == fleet::PartitionPhase::kRemoving && is_asked)
       TRY(fleet::cancel_removal(fleet.at_last(), view.name, me));
   }
   return {};
@@ -126,7 +128,7 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
 
 Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // While the host leaves, it still gives back what it had.
-  if (fleet.id.empty() && TRY(has_left(env.ledger, fleet.config.prefix))) return {};
+  if (fleet.id.empty() && !env.ledger.host().check_in(fleet.config.prefix).ok()) return {};
   const std::string& me = env.ledger.host().tag();
   const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
   const bool is_whole = TRY(sweep(env, fleet, asked != 0, obstacles));

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "hook/config/config.h"
 #include "hook/fleet/hosts.h"
-#include "hook/lifecycle/fleet_pin.h"
+#include "hook/fleet/keys.h"
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
@@ -23,8 +23,7 @@ using namespace base::names;
 void share_named(Env& env, const Deadline& deadline, std::vector<Error>& obstacles) {
   const auto fleet = open_fleet(env);
   if (fleet.ok() && fleet.value()) {
-    const auto left = has_left(env.ledger, fleet.value()->config.prefix);
-    if (left.ok() && left.value()) return;
+    if (!env.ledger.host().check_in(fleet.value()->config.prefix).ok()) return;
   }
   const auto records = env.ledger.partitions().all();
   if (!records.ok()) return obstacles.push_back(records.error());
@@ -66,51 +65,34 @@ Status check_holders(Env& env, const ledger::PartitionRecord& record,
 }
 
 // Makes a partition that containers of this host have, and of no other one, this host's alone. Each
-// step is harmless twice.
-Status take_back(Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
-                 const Deadline& deadline) {
+// step is harmless twice. What is cut short between them, sweep_claims() undoes on a host that
+// stays.
+Status take_along(Env& env, const OpenFleet& fleet, const ledger::PartitionRecord& record,
+                  const Deadline& deadline) {
   const std::string& me = env.ledger.host().tag();
-  TRY(fleet::begin_removal(fleet.at(deadline), name_of(record), me, fleet::Takes::kOwn));
-  const Status taken = env.ledger.partitions().take_back(record);
-  if (!taken.ok()) (void)fleet::cancel_removal(fleet.at_last(), name_of(record), me);
-  TRY(Status(taken));
-  return fleet::take_back(fleet.at_last(), name_of(record), me);
+  TRY(fleet::take_along(fleet.at(deadline), name_of(record), me));
+  return env.ledger.partitions().take_back(record);
 }
 
-// Ends the last step of take_back() where it was cut short.
-Status end_take_backs(Env& env, const OpenFleet& fleet) {
-  const std::string& me = env.ledger.host().tag();
-  std::vector<Error> obstacles;
-  for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
-    if (view.phase != fleet::PartitionPhase::kRemoving || view.changer != me) continue;
-    const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
-    const bool is_own = row && row->state == ledger::PartitionState::kReady && row->fleet.empty();
-    if (is_own) TRY(fleet::take_back(fleet.at_last(), view.name, me));
-  }
-  return obstacles.empty() ? Status() : obstacles.front();
-}
-
-// Fails while a container of this host begins: it may get what is the fleet's.
+// Fails while a container or a reservation of this host begins: it may get what is the fleet's.
 Status check_beginners(Env& env) {
-  const std::vector<ledger::Waiter> waiters = TRY(living_waiters(env));
-  const auto begins = [](std::string_view container, const char* how) {
-    return Error(Code::kBusy, str("container ", base::short_id(container), how,
-                                  ", so this host has not left the fleet yet; run 'ipuctl fleet"
-                                  " leave' again when it runs or has ended, or 'ipuctl fleet"
-                                  " join' to stay"));
+  const auto begins = [](const std::string& who, const char* how) {
+    return Error(Code::kBusy, str(who, how, "; run 'ipuctl fleet leave' again later"));
   };
-  if (!waiters.empty()) return begins(waiters.front().container, " waits for IPUs");
+  for (const ledger::Waiter& one : TRY(living_waiters(env)))
+    return begins(requester_text(one.container), " waits for IPUs");
   for (const ledger::Lease& one : TRY(env.ledger.live()))
-    if (one.state == ledger::LeaseState::kIntent) return begins(one.container, " begins");
+    if (one.state == ledger::LeaseState::kIntent)
+      return begins(requester_text(one.container), " begins, or 'ipuctl gc' has to release it");
+  for (const ledger::PartitionRecord& one : TRY(env.ledger.partitions().all()))
+    if (!one.reservation.empty() && one.state == ledger::PartitionState::kIntent)
+      return begins(str("reservation ", quote(one.reservation)), " is being made");
   return {};
 }
 
-}  // namespace
-
-Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
-  LeftFleet left;
-  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
-  const std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+// Fails if this host cannot leave now.
+Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& records,
+                     const std::optional<OpenFleet>& fleet, const Deadline& deadline) {
   for (const ledger::PartitionRecord& record : records) {
     if (record.fleet.empty()) continue;
     if (is_fleets(record) && fleet) {
@@ -120,26 +102,53 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
     }
     TRY(check_holders(env, record, fleet, deadline));
   }
+  for (const ledger::Lease& one : TRY(env.ledger.live()))
+    if (!one.claim.empty()) TRY(open_fleet(env, one.fleet));
+  return {};
+}
+
+}  // namespace
+
+Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
+  LeftFleet left;
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  const std::string& me = env.ledger.host().tag();
+  ledger::LedgerHost host = env.ledger.host();
+  // A fence takes what the containers of this host have, and a beat has to end them.
+  if (fleet) {
+    const fleet::Fleet at = fleet->at(deadline);
+    const auto fence = TRY(fleet::find_fence(at.store, at.prefix, me, at.deadline));
+    if (fence) return fleet::fenced(me);
+  }
+  const bool was_leaving = fleet && !host.check_in(fleet->config.prefix).ok();
   // No container begins with the fleet from here on.
-  TRY(env.ledger.host().begin_leaving());
-  TRY(check_beginners(env));
+  TRY(host.begin_leaving());
+  const Status begun = check_beginners(env);
+  const std::vector<ledger::PartitionRecord> records = TRY(env.ledger.partitions().all());
+  const Status ready = begun.ok() ? check_leaving(env, records, fleet, deadline) : begun;
+  if (!ready.ok()) {
+    if (!was_leaving) TRY(host.come_back());
+    return ready.error();
+  }
   for (const ledger::PartitionRecord& record : records) {
     if (record.fleet.empty()) continue;
     const bool is_used = !TRY(env.ledger.partitions().holders(record.pool, record.name)).empty();
     if (is_used && fleet)
-      TRY(take_back(env, *fleet, record, deadline));
+      TRY(take_along(env, *fleet, record, deadline));
     else
       TRY(env.ledger.partitions().unlearn(record));
     (is_used ? left.kept : left.forgotten).push_back(record.name);
   }
-  if (fleet) TRY(end_take_backs(env, *fleet));
-  if (fleet) TRY(leave_grants(env, *fleet));
+  if (fleet) {
+    TRY(fleet::end_claims(fleet->at_last(), me));
+    TRY(leave_grants(env, *fleet));
+  }
   TRY(env.ledger.partitions().disclaim_own());
   if (fleet) {
-    TRY(fleet::end_beats(*fleet->store, fleet->config.prefix, env.ledger.host().tag(),
-                         fleet->at_last().deadline));
+    const fleet::Fleet at = fleet->at_last();
+    TRY(fleet::end_beats(at.store, at.prefix, me, at.deadline));
   }
-  TRY(env.ledger.host().leave_fleet());
+  TRY(host.leave_fleet());
   return left;
 }
 

@@ -23,11 +23,12 @@ struct LeftFleet {
   std::vector<std::string> forgotten;
   std::vector<std::string> kept;  // containers of this host have them
 };
-// Leaves the fleet. A partition that this host made, and that its containers have, is this host's
-// alone then; other partitions stay with the fleet. Fails with kBusy, and names the containers,
-// while a container of this host has a partition of another host, or the other way around; nothing
-// is changed then. From there on no container of this host begins with the fleet
-// (check_not_left()), also if this fails: it is harmless twice, and goes on where it was cut short.
+// Leaves the fleet. A partition that this host made, and that only its containers have, is this
+// host's alone then, and its record in the store keeps others from it; other partitions stay with
+// the fleet. Fails with kBusy, and says why, while a container of this host begins or has a
+// partition of another host, or the other way around; with kDenied if this host was fenced. Nothing
+// is changed then. If it is cut short later, it goes on when it is called again, and no container
+// of this host begins with the fleet's IPUs meanwhile (LedgerHost::check_in()).
 base::Result<LeftFleet> leave_fleet(Env& env, const base::Deadline& deadline);
 
 }  // namespace hook::lifecycle::partitions

@@ -133,10 +133,13 @@ TEST_F(JoiningTest, AHostLeavesWithThePartitionThatItsContainersHave) {
   const LeftFleet left = leave_fleet(a_.env, soon()).take();
   EXPECT_THAT(left.kept, ElementsAre("p0"));
   EXPECT_THAT(left.forgotten, IsEmpty());
-  for (const char* const below : {"partitions/", "grants/", "hosts/", "alive/"})
+  for (const char* const below : {"partitions/pod16/p0/claims/", "grants/", "hosts/", "alive/"})
     EXPECT_THAT(store_.list(kPrefix_ + below, soon()).take().keys, IsEmpty()) << below;
-  // Another host neither has it nor can adopt what it does not know to be free.
-  EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kNotFound));
+  // Another host neither uses nor adopts it.
+  EXPECT_TRUE(test::fails(start(b_, "two", 1), Code::kBusy, "left the fleet with it"));
+  EXPECT_TRUE(test::fails(adopt_partition(b_.env, b_.config.pools[0], "p0", soon()), Code::kBusy,
+                          "left the fleet with it"));
+  EXPECT_THAT(gc(b_), IsEmpty());
   // Until [fleet] is gone, this host begins nothing, and shares nothing again.
   EXPECT_TRUE(test::fails(start(a_, "three", 1), Code::kDenied, "has left fleet"));
   std::vector<Error> obstacles;
@@ -177,6 +180,51 @@ TEST_F(JoiningTest, AHostDoesNotLeaveWithWhatOthersUseOrMade) {
   EXPECT_THAT(leave_fleet(a_.env, soon()).take().kept, ElementsAre("p0"));
 }
 
+TEST_F(JoiningTest, ALeaveThatIsCutShortIsUndoneByWhoStays) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+    int cuts = 0;
+    for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
+      fails_at_ = calls_ + cuts;
+      fate_ = fate;
+      is_done = leave_fleet(a_.env, soon()).ok() && fails_at_ >= calls_;
+      fails_at_ = -1;
+      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+      ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
+      EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
+      EXPECT_EQ(claims(), 1U) << cuts;
+      ASSERT_TRUE(test::succeeds(start(b_, "two", 1))) << cuts;
+      ASSERT_TRUE(test::succeeds(stop(b_, "two"))) << cuts;
+    }
+    EXPECT_GT(cuts, 8);
+  }
+}
+
+TEST_F(JoiningTest, AFencedHostDoesNotLeave) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ASSERT_TRUE(test::succeeds(
+      fleet::begin_fence(fleet(), a_.ledger.host().tag(), "bbbbbbbb", 1, fleet::IfAlive::kFence)));
+  EXPECT_TRUE(test::fails(leave_fleet(a_.env, soon()), Code::kDenied, "declared dead"));
+  EXPECT_TRUE(test::succeeds(a_.ledger.host().check_in(kPrefix_)));
+}
+
+TEST_F(JoiningTest, NobodyTakesIpusOfAFleetThatTheHostLeaves) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  const ledger::Lease own = a_.start("own", 2);
+  ASSERT_TRUE(test::succeeds(a_.ledger.host().begin_leaving()));
+  // A start that passed all checks before, and a gc that began before.
+  request::Request request;
+  request.ipus = 2;
+  EXPECT_TRUE(test::fails(a_.prepare("late", request), Code::kDenied, "has left fleet"));
+  ASSERT_TRUE(test::succeeds(a_.ledger.partitions().disclaim_own()));
+  EXPECT_TRUE(test::fails(a_.ledger.partitions().claim_own(own, kPrefix_), Code::kDenied));
+  // What it has still ends.
+  EXPECT_TRUE(test::succeeds(stop(a_, "one")));
+}
+
 TEST_F(JoiningTest, ALeaveThatIsCutShortGoesOn) {
   for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
     ASSERT_TRUE(test::succeeds(create(a_)));
@@ -190,7 +238,7 @@ TEST_F(JoiningTest, ALeaveThatIsCutShortGoesOn) {
       EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
       // It leaves again, from wherever it was.
       ASSERT_TRUE(leave_fleet(a_.env, soon()).ok()) << cuts;
-      EXPECT_THAT(store_.list(kPrefix_ + "partitions/", soon()).take().keys, IsEmpty()) << cuts;
+      EXPECT_EQ(claims(), 0U) << cuts;
       ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
       EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
       EXPECT_EQ(claims(), 1U) << cuts;
