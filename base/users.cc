@@ -82,6 +82,14 @@ std::string name_of_user(uid_t uid, const std::string& passwd_file) {
   return "";
 }
 
+std::optional<uid_t> user_who_logged_in() {
+  constexpr uint32_t kUnset = UINT32_MAX;
+  const Result<std::string> text = read_file("/proc/self/loginuid", 64);
+  if (!text.ok()) return std::nullopt;  // a kernel without audit
+  const Result<uint32_t> uid = parse_int<uint32_t>(trim(text.value()), 0, kUnset);
+  return uid.ok() && uid.value() != kUnset ? std::optional<uid_t>(uid.value()) : std::nullopt;
+}
+
 bool is_lent(uid_t uid, const std::string& subuid_file) {
   const Result<std::optional<std::string>> text = read_file_if_exists(subuid_file, kMaxFile);
   if (!text.ok()) return true;

@@ -28,6 +28,10 @@ Result<std::optional<gid_t>> find_group(std::string_view name,
 // Returns the name of user UID in PASSWD_FILE; empty if it does not say.
 [[nodiscard]] std::string name_of_user(uid_t uid, const std::string& passwd_file = "/etc/passwd");
 
+// Returns the user who logged in, also after su and sudo, by the kernel (/proc/self/loginuid);
+// nothing if nobody did, as for a service.
+[[nodiscard]] std::optional<uid_t> user_who_logged_in();
+
 // Returns whether SUBUID_FILE (subuid(5)) lends UID to somebody, who can then become this user in a
 // user namespace. False if there is no such file; true if it cannot be read.
 [[nodiscard]] bool is_lent(uid_t uid, const std::string& subuid_file = "/etc/subuid");

@@ -13,6 +13,8 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "base/users.h"
+#include "cmd/gc-docker/front_end/tenant.h"
 #include "hook/config/paths.h"
 #include "vipu/local/cards.h"
 #include "vipu/local/ipuof_file.h"
@@ -107,7 +109,13 @@ void look_at_places(const front::DockerArguments& docker, front::Caller& caller)
 void look_at_config(front::Caller& caller) {
   Result<hook::config::Config> config = hook::config::load_config(hook::config::config_file());
   if (!config.ok()) return;
-  caller.allows_variables = config.value().policy.allow_env;
+  const hook::config::PolicyConfig& policy = config.value().policy;
+  caller.allows_variables = policy.allow_env;
+  caller.allows_annotations = policy.allow_annotation;
+  caller.allows_tenant_variable = policy.tenant_variable;
+  caller.default_tenant = policy.default_tenant;
+  caller.tenant = hook::config::tenant_of_user(
+      policy, calling_user(::getuid(), caller.environment, base::user_who_logged_in()));
   caller.pools = std::move(config).take().pools;
   for (hook::config::PoolConfig& pool : caller.pools) {
     if (pool.provider == hook::config::Provider::kIpuof) pool.file = real_path(pool.file);

@@ -46,6 +46,9 @@ struct LedgerConfig {
   std::chrono::milliseconds history = kDefaultHistory;
 };
 
+// Returns the name of the tenant that has USER, a uid, in its list; empty: none has.
+[[nodiscard]] std::string tenant_of_user(const PolicyConfig& policy, int64_t user);
+
 // Returns the tenant of a request for which GIVEN was said, empty: nothing, by USER, its uid, -1:
 // unknown. If nothing was said, it is that of the user, or else default_tenant. Fails with kDenied,
 // naming the known ones, if there are [[tenant]] and it is none of them. WHAT is what asks: "the

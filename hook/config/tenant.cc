@@ -116,14 +116,16 @@ const TenantConfig* find_tenant(const std::vector<TenantConfig>& tenants, const 
   return found == tenants.end() ? nullptr : &*found;
 }
 
+std::string tenant_of_user(const PolicyConfig& policy, int64_t user) {
+  const auto is_it = [&](uint32_t uid) { return int64_t{uid} == user; };
+  for (const TenantConfig& one : policy.tenants)
+    if (std::any_of(one.users.begin(), one.users.end(), is_it)) return one.name;
+  return "";
+}
+
 Result<std::string> choose_tenant(const PolicyConfig& policy, const std::string& given,
                                   int64_t user, std::string_view what) {
-  std::string tenant = given;
-  for (const TenantConfig& one : policy.tenants) {
-    const auto is_it = [&](uint32_t uid) { return int64_t{uid} == user; };
-    if (!tenant.empty()) break;
-    if (std::any_of(one.users.begin(), one.users.end(), is_it)) tenant = one.name;
-  }
+  std::string tenant = given.empty() ? tenant_of_user(policy, user) : given;
   if (tenant.empty()) tenant = policy.default_tenant;
   if (policy.tenants.empty() || find_tenant(policy.tenants, tenant) != nullptr) return tenant;
   const std::string known = names_of(policy.tenants);

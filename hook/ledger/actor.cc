@@ -5,21 +5,11 @@
 
 #include <array>
 #include <climits>
-#include <limits>
 
-#include "base/fs.h"
-#include "base/text.h"
+#include "base/users.h"
 
 namespace hook::ledger {
 namespace {
-
-std::optional<uint32_t> find_loginuid() {
-  constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
-  const base::Result<std::string> text = base::read_file("/proc/self/loginuid", 64);
-  if (!text.ok()) return std::nullopt;  // a kernel without audit
-  const base::Result<uint32_t> uid = base::parse_int<uint32_t>(base::trim(text.value()), 0, kUnset);
-  return uid.ok() && uid.value() != kUnset ? std::optional<uint32_t>(uid.value()) : std::nullopt;
-}
 
 std::string own_program() {
   std::array<char, PATH_MAX> path{};
@@ -30,7 +20,7 @@ std::string own_program() {
 }  // namespace
 
 const Actor& current_actor() {
-  static const Actor self{::getuid(), find_loginuid(), own_program()};
+  static const Actor self{::getuid(), base::user_who_logged_in(), own_program()};
   return self;
 }
 

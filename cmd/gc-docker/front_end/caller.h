@@ -39,7 +39,11 @@ struct Caller {
   std::vector<vipu::Card> cards = {};
   bool infiniband = false;                           // /dev/infiniband is there
   std::vector<hook::config::PoolConfig> pools = {};  // none: the configuration cannot be read
-  bool allows_variables = true;  // whether variables may ask for IPUs: policy.sources
+  bool allows_variables = true;    // whether variables may ask for IPUs: policy.sources
+  bool allows_annotations = true;  // likewise
+  std::string tenant = {};         // that has the calling user in its list; empty: none is known
+  bool allows_tenant_variable = false;            // policy.tenant_variable
+  std::string default_tenant = {};                // policy.default_tenant
   std::map<std::string, IpuofPlace> places = {};  // the existing ones of ipuof_sources()
   uint64_t shared_memory = 0;                     // size of /dev/shm in bytes; 0: unknown
 };

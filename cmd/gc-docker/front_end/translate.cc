@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/gc-docker/front_end/ask.h"
 #include "cmd/gc-docker/front_end/host_network.h"
+#include "cmd/gc-docker/front_end/tenant.h"
 #include "hook/container/request/request.h"
 
 namespace front {
@@ -127,6 +128,7 @@ void append_log_level(const Caller& caller, const Variables& explicit_ones,
 Result<Translation> isolated(const Caller& caller, const FrontEndArguments& arguments,
                              const DockerArguments& docker, const Variables& explicit_ones) {
   Asked asked = TRY(ask(caller, arguments, docker, explicit_ones));
+  ask_tenant(caller, docker, explicit_ones, asked);
   Translation to{{caller.engine}, std::move(asked.notes)};
   const bool names_runtime = has_option(docker, "runtime");
   const std::string runtime = str("--runtime=", caller.runtime);

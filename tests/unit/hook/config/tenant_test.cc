@@ -102,6 +102,9 @@ TEST(Tenants, AreChosenByWordThenUserThenDefault) {
   EXPECT_EQ(choose_tenant(policy, "", 1001, "it").value(), "");
   policy.tenants = {{"a"}, {"b"}};
   policy.tenants[0].users = {1001};
+  EXPECT_EQ(tenant_of_user(policy, 1001), "a");
+  EXPECT_EQ(tenant_of_user(policy, 1002), "");
+  EXPECT_EQ(tenant_of_user(policy, -1), "");
   EXPECT_EQ(choose_tenant(policy, "b", 1001, "it").value(), "b");
   EXPECT_EQ(choose_tenant(policy, "", 1001, "it").value(), "a");
   EXPECT_TRUE(test::fails(choose_tenant(policy, "", 1002, "the container"), Code::kDenied,
