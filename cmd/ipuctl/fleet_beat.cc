@@ -14,6 +14,7 @@
 #include "hook/fleet/restored.h"
 #include "hook/lifecycle/accounting.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/fleet_mark.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
@@ -92,6 +93,12 @@ Result<Outcome> serve_fleet(hook::ledger::Ledger& ledger, const HostFacts& me,
   return outcome;
 }
 
+// Before anything of the store is believed: it may have gone back.
+void mark(hook::ledger::Ledger& ledger, const Deadline& deadline, std::vector<Error>& obstacles) {
+  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  hook::lifecycle::mark_fleet(env, deadline, obstacles);
+}
+
 // Before this host is first known as one of the fleet. A name that is another host's is for gc and
 // for the next start with it to tell, not for each beat.
 void bring_partitions(hook::ledger::Ledger& ledger, const Deadline& deadline,
@@ -112,6 +119,7 @@ Result<Outcome> run_beat() {
   if (known.empty() || ledger.host().check_in(fleet.prefix).ok())
     TRY(hook::lifecycle::join_known_fleet(ledger, *store, fleet.prefix, deadline));
   std::vector<Error> obstacles;
+  mark(ledger, deadline, obstacles);
   bring_partitions(ledger, deadline, obstacles);
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {

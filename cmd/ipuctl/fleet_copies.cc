@@ -11,8 +11,10 @@
 #include "cmd/ipuctl/fleet.h"
 #include "hook/config/paths.h"
 #include "hook/fleet/copy.h"
+#include "hook/fleet/marks.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/fleet_pin.h"
+#include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_compare.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
@@ -155,6 +157,14 @@ void add_strangers(hook::lifecycle::Env& env, const hook::config::Config& config
   }
 }
 
+// The store may have gone back since this host marked it.
+void add_history(const hook::lifecycle::Env& env, std::vector<Error>& obstacles) {
+  const auto fleet = hook::lifecycle::open_fleet(env);
+  if (!fleet.ok() || !fleet.value()) return;  // others say so
+  Status history = hook::fleet::check_history(fleet.value()->at(Deadline::after(kAnswerLimit)));
+  if (!history.ok()) obstacles.push_back(std::move(history).error());
+}
+
 }  // namespace
 
 void add_differences(hook::ledger::Ledger& ledger, const HostFacts& me,
@@ -168,6 +178,7 @@ void add_differences(hook::ledger::Ledger& ledger, const HostFacts& me,
   for (const std::string& line : hook::fleet::pool_troubles(hosts, me))
     obstacles.emplace_back(Code::kInvalid, line);
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
+  add_history(env, obstacles);
   for (Error& one :
        partitions::compare_fleet(env, config.value().pools, Deadline::after(kCompareTime)))
     obstacles.push_back(std::move(one));

@@ -26,6 +26,7 @@ using base::Json;
 constexpr const char* kMeta = "meta";
 constexpr const char* kAlive = "alive/";
 constexpr const char* kWarm = "warm/";
+constexpr const char* kMarks = "marks/";
 constexpr std::string_view kRestored = "restored/";
 constexpr int64_t kCopyVersion = 1;
 constexpr int64_t kDayMs = 86'400'000;
@@ -34,9 +35,9 @@ constexpr size_t kMaxChunk = size_t{256} << 10;
 constexpr size_t kMostPerChunk = kMaxOperations / 2 - 1;  // with the compare of the import's key
 
 // All that a fleet has, but for the usage of each day.
-constexpr const char* kFolders[] = {kAlive,      "fences/", "fencing",     "grants/", "hosts/",
-                                    "importing", kMeta,     "partitions/", "queue/",  "restored/",
-                                    "tenants/",  "turns/",  kWarm};
+constexpr const char* kFolders[] = {kAlive,      "fences/",  "fencing", "grants/",     "hosts/",
+                                    "importing", kMarks,     kMeta,     "partitions/", "queue/",
+                                    "restored/", "tenants/", "turns/",  kWarm};
 
 // Returns what is below PREFIX. If that is more than one answer may have, each folder is as of a
 // revision of its own, and usage of days that no host keeps is left out.
@@ -236,7 +237,8 @@ Status write_keys(Import& import, const std::string& prefix, const Copy& copy,
                   const std::set<std::string>& present, const std::set<std::string>& fenced,
                   const std::set<std::string>& kept) {
   for (const KeyValue& one : copy.keys) {
-    const bool is_past = one.key.starts_with(kWarm) || one.key.starts_with(kRestored);
+    const bool is_past =
+        one.key.starts_with(kWarm) || one.key.starts_with(kRestored) || one.key.starts_with(kMarks);
     if (is_past || kept.contains(one.key)) continue;
     if (is_fence(one.key)) {
       const std::string host = one.key.substr(one.key.find('/') + 1);
@@ -292,7 +294,8 @@ Result<Copy> read_copy(Store& store, const std::string& prefix, int64_t now_ms,
   for (const KeyValue& one : listing.keys) {
     const std::string name = one.key.substr(prefix.size());
     const bool is_kept = !is_meta(name) && !name.starts_with(kAlive) && !name.starts_with(kWarm) &&
-                         !name.starts_with(kRestored) && name != import_key("");
+                         !name.starts_with(kRestored) && !name.starts_with(kMarks) &&
+                         name != import_key("");
     if (one.lease == 0 && is_kept) copy.keys.push_back({name, one.value});
   }
   fit(copy);

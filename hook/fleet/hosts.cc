@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/marks.h"
 #include "hook/fleet/restored.h"
 #include "vipu/made_name.h"
 #include "vipu/wire_fields.h"
@@ -325,6 +326,9 @@ Status forget_host(Store& store, const std::string& prefix, const std::string& h
   Txn txn;
   require_silence(txn, prefix, host);
   txn.deletes = {str(prefix, "hosts/", host)};
+  // Without it, the host would think that the store went back.
+  if (TRY(find_key(store, mark_key(prefix, host), deadline)))
+    txn.puts = {forgotten_mark(prefix, host)};
   TRY(store.commit(txn, deadline));
   return {};
 }

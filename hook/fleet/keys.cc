@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "hook/fleet/hosts.h"
+#include "hook/fleet/marks.h"
 #include "vipu/wire_fields.h"
 
 namespace hook::fleet {
@@ -30,11 +31,15 @@ Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn) {
   if (id.empty()) id = TRY(join_fleet(fleet.store, fleet.prefix, fleet.deadline));
   const std::string version = version_key(fleet.prefix, id);
   txn.compares.push_back({version, Compare::What::kExists, 0});
+  require_mark(fleet, txn);
   TxnResult result = TRY(fleet.store.commit(txn, fleet.deadline));
   const bool is_known =
       result.done || std::any_of(result.found.begin(), result.found.end(),
                                  [&](const KeyValue& one) { return one.key == version; });
-  if (is_known) return result;
+  if (is_known) {
+    TRY(check_mark(fleet, result));
+    return result;
+  }
   const Result<std::string> now = read_fleet_id(fleet.store, fleet.prefix, fleet.deadline);
   const bool is_none = !now.ok() && now.error().code() == Code::kNotFound;
   if (!now.ok() && !is_none) return now.error();
@@ -42,7 +47,9 @@ Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn) {
     return fleet_is_gone(id, fleet.prefix, is_none ? "" : now.value());
   // A host of an earlier release made the store.
   TRY(join_fleet(fleet.store, fleet.prefix, fleet.deadline));
-  return fleet.store.commit(txn, fleet.deadline);
+  result = TRY(fleet.store.commit(txn, fleet.deadline));
+  TRY(check_mark(fleet, result));
+  return result;
 }
 
 std::string import_key(const std::string& prefix) { return prefix + "importing"; }

@@ -33,7 +33,8 @@ base::Result<bool> read_flag(const vipu::wire::Fields& fields, const char* key);
 [[nodiscard]] std::string version_key(const std::string& prefix, const std::string& id);
 
 // Commits TXN if the store is of the version that this release knows, and has the fleet that this
-// host has joined (kNotFound); if it has joined none, it joins the one that is there.
+// host has joined (kNotFound); if it has joined none, it joins the one that is there. Fails with
+// kDenied if the store has gone back behind FLEET's mark.
 base::Result<TxnResult> commit_if_known(const Fleet& fleet, Txn txn);
 
 // Returns the key that is there while an import has begun and not ended, and what joins are told.

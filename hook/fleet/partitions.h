@@ -19,12 +19,21 @@
 
 namespace hook::fleet {
 
+// What this host knows of the store's past: see marks.h.
+struct Mark {
+  std::string host;      // its tag
+  int64_t revision = 0;  // of the store, when the host marked it last; 0: it never did
+  int64_t restores = 0;  // how often the store was found to have gone back, by then
+  bool operator==(const Mark&) const = default;
+};
+
 // A fleet's store, and where its keys are.
 struct Fleet {
   Store& store;
   const std::string& prefix;
   base::Deadline deadline;  // of each call
   std::string id = {};      // of the fleet that this host has joined there; empty: not known
+  Mark mark = {};           // a store that has gone back behind it is not changed
 };
 
 struct PartitionName {

@@ -4,6 +4,7 @@
 // host. So a ledger keeps what identifies its host, and changes nothing on another one.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,14 @@ base::Result<std::string> new_tag(const HostWitnesses& host);
 
 struct Store;
 
+// What a host last wrote into its fleet's store, so that it notices if the store goes back: see
+// hook/fleet/marks.h. Zero: nothing.
+struct FleetMark {
+  int64_t revision = 0;  // of the store
+  int64_t restores = 0;
+  bool operator==(const FleetMark&) const = default;
+};
+
 // Whose a ledger is.
 class LedgerHost {
  public:
@@ -78,7 +87,7 @@ class LedgerHost {
   base::Result<std::string> fleet_id(const std::string& prefix);
   // Remembers it instead of that of another prefix, and that this host left none.
   base::Status join_fleet(const std::string& prefix, const std::string& id);
-  // Forgets it, if there is one.
+  // Forgets it, if there is one, with its mark.
   base::Status leave_fleet();
   // Remembers that this host leaves the fleet that it has joined, if there is one.
   base::Status begin_leaving();
@@ -89,6 +98,11 @@ class LedgerHost {
   base::Status check_in(const std::string& prefix);
   // Forgets that this host left one.
   base::Status come_back();
+  // Returns the mark that this host made last in the fleet ID below PREFIX.
+  base::Result<FleetMark> fleet_mark(const std::string& prefix, const std::string& id);
+  // Remembers it instead of an earlier one.
+  base::Status keep_fleet_mark(const std::string& prefix, const std::string& id,
+                               const FleetMark& mark);
 
  private:
   base::Result<std::string> read_fleet(const char* name, const std::string& prefix);

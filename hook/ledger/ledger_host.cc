@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose a ledger is, and what it does on another host.
+#include <vector>
+
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
@@ -15,6 +17,13 @@ using sqlite::Step;
 using sqlite::Transaction;
 
 namespace {
+
+constexpr const char* kMarkRow = "ledger: meta 'fleet_mark'";
+
+// A host that gets another tag has made no mark yet.
+std::string mark_of(const std::string& tag, const std::string& id, const std::string& prefix) {
+  return str(' ', tag, ' ', id, ' ', prefix);
+}
 
 Error of_another(std::string_view differs) {
   return {Code::kDenied, str("the ledger is of another host (this is one with another ", differs,
@@ -177,10 +186,33 @@ Status LedgerHost::come_back() {
 
 Status LedgerHost::leave_fleet() {
   Transaction transaction = TRY(Transaction::begin(store_.database));
-  TRY(store_.database.execute("DELETE FROM meta WHERE name = 'fleet'"));
+  TRY(store_.database.execute("DELETE FROM meta WHERE name IN ('fleet', 'fleet_mark')"));
   if (store_.database.changes() == 0) return {};
   TRY(record_note(store_, "left the fleet"));
   return commit(store_, transaction);
+}
+
+Result<FleetMark> LedgerHost::fleet_mark(const std::string& prefix, const std::string& id) {
+  Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'fleet_mark'"));
+  if (TRY(row.step()) == Step::kDone) return FleetMark();
+  const std::string value = row.text(0);  // "REVISION RESTORES TAG ID PREFIX"
+  const std::vector<std::string_view> words = base::split(value, ' ');
+  const bool is_it = words.size() >= 5 && value.ends_with(mark_of(store_.host_tag, id, prefix));
+  if (!is_it) return FleetMark();
+  FleetMark mark;
+  mark.revision = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[0], 0, INT64_MAX));
+  mark.restores = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[1], 0, INT64_MAX));
+  return mark;
+}
+
+Status LedgerHost::keep_fleet_mark(const std::string& prefix, const std::string& id,
+                                   const FleetMark& mark) {
+  Transaction transaction = TRY(Transaction::begin(store_.database));
+  Statement row = TRY(
+      store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet_mark', ?)"));
+  const std::string whose = mark_of(store_.host_tag, id, prefix);
+  TRY(row.bind(str(mark.revision, ' ', mark.restores, whose)).run());
+  return transaction.commit();
 }
 
 }  // namespace hook::ledger

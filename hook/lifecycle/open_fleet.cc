@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kCallTime{5'000};
 }  // namespace
 
 fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
-  return {*store, config.prefix, deadline.capped(kCallTime), id};
+  return {*store, config.prefix, deadline.capped(kCallTime), id, mark};
 }
 
 fleet::Fleet OpenFleet::at_last() const { return at(Deadline::after(kCallTime)); }
@@ -25,7 +25,10 @@ Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
   if (!config) return std::optional<OpenFleet>();
   std::unique_ptr<fleet::Store> store = env.store(*config);
   std::string id = TRY(env.ledger.host().fleet_id(config->prefix));
-  return std::optional<OpenFleet>(OpenFleet{std::move(*config), std::move(store), std::move(id)});
+  const ledger::FleetMark known = TRY(env.ledger.host().fleet_mark(config->prefix, id));
+  fleet::Mark mark{env.ledger.host().tag(), known.revision, known.restores};
+  return std::optional<OpenFleet>(
+      OpenFleet{std::move(*config), std::move(store), std::move(id), std::move(mark)});
 }
 
 Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {

@@ -18,7 +18,8 @@ namespace hook::lifecycle {
 struct OpenFleet {
   config::FleetConfig config;
   std::unique_ptr<fleet::Store> store;
-  std::string id = {};  // of the fleet that this host has joined there; empty: none yet
+  std::string id = {};    // of the fleet that this host has joined there; empty: none yet
+  fleet::Mark mark = {};  // of this host
 
   // Each call ends after 5 s, or by DEADLINE.
   [[nodiscard]] fleet::Fleet at(const base::Deadline& deadline) const;

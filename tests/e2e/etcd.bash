@@ -29,7 +29,7 @@ import os, sqlite3, sys
 for path in sys.argv[1:]:
     if os.path.exists(path):
         ledger = sqlite3.connect(path)
-        ledger.execute("DELETE FROM meta WHERE name IN (?, ?, ?)", ["fleet", "own_fence", "suspects"])
+        ledger.execute("DELETE FROM meta WHERE name IN (?, ?, ?, ?)", ["fleet", "fleet_mark", "own_fence", "suspects"])
         ledger.execute("DELETE FROM meta WHERE name GLOB ?", ["fenced/*"])
         ledger.commit()' /var/lib/ipu-container-toolkit/ledger.db /run/hostb/lib/ledger.db /run/other-host/state/ledger.db
 }

@@ -133,6 +133,7 @@ class FakeStore final : public hook::fleet::Store {
     }
     const auto at = keys_.find(one.key);
     if (one.what == What::kExists) return at != keys_.end();
+    if (one.what == What::kSince) return at != keys_.end() && at->second.modified >= one.revision;
     if (at == keys_.end()) return one.revision == 0;
     return one.revision == (one.what == What::kCreated ? at->second.created : at->second.modified);
   }

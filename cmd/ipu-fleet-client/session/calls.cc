@@ -60,6 +60,12 @@ etcd::TxnRequest to_message(const Txn& txn) {
       compare.set_mod_revision(one.revision);
       continue;
     }
+    if (one.what == Compare::What::kSince) {
+      compare.set_target(etcd::Compare::MOD);
+      compare.set_result(etcd::Compare::GREATER);
+      compare.set_mod_revision(one.revision - 1);
+      continue;
+    }
     if (one.what == Compare::What::kNoneSince) {
       compare.set_target(etcd::Compare::MOD);
       compare.set_result(etcd::Compare::LESS);

@@ -29,7 +29,7 @@ const std::vector<std::string>& call_names() {
 constexpr std::pair<Compare::What, const char*> kWhats[] = {
     {Compare::What::kCreated, "created"},      {Compare::What::kModified, "modified"},
     {Compare::What::kExists, "exists"},        {Compare::What::kNoneBelow, "none_below"},
-    {Compare::What::kNoneSince, "none_since"},
+    {Compare::What::kNoneSince, "none_since"}, {Compare::What::kSince, "since"},
 };
 
 const char* name_of(Compare::What what) {

@@ -28,9 +28,10 @@ struct KeyValue {
 
 // What must be true of a key for a transaction to be carried out.
 struct Compare {
-  enum class What { kCreated, kModified, kExists, kNoneBelow, kNoneSince };
+  enum class What { kCreated, kModified, kExists, kNoneBelow, kNoneSince, kSince };
   // Of kNoneBelow: a prefix, below which there must be no key. Of kNoneSince: a prefix, below which
-  // no key was made or changed after REVISION; one that was removed is not noticed.
+  // no key was made or changed after REVISION; one that was removed is not noticed. Of kSince: a
+  // key that exists, and was made or changed at REVISION or later.
   std::string key;
   What what = What::kCreated;
   int64_t revision = 0;  // of kCreated and kModified: 0: the key is absent

@@ -10,6 +10,7 @@
 #include "hook/container/inject/lease_files.h"
 #include "hook/lifecycle/end/effects.h"
 #include "hook/lifecycle/endpoint/revive.h"
+#include "hook/lifecycle/fleet_mark.h"
 #include "hook/lifecycle/network/border.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
@@ -211,6 +212,8 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
         break;
     }
   }
+  const bool is_whole = scope.pool.empty() && !scope.due_only;
+  if (is_whole) mark_fleet(env, deadline, done.obstacles);  // before its store is believed
   done.partitions =
       TRY(partitions::reconcile_partitions(env, deadline, scope, done.obstacles, silent));
   if (!scope.pool.empty()) return done;

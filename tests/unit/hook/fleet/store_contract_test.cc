@@ -124,6 +124,25 @@ TEST_P(StoreContractTest, ChangesNothingIfAKeyIsMissing) {
   EXPECT_TRUE(there.value().done);
 }
 
+TEST_P(StoreContractTest, ChangesNothingIfAKeyIsOlderThanARevision) {
+  const int64_t at = put("a", "1");
+  Txn txn;
+  txn.compares = {{key("a"), What::kSince, at}};
+  txn.puts = {{key("b"), "1"}};
+  EXPECT_TRUE(store_->commit(txn, soon()).take().done);
+  txn.compares[0].revision = at + 1;
+  const TxnResult older = store_->commit(txn, soon()).take();
+  EXPECT_FALSE(older.done);
+  ASSERT_EQ(older.found.size(), 1U);
+  EXPECT_EQ(older.found[0].modified, at);
+  put("a", "2");
+  EXPECT_TRUE(store_->commit(txn, soon()).take().done);
+  txn.compares[0].key = key("absent");
+  const TxnResult absent = store_->commit(txn, soon()).take();
+  EXPECT_FALSE(absent.done);
+  EXPECT_TRUE(absent.found.empty());
+}
+
 TEST_P(StoreContractTest, ChangesNothingIfAKeyIsBelowAPrefix) {
   Txn txn;
   txn.compares = {{key("queue/"), What::kNoneBelow}};

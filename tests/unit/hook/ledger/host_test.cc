@@ -199,5 +199,26 @@ TEST_F(HostTest, ALedgerIsAdoptedWithAllThatItHolds) {
   EXPECT_TRUE(test::fails(before.host().check(), Code::kDenied, "another host"));
 }
 
+TEST_F(HostTest, RemembersItsMarkInItsFleet) {
+  Ledger ledger = open();
+  ASSERT_TRUE(test::succeeds(ledger.host().be_on(host("m", "b"))));
+  EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), FleetMark());
+  ASSERT_TRUE(test::succeeds(ledger.host().join_fleet("/f/", "id")));
+  ASSERT_TRUE(test::succeeds(ledger.host().keep_fleet_mark("/f/", "id", {500, 2})));
+  EXPECT_EQ(open().host().fleet_mark("/f/", "id").take(), FleetMark()) << "of no host yet";
+  Ledger again = open();
+  ASSERT_TRUE(test::succeeds(again.host().be_on(host("m", "b"))));
+  EXPECT_EQ(again.host().fleet_mark("/f/", "id").take(), (FleetMark{500, 2}));
+  EXPECT_EQ(again.host().fleet_mark("/g/", "id").take(), FleetMark());
+  EXPECT_EQ(again.host().fleet_mark("/f/", "other").take(), FleetMark());
+  // A store that went back counts from a lower revision.
+  ASSERT_TRUE(test::succeeds(again.host().keep_fleet_mark("/f/", "id", {100, 3})));
+  EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), (FleetMark{100, 3}));
+  ASSERT_TRUE(test::succeeds(again.host().adopt(host("m", "x"))));
+  EXPECT_EQ(again.host().fleet_mark("/f/", "id").take(), FleetMark()) << "another tag";
+  ASSERT_TRUE(test::succeeds(ledger.host().leave_fleet()));
+  EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), FleetMark());
+}
+
 }  // namespace
 }  // namespace hook::ledger

@@ -250,6 +250,32 @@ TEST_F(JoiningTest, ALeaveThatIsCutShortGoesOn) {
   }
 }
 
+// etcd's own snapshot, or a copy of its data, lacks what was claimed since.
+TEST_F(JoiningTest, AStoreThatWentBackGivesNothingTwice) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "zero", 0)));  // joins
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(gc(b_), IsEmpty());
+  const test::FakeStore snapshot = store_;
+  ASSERT_TRUE(test::succeeds(start(b_, "two", 1)));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(gc(b_), IsEmpty());
+  store_ = snapshot;
+  EXPECT_TRUE(test::fails(start(a_, "one", 1), Code::kDenied, "etcd has gone back to an older"));
+  auto obstacles = gc(a_);
+  ASSERT_EQ(obstacles.size(), 1U);
+  EXPECT_THAT(obstacles[0].message(), HasSubstr("until each host has told what it has"));
+  EXPECT_THAT(gc(a_), IsEmpty()) << "it is said once";
+  EXPECT_TRUE(test::fails(start(a_, "one", 1), Code::kBusy, "has not told since"));
+  EXPECT_EQ(gc(b_).size(), 1U);
+  EXPECT_EQ(claims(), 2U);
+  EXPECT_THAT(fleet::untold_hosts(fleet()).take(), IsEmpty());
+  EXPECT_TRUE(test::fails(start(a_, "one", 1), Code::kBusy, "container two on host"));
+  EXPECT_TRUE(test::succeeds(start(a_, "one", 2)));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(gc(b_), IsEmpty());
+}
+
 // The copy still says that another container has it: nobody may take the GCD when that goes.
 TEST_F(JoiningTest, AHostHasNotToldWhileAContainerOfItHasNoClaim) {
   ASSERT_TRUE(test::succeeds(create(a_)));
