@@ -122,7 +122,9 @@ Status add_others(hook::lifecycle::Env& env, int64_t first, Parts& parts, Report
     report.hosts[host.host.tag].name = host.host.name;
   const std::optional<hook::ledger::Told> told = TRY(env.ledger.usage().told());
   const int64_t today = report.until_ms / kDayMs;
-  for (int64_t day = std::max(first, today - hook::fleet::kFleetUsageDays + 1); day <= today;
+  // A host whose clock is ahead has begun the next day.
+  const int64_t last = today + 1;
+  for (int64_t day = std::max(first, today - hook::fleet::kFleetUsageDays + 1); day <= last;
        ++day) {
     for (UsagePart& part : TRY(hook::fleet::read_usage(fleet->at_last(), day, obstacles))) {
       ReportHost& host = report.hosts[part.host];

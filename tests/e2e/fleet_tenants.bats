@@ -160,6 +160,15 @@ ledger.commit()' "$(ledger_of "$1")"
 }
 ledger_of() { [ "$1" = a ] && echo /var/lib/ipu-container-toolkit/ledger.db || echo /run/hostb/lib/ledger.db; }
 
+# Has etcd say what HOST had today as one whose clock is hours ahead tells it.
+to_tomorrow() { # HOST
+  local key value
+  key=$(etcd_keys "usage/$(date --utc +%F)" | grep "/$1/")
+  value=$(etcd_control get --print-value-only "$key")
+  etcd_control put "${key/"$(date --utc +%F)"/"$(date --utc --date tomorrow +%F)"}" "$value" >/dev/null
+  etcd_control del "$key" >/dev/null
+}
+
 @test "the report is of the fleet: what each host had, also one that was fenced, and how old its part is" {
   local a b
   a=$(tag_of a) b=$(tag_of b)
@@ -178,6 +187,8 @@ ledger_of() { [ "$1" = a ] && echo /var/lib/ipu-container-toolkit/ledger.db || e
   assert_equal "$(report_of a '.ipus, .rows[0].utilisation != null' | paste -sd ' ')" '64 true'
   assert_contains "$(on a ipuctl report)" "host $b ("
   assert_contains "$(on a ipuctl report --output csv --by host)" "$(printf '\n"%s",' "$b")"
+  to_tomorrow "$b"
+  assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | .ended')" 2
   on a ipuctl host fence "$b" --alive
   assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | .ended')" 2
   on a ipuctl host forget "$b"
