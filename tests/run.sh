@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs test groups and counts: tests/run.sh [--built] GROUP... A GROUP is unit, packaging, kernel, e2e, attack, fault or
 # hostile. The groups core and more divide all tests of these: core is what `make check` runs in a quarter of an hour.
-# The groups browser, storm, model, backfill, cut, upgrade, sanitizers, all-faults and all-hostile take longer, and the
-# group long is the first eight.
+# The groups browser, storm, model, backfill, cut, upgrade, sanitizers, fleet-faults, frames, all-faults and all-hostile
+# take longer, and the group long is all but the last.
 # Without --built, the script first installs what is missing and builds.
 #   TEST_JOBS=N        runs N programs and files of tests at a time; one more than there are processors by default
 #   TEST=PATTERN       selects tests: a --gtest_filter for unit and kernel, else a regular expression on the name
@@ -12,6 +12,9 @@
 #                      e2e/killed_starts, which is in core
 #   HOSTS_STORM=SECONDS sets how long the storm of many hosts rages in the group storm; 60 by default
 #   CUT_SECONDS=N      sets for how long the group cut cuts a host off from its etcd; 600 by default
+#   FLEET_FAULTS=N     sets for how many seconds the group fleet-faults begins to cut; 3600 by default. Each day it begins
+#                      with other points
+#   FRAMES=N           sets for how many seconds the group frames begins tests; 3600 by default
 #   HOSTILE=N          sets how many hostile images all-hostile starts; 10000 by default
 #   CHECK_SECONDS=N    takes from long only what can end within N seconds of the start, and prints what it leaves out
 # Lists the slowest and the failed tests at the end. The last line is "N passed, N failed". Fails if a test failed, if
@@ -43,13 +46,13 @@ FIRST=(unit/cmd-ipu-vipu-client unit/hook-ledger unit/vipu-contract unit/cmd-vip
 MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e/attack e2e/capacity e2e/cards
   e2e/checkpoint e2e/configure
   e2e/conformance e2e/conformance_engines e2e/conformance_odd e2e/conformance_passing e2e/conformance_runtimes
-  e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_cut e2e/fleet_frames e2e/fleet_partitions e2e/fleet_bad e2e/fleet_cases e2e/fleet_shares e2e/fleet_stall e2e/fleet_walls e2e/full_disk e2e/history e2e/ipuctl e2e/named
+  e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_cut e2e/fleet_frames e2e/fleet_frames_commands e2e/fleet_partitions e2e/fleet_bad e2e/fleet_cases e2e/fleet_shares e2e/fleet_stall e2e/fleet_walls e2e/full_disk e2e/history e2e/ipuctl e2e/named
   e2e/lists e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile e2e/watch packaging/deb packaging/deb_host)
 # The most useful groups come first.
-LONG=(browser storm model backfill cut upgrade sanitizers all-faults)
+LONG=(browser storm model backfill cut upgrade sanitizers fleet-faults frames all-faults)
 
 usage() {
-  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|cut|upgrade|sanitizers|all-faults|all-hostile|long}...' >&2
+  echo 'usage: tests/run.sh [--built] {core|more|unit|packaging|kernel|e2e|attack|fault|hostile|browser|storm|model|backfill|cut|upgrade|sanitizers|fleet-faults|frames|all-faults|all-hostile|long}...' >&2
   exit 2
 }
 
@@ -93,7 +96,8 @@ needed() { # GROUP
     backfill) echo 900 ;;
     cut) echo $((${CUT_SECONDS:-600} + 120)) ;;
     sanitizers) echo 1500 ;;
-    all-faults) echo 240 ;;
+    fleet-faults | all-faults) echo 240 ;;
+    frames) echo 3000 ;;
     all-hostile) echo 1800 ;;
     *) echo 0 ;;
   esac
@@ -101,7 +105,7 @@ needed() { # GROUP
 
 run_job() { # GROUP NAME
   case $1 in
-    packaging | e2e | attack | *fault* | *hostile | storm | cut | upgrade)
+    packaging | e2e | attack | *fault* | *hostile | storm | cut | frames | upgrade)
       [ "$(id -u)" -eq 0 ] || { echo "ok 1 $1 # skip it needs root"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
@@ -113,6 +117,8 @@ run_job() { # GROUP NAME
     fault) FAULT=quick FAULT_HOSTS=1 tests/fault/check.sh ;;
     # The units that have begun need up to 180 s to end.
     all-faults) FAULT=${FAULT:-all} FAULT_UNTIL=${until:+$((until - 180))} tests/fault/check.sh ;;
+    fleet-faults) run_fleet_faults ;;
+    frames) run_frames ;;
     # One host, as above. In check-long it is one for each processor.
     hostile) HOSTILE_HOSTS=1 tests/hostile/check.sh ;;
     all-hostile) tests/hostile/check.sh "${HOSTILE:-10000}" ;;
@@ -147,6 +153,32 @@ run_long_cut() {
   local CUT_SECONDS=${CUT_SECONDS:-600} TEST='^a host that is cut off from etcd'
   export CUT_SECONDS
   LONGEST=$((CUT_SECONDS + 300)) run_bats tests/e2e/fleet_cut.bats
+}
+
+run_fleet_faults() {
+  local end=$((EPOCHSECONDS + ${FLEET_FAULTS:-3600}))
+  [ -z "$until" ] || [ "$end" -le $((until - 180)) ] || end=$((until - 180))
+  FAULT=fleet FAULT_UNTIL=$end tests/fault/check.sh
+}
+
+# Each frame between a host and its etcd, and not only some. Each day another test comes first.
+run_frames() {
+  local end=$((EPOCHSECONDS + ${FRAMES:-3600})) longest=2700 first=$((EPOCHSECONDS / 86400)) file name i tests=() left=0 status=0
+  [ -z "$until" ] || [ "$end" -le $((until - longest)) ] || end=$((until - longest))
+  export STRIDE=1
+  for file in tests/e2e/fleet_frames*.bats; do
+    while IFS= read -r name; do tests+=("$file:$name"); done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$file")
+  done
+  for ((i = 0; i < ${#tests[@]}; ++i)); do
+    name=${tests[(first + i) % ${#tests[@]}]}
+    if [ "$EPOCHSECONDS" -ge "$end" ]; then
+      left=$((left + 1))
+    else
+      LONGEST=$longest TEST="^${name#*:}\$" run_bats "${name%%:*}" || status=1
+    fi
+  done
+  [ "$left" -eq 0 ] || echo "left out: $left of ${#tests[@]} tests of frames, for want of time"
+  return "$status"
 }
 
 # ---- what became of a job ------------------------------------------------------------------------------
@@ -274,7 +306,9 @@ after=()
 for group in "$@"; do
   case $group in
     core | more | unit | packaging | kernel | e2e | attack | fault | hostile) beside+=("$group") ;;
-    browser | storm | model | backfill | cut | upgrade | sanitizers | all-faults | all-hostile) after+=("$group") ;;
+    browser | storm | model | backfill | cut | upgrade | sanitizers | fleet-faults | frames | all-faults | all-hostile)
+      after+=("$group")
+      ;;
     long) after+=("${LONG[@]}") ;;
     *) usage ;;
   esac

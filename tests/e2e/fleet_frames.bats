@@ -3,21 +3,15 @@
 # The messages between a host and its fleet's etcd, cut one after the other while a container starts or ends.
 # STRIDE=1 cuts at each frame of HTTP/2, and not only at some.
 
-# shellcheck disable=SC2030,SC2031 # count, last and met are each test's own
+# shellcheck disable=SC2030,SC2031,SC2034 # count, last and met are each test's own
 
 load support
 load bundle
-# shellcheck source=tests/e2e/etcd.bash
-source "$BATS_TEST_DIRNAME/etcd.bash"
-ENDPOINT=10.1.3.101:2379
-ETCD_NETNS=/run/netns/pod
+# shellcheck source=tests/e2e/frames.bash
+source "$BATS_TEST_DIRNAME/frames.bash"
 
 setup() {
-  host_config
-  etcd_start
-  ENDPOINT=10.1.3.101:2381 configure_fleet
-  install_cutter
-  cut 0 close
+  cutter_up
   ipuctl partition create p0 --size 4 >/dev/null
   make_bundle '.process.env += ["IPU_PARTITION=p0"]'
   in_host cp "$BUNDLE/config.json" /run/job.json
@@ -28,36 +22,10 @@ teardown() {
   remove_bundle
   ipuctl gc >/dev/null
   remove_named
-  host_stop cutter
-  etcd_stop
-  unconfigure_fleet
-  in_host rm -rf /run/other-host /run/job.json /run/frames /run/spy/frame_cutter
-  host_config
+  cutter_down
+  in_host rm -rf /run/other-host /run/job.json
   assert_nothing_left
 }
-
-remove_named() {
-  local name
-  for name in $(ipuctl reservation list -o json | jq -r '.[].reservation'); do
-    ipuctl reservation end "$name" >/dev/null
-  done
-  for name in $(ipuctl partition list -o json | jq -r '.[] | select(.kind == "NAMED").partition'); do
-    ipuctl partition remove "$name" --force >/dev/null
-  done
-}
-
-install_cutter() { in_host install -m 0755 /dev/stdin /run/spy/frame_cutter <"$O/bin/frame_cutter"; }
-
-# From now on, the frame of this number is cut.
-cut() { # FRAME WAY
-  host_stop cutter
-  host_spawn cutter ip netns exec pod /run/spy/frame_cutter 10.1.3.101 2381 2379 "$1" "$2" /run/frames
-  wait_until 10 cutter_listens
-}
-cutter_listens() { in_host ip netns exec pod ss -Hltn 'sport = 2381' | grep -q .; }
-frames() { in_host cat /run/frames | tr -d ' '; }
-
-no_hook_works() { ! in_host sh -c 'grep -qsxE "ipu-container-.*|ipu-fleet-clien" /proc/[0-9]*/comm'; }
 
 start_job() {
   in_host cp /run/job.json "$BUNDLE/config.json"
@@ -150,19 +118,6 @@ bundle_of_own() { # VARIABLE...
   assert_equal "$(count_keys grants)" 0
   echo "$count cuts, in a start of $last frames"
   [ "$count" -ge 4 ]
-}
-
-# Calls TRY with each WAY and the number of each frame that is cut. It sets "met" to how many frames there were.
-cut_each() { # STRIDE TRY WAY...
-  local frame way
-  for way in "${@:3}"; do
-    for ((frame = 1; ; frame += $1)); do
-      cut "$frame" "$way"
-      "$2" "$way" "$frame"
-      [ "$met" -ge "$frame" ] || break
-      count=$((count + 1))
-    done
-  done
 }
 
 waits_in_vain() { # WAY FRAME
