@@ -123,6 +123,9 @@ Result<Outcome> run_beat() {
   bring_partitions(ledger, deadline, obstacles);
   const Status beat = hook::fleet::beat(*store, fleet.prefix, me, base::unix_millis(), deadline);
   if (beat.ok()) {
+    const std::string now = TRY(ledger.host().fleet_id(fleet.prefix));
+    if (!known.empty() && now.empty())  // 'fleet leave' has ended meanwhile
+      TRY(hook::fleet::end_beats(*store, fleet.prefix, me.tag, deadline));
     TRY(ledger.fences().end_own());
     Outcome served = TRY(serve_fleet(ledger, me, deadline));
     for (Error& one : obstacles) served.obstacles.push_back(std::move(one));

@@ -14,6 +14,7 @@
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/hosts.h"
+#include "hook/lifecycle/partitions/joining.h"
 
 namespace ipuctl {
 namespace {
@@ -203,6 +204,9 @@ Result<Outcome> run_forget(const HostOptions& options) {
   hook::ledger::Ledger ledger = TRY(open_ledger());
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
   Outcome outcome;
+  if (TRY(hook::lifecycle::partitions::forget_left(env, config.pools, options.host,
+                                                   Deadline::after(kListTime))))
+    return Outcome{str("what host ", options.host, " left with is forgotten\n")};
   for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
            env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
     if (one.made.host == options.host)
@@ -223,7 +227,6 @@ Result<Outcome> run_forget(const HostOptions& options) {
                                                          outcome.obstacles));
   }
   if (!outcome.obstacles.empty()) return outcome;
-  if (fleet) TRY(hook::fleet::forget_left(fleet->at(deadline), options.host));
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
     was_fenced = TRY(hook::fleet::forget_fence(fleet->at(deadline), options.host)) || was_fenced;

@@ -326,9 +326,8 @@ Status forget_host(Store& store, const std::string& prefix, const std::string& h
   Txn txn;
   require_silence(txn, prefix, host);
   txn.deletes = {str(prefix, "hosts/", host)};
-  // Without it, the host would think that the store went back.
-  if (TRY(find_key(store, mark_key(prefix, host), deadline)))
-    txn.puts = {forgotten_mark(prefix, host)};
+  // Without it, the host would think that the store went back, also after an import.
+  txn.puts = {forgotten_mark(prefix, host)};
   TRY(store.commit(txn, deadline));
   return {};
 }
@@ -336,9 +335,11 @@ Status forget_host(Store& store, const std::string& prefix, const std::string& h
 Status end_beats(Store& store, const std::string& prefix, const std::string& host,
                  const Deadline& deadline) {
   Txn txn;
-  txn.deletes = {str(prefix, "hosts/", host), alive_key(prefix, host)};
-  TRY(store.commit(txn, deadline));
-  return {};
+  txn.compares = {{fence_key(prefix, host), Compare::What::kCreated, 0}};
+  txn.deletes = {str(prefix, "hosts/", host), alive_key(prefix, host), restored_key(prefix, host)};
+  txn.puts = {forgotten_mark(prefix, host)};
+  const TxnResult result = TRY(store.commit(txn, deadline));
+  return result.done ? Status() : Status(fenced(host));
 }
 
 Result<bool> is_alive(Store& store, const std::string& prefix, const std::string& host,

@@ -104,7 +104,8 @@ base::Result<std::vector<HostState>> list_hosts(Store& store, const std::string&
 // Removes the record of HOST, unless the store hears of it.
 base::Status forget_host(Store& store, const std::string& prefix, const std::string& host,
                          const base::Deadline& deadline);
-// Removes what beat() wrote of HOST, which leaves: it is neither alive nor suspect.
+// Removes what the store has of HOST's life, which has left: it is neither alive nor suspect, and
+// nobody waits for it. Fails with kDenied if it was fenced meanwhile.
 base::Status end_beats(Store& store, const std::string& prefix, const std::string& host,
                        const base::Deadline& deadline);
 // Returns whether the store hears of HOST, or of another with its tag.

@@ -27,7 +27,8 @@ Status join_known_fleet(ledger::Ledger& ledger, fleet::Store& store, const std::
                         const Deadline& deadline) {
   std::string id = TRY(find_known(ledger, store, prefix, deadline));
   if (id.empty()) id = TRY(fleet::join_fleet(store, prefix, deadline));
-  if (TRY(ledger.host().left_fleet(prefix)) == id) TRY(ledger.host().check_in(prefix));
+  const std::string left = TRY(ledger.host().left_fleet(prefix));
+  if (left == id) TRY(ledger.host().check_in(prefix));
   return ledger.host().join_fleet(prefix, id);
 }
 

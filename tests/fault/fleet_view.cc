@@ -65,8 +65,8 @@ void add_record(const std::string& name, const Json& json, FleetView& view) {
 
 // Of the kinds whose values say nothing that matters here.
 bool is_plain_kind(const std::vector<std::string_view>& parts) {
-  const std::set<std::string_view> kinds = {"meta",  "hosts", "fences", "alive",
-                                            "turns", "usage", "fencing"};
+  const std::set<std::string_view> kinds = {"meta",  "hosts", "fences",  "alive",
+                                            "turns", "usage", "fencing", "marks"};
   return kinds.contains(parts[0]) ||
          (parts.size() == 3 && parts[0] == "warm" && parts[2] == "turn");
 }

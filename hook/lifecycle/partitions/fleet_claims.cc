@@ -63,6 +63,14 @@ Status share_partition(Env& env, const OpenFleet& fleet, const ledger::Partition
     view.claims.back().uses = true;
     view.dirty = true;
   }
+  const auto known = TRY(fleet::find_partition(fleet.at(deadline), view.name));
+  if (known && known->phase == fleet::PartitionPhase::kReady &&
+      known->facts.maker == view.facts.maker) {
+    // An older copy of the store, from before this host left with the partition.
+    for (const fleet::Claim& one : view.claims)
+      TRY(fleet::claim_running(fleet.at(deadline), view.name, one));
+    return env.ledger.partitions().share(record, fleet.config.prefix, ids_of(env, view.claims));
+  }
   // A start that does not know of the fleet may begin until the ledger says that it is shared.
   view.phase = fleet::PartitionPhase::kMaking;
   view.changer = view.facts.maker;

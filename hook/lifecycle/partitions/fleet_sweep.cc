@@ -67,7 +67,6 @@ bool is_reset(const fleet::Claim& claim) {
 Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
                     std::vector<Error>& obstacles) {
   const std::string& me = env.ledger.host().tag();
-  const bool stays = env.ledger.host().check_in(fleet.config.prefix).ok();
   for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
     if (view.phase == fleet::PartitionPhase::kReady || view.changer != me) continue;
     const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
@@ -76,12 +75,24 @@ Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
     if (!is_made) continue;
     if (view.phase == fleet::PartitionPhase::kMaking)
       TRY(fleet::finish_making(fleet.at_last(), view.name, me));
-    else if (view.phase == fleet::PartitionPhase::kLeft && stays)
+    // Looked at after the record: a host that leaves says so in its ledger first.
+    else if (view.phase == fleet::PartitionPhase::kLeft &&
+             env.ledger.host().check_in(fleet.config.prefix).ok())
       TRY(fleet::stay_with(fleet.at_last(), view.name, me));
     else if (view.phase == fleet::PartitionPhase::kRemoving && is_asked)
       TRY(fleet::cancel_removal(fleet.at_last(), view.name, me));
   }
   return {};
+}
+
+// Returns whether LEASE has a named partition that this host has not shared.
+Result<bool> is_unshared(Env& env, const ledger::Lease& lease) {
+  const bool may_be = lease.claim.empty() && config::is_controller(lease.controller) &&
+                      lease.origin != ledger::Origin::kOwn &&
+                      lease.origin != ledger::Origin::kJoined;
+  if (!may_be) return false;
+  const auto row = TRY(env.ledger.partitions().find(lease.pool, lease.partition));
+  return row && row->fleet.empty() && row->reservation.empty();
 }
 
 // Returns whether all that containers of this host have is claimed.
@@ -112,6 +123,12 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     const bool runs = lease.state == ledger::LeaseState::kRunning ||
                       lease.state == ledger::LeaseState::kAllocated;
     const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
+    if (runs && TRY(is_unshared(env, lease))) {
+      is_whole = false;
+      obstacles.emplace_back(Code::kBusy,
+                             str("container ", base::short_id(lease.container), " has partition ",
+                                 quote(lease.partition), ", which the fleet does not share yet"));
+    }
     if (!runs || !is_named) continue;
     const auto claim = known.find(lease.claim);
     const bool is_known =

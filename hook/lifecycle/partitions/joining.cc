@@ -90,20 +90,56 @@ Status check_beginners(Env& env) {
   return {};
 }
 
+// Fails if RECORD, which containers have and this host alone knows, is known to the fleet as this
+// host's: a copy of the store is older than an earlier leave.
+Status check_unshared(Env& env, const ledger::PartitionRecord& record, const OpenFleet& fleet,
+                      const Deadline& deadline) {
+  if (!config::is_controller(record.source)) return {};
+  const auto leases = TRY(env.ledger.partitions().holders(record.pool, record.name));
+  if (leases.empty()) return {};
+  const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(record)));
+  const std::string& me = env.ledger.host().tag();
+  const bool is_known = view && view->facts.maker == me &&
+                        !(view->phase == fleet::PartitionPhase::kLeft && view->changer == me);
+  if (!is_known) return {};
+  return Error(Code::kBusy, str("partition ", quote(record.name), " of pool ", quote(record.pool),
+                                " is known to the fleet, and its containers are not; run 'ipuctl"
+                                " fleet join' and 'ipuctl gc' first"));
+}
+
+// Fails while this host resets a partition of the fleet.
+Status check_resets(Env& env, const OpenFleet& fleet, const Deadline& deadline) {
+  std::vector<Error> obstacles;
+  for (const fleet::PartitionClaim& one : TRY(fleet::list_claims(fleet.at(deadline), obstacles))) {
+    const bool is_own = one.claim.host == env.ledger.host().tag();
+    if (!is_own || one.claim.process.empty()) continue;
+    return Error(Code::kBusy, str("this host resets partition ", quote(one.partition.name),
+                                  "; run 'ipuctl fleet leave' again when that has ended, or after"
+                                  " 'ipuctl gc'"));
+  }
+  return {};
+}
+
 // Fails if this host cannot leave now.
 Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& records,
                      const std::optional<OpenFleet>& fleet, const Deadline& deadline) {
   for (const ledger::PartitionRecord& record : records) {
-    if (record.fleet.empty()) continue;
-    if (is_fleets(record) && fleet) {
+    if (record.fleet.empty()) {
+      if (fleet) TRY(check_unshared(env, record, *fleet, deadline));
+      continue;
+    }
+    if (fleet && (is_fleets(record) || record.state != ledger::PartitionState::kReady)) {
       return Error(Code::kBusy,
                    str("partition ", quote(record.name), " of pool ", quote(record.pool),
                        " is half made or half removed; run 'ipuctl gc' first"));
     }
     TRY(check_holders(env, record, fleet, deadline));
   }
-  for (const ledger::Lease& one : TRY(env.ledger.live()))
-    if (!one.claim.empty()) TRY(open_fleet(env, one.fleet));
+  if (fleet) TRY(check_resets(env, *fleet, deadline));
+  for (const ledger::Lease& one : TRY(env.ledger.live())) {
+    if (one.claim.empty()) continue;
+    TRY(open_fleet(env, one.fleet));  // it has this prefix
+  }
   return {};
 }
 
@@ -133,10 +169,14 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
   for (const ledger::PartitionRecord& record : records) {
     if (record.fleet.empty()) continue;
     const bool is_used = !TRY(env.ledger.partitions().holders(record.pool, record.name)).empty();
-    if (is_used && fleet)
-      TRY(take_along(env, *fleet, record, deadline));
-    else
-      TRY(env.ledger.partitions().unlearn(record));
+    Status done = is_used && fleet ? take_along(env, *fleet, record, deadline)
+                                   : env.ledger.partitions().unlearn(record);
+    if (!done.ok()) {
+      const bool is_unchanged = left.kept.empty() && left.forgotten.empty();
+      // Nobody knows what is true after silence.
+      if (is_unchanged && !was_leaving && !is_silence(done.error())) TRY(host.come_back());
+      return done.error();
+    }
     (is_used ? left.kept : left.forgotten).push_back(record.name);
   }
   if (fleet) {
@@ -150,6 +190,30 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
   }
   TRY(host.leave_fleet());
   return left;
+}
+
+Result<bool> forget_left(Env& env, const std::vector<config::PoolConfig>& pools,
+                         const std::string& tag, const Deadline& deadline) {
+  const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
+  if (!fleet) return false;
+  bool had_any = false;
+  std::vector<Error> obstacles;
+  for (const fleet::PartitionView& view :
+       TRY(fleet::list_partitions(fleet->at(deadline), obstacles))) {
+    if (view.phase != fleet::PartitionPhase::kLeft || view.changer != tag) continue;
+    had_any = true;
+    for (const config::PoolConfig& pool : pools) {
+      if (pool.name != view.name.pool) continue;
+      for (const vipu::Partition& one : TRY(env.controller(pool)->list(deadline))) {
+        if (one.id != view.name.name) continue;
+        return Error(Code::kBusy, str("partition ", quote(one.id), " of pool ", quote(pool.name),
+                                      ", with which host ", tag,
+                                      " left the fleet, is still there; remove it on that host"));
+      }
+    }
+  }
+  if (had_any) TRY(fleet::forget_left(fleet->at(deadline), tag));
+  return had_any;
 }
 
 }  // namespace hook::lifecycle::partitions

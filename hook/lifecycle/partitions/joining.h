@@ -31,4 +31,9 @@ struct LeftFleet {
 // of this host begins with the fleet's IPUs meanwhile (LedgerHost::check_in()).
 base::Result<LeftFleet> leave_fleet(Env& env, const base::Deadline& deadline);
 
+// Forgets the partitions with which host TAG left, so that their names are free. Returns whether
+// there was one. Fails with kBusy while a controller of POOLS has one of them.
+base::Result<bool> forget_left(Env& env, const std::vector<config::PoolConfig>& pools,
+                               const std::string& tag, const base::Deadline& deadline);
+
 }  // namespace hook::lifecycle::partitions

@@ -201,6 +201,28 @@ TEST_F(JoiningTest, ALeaveThatIsCutShortIsUndoneByWhoStays) {
   }
 }
 
+// Of before the leave; what began since is not in it.
+TEST_F(JoiningTest, AHostThatLeftComesBackToAnOlderStore) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  EXPECT_THAT(gc(b_), IsEmpty());
+  const test::FakeStore snapshot = store_;
+  ASSERT_TRUE(leave_fleet(a_.env, soon()).ok());
+  const config::FleetConfig fleet = *a_.config.fleet;
+  a_.config.fleet.reset();
+  ASSERT_TRUE(test::succeeds(start(a_, "three", 1)));
+  store_ = snapshot;
+  a_.config.fleet = fleet;
+  ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
+  (void)gc(a_);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_EQ(claims(), 2U);
+  EXPECT_FALSE(start(b_, "two", 1).ok());
+  EXPECT_FALSE(start(b_, "two", 0).ok());
+  EXPECT_THAT(leave_fleet(a_.env, soon()).take().kept, ElementsAre("p0"));
+  EXPECT_FALSE(start(b_, "two", 0).ok());
+}
+
 TEST_F(JoiningTest, AFencedHostDoesNotLeave) {
   ASSERT_TRUE(test::succeeds(create(a_)));
   ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
