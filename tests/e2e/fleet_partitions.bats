@@ -258,7 +258,7 @@ a_sees() { on a ipuctl fleet status -o json | jq -r --arg tag "$1" 'any(.hosts[]
   wait_until 10 has_claims 1
   run -0 on b ipuctl fleet leave
   assert_contains "$output" 'took partition p0 along'
-  assert_equal "$(etcd_keys partitions)$(etcd_keys grants)" ''
+  assert_equal "$(claims)$(etcd_keys grants)" 0
   assert_equal "$(a_sees "$(tag_of b)")" false
   left RUNNING || fail "$(on b ipuctl ps)"
   # A timer or a user does not join it again.
@@ -271,7 +271,11 @@ a_sees() { on a ipuctl fleet status -o json | jq -r --arg tag "$1" 'any(.hosts[]
   assert_equal "${#lines[@]}" 1
   assert_contains "$output" "'ipuctl fleet join'"
   run -1 use a five 1
-  assert_equal "$(etcd_keys partitions)" ''
+  assert_contains "$output" 'left the fleet with it'
+  run -3 on a ipuctl partition adopt p0
+  run -3 on a ipuctl host forget "$(tag_of b)"
+  assert_contains "$output" 'is still there'
+  assert_equal "$(claims)" 0
   # Alone, and then once more in the fleet.
   in_host sh -c "sed '/^\[fleet\]/,\$d' $CONFIG >/run/hostb/config.toml"
   etcd_stop

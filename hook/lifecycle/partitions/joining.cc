@@ -136,8 +136,9 @@ Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& recor
     TRY(check_holders(env, record, fleet, deadline));
   }
   if (fleet) TRY(check_resets(env, *fleet, deadline));
+  // Without [fleet] nobody can be asked, and this is the way out.
   for (const ledger::Lease& one : TRY(env.ledger.live())) {
-    if (one.claim.empty()) continue;
+    if (one.claim.empty() || !fleet) continue;
     TRY(open_fleet(env, one.fleet));  // it has this prefix
   }
   return {};
