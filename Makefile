@@ -296,10 +296,14 @@ link_archives = -Wl,-Bstatic -Wl,--start-group \
   $(filter-out -lssl -lcrypto -ldl -lrt -lm -lpthread -pthread,$(call pkg_libs,--static,$(ARCHIVES))) \
   -Wl,--end-group -Wl,-Bdynamic -lssl -lcrypto -pthread -static-libstdc++ -static-libgcc
 
+# Hides what the linker says of a static program that it links: that some functions of the C library need it at runtime, too.
+# `--no-warnings` would also hide errors, and link a program with undefined symbols.
+quietly = 2>$@.said || { cat $@.said >&2; rm $@.said; false; }; rm -f $@.said
+
 # PROGRAM.archives names the archives of other projects that are in it, for packaging/linked.sh.
 $(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) $(if $(PKG_STATIC),-Wl$(,)--no-warnings) -Wl,-Map=$@.map
+	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) -Wl,-Map=$@.map $(if $(PKG_STATIC),$(quietly))
 	@awk '/^(As-needed|Discarded|Memory|Merging)/ { exit } /^[^ ].*\.a\(/ && index($$0, "$(O)/") != 1 { sub(/\.a\(.*/, ".a"); print }' $@.map | sort -u >$@.archives; rm $@.map
 # One run of protoc makes all four files.
 $(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto | $(O)/deps.ok
