@@ -247,7 +247,7 @@ void add_pool_drain(CLI::App& pool, Command& chosen) {
   Options declared = add_command(
       pool,
       {"drain", "Give IPUs of one pool to no new container, and wait for those that have some",
-       "ipuctl pool drain pod16 --reason repair\nipuctl pool drain pod16 --end"},
+       "ipuctl pool drain pod64 --reason repair\nipuctl pool drain pod64 --end"},
       chosen, [options]() -> Result<Outcome> {
         if (options->pool.empty()) return Error(Code::kInvalid, "POOL is empty; name a pool");
         return run_drain(*options);

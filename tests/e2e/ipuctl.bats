@@ -334,7 +334,7 @@ expected_status() { # EXAMPLE
     *'ipuctl fleet fence-due'*) echo 1 ;; # [fleet] has no fence = "auto"
     *'ipuctl monitor'*) echo 2 ;;         # there is no [monitor]
     'ipuctl fleet '* | *' ipuctl fleet '* | *' tenant set '* | *' tenant remove '*) echo 2 ;; # this host is in no fleet
-    *' --follow'* | *' watch'* | *' drain --reason '*) echo 124 ;;
+    *' --follow'* | *' watch'* | *' drain --reason '* | *' pool drain '*' --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;
     *' health taint '* | *' health clear '*) echo 1 ;; # the pool has a controller; nothing is tainted
     *) echo 0 ;;
