@@ -123,12 +123,8 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     const bool runs = lease.state == ledger::LeaseState::kRunning ||
                       lease.state == ledger::LeaseState::kAllocated;
     const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
-    if (runs && TRY(is_unshared(env, lease))) {
-      is_whole = false;
-      obstacles.emplace_back(Code::kBusy,
-                             str("container ", base::short_id(lease.container), " has partition ",
-                                 quote(lease.partition), ", which the fleet does not share yet"));
-    }
+    // share_named() says why.
+    if (runs && TRY(is_unshared(env, lease))) is_whole = false;
     if (!runs || !is_named) continue;
     const auto claim = known.find(lease.claim);
     const bool is_known =
