@@ -12,7 +12,8 @@ setup_file() {
 
 teardown_file() {
   host_stop agent
-  for user in alice bob carol ipu-agent; do in_host userdel "$user"; done
+  # Also if a process of theirs is about to end.
+  for user in alice bob carol ipu-agent; do in_host userdel --force "$user"; done
   in_host groupdel ipu
 }
 

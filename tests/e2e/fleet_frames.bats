@@ -149,7 +149,7 @@ beats() { # WAY FRAME
 
 @test "a beat whose messages to etcd are cut succeeds or fails in one line, and so does the next one" {
   local count=0 met
-  cut_each "${STRIDE:-31}" beats close truncate stall
+  cut_each "${STRIDE:-61}" beats close truncate stall
   echo "$count cuts, in a beat of $met frames"
   [ "$count" -ge 4 ]
 }
@@ -184,8 +184,9 @@ keys_by() { # FILTER
     [.kvs // [] | .[] | {key: (.key | @base64d), value: (.value | @base64d), modified: .mod_revision}] |
     map(select('"$1"')) | .[] | "\(.modified) \(.key)"'
 }
+# But for the fence, and the mark that lets the host come back.
 # shellcheck disable=SC2016 # $dead is jq's
-of_dead() { keys_by '(.key + .value | contains($dead)) and .key != "/ipu-container-toolkit/fences/" + $dead'; }
+of_dead() { keys_by '(.key + .value | contains($dead)) and (.key | test("/(fences|marks)/" + $dead) | not)'; }
 # shellcheck disable=SC2016
 of_others() { keys_by '.key + .value | contains($dead) | not'; }
 partitions() { ipuctl partition list -o json | jq -r '.[].partition' | sort; }
@@ -254,7 +255,7 @@ prepare_fences() {
 @test "a fence whose messages to etcd are cut after they were sent is ended by the next one, and touches nobody else" {
   local cuts=0 last=0 number=0 all others here dead
   prepare_fences
-  cut_fences close "${STRIDE:-41}"
+  cut_fences close "${STRIDE:-83}"
   echo "$cuts cuts, in a fence of $all frames"
   [ "$cuts" -ge 12 ]
 }
@@ -262,7 +263,7 @@ prepare_fences() {
 @test "a fence whose messages to etcd arrive in part is ended by the next one, and touches nobody else" {
   local cuts=0 last=0 number=0 all others here dead
   prepare_fences
-  cut_fences truncate "${STRIDE:-41}"
+  cut_fences truncate "${STRIDE:-83}"
   echo "$cuts cuts, in a fence of $all frames"
   [ "$cuts" -ge 12 ]
 }
