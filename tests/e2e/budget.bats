@@ -67,6 +67,8 @@ assert_within() { # NAME, and the figures on standard input
 
 # Prints how COMMAND begins.
 first_calls() { # COMMAND...
+  in_host rm -f /run/strace
+  # Some of these calls fail, after they have begun.
   in_host timeout "$LIMIT" strace -qq -o /run/strace "$@" >/dev/null 2>&1 </dev/null || true
   in_host head -n 3 /run/strace | grep -o '^execve\|MADV_POPULATE_[A-Z]*) = 0$' | tr -s '\n )=0' ' '
 }

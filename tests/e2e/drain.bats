@@ -45,14 +45,7 @@ check_unused() { in_host sh -s "$BINDIR/ipuctl" <"$BATS_TEST_DIRNAME/../../packa
 }
 
 @test "one pool is drained: its requests fail or give up, those of another pool start, and the rest is told" {
-  in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null <<END
-
-[[pool]]
-name = "slices"
-provider = "ipuof"
-file = "/etc/ipuof.conf.d/whole.conf"
-END
-  in_host sed -i 's/^\[pool\]/[[pool]]/' /etc/ipu-container-toolkit/config.toml
+  configure_slices /etc/ipuof.conf.d/whole.conf
   ipuctl partition create whole --size 16 --reconfigurable --pool pod64
   in_host mkdir -p /etc/ipuof.conf.d
   ipuctl partition config whole --pool pod64 --gcd 0 | in_host tee /etc/ipuof.conf.d/whole.conf >/dev/null

@@ -19,6 +19,7 @@ setup() {
 
 teardown() {
   etcd_answers || etcd_start
+  # A test that ended early may have left a question, which keeps partitions from being removed.
   for host in a b; do on "$host" ipuctl fleet beat >/dev/null 2>&1 || true; done
   remove_containers_of_both
   remove_partitions

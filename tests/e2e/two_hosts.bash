@@ -81,3 +81,21 @@ start_on() { # HOST ID
     cat /run/create-$0.out >&2
     exit 1' "$1" --root "/run/oci-$1" create --bundle "/run/bundle-$1" "$2"
 }
+
+# Prints the addresses and the MACs of the containers of both hosts.
+addresses_and_macs() {
+  { on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -r '.[].rails[] | .address, .mac'
+}
+
+# Starts a container on each host at the same time, by the bundles that are there. They share no address and no MAC.
+start_both_apart() { # NUMBER
+  local first second
+  start_on a "a$1" 3>&- &
+  first=$!
+  start_on b "b$1" 3>&- &
+  second=$!
+  wait "$first"
+  wait "$second"
+  assert_equal "$(addresses_and_macs | wc -l)" 4
+  assert_equal "$(addresses_and_macs | sort | uniq -d)" ''
+}

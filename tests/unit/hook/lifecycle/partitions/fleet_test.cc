@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hosts of a fleet, with one controller, and partitions that operators name.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
-#include "base/names.h"
-#include "base/text.h"
-#include "hook/fleet/partitions.h"
-#include "hook/lifecycle/partitions/fleet_claims.h"
-#include "hook/lifecycle/partitions/fleet_compare.h"
-#include "hook/lifecycle/partitions/joining.h"
-#include "hook/lifecycle/partitions/partitions.h"
-#include "tests/support/fleet_hosts.h"
+#include "tests/unit/hook/lifecycle/partitions/fleet_fixture.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
 
-using namespace base::names;
-using test::Call;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using vipu::Force;
 
-class FleetTest : public test::FleetHosts {
+class FleetTest : public FleetFixture {
  protected:
-  static Status create(test::HookHost& host, uint32_t size = 8, uint32_t gcds = 4) {
-    NewPartition wanted{host.config.pools[0], {}};
-    wanted.request.id = "p0";
-    wanted.request.size = size;
-    wanted.request.gcds = gcds;
-    return create_partition(host.env, wanted, soon());
-  }
-  static Status start(test::HookHost& host, const std::string& container, uint32_t gcd) {
-    request::Request request;
-    request.partition = "p0";
-    request.gcd = gcd;
-    return host.prepare(container, request);
-  }
   static Result<RemovedPartition> remove(test::HookHost& host, Force force = Force::kNo) {
     return remove_partition(host.env, host.config.pools[0], "p0", force, soon());
   }
   static Status reset(test::HookHost& host) {
     return reset_partition(host.env, host.config.pools[0], "p0", vipu::Relocate::kNo, soon());
-  }
-  std::optional<fleet::PartitionView> view() {
-    return fleet::find_partition({store_, kPrefix_, soon()}, {"pod16", "p0"}).take();
-  }
-  size_t claims() {
-    const auto found = view();
-    return found ? found->claims.size() : 0;
   }
   uint32_t resets() { return a_.controller.resets("p0"); }
 };

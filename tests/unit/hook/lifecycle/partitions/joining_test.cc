@@ -1,46 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host that joins a fleet with named partitions that containers use.
-#include "hook/lifecycle/partitions/joining.h"
+#include <functional>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "base/names.h"
 #include "hook/fleet/hosts.h"
-#include "hook/fleet/partitions.h"
 #include "hook/fleet/restored.h"
-#include "hook/lifecycle/partitions/partitions.h"
-#include "tests/support/fleet_hosts.h"
+#include "tests/unit/hook/lifecycle/partitions/fleet_fixture.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
 
-using namespace base::names;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
-class JoiningTest : public test::FleetHosts {
+class JoiningTest : public FleetFixture {
  protected:
-  static Status create(test::HookHost& host) {
-    NewPartition wanted{host.config.pools[0], {}};
-    wanted.request.id = "p0";
-    wanted.request.size = 8;
-    wanted.request.gcds = 4;
-    return create_partition(host.env, wanted, soon());
-  }
-  static Status start(test::HookHost& host, const std::string& container, uint32_t gcd) {
-    request::Request request;
-    request.partition = "p0";
-    request.gcd = gcd;
-    return host.prepare(container, request);
-  }
   static fleet::HostFacts facts(test::HookHost& host) {
     return {host.ledger.host().tag(), "node", "identity", "1.0", "boot"};
   }
-  size_t claims() {
-    const auto found = fleet::find_partition(fleet(), {"pod16", "p0"}).take();
-    return found ? found->claims.size() : 0;
+  // Host a leaves while one call to the store is cut, a later one each time, as long as there
+  // is one; nobody gets its GCD. THEN is called after each.
+  void cut_leaves(Call fate, const std::function<void(int cut)>& then) {
+    int cuts = 0;
+    for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
+      fails_at_ = calls_ + cuts;
+      fate_ = fate;
+      is_done = leave_fleet(a_.env, soon()).ok() && fails_at_ >= calls_;
+      fails_at_ = -1;
+      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+      then(cuts);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(cuts, 8);
   }
 };
 
@@ -87,7 +76,7 @@ TEST_F(JoiningTest, APartitionIsOfAllOnceItsContainersAreClaimed) {
   ASSERT_TRUE(test::succeeds(create(a_)));
   ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
   a_.config.fleet = fleet;
-  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
     for (int call = 0; call < 6; ++call) {
       fails_at_ = calls_ + call;
       fate_ = fate;
@@ -183,21 +172,14 @@ TEST_F(JoiningTest, AHostDoesNotLeaveWithWhatOthersUseOrMade) {
 TEST_F(JoiningTest, ALeaveThatIsCutShortIsUndoneByWhoStays) {
   ASSERT_TRUE(test::succeeds(create(a_)));
   ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
-  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
-    int cuts = 0;
-    for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
-      fails_at_ = calls_ + cuts;
-      fate_ = fate;
-      is_done = leave_fleet(a_.env, soon()).ok() && fails_at_ >= calls_;
-      fails_at_ = -1;
-      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
+    cut_leaves(fate, [&](int cut) {
       ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
-      EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
-      EXPECT_EQ(claims(), 1U) << cuts;
-      ASSERT_TRUE(test::succeeds(start(b_, "two", 1))) << cuts;
-      ASSERT_TRUE(test::succeeds(stop(b_, "two"))) << cuts;
-    }
-    EXPECT_GT(cuts, 8);
+      EXPECT_THAT(gc(a_), IsEmpty()) << cut;
+      EXPECT_EQ(claims(), 1U) << cut;
+      ASSERT_TRUE(test::succeeds(start(b_, "two", 1))) << cut;
+      ASSERT_TRUE(test::succeeds(stop(b_, "two"))) << cut;
+    });
   }
 }
 
@@ -248,27 +230,17 @@ TEST_F(JoiningTest, NobodyTakesIpusOfAFleetThatTheHostLeaves) {
 }
 
 TEST_F(JoiningTest, ALeaveThatIsCutShortGoesOn) {
-  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
-    ASSERT_TRUE(test::succeeds(create(a_)));
-    ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
-    int cuts = 0;
-    for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
-      fails_at_ = calls_ + cuts;
-      fate_ = fate;
-      is_done = leave_fleet(a_.env, soon()).ok() && fails_at_ >= calls_;
-      fails_at_ = -1;
-      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
+    cut_leaves(fate, [&](int cut) {
       // It leaves again, from wherever it was.
-      ASSERT_TRUE(leave_fleet(a_.env, soon()).ok()) << cuts;
-      EXPECT_EQ(claims(), 0U) << cuts;
+      ASSERT_TRUE(leave_fleet(a_.env, soon()).ok()) << cut;
+      EXPECT_EQ(claims(), 0U) << cut;
       ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
-      EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
-      EXPECT_EQ(claims(), 1U) << cuts;
-    }
-    EXPECT_GT(cuts, 8);
-    ASSERT_TRUE(test::succeeds(stop(a_, "one")));
-    ASSERT_TRUE(test::succeeds(
-        remove_partition(a_.env, a_.config.pools[0], "p0", vipu::Force::kNo, soon())));
+      EXPECT_THAT(gc(a_), IsEmpty()) << cut;
+      EXPECT_EQ(claims(), 1U) << cut;
+    });
   }
 }
 

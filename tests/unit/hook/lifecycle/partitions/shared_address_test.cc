@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hosts of a fleet, with one configuration of scheme "ipu" and a range each, and containers
 // that have one GCD of a shared partition.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <set>
 
-#include "base/names.h"
-#include "base/text.h"
 #include "hook/fleet/restored.h"
 #include "hook/lifecycle/network/rails.h"
-#include "hook/lifecycle/partitions/fleet_claims.h"
-#include "hook/lifecycle/partitions/fleet_compare.h"
-#include "hook/lifecycle/partitions/joining.h"
-#include "hook/lifecycle/partitions/partitions.h"
-#include "tests/support/fleet_hosts.h"
+#include "tests/unit/hook/lifecycle/partitions/fleet_fixture.h"
 
 namespace hook::lifecycle::partitions {
 namespace {
-
-using namespace base::names;
-using test::Call;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr const char* kOfRangeOfA = "10.5.200.10";
 constexpr const char* kOfRangeOfB = "10.5.200.50";
 const netns::Identity kNetwork{4, 5, 6};
 
-enum class Shared { kNo, kYes };
-
-class SharedAddressTest : public test::FleetHosts {
+class SharedAddressTest : public FleetFixture {
  protected:
   void SetUp() override {
     FleetHosts::SetUp();
@@ -41,20 +25,6 @@ class SharedAddressTest : public test::FleetHosts {
       rail.has_range = true;
     }
     b_.config.network.rails[0].first = netns::parse_address(kOfRangeOfB).take();
-  }
-  static Status create(test::HookHost& host, Shared shared = Shared::kYes, uint32_t gcds = 4) {
-    NewPartition wanted{host.config.pools[0], {}};
-    wanted.request.id = "p0";
-    wanted.request.size = 8;
-    wanted.request.gcds = gcds;
-    wanted.shared = shared == Shared::kYes;
-    return create_partition(host.env, wanted, soon());
-  }
-  static Status start(test::HookHost& host, const std::string& container, uint32_t gcd = 0) {
-    request::Request request;
-    request.partition = "p0";
-    request.gcd = gcd;
-    return host.prepare(container, request);
   }
   // Starts a container, which must get an address that its IPUs give, or one of the range.
   std::string address(test::HookHost& host, const std::string& container, uint32_t gcd = 0) {
@@ -96,7 +66,7 @@ class SharedAddressTest : public test::FleetHosts {
 };
 
 TEST_F(SharedAddressTest, OneContainerOfAllHostsHasTheAddressOfItsIpus) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   const std::string given = address(a_, "one");
   EXPECT_TRUE(a_.lease_of("one").rails[0].by_ipu);
   EXPECT_EQ(address(b_, "two"), kOfRangeOfB);
@@ -114,7 +84,7 @@ TEST_F(SharedAddressTest, OneContainerOfAllHostsHasTheAddressOfItsIpus) {
 }
 
 TEST_F(SharedAddressTest, WithoutARangeTheSecondOneIsRefusedInOneLine) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   b_.config.network.rails[0].has_range = false;
   address(a_, "one");
   const Status refused = start(b_, "two");
@@ -131,7 +101,7 @@ TEST_F(SharedAddressTest, WithoutARangeTheSecondOneIsRefusedInOneLine) {
 
 // While the interfaces of the first one may be there, nobody has its address.
 TEST_F(SharedAddressTest, TheAddressIsFreeOnceTheReleaseHasEnded) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   const std::string given = address(a_, "one");
   ledger::Lease lease = a_.lease_of("one");
   ASSERT_TRUE(
@@ -144,7 +114,7 @@ TEST_F(SharedAddressTest, TheAddressIsFreeOnceTheReleaseHasEnded) {
 // Each call of the second start fails, or its answer is lost. No two ever have one address, and the
 // address is not lost.
 TEST_F(SharedAddressTest, NoAddressIsTwiceOrLostWithACallOrItsAnswer) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
     int failed = 0;
     for (int at = 0; at < 12; ++at) {
@@ -168,7 +138,7 @@ TEST_F(SharedAddressTest, NoAddressIsTwiceOrLostWithACallOrItsAnswer) {
 TEST_F(SharedAddressTest, WhatRanBeforeItsHostJoinedKeepsItsAddress) {
   const config::FleetConfig fleet = *a_.config.fleet;
   a_.config.fleet.reset();
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   const std::string given = address(a_, "one");
   EXPECT_EQ(address(a_, "two"), kOfRangeOfA);
   a_.config.fleet = fleet;
@@ -181,7 +151,7 @@ TEST_F(SharedAddressTest, WhatRanBeforeItsHostJoinedKeepsItsAddress) {
 }
 
 TEST_F(SharedAddressTest, WhatRunsKeepsItsAddressIfEtcdForgetsIt) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   const std::string given = address(a_, "one");
   run(a_, "one");
   for (const char* const below : {"partitions/pod16/p0/claims/", "partitions/"}) {
@@ -208,7 +178,7 @@ TEST_F(SharedAddressTest, WhatRunsKeepsItsAddressIfEtcdForgetsIt) {
 TEST_F(SharedAddressTest, InterfacesThatStayKeepTheirAddress) {
   for (const Shared shared : {Shared::kNo, Shared::kYes}) {
     SCOPED_TRACE(shared == Shared::kYes ? "shared" : "not shared");
-    ASSERT_TRUE(test::succeeds(create(a_, shared)));
+    ASSERT_TRUE(test::succeeds(create(a_, 8, 4, shared)));
     const std::string given = address(a_, "one");
     run(a_, "one");
     const ledger::Lease beside = start_beside(a_, "beside", 1);
@@ -231,7 +201,7 @@ TEST_F(SharedAddressTest, InterfacesThatStayKeepTheirAddress) {
 // Most partitions have one GCD and one container: such a start asks etcd nothing more.
 TEST_F(SharedAddressTest, AContainerThatHasTheWholePartitionNeedsNoFurtherLook) {
   const auto calls_for = [&](Shared shared, uint32_t gcds) {
-    EXPECT_TRUE(test::succeeds(create(a_, shared, gcds)));
+    EXPECT_TRUE(test::succeeds(create(a_, 8, gcds, shared)));
     address(a_, "one");
     const ledger::Lease lease = a_.lease_of("one");
     std::vector<ledger::RailRequest> rails = {{a_.config.network.rails[0], "roce0", {}}};
@@ -251,7 +221,7 @@ TEST_F(SharedAddressTest, AContainerThatHasTheWholePartitionNeedsNoFurtherLook) 
 
 // Its claim is gone, another host's container has its address, and it runs on: a person decides.
 TEST_F(SharedAddressTest, TwoHostsWithOneAddressAreADifference) {
-  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(create(a_, 8, 4, Shared::kYes)));
   const std::string given = address(a_, "one");
   run(a_, "one");
   forget("partitions/pod16/p0/claims/");
