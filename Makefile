@@ -355,7 +355,7 @@ check-hostile: all $(O)/bin/hostile ## 10,000 starts of hostile images, or HOSTI
 check-storm: all ## storms: of containers under docker, of starts while programs are killed, of many hosts (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built storm
-check-long: test-programs ## what check leaves out: more tests, the page in a browser, storms of containers and hosts, the whole model, backfill, a long cut, an upgrade, sanitizers, all of check-fault, check-engines (root)
+check-long: test-programs ## what check leaves out: more tests, the page in a browser, storms of containers and hosts, the whole model, backfill, a long cut, an upgrade, sanitizers, all of check-fault, faults and cut messages of a fleet, check-engines (root)
 	@packaging/deps.sh e2e engines browser
 	@tests/run.sh --built more long
 	@tests/engines/check.sh

@@ -8,7 +8,7 @@
 // data, and then jumps to _start. It maps nothing if what follows the program's name on the command
 // line begins with one of `base_unmapped_calls`: a program that has calls which touch few pages
 // defines them. A word ends with a zero byte, and the next one follows. A program that touches few
-// pages of its code, whatever its call is, says so by `base_maps_code`.
+// pages of its code, whatever its call is, sets `base_maps_code` to false.
 #pragma once
 
 #include <cstddef>

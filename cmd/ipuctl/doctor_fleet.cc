@@ -67,10 +67,12 @@ std::optional<Finding> examine_fleet(const hook::config::Config& config,
         "install the toolkit again: 'make install' with the same PREFIX, or the package"};
   }
   const Status in = ledger.host().check_in(prefix);
+  if (!in.ok() && in.error().code() != Code::kDenied) return cannot_ask(in.error());
   if (!in.ok()) {
-    return Finding{
-        kCheck, Verdict::kWarning, "this host has left the fleet, or leaves it",
-        str("take [fleet] out of ", hook::config::config_file(), ", or run 'ipuctl fleet join'")};
+    return Finding{kCheck, Verdict::kWarning,
+                   "this host has left its fleet, or has begun to leave it",
+                   str("run 'ipuctl fleet leave', and take [fleet] out of ",
+                       hook::config::config_file(), ", or run 'ipuctl fleet join'")};
   }
   const auto store = open_store(*config.fleet);
   const Status known =

@@ -197,8 +197,13 @@ Result<Outcome> run_end(hook::ledger::Ledger& ledger, const std::string& pool) {
   const bool ended = TRY(ledger.drain(pool).end());
   const Status other = pool.empty() ? Status() : ledger.drain().check();
   if (!other.ok()) return Outcome{str(other.error().message(), "\n")};
-  if (pool.empty())
-    return Outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
+  if (pool.empty()) {
+    Outcome outcome{ended ? "containers get IPUs again\n" : "this host was not drained\n"};
+    for (const std::string& one : TRY(ledger.drain().pools()))
+      outcome.text +=
+          str("pool ", one, " is still drained: 'ipuctl pool drain ", one, " --end' ends that\n");
+    return outcome;
+  }
   return Outcome{ended ? str("containers get IPUs of pool ", pool, " again\n")
                        : str("pool ", pool, " was not drained on this host\n")};
 }

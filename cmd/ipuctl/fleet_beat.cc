@@ -181,8 +181,7 @@ void add_fleet_beat(CLI::App& group, Command& chosen) {
       {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
       chosen, [] { return run_beat(); });
   add_command(group,
-              {"join", "Be in the fleet again that this host left; the first beat joins by itself",
-               "ipuctl fleet join"},
+              {"join", "Take this host back into the fleet that it left", "ipuctl fleet join"},
               chosen, [] { return run_join(); });
 }
 

@@ -128,7 +128,10 @@ Result<Outcome> run_leave(bool is_lost) {
       TRY(partitions::leave_fleet(env, Deadline::after(kAnswerLimit)));
   Outcome outcome;
   for (const std::string& name : left.kept)
-    outcome.text += str("took partition ", name, " along: containers of this host have it\n");
+    outcome.text += str("took partition ", name,
+                        " along: containers of this host have it; when it is gone, run"
+                        " 'ipuctl host forget ",
+                        ledger.host().tag(), "' on a host of the fleet\n");
   for (const std::string& name : left.forgotten)
     outcome.text += str("forgot partition ", name, "\n");
   outcome.text +=
@@ -187,10 +190,10 @@ void add_differences(hook::ledger::Ledger& ledger, const HostFacts& me,
 
 void add_fleet_leave(CLI::App& group, Command& chosen) {
   const auto is_lost = std::make_shared<bool>(false);
-  add_command(group,
-              {"leave", "Forget the fleet's partitions on this host, which leaves the fleet",
-               "ipuctl fleet leave"},
-              chosen, [is_lost] { return run_leave(*is_lost); })
+  add_command(
+      group,
+      {"leave", "Take this host out of the fleet; its containers go on", "ipuctl fleet leave"},
+      chosen, [is_lost] { return run_leave(*is_lost); })
       .flag("--lost", *is_lost, "Give up this host's claims at an etcd that is gone for good");
 }
 

@@ -261,7 +261,9 @@ void add_host_commands(CLI::App& app, Command& chosen) {
   fence.flag("--incomplete", options->incomplete,
              "Also if the host may have partitions of pools that this host does not have");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
-  add_command(group, {"forget", "Forget that a host was fenced", "ipuctl host forget 1f2e3d4c"},
+  add_command(group,
+              {"forget", "Forget a fence, or the partitions with which a host left the fleet",
+               "ipuctl host forget 1f2e3d4c"},
               chosen, [options] { return run_forget(*options); })
       .argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
 }

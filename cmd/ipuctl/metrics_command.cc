@@ -224,7 +224,7 @@ Status add_host(Ledger& ledger, const hook::config::Config& config, int64_t now,
   to.family("ipu_host_drained", Type::kGauge, "Whether an operator drains this host.");
   const std::optional<hook::ledger::Drained> drained = TRY(ledger.drain().find());
   to.sample({}, int64_t{drained.has_value()});
-  to.family("ipu_pool_drained", Type::kGauge, "Whether an operator drains the pool alone here.");
+  to.family("ipu_pool_drained", Type::kGauge, "Whether 'ipuctl pool drain' drains the pool.");
   for (const hook::config::PoolConfig& pool : config.pools) {
     const std::optional<hook::ledger::Drained> alone = TRY(ledger.drain(pool.name).find());
     to.sample({{"pool", pool.name}}, int64_t{alone.has_value()});

@@ -31,7 +31,7 @@ struct PoolView {
   hook::config::PoolConfig config;
   std::optional<Usage> usage;                         // unset: the pool cannot be reached now
   std::map<uint32_t, uint32_t> warm = {};             // size -> number of ready partitions
-  std::optional<hook::ledger::Drained> drained = {};  // alone; the whole host may be, too
+  std::optional<hook::ledger::Drained> drained = {};  // by `pool drain`
 };
 [[nodiscard]] std::string pools_text(const std::vector<PoolView>& pools, Output output);
 

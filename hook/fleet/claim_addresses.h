@@ -3,7 +3,8 @@
 // GCD: their ledgers do not know of each other, so the claim of a container says which it has.
 //
 // Where each GCD has one container, the claim of the GCD gives its addresses too, and names none.
-// One exception: containers of two GCDs share interfaces, and that whose GCD gave the address ends.
+// One exception: two containers with different GCDs share interfaces, and the container whose GCD
+// gave the address ends first.
 #pragma once
 
 #include <string>

@@ -67,6 +67,14 @@ Result<std::optional<Drained>> Drain::find() {
   return std::optional<Drained>(TRY(parse(row.text(0))));
 }
 
+Result<std::vector<std::string>> Drain::pools() {
+  std::vector<std::string> pools;
+  Statement row = TRY(store_.database.prepare(
+      "SELECT substr(name, 9) FROM meta WHERE name LIKE 'drained %' ORDER BY name"));
+  while (TRY(row.step()) == Step::kRow) pools.push_back(row.text(0));
+  return pools;
+}
+
 Status Drain::check() {
   // The host's sorts before those of pools.
   Statement row = TRY(store_.database.prepare(

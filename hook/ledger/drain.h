@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,6 +32,8 @@ class Drain {
   // Ends it. Returns whether it was drained.
   base::Result<bool> end();
   base::Result<std::optional<Drained>> find();
+  // Returns the pools that are drained alone, sorted.
+  base::Result<std::vector<std::string>> pools();
   // Returns kDenied, with the time and the reason, if the host is drained, or else the pool. May
   // run inside the caller's transaction.
   base::Status check();

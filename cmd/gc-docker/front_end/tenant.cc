@@ -40,9 +40,10 @@ std::string refused_note(const Caller& caller) {
   return str("tenant ", quote(caller.tenant),
              " has you in its list, but policy.tenant_variable in config.toml lets no variable name"
              " a tenant, so ",
-             other.empty() ? std::string("the container names none")
+             other.empty() ? std::string("the container names none, and the runtime refuses it")
                            : str("the container counts for tenant ", quote(other)),
-             "; ask an administrator to set it",
+             "; ask an administrator to set policy.tenant_variable = true",
+             other.empty() ? " or policy.default_tenant" : "",
              caller.allows_annotations
                  ? str(", or give --annotation ", annotation, " with docker 24 or later")
                  : "");

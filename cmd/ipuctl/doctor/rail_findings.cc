@@ -108,8 +108,8 @@ class RailExam {
 
   void warn_of_adopted(const std::vector<std::string>& partitions) {
     add("adopted partitions", Verdict::kWarning,
-        str("this host is in no fleet, so a container of another host with a GCD of ",
-            base::join(partitions, ", "), " gets the same address as one of this host"),
+        str("this host is in no fleet: if another host uses ", base::join(partitions, ", "),
+            ", two containers with the same GCD get the same address"),
         "set [fleet] on all hosts that use these partitions, or use them on this host alone");
   }
 

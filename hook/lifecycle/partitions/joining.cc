@@ -209,7 +209,9 @@ Result<bool> forget_left(Env& env, const std::vector<config::PoolConfig>& pools,
         if (one.id != view.name.name) continue;
         return Error(Code::kBusy, str("partition ", quote(one.id), " of pool ", quote(pool.name),
                                       ", with which host ", tag,
-                                      " left the fleet, is still there; remove it on that host"));
+                                      " left the fleet, is still there; remove it on that host with"
+                                      " 'ipuctl partition remove', or with 'vipu-admin remove"
+                                      " partition' if it was adopted"));
       }
     }
   }

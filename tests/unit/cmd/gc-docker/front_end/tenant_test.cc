@@ -73,13 +73,16 @@ TEST(TenantTest, WhatThePolicyRefusesIsNotSaid) {
   EXPECT_EQ(notes(caller, args),
             "tenant 'vision' has you in its list, but policy.tenant_variable in config.toml lets no"
             " variable name a tenant, so the container counts for tenant 'guest'; ask an"
-            " administrator to set it, or give --annotation graphcore.ai/ipu.tenant=vision with"
+            " administrator to set policy.tenant_variable = true, or give --annotation "
+            "graphcore.ai/ipu.tenant=vision with"
             " docker 24 or later");
   caller.default_tenant.clear();
   caller.allows_annotations = false;
-  EXPECT_EQ(notes(caller, args),
-            "tenant 'vision' has you in its list, but policy.tenant_variable in config.toml lets no"
-            " variable name a tenant, so the container names none; ask an administrator to set it");
+  EXPECT_EQ(
+      notes(caller, args),
+      "tenant 'vision' has you in its list, but policy.tenant_variable in config.toml lets no"
+      " variable name a tenant, so the container names none, and the runtime refuses it; ask an"
+      " administrator to set policy.tenant_variable = true or policy.default_tenant");
   caller.default_tenant = "vision";
   EXPECT_EQ(notes(caller, args), "");
 }

@@ -110,8 +110,8 @@ TEST_F(DoctorTest, WarnsOfPartitionsWhoseIpusMayGiveAnotherHostsContainersTheSam
   rail.base = ip("10.5.64.0");
   rail.machines = netns::parse_prefix("10.5.0.0/22").take();
   EXPECT_TRUE(only(Verdict::kWarning, "rail rnic0: adopted partitions",
-                   "a container of another host with a GCD of p0, p1 gets the same address as one"
-                   " of this host -> set [fleet] on all hosts"));
+                   "this host is in no fleet: if another host uses p0, p1, two containers with the"
+                   " same GCD get the same address -> set [fleet] on all hosts"));
   host_.adopted.clear();
   EXPECT_EQ(found("rail rnic0: adopted partitions"), "");
 }

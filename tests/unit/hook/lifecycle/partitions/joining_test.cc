@@ -222,7 +222,7 @@ TEST_F(JoiningTest, NobodyTakesIpusOfAFleetThatTheHostLeaves) {
   // A start that passed all checks before, and a gc that began before.
   request::Request request;
   request.ipus = 2;
-  EXPECT_TRUE(test::fails(a_.prepare("late", request), Code::kDenied, "has left fleet"));
+  EXPECT_TRUE(test::fails(a_.prepare("late", request), Code::kDenied, "has begun to leave"));
   ASSERT_TRUE(test::succeeds(a_.ledger.partitions().disclaim_own()));
   EXPECT_TRUE(test::fails(a_.ledger.partitions().claim_own(own, kPrefix_), Code::kDenied));
   // What it has still ends.
