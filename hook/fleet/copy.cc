@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/keys.h"
+#include "hook/fleet/marks.h"
 #include "hook/fleet/restored.h"
 #include "hook/fleet/usage.h"
 #include "vipu/wire_fields.h"
@@ -378,6 +379,8 @@ Status write_copy(Store& store, const std::string& prefix, const Copy& copy, Rep
   TRY(import.put(prefix + kMeta,
                  base::to_text(Json{{"version", kStoreVersion}, {"id", copy.fleet}})));
   TRY(import.put(version_key(prefix, copy.fleet), ""));
+  const Put mark = import_mark(prefix, TRY(base::random_hex(8)));
+  TRY(import.put(mark.key, mark.value));
   return import.end();
 }
 

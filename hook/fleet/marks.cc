@@ -15,6 +15,7 @@
 #include "hook/fleet/keys.h"
 #include "hook/fleet/partition_change.h"
 #include "hook/fleet/restored.h"
+#include "vipu/made_name.h"
 
 namespace hook::fleet {
 namespace {
@@ -30,6 +31,8 @@ std::string marks_prefix(const std::string& prefix) { return prefix + "marks/"; 
 std::string own_key(const Fleet& fleet) { return mark_key(fleet.prefix, fleet.mark.host); }
 
 std::string restores_key(const Fleet& fleet) { return marks_prefix(fleet.prefix) + "restores"; }
+
+std::string imports_key(const std::string& prefix) { return marks_prefix(prefix) + "import"; }
 
 bool is_behind(const Fleet& fleet, const std::optional<KeyValue>& mark) {
   const int64_t known = fleet.mark.revision;
@@ -55,6 +58,7 @@ struct Seen {
   std::optional<KeyValue> mark;      // of this host
   std::optional<KeyValue> restores;  // absent: 0
   int64_t count = 0;                 // of restores
+  std::string import = {};           // what names the last one
   std::set<std::string> hosts = {};  // whose marks are there, but those that are forgotten
 };
 
@@ -63,10 +67,10 @@ Result<Seen> read_marks(const Fleet& fleet) {
   const Listing listing = TRY(fleet.store.list(marks_prefix(fleet.prefix), fleet.deadline));
   for (const KeyValue& one : listing.keys) {
     if (one.key == own_key(fleet)) seen.mark = one;
-    if (one.key != restores_key(fleet)) {
-      if (one.value != kForgotten) seen.hosts.insert(one.key.substr(one.key.rfind('/') + 1));
-      continue;
-    }
+    if (one.key == imports_key(fleet.prefix)) seen.import = one.value;
+    const std::string host = one.key.substr(marks_prefix(fleet.prefix).size());
+    if (vipu::is_host(host) && one.value != kForgotten) seen.hosts.insert(host);
+    if (one.key != restores_key(fleet)) continue;
     seen.restores = one;
     const Result<int64_t> count = base::parse_int<int64_t>(one.value, 0, INT32_MAX);
     if (!count.ok()) return something_else(one.key);
@@ -76,12 +80,13 @@ Result<Seen> read_marks(const Fleet& fleet) {
 }
 
 // Fences are for their own hosts to obey, and ended what these had.
-Result<std::vector<std::string>> hosts_to_ask(const Fleet& fleet, const Seen& seen) {
-  const std::string below = fleet.prefix + "hosts/";
+Result<std::vector<std::string>> all_to_ask(const Fleet& fleet, const Seen& seen) {
   std::set<std::string> hosts = seen.hosts;
   hosts.insert(fleet.mark.host);
-  for (const KeyValue& one : TRY(fleet.store.list(below, fleet.deadline)).keys)
-    hosts.insert(one.key.substr(below.size()));
+  for (const char* const below : {"hosts/", "partitions/", "grants/", "restored/"}) {
+    const Listing there = TRY(fleet.store.list(fleet.prefix + below, fleet.deadline));
+    for (const auto& [host, asked] : hosts_to_ask(fleet.prefix, {}, there)) hosts.insert(host);
+  }
   const std::string fences = fence_key(fleet.prefix, "");
   for (const KeyValue& one : TRY(fleet.store.list(fences, fleet.deadline)).keys)
     hosts.erase(one.key.substr(fences.size()));
@@ -145,16 +150,13 @@ enum class Said { kNow, kBefore, kByImport };
 // Makes sure that it is said, and that this host is asked to tell. FLEET's mark is old.
 Result<Said> say_gone_back(const Fleet& fleet, const Seen& seen) {
   const Fleet unmarked = without_mark(fleet);
-  // An import has removed the marks, and done all of this.
   const std::string own = restored_key(fleet.prefix, fleet.mark.host);
-  if (!seen.mark && TRY(find_key(fleet.store, own, fleet.deadline))) return Said::kByImport;
-  // Its count is newer than the one that this host knew. It did not know hosts that had joined
-  // after the copy was made.
-  if (seen.count > fleet.mark.restores) {
-    TRY(ask_to_tell(unmarked, {fleet.mark.host}));
-    return Said::kBefore;
-  }
-  const std::vector<std::string> hosts = TRY(hosts_to_ask(unmarked, seen));
+  const bool is_asked = TRY(find_key(fleet.store, own, fleet.deadline)).has_value();
+  // An import that this host did not know has removed the marks, and done all of this.
+  if (is_asked && !seen.mark && seen.import != fleet.mark.import) return Said::kByImport;
+  // So has a host, since this one marked the store.
+  if (is_asked && seen.count > fleet.mark.restores) return Said::kBefore;
+  const std::vector<std::string> hosts = TRY(all_to_ask(unmarked, seen));
   TRY(ask_to_tell(unmarked, hosts));
   TRY(forget_idle(unmarked));
   TRY(have_all_reset(unmarked));
@@ -171,7 +173,8 @@ Result<std::optional<Mark>> put_mark(const Fleet& fleet, const Seen& seen, int64
   txn.puts = {{own_key(fleet), ""}};
   if (count != seen.count) txn.puts.push_back({restores_key(fleet), std::to_string(count)});
   const TxnResult result = TRY(commit_if_known(without_mark(fleet), std::move(txn)));
-  if (result.done) return std::optional<Mark>(Mark{fleet.mark.host, result.revision, count});
+  if (result.done)
+    return std::optional<Mark>(Mark{fleet.mark.host, result.revision, count, seen.import});
   for (const KeyValue& one : result.found)
     if (one.key == fence) return fenced(fleet.mark.host);
   return std::optional<Mark>();
@@ -181,6 +184,10 @@ Result<std::optional<Mark>> put_mark(const Fleet& fleet, const Seen& seen, int64
 
 std::string mark_key(const std::string& prefix, const std::string& host) {
   return marks_prefix(prefix) + host;
+}
+
+Put import_mark(const std::string& prefix, const std::string& id) {
+  return {imports_key(prefix), id};
 }
 
 Put forgotten_mark(const std::string& prefix, const std::string& host) {
@@ -216,10 +223,12 @@ Result<Marked> mark_store(const Fleet& fleet) {
       const std::string fence = fence_key(fleet.prefix, fleet.mark.host);
       if (TRY(find_key(fleet.store, fence, fleet.deadline))) return fenced(fleet.mark.host);
       said = TRY(say_gone_back(fleet, seen));
-      if (said == Said::kNow) ++count;
+      if (said == Said::kNow && count < INT32_MAX) ++count;
     }
     const std::optional<Mark> mark = TRY(put_mark(fleet, seen, count));
-    if (mark) return Marked{*mark, said && *said != Said::kByImport};
+    // Also where the answer to an earlier attempt was lost, or another process of this host did it.
+    const bool is_counted = said ? *said != Said::kByImport : seen.count > fleet.mark.restores;
+    if (mark) return Marked{*mark, fleet.mark.revision != 0 && is_counted};
   }
   return Error(Code::kBusy, "fleet: the marks in etcd change all the time; try again");
 }

@@ -4,7 +4,8 @@
 // time to time, and remembers the revision: in a store that went back, the key is as it was before.
 //   PREFIX marks/TAG       changed by host TAG; "forgotten" if that host is
 //   PREFIX marks/restores  how often a host has found that the store went back
-// An import removes them: it asks all hosts itself.
+//   PREFIX marks/import    a random word that names the last import
+// An import removes all others: it asks all hosts itself.
 #pragma once
 
 #include <string>
@@ -17,6 +18,8 @@ namespace hook::fleet {
 
 // Returns the key of HOST's mark.
 [[nodiscard]] std::string mark_key(const std::string& prefix, const std::string& host);
+// Returns what names an import as ID, 16 hexadecimal digits.
+[[nodiscard]] Put import_mark(const std::string& prefix, const std::string& id);
 // Returns what says that HOST is forgotten: nobody waits for it, and it may come back.
 [[nodiscard]] Put forgotten_mark(const std::string& prefix, const std::string& host);
 
@@ -29,8 +32,9 @@ base::Status check_mark(const Fleet& fleet, const TxnResult& result);
 base::Status check_history(const Fleet& fleet);
 
 struct Marked {
-  Mark mark;                   // to be remembered
-  bool has_gone_back = false;  // since FLEET's mark, and not by an import
+  Mark mark;  // to be remembered
+  // Since FLEET's mark, by what this host or another one found, and not by an import.
+  bool has_gone_back = false;
 };
 // Marks the store for the host of FLEET's mark. If the store has gone back, and nobody has said so
 // since: it first asks all hosts to tell what they have (restored.h), forgets the idle warm

@@ -21,9 +21,10 @@ namespace hook::fleet {
 
 // What this host knows of the store's past: see marks.h.
 struct Mark {
-  std::string host;      // its tag
-  int64_t revision = 0;  // of the store, when the host marked it last; 0: it never did
-  int64_t restores = 0;  // how often the store was found to have gone back, by then
+  std::string host;         // its tag
+  int64_t revision = 0;     // of the store, when the host marked it last; 0: it never did
+  int64_t restores = 0;     // how often the store was found to have gone back, by then
+  std::string import = {};  // what names the last import by then; empty: there was none
   bool operator==(const Mark&) const = default;
 };
 

@@ -18,9 +18,7 @@ std::string holder_in(std::string_view name, const std::string& value) {
       name.starts_with("partitions/") && name.find("/claims/") != std::string_view::npos;
   if (!is_claim && !name.starts_with("grants/")) return "";
   std::string host = text_in(value, "host");
-  const bool is_tag = host.size() == vipu::kHostDigits &&
-                      host.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_tag ? host : "";
+  return vipu::is_host(host) ? host : "";
 }
 
 void add_hosts(std::string_view name, const std::string& value,
@@ -28,7 +26,8 @@ void add_hosts(std::string_view name, const std::string& value,
   constexpr std::string_view kHosts = "hosts/";
   const std::string holder = holder_in(name, value);
   if (!holder.empty()) hosts[holder];
-  if (name.starts_with(kHosts)) hosts[std::string(name.substr(kHosts.size()))];
+  const std::string_view host = name.starts_with(kHosts) ? name.substr(kHosts.size()) : "";
+  if (vipu::is_host(host)) hosts[std::string(host)];
 }
 
 }  // namespace
@@ -47,7 +46,8 @@ std::map<std::string, int64_t> hosts_to_ask(const std::string& prefix,
   const std::string below = restored_prefix(prefix);
   for (const KeyValue& one : before.keys) {
     add_hosts(std::string_view(one.key).substr(prefix.size()), one.value, hosts);
-    if (one.key.starts_with(below)) hosts[one.key.substr(below.size())] = one.modified;
+    const std::string asked = one.key.starts_with(below) ? one.key.substr(below.size()) : "";
+    if (vipu::is_host(asked)) hosts[asked] = one.modified;
   }
   return hosts;
 }

@@ -56,6 +56,7 @@ struct Store;
 struct FleetMark {
   int64_t revision = 0;  // of the store
   int64_t restores = 0;
+  std::string import = {};  // the word that names the last import; empty: there was none
   bool operator==(const FleetMark&) const = default;
 };
 

@@ -19,6 +19,7 @@ using sqlite::Transaction;
 namespace {
 
 constexpr const char* kMarkRow = "ledger: meta 'fleet_mark'";
+const std::string kNoImport = "-";
 
 // A host that gets another tag has made no mark yet.
 std::string mark_of(const std::string& tag, const std::string& id, const std::string& prefix) {
@@ -201,13 +202,14 @@ Status LedgerHost::leave_fleet() {
 Result<FleetMark> LedgerHost::fleet_mark(const std::string& prefix, const std::string& id) {
   Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'fleet_mark'"));
   if (TRY(row.step()) == Step::kDone) return FleetMark();
-  const std::string value = row.text(0);  // "REVISION RESTORES TAG ID PREFIX"
+  const std::string value = row.text(0);  // "REVISION RESTORES IMPORT TAG ID PREFIX"
   const std::vector<std::string_view> words = base::split(value, ' ');
-  const bool is_it = words.size() >= 5 && value.ends_with(mark_of(store_.host_tag, id, prefix));
+  const bool is_it = words.size() >= 6 && value.ends_with(mark_of(store_.host_tag, id, prefix));
   if (!is_it) return FleetMark();
   FleetMark mark;
   mark.revision = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[0], 0, INT64_MAX));
   mark.restores = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[1], 0, INT64_MAX));
+  if (words[2] != kNoImport) mark.import = words[2];
   return mark;
 }
 
@@ -217,7 +219,8 @@ Status LedgerHost::keep_fleet_mark(const std::string& prefix, const std::string&
   Statement row = TRY(
       store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet_mark', ?)"));
   const std::string whose = mark_of(store_.host_tag, id, prefix);
-  TRY(row.bind(str(mark.revision, ' ', mark.restores, whose)).run());
+  const std::string& import = mark.import.empty() ? kNoImport : mark.import;
+  TRY(row.bind(str(mark.revision, ' ', mark.restores, ' ', import, whose)).run());
   return transaction.commit();
 }
 

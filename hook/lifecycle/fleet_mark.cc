@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "hook/fleet/hosts.h"
 #include "hook/fleet/marks.h"
 #include "hook/lifecycle/open_fleet.h"
 
@@ -28,8 +29,14 @@ Result<bool> mark_and_remember(Env& env, const Deadline& deadline) {
   if (!fleet || fleet->id.empty()) return false;
   const std::optional<fleet::Marked> marked = TRY(mark(*fleet, deadline));
   if (!marked) return false;
-  TRY(env.ledger.host().keep_fleet_mark(fleet->config.prefix, fleet->id,
-                                        {marked->mark.revision, marked->mark.restores}));
+  TRY(env.ledger.host().keep_fleet_mark(
+      fleet->config.prefix, fleet->id,
+      {marked->mark.revision, marked->mark.restores, marked->mark.import}));
+  const std::string id = TRY(env.ledger.host().fleet_id(fleet->config.prefix));
+  if (id.empty()) {  // 'fleet leave' has ended meanwhile
+    const fleet::Fleet at = fleet->at_last();
+    TRY(fleet::end_beats(at.store, at.prefix, env.ledger.host().tag(), at.deadline));
+  }
   return marked->has_gone_back;
 }
 

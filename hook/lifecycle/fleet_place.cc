@@ -101,6 +101,17 @@ Status sweep_tickets(Env& env, const OpenFleet& fleet, const std::vector<fleet::
   return {};
 }
 
+fleet::Fleet FleetPlace::at() const {
+  fleet::Fleet at = fleet_.at_last();
+  const auto known = env_->ledger.host().fleet_mark(at.prefix, at.id);
+  if (known.ok()) {
+    at.mark.revision = known.value().revision;
+    at.mark.restores = known.value().restores;
+    at.mark.import = known.value().import;
+  }
+  return at;
+}
+
 Status FleetPlace::enter(const ledger::Waiter& me) {
   const fleet::Shares shares = TRY(fleet::read_shares(at()));
   const config::TenantConfig* const share = TRY(find_share(shares, me.tenant));

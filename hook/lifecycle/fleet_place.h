@@ -90,7 +90,8 @@ class FleetPlace {
 
  private:
   base::Status check_wait(const ledger::Waiter& me, const fleet::Shares& shares) const;
-  [[nodiscard]] fleet::Fleet at() const { return fleet_.at_last(); }
+  // With the mark as the ledger has it now: a request may wait for long.
+  [[nodiscard]] fleet::Fleet at() const;
   base::Status keep();
   base::Status tell(const fleet::Shares& shares, const ledger::Waiter& me);
   base::Result<Before> look(const ledger::Waiter& me, const fleet::Shares* shares);

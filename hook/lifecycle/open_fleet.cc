@@ -26,7 +26,7 @@ Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
   std::unique_ptr<fleet::Store> store = env.store(*config);
   std::string id = TRY(env.ledger.host().fleet_id(config->prefix));
   const ledger::FleetMark known = TRY(env.ledger.host().fleet_mark(config->prefix, id));
-  fleet::Mark mark{env.ledger.host().tag(), known.revision, known.restores};
+  fleet::Mark mark{env.ledger.host().tag(), known.revision, known.restores, known.import};
   return std::optional<OpenFleet>(
       OpenFleet{std::move(*config), std::move(store), std::move(id), std::move(mark)});
 }

@@ -133,7 +133,8 @@ TEST_F(MarksTest, EachTimeIsFoundOut) {
   store_ = first;
   ASSERT_TRUE(live(a_));
   ASSERT_TRUE(test::succeeds(tell(a_)));
-  EXPECT_FALSE(live(b_)) << "its mark is not newer";
+  EXPECT_TRUE(live(b_)) << "its mark is not newer, and it says so, too";
+  EXPECT_FALSE(live(b_));
   ASSERT_TRUE(test::succeeds(tell(b_)));
   const test::FakeStore second = store_;
   live(a_);
@@ -167,8 +168,49 @@ TEST_F(MarksTest, AHostThatJoinedSinceAsksForItself) {
   store_ = snapshot;
   EXPECT_TRUE(live(a_));
   ASSERT_TRUE(test::succeeds(tell(a_)));
-  EXPECT_TRUE(live(late));
-  EXPECT_THAT(untold(), ElementsAre(b_.tag, late.tag));
+  EXPECT_TRUE(live(late)) << "nobody knew it, so nobody asked it";
+  EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag, late.tag));
+}
+
+// A snapshot of a moment in which hosts were still asked, by an import or because it had gone back.
+TEST_F(MarksTest, AQuestionThatWasEndedSinceIsAskedAgain) {
+  const Copy copy = read_copy(store_, kPrefix, 1, soon()).take();
+  store_.advance(std::chrono::seconds(31));
+  ASSERT_TRUE(
+      test::succeeds(write_copy(store_, kPrefix, copy, Replace::kYes, OldFences::kRefuse, soon())));
+  live(b_);
+  ASSERT_TRUE(test::succeeds(tell(b_)));
+  const test::FakeStore asked_by_import = store_;
+  live(a_);
+  ASSERT_TRUE(test::succeeds(tell(a_)));
+  ASSERT_TRUE(test::succeeds(use(b_, "two", 1)));
+  store_ = asked_by_import;
+  EXPECT_TRUE(live(a_));
+  EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag));
+  ASSERT_TRUE(test::succeeds(tell(a_)));
+  EXPECT_TRUE(test::fails(use(a_, "three", 1), Code::kBusy, "host bbbbbbbb has not told"));
+}
+
+// By what it has alone, such as one of an earlier release without ipu-agent.
+TEST_F(MarksTest, AHostThatHasAClaimIsAskedToo) {
+  ASSERT_TRUE(test::succeeds(use({"cccccccc"}, "old", 0)));
+  const test::FakeStore snapshot = store_;
+  live(a_);
+  store_ = snapshot;
+  EXPECT_TRUE(live(a_));
+  EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag, "cccccccc"));
+}
+
+// Nobody could tell for it.
+TEST_F(MarksTest, AKeyThatNamesNoHostAsksNobody) {
+  Txn odd;
+  odd.puts = {{"/f/hosts/foo", "{}"}, {"/f/marks/x", ""}, {"/f/hosts/aaaaaaaa/more", "{}"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(odd, soon())));
+  const test::FakeStore snapshot = store_;
+  live(a_);
+  store_ = snapshot;
+  EXPECT_TRUE(live(a_));
+  EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag));
 }
 
 // A container may have taken an idle partition since, and may have used one that was clean.
@@ -188,19 +230,22 @@ TEST_F(MarksTest, WhatWasIdleIsForgottenAndWhatWasCleanIsReset) {
 TEST_F(MarksTest, WhatIsCutShortIsDoneAgain) {
   const test::FakeStore snapshot = store_;
   live(a_);
-  for (int cut = 0;; ++cut) {
-    ASSERT_LT(cut, 100);
-    store_ = snapshot;
-    int calls = 0;
-    test::LentStore cutting(
-        store_, [&] { return calls++ == cut ? test::Call::kFails : test::Call::kAnswered; });
-    const Result<Marked> marked = mark_store({cutting, kPrefix, soon(), id_, a_.mark});
-    if (marked.ok()) break;
-    EXPECT_FALSE(use(a_, "three", 1).ok()) << cut;
-    const Result<Marked> again = mark_store(of(a_));
-    ASSERT_TRUE(test::succeeds(again)) << cut;
-    EXPECT_TRUE(again.value().has_gone_back) << cut;
-    EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag)) << cut;
+  for (const test::Call fate : {test::Call::kFails, test::Call::kAnswerIsLost}) {
+    int cut = 0;
+    for (; cut < 100; ++cut) {
+      store_ = snapshot;
+      int calls = 0;
+      test::LentStore cutting(store_,
+                              [&] { return calls++ == cut ? fate : test::Call::kAnswered; });
+      const Result<Marked> marked = mark_store({cutting, kPrefix, soon(), id_, a_.mark});
+      if (marked.ok()) break;
+      EXPECT_FALSE(use(a_, "three", 1).ok()) << cut;
+      const Result<Marked> again = mark_store(of(a_));
+      ASSERT_TRUE(test::succeeds(again)) << cut;
+      EXPECT_TRUE(again.value().has_gone_back) << cut;
+      EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag)) << cut;
+    }
+    EXPECT_GT(cut, 5);
   }
 }
 
@@ -240,8 +285,8 @@ TEST_F(MarksTest, AFencedHostMarksNothingAndIsNotAsked) {
   store_ = without;
   ASSERT_TRUE(live(a_));
   EXPECT_THAT(untold(), ElementsAre(a_.tag)) << "who is forgotten is not asked";
+  EXPECT_TRUE(live(b_)) << "it says what others found";
   EXPECT_FALSE(live(b_));
-  live(b_);
 }
 
 }  // namespace
