@@ -261,6 +261,13 @@ Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const D
   return is_there ? netns::Presence::kThere : netns::Presence::kGone;
 }
 
+Status confirm_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
+  if (lease.claim.empty() || lease.origin == ledger::Origin::kOwn) return {};
+  if (TRY(find_claim(env, lease, deadline)) == netns::Presence::kThere) return {};
+  return Error(Code::kBusy, str("the claim of partition ", quote(lease.partition),
+                                " was taken away while the container started; start it again"));
+}
+
 Status unclaim_gcds(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
   const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
   if (lease.origin == ledger::Origin::kOwn) return remove_lease_grant(env, fleet, lease, deadline);

@@ -158,6 +158,11 @@ Status leave_grants(Env& env, const OpenFleet& fleet) {
                  str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
                      " is half taken or half removed; run 'ipuctl gc' first"));
   }
+  return end_grants(env, fleet);
+}
+
+Status end_grants(Env& env, const OpenFleet& fleet) {
+  std::vector<Error> obstacles;  // 'fleet check' says what cannot be read
   for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet.at_last(), obstacles))) {
     if (grant.host == env.ledger.host().tag())
       TRY(fleet::ungrant(fleet.at_last(), grant.pool, grant.id));

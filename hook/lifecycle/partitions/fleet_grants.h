@@ -33,5 +33,7 @@ base::Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<base::Er
 
 // Removes the grants of this host, which leaves FLEET.
 base::Status leave_grants(Env& env, const OpenFleet& fleet);
+// Removes all of them, whatever they are for.
+base::Status end_grants(Env& env, const OpenFleet& fleet);
 
 }  // namespace hook::lifecycle::partitions

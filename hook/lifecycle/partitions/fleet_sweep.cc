@@ -119,12 +119,19 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
   }
   bool is_whole = true;
+  // The controller may remove it at any moment.
+  for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all()))
+    if (record.state == ledger::PartitionState::kRemoving && record.fleet == fleet.config.prefix)
+      is_whole = false;
   for (const ledger::Lease& lease : leases) {
     const bool runs = lease.state == ledger::LeaseState::kRunning ||
                       lease.state == ledger::LeaseState::kAllocated;
     const bool is_named = !lease.claim.empty() && lease.origin != ledger::Origin::kOwn;
-    // share_named() says why.
-    if (runs && TRY(is_unshared(env, lease))) is_whole = false;
+    if (runs && TRY(is_unshared(env, lease))) {
+      is_whole = false;  // share_named() says why, but on a host that leaves
+      const Status in = env.ledger.host().check_in(fleet.config.prefix);
+      if (!in.ok()) obstacles.push_back(in.error());
+    }
     if (!runs || !is_named) continue;
     const auto claim = known.find(lease.claim);
     const bool is_known =

@@ -120,6 +120,32 @@ Status check_resets(Env& env, const OpenFleet& fleet, const Deadline& deadline) 
   return {};
 }
 
+// Fails if a controller of POOLS has the partition of VIEW, or none of them can have it.
+Status check_gone(Env& env, const std::vector<config::PoolConfig>& pools,
+                  const fleet::PartitionView& view, const Deadline& deadline) {
+  bool is_asked = false;
+  for (const config::PoolConfig& pool : pools) {
+    // One controller may have two addresses. Hosts of a fleet call their pools alike.
+    const bool may_be = pool.name == view.name.pool || config::source_of(pool) == view.facts.source;
+    if (pool.provider != config::Provider::kVipu || !may_be) continue;
+    is_asked = true;
+    for (const vipu::Partition& one : TRY(env.controller(pool)->list(deadline))) {
+      if (one.id != view.name.name) continue;
+      return Error(Code::kBusy,
+                   str("partition ", quote(one.id), " of pool ", quote(pool.name),
+                       ", with which host ", view.changer,
+                       " left the fleet, is still there; remove it on that host with 'ipuctl"
+                       " partition remove', or with 'vipu-admin remove partition' if it was"
+                       " adopted or that host is gone"));
+    }
+  }
+  if (is_asked) return {};
+  return Error(Code::kBusy,
+               str("partition ", quote(view.name.name), " of pool ", quote(view.name.pool),
+                   " is at controller ", view.facts.source,
+                   ", which no pool of this host has; run the command on a host that has it"));
+}
+
 // Fails if this host cannot leave now.
 Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& records,
                      const std::optional<OpenFleet>& fleet, const Deadline& deadline) {
@@ -142,6 +168,23 @@ Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& recor
     TRY(open_fleet(env, one.fleet));  // it has this prefix
   }
   return {};
+}
+
+Status leave_books(Env& env, const OpenFleet& fleet) {
+  TRY(fleet::end_claims(fleet.at_last(), env.ledger.host().tag()));
+  return leave_grants(env, fleet);
+}
+
+Status end_life(Env& env, const OpenFleet& fleet) {
+  const fleet::Fleet at = fleet.at_last();
+  return fleet::end_beats(at.store, at.prefix, env.ledger.host().tag(), at.deadline);
+}
+
+// A part of what this host has is out of the fleet by now.
+Error cut_short(const Error& error) {
+  return {error.code(), str(error.message(),
+                            "; this host has left with a part of what it has: run 'ipuctl fleet"
+                            " leave' again, or 'ipuctl fleet join' to stay")};
 }
 
 }  // namespace
@@ -176,20 +219,19 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
       const bool is_unchanged = left.kept.empty() && left.forgotten.empty();
       // Nobody knows what is true after silence.
       if (is_unchanged && !was_leaving && !is_silence(done.error())) TRY(host.come_back());
+      if (!is_unchanged) return cut_short(done.error());
       return done.error();
     }
     (is_used ? left.kept : left.forgotten).push_back(record.name);
   }
-  if (fleet) {
-    TRY(fleet::end_claims(fleet->at_last(), me));
-    TRY(leave_grants(env, *fleet));
-  }
+  Status books = fleet ? leave_books(env, *fleet) : Status();
+  if (!books.ok()) return cut_short(books.error());
   TRY(env.ledger.partitions().disclaim_own());
-  if (fleet) {
-    const fleet::Fleet at = fleet->at_last();
-    TRY(fleet::end_beats(at.store, at.prefix, me, at.deadline));
-  }
+  if (fleet) TRY(end_life(env, *fleet));
   TRY(host.leave_fleet());
+  // What began before and was told meanwhile: a beat, a gc, a reservation.
+  if (fleet) TRY(end_grants(env, *fleet));
+  if (fleet) TRY(end_life(env, *fleet));
   return left;
 }
 
@@ -203,17 +245,7 @@ Result<bool> forget_left(Env& env, const std::vector<config::PoolConfig>& pools,
        TRY(fleet::list_partitions(fleet->at(deadline), obstacles))) {
     if (view.phase != fleet::PartitionPhase::kLeft || view.changer != tag) continue;
     had_any = true;
-    for (const config::PoolConfig& pool : pools) {
-      if (pool.name != view.name.pool) continue;
-      for (const vipu::Partition& one : TRY(env.controller(pool)->list(deadline))) {
-        if (one.id != view.name.name) continue;
-        return Error(Code::kBusy, str("partition ", quote(one.id), " of pool ", quote(pool.name),
-                                      ", with which host ", tag,
-                                      " left the fleet, is still there; remove it on that host with"
-                                      " 'ipuctl partition remove', or with 'vipu-admin remove"
-                                      " partition' if it was adopted"));
-      }
-    }
+    TRY(check_gone(env, pools, view, deadline));
   }
   if (had_any) TRY(fleet::forget_left(fleet->at(deadline), tag));
   return had_any;

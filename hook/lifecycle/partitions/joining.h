@@ -32,7 +32,8 @@ struct LeftFleet {
 base::Result<LeftFleet> leave_fleet(Env& env, const base::Deadline& deadline);
 
 // Forgets the partitions with which host TAG left, so that their names are free. Returns whether
-// there was one. Fails with kBusy while a controller of POOLS has one of them.
+// there was one. Fails with kBusy while the controller has one of them, and if none of POOLS is at
+// that controller.
 base::Result<bool> forget_left(Env& env, const std::vector<config::PoolConfig>& pools,
                                const std::string& tag, const base::Deadline& deadline);
 

@@ -69,26 +69,37 @@ TEST_F(JoiningTest, WhatAHostHadBeforeIsSharedByGcAndAConflictIsTold) {
   EXPECT_THAT(obstacles[0].message(), HasSubstr("made on host"));
 }
 
-// Another host may begin at each moment.
+// A start here that does not know of the fleet may begin at each moment, until the ledger does.
 TEST_F(JoiningTest, APartitionIsOfAllOnceItsContainersAreClaimed) {
   const config::FleetConfig fleet = *a_.config.fleet;
-  a_.config.fleet.reset();
-  ASSERT_TRUE(test::succeeds(create(a_)));
-  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
-  a_.config.fleet = fleet;
   for (const Call fate : {Call::kFails, Call::kAnswerIsLost}) {
-    for (int call = 0; call < 6; ++call) {
-      fails_at_ = calls_ + call;
-      fate_ = fate;
+    int cuts = 0;
+    for (bool is_shared = false; !is_shared && cuts < 30; ++cuts) {
+      a_.config.fleet.reset();
+      ASSERT_TRUE(test::succeeds(create(a_)));
+      ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+      a_.config.fleet = fleet;
       std::vector<Error> obstacles;
+      fails_at_ = calls_ + cuts;
+      fate_ = fate;
       share_named(a_.env, soon(), obstacles);
+      is_shared = fails_at_ >= calls_;
       fails_at_ = -1;
-      EXPECT_FALSE(start(b_, "two", 0).ok()) << call;
+      const auto row = a_.ledger.partitions().find("pod16", "p0").take();
+      EXPECT_FALSE(start(b_, "two", 0).ok()) << cuts;
+      if (row->fleet.empty()) EXPECT_FALSE(start(b_, "two", 1).ok()) << cuts;
+      EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
+      EXPECT_EQ(claims(), 1U) << cuts;
+      ASSERT_TRUE(test::succeeds(start(b_, "two", 1))) << cuts;
+      for (test::HookHost* host : {&a_, &b_}) {
+        for (const ledger::Lease& lease : host->ledger.live().take())
+          ASSERT_TRUE(test::succeeds(stop(*host, lease.container)));
+      }
+      ASSERT_TRUE(
+          remove_partition(a_.env, a_.config.pools[0], "p0", vipu::Force::kNo, soon()).ok());
     }
+    EXPECT_GT(cuts, 4);
   }
-  EXPECT_THAT(gc(a_), IsEmpty());
-  EXPECT_EQ(claims(), 1U);
-  EXPECT_TRUE(test::succeeds(start(b_, "two", 1)));
 }
 
 TEST_F(JoiningTest, WhatTheCopyDoesNotKnowOrHasAsRemovedIsKnownAgain) {
@@ -203,6 +214,41 @@ TEST_F(JoiningTest, AHostThatLeftComesBackToAnOlderStore) {
   EXPECT_FALSE(start(b_, "two", 0).ok());
   EXPECT_THAT(leave_fleet(a_.env, soon()).take().kept, ElementsAre("p0"));
   EXPECT_FALSE(start(b_, "two", 0).ok());
+}
+
+// Its containers may go on with it.
+TEST_F(JoiningTest, WhatAHostLeftWithIsForgottenOnceItIsGone) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  const std::string tag = a_.ledger.host().tag();
+  EXPECT_FALSE(forget_left(b_.env, b_.config.pools, tag, soon()).take());
+  ASSERT_TRUE(leave_fleet(a_.env, soon()).ok());
+  EXPECT_TRUE(test::fails(forget_left(b_.env, b_.config.pools, tag, soon()), Code::kBusy,
+                          "is still there"));
+  std::vector<config::PoolConfig> others = b_.config.pools;
+  others[0].name = "other";
+  others[0].controller = "10.9.9.9:8090";
+  EXPECT_TRUE(test::fails(forget_left(b_.env, others, tag, soon()), Code::kBusy,
+                          "which no pool of this host has"));
+  others[0].name = b_.config.pools[0].name;
+  EXPECT_TRUE(test::fails(forget_left(b_.env, others, tag, soon()), Code::kBusy));
+  const auto controller = a_.env.controller(a_.config.pools[0]);
+  ASSERT_TRUE(test::succeeds(controller->remove("p0", vipu::Force::kYes, soon())));
+  EXPECT_TRUE(forget_left(b_.env, b_.config.pools, tag, soon()).take());
+  EXPECT_TRUE(test::succeeds(create(b_)));
+}
+
+// The answer of its controller came after etcd had gone back.
+TEST_F(JoiningTest, AStartWhoseClaimIsGoneDoesNotRun) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  EXPECT_THAT(gc(b_), IsEmpty());
+  const test::FakeStore before = store_;
+  // After the claim, while the partition is read back.
+  a_.before_wait = [&] { store_ = before; };
+  EXPECT_TRUE(test::fails(start(a_, "one", 0), Code::kBusy, "was taken away while"));
+  a_.before_wait = {};
+  EXPECT_EQ(a_.live_leases(), 0U);
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 0)));
 }
 
 TEST_F(JoiningTest, AFencedHostDoesNotLeave) {
