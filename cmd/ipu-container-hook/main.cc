@@ -49,10 +49,6 @@
 #include "hook/lifecycle/start/rootless.h"
 #include "hook/lifecycle/start/without_wrapper.h"
 
-// It hands over to another process, and touches few pages for that.
-const char base_unmapped_calls[2][8] = {{'p', 'o', 's', 't', 's', 't', 'o', 'p'},
-                                        {'p', 'r', 'o', 'b', 'e', 0, '-', '-'}};
-
 namespace {
 
 using namespace base::names;

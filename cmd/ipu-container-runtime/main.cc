@@ -14,15 +14,11 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "hook/config/paths.h"
 #include "hook/container/oci/command_line.h"
 #include "hook/plain/caller.h"
 #include "hook/plain/plain.h"
-
-// Every command on every container comes here, and most pass through a few pages.
-const bool base_maps_code = false;
 
 namespace {
 
