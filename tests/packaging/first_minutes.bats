@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# packaging/FIRST-MINUTES.md, run from the packages on a throw-away host: each command prints what the page shows.
+# shellcheck disable=SC2154,SC2016 # bats sets output; the host's programs expand
+
+# shellcheck source=tests/packaging/deb.bash
+source "$BATS_TEST_DIRNAME/deb.bash"
+export PREFIX=/usr BINDIR=/usr/bin
+# shellcheck source=tests/support/host.sh
+source "$BATS_TEST_DIRNAME/../support/host.sh"
+
+PAGE=$PROJECT/packaging/FIRST-MINUTES.md
+
+setup() {
+  DEBS=$BATS_TEST_TMPDIR/debs
+  make_debs "$DEBS"
+  cd "$PROJECT" || return
+  HOST_TREE=$DEBS host_up
+  # The POD's controller is not of the host.
+  host_run install -D -m 0755 /dev/stdin /run/lab/vipu-simulator <"${O:-build/${FLAVOR:-release}}/bin/vipu-simulator"
+  HOST_PATH=$HOST_PATH:/run/lab sim_start
+  # shellcheck disable=SC2034 # docker_start reads it
+  DOCKER_RUNTIME=()
+  docker_start
+}
+
+teardown() { host_down; }
+
+# Prints the page's commands and what each prints, a file for each: NUMBER.command and NUMBER.expected.
+split_page() { # FOLDER
+  awk -v folder="$1" '
+    /^```console$/ { inside = 1; next }
+    /^```$/ { inside = 0 }
+    !inside { next }
+    /^# / { file = sprintf("%s/%02d", folder, ++n); print substr($0, 3) >(file ".command"); next }
+    /^>/ { print substr($0, 3) >(file ".command"); next }
+    { print >(file ".expected") }' "$PAGE"
+}
+
+# Whether TEXT is what the page shows in FILE; "…" is any text.
+shows() { # TEXT FILE
+  local pattern
+  [ -e "$2" ] || { [ -z "$1" ]; return; }
+  pattern=$(sed 's/[][*?\\]/\\&/g; s/…/*/g' "$2")
+  # shellcheck disable=SC2053
+  [[ $1 == $pattern ]]
+}
+
+# What of the product lies on the host, but for this test's.
+remains() {
+  host_run find /etc /run /usr /var -xdev '(' -path /run/lab -o -path '/run/*.log' -o -name 'vipu-simulator.json*' ')' -prune \
+    -o -newer /run/init.log -name '*ipu*' -print -prune | sort -u | xargs
+}
+
+@test "the first five minutes, from the package to its purge" {
+  local page=$BATS_TEST_TMPDIR/page command
+  mkdir "$page"
+  split_page "$page"
+  for command in "$page"/*.command; do
+    # Each prompt is the same shell, in the folder of the packages.
+    run host_run timeout 120 bash -c 'cd /srv/tree && eval "$1"' bash "$(cat "$command")"
+    printf '# %s\n%s\n' "$(cat "$command")" "$output"
+    shows "$output" "${command%.command}.expected" ||
+      fail "FIRST-MINUTES.md has:" "$(cat "${command%.command}.expected")"
+  done
+  [ -e "$page/15.command" ] || fail "the page has $(ls "$page") only"
+  assert_equal "$(remains)" ''
+}
