@@ -18,7 +18,8 @@ declare -A packages=(
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
     util-linux mount procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace valgrind logrotate python3-jsonschema git
-    systemd:systemctl etcd-server:etcd etcd-client:etcdctl prometheus:prometheus,promtool zsh fish debhelper lintian tmux'
+    systemd:systemctl etcd-server:etcd etcd-client:etcdctl prometheus:prometheus,promtool zsh fish debhelper lintian tmux
+    docker-compose ansible-core'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [engines]='mmdebstrap debian-archive-keyring'

@@ -77,10 +77,15 @@ cri_down() {
   docker image rm pause >/dev/null 2>&1 || true
 }
 
+# The whole name of what docker calls NAME.
+docker_image() { # NAME
+  [[ $1 == */* ]] && echo "docker.io/$1" || echo "docker.io/library/$1"
+}
+
 has_image() { # NAME[@DIGEST]
   local name=$1
   [[ $name == *@* ]] || name+=:latest
-  cri ImageStatus "{\"image\": {\"image\": \"docker.io/library/$name\"}}" | jq -e .image >/dev/null
+  cri ImageStatus "{\"image\": {\"image\": \"$(docker_image "$name")\"}}" | jq -e .image >/dev/null
 }
 
 # KEY=VALUE... as an object.
@@ -105,17 +110,18 @@ run_pod() { # CONFIG
   jq -er .pod_sandbox_id <<<"$reply"
 }
 
-# Makes a container that sleeps, with ENVS and ANNOTATIONS, and prints its id. ATTEMPT tells containers of
-# one name apart.
+# Makes a container that sleeps, or runs COMMAND, a JSON array, with ENVS and ANNOTATIONS, and prints its id. ATTEMPT tells
+# containers of one name apart.
 create_container() { # POD CONFIG NAME
   local request reply
   request=$(jq -cn --arg pod "$1" --argjson sandbox "$2" --arg name "$3" \
-    --arg image "docker.io/library/${IMAGE:-busybox:latest}" --argjson attempt "${ATTEMPT:-0}" \
+    --arg image "$(docker_image "${IMAGE:-busybox:latest}")" --argjson attempt "${ATTEMPT:-0}" \
     --argjson annotations "$(as_object "${ANNOTATIONS[@]}")" \
-    --argjson envs "$(as_object "${ENVS[@]}")" '{
+    --argjson envs "$(as_object "${ENVS[@]}")" \
+    --argjson command "${COMMAND:-[\"/bin/sleep\", \"3600\"]}" '{
       pod_sandbox_id: $pod, sandbox_config: $sandbox, config: {
         metadata: {name: $name, attempt: $attempt}, image: {image: $image},
-        command: ["/bin/sleep", "3600"], envs: ($envs | to_entries), annotations: $annotations,
+        command: $command, envs: ($envs | to_entries), annotations: $annotations,
         linux: {security_context: {namespace_options: $sandbox.linux.security_context.namespace_options}}}}')
   reply=$(cri CreateContainer "$request") || return
   jq -er .container_id <<<"$reply"
