@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a program writes, if it lives for milliseconds. The kernel maps it by two calls.
-// Otherwise each page would interrupt the program at its first use: a microsecond, and 14 to 22 in a
-// guest whose hypervisor shadows its page tables. A kernel before 5.14 maps nothing ahead.
+// Otherwise each page would interrupt the program at its first use: a microsecond, and 14 to 22 in
+// a guest whose hypervisor shadows its page tables. A kernel before 5.14 maps nothing ahead.
 //
 // The Makefile makes `map_program` the entry of every static program on x86_64. It maps the
 // program's data, most of which its relocation writes, and jumps to _start. It does not map the

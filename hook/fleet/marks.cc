@@ -34,6 +34,12 @@ std::string restores_key(const Fleet& fleet) { return marks_prefix(fleet.prefix)
 
 std::string imports_key(const std::string& prefix) { return marks_prefix(prefix) + "import"; }
 
+// What import_mark() takes for an ID.
+bool is_word(std::string_view text) {
+  constexpr size_t kDigits = 16;
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 bool is_behind(const Fleet& fleet, const std::optional<KeyValue>& mark) {
   const int64_t known = fleet.mark.revision;
   return known != 0 && (!mark || mark->modified < known);
@@ -67,7 +73,8 @@ Result<Seen> read_marks(const Fleet& fleet) {
   const Listing listing = TRY(fleet.store.list(marks_prefix(fleet.prefix), fleet.deadline));
   for (const KeyValue& one : listing.keys) {
     if (one.key == own_key(fleet)) seen.mark = one;
-    if (one.key == imports_key(fleet.prefix)) seen.import = one.value;
+    // A word of another form is nobody's, and the ledger could not keep it.
+    if (one.key == imports_key(fleet.prefix) && is_word(one.value)) seen.import = one.value;
     const std::string host = one.key.substr(marks_prefix(fleet.prefix).size());
     if (vipu::is_host(host) && one.value != kForgotten) seen.hosts.insert(host);
     if (one.key != restores_key(fleet)) continue;

@@ -73,7 +73,7 @@ Status has_told(const Fleet& fleet, const std::string& host, int64_t asked) {
   const std::string key = restored_key(fleet.prefix, host);
   txn.compares = {{key, Compare::What::kModified, asked}};
   txn.deletes = {key};
-  TRY(fleet.store.commit(txn, fleet.deadline));
+  TRY(commit_if_known(fleet, std::move(txn)));
   return {};
 }
 

@@ -32,7 +32,8 @@ base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
 // Fails with kBusy while an import has not ended: what is in the store may be of before.
 base::Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host);
 // Says that HOST has told what it was asked at ASKED, which was read before the host looked at
-// anything: an import meanwhile asks again. Does nothing for 0.
+// anything: an import meanwhile asks again. Does nothing for 0, nor if the store has gone back
+// behind FLEET's mark: the host looks at it, and remembers a new mark, first.
 base::Status has_told(const Fleet& fleet, const std::string& host, int64_t asked);
 // Adds to TXN that all hosts have.
 void require_all_told(const Fleet& fleet, Txn& txn);

@@ -202,25 +202,29 @@ Status LedgerHost::leave_fleet() {
 Result<FleetMark> LedgerHost::fleet_mark(const std::string& prefix, const std::string& id) {
   Statement row = TRY(store_.database.prepare("SELECT value FROM meta WHERE name = 'fleet_mark'"));
   if (TRY(row.step()) == Step::kDone) return FleetMark();
-  const std::string value = row.text(0);  // "REVISION RESTORES IMPORT TAG ID PREFIX"
-  const std::vector<std::string_view> words = base::split(value, ' ');
-  const bool is_it = words.size() >= 6 && value.ends_with(mark_of(store_.host_tag, id, prefix));
-  if (!is_it) return FleetMark();
+  // "REVISION RESTORES IMPORT TAG ID PREFIX". Before there were words for imports: without IMPORT.
+  const std::string value = row.text(0);
+  const std::string whose = mark_of(store_.host_tag, id, prefix);
+  if (!value.ends_with(whose)) return FleetMark();
+  const std::vector<std::string_view> words =
+      base::split(std::string_view(value).substr(0, value.size() - whose.size()), ' ');
+  if (words.size() < 2) return FleetMark();
   FleetMark mark;
   mark.revision = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[0], 0, INT64_MAX));
   mark.restores = TRY_CTX(kMarkRow, base::parse_int<int64_t>(words[1], 0, INT64_MAX));
-  if (words[2] != kNoImport) mark.import = words[2];
+  if (words.size() > 2 && words[2] != kNoImport) mark.import = words[2];
   return mark;
 }
 
 Status LedgerHost::keep_fleet_mark(const std::string& prefix, const std::string& id,
                                    const FleetMark& mark) {
+  const std::string whose = mark_of(store_.host_tag, id, prefix);
+  const std::string& import = mark.import.empty() ? kNoImport : mark.import;
+  const std::string value = str(mark.revision, ' ', mark.restores, ' ', import, whose);
   Transaction transaction = TRY(Transaction::begin(store_.database));
   Statement row = TRY(
       store_.database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('fleet_mark', ?)"));
-  const std::string whose = mark_of(store_.host_tag, id, prefix);
-  const std::string& import = mark.import.empty() ? kNoImport : mark.import;
-  TRY(row.bind(str(mark.revision, ' ', mark.restores, ' ', import, whose)).run());
+  TRY(row.bind(value).run());
   return transaction.commit();
 }
 

@@ -2,6 +2,7 @@
 #include "hook/lifecycle/partitions/fleet_claims.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/names.h"
@@ -12,6 +13,7 @@
 #include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/fleet_records.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -101,6 +103,15 @@ Result<bool> has_whole(Env& env, const ledger::Lease& lease) {
   if (lease.origin == ledger::Origin::kShared) return false;
   const auto record = TRY(env.ledger.partitions().find(lease.pool, lease.partition));
   return record && record->gcds == lease.gcds;
+}
+
+// Returns whether a claim of LEASE's partition is as IS_IT wants.
+Result<bool> any_claim(Env& env, const ledger::Lease& lease,
+                       const std::function<bool(const fleet::Claim&)>& is_it,
+                       const Deadline& deadline) {
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(lease)));
+  return view && std::any_of(view->claims.begin(), view->claims.end(), is_it);
 }
 
 // Returns the claim of a container that has the interfaces of LEASE, too; empty if there is none.
@@ -253,17 +264,28 @@ Status wait_for_claims(Env& env, const ledger::Lease& lease, const Deadline& dea
 }
 
 Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
-  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
-  if (lease.origin == ledger::Origin::kOwn) return find_lease_grant(fleet, lease, deadline);
-  const auto view = TRY(fleet::find_partition(fleet.at(deadline), name_of(lease)));
+  if (lease.origin == ledger::Origin::kOwn)
+    return find_lease_grant(TRY(open_fleet(env, lease.fleet)), lease, deadline);
   const auto has = [&](const fleet::Claim& one) { return one.id == lease.claim; };
-  const bool is_there = view && std::any_of(view->claims.begin(), view->claims.end(), has);
+  const bool is_there = TRY(any_claim(env, lease, has, deadline));
   return is_there ? netns::Presence::kThere : netns::Presence::kGone;
 }
 
 Status confirm_claim(Env& env, const ledger::Lease& lease, const Deadline& deadline) {
-  if (lease.claim.empty() || lease.origin == ledger::Origin::kOwn) return {};
-  if (TRY(find_claim(env, lease, deadline)) == netns::Presence::kThere) return {};
+  const bool is_own = lease.origin == ledger::Origin::kOwn;
+  // No other host can get a partition that was made for this container.
+  if (lease.claim.empty() || (is_own && !vipu::is_of_fleet(lease.partition))) return {};
+  const fleet::Claim wanted = claim_of(env, lease);
+  const auto is_it = [&](const fleet::Claim& one) {
+    return one.id == lease.claim && one.uses && fleet::has_addresses(one, wanted);
+  };
+  bool is_there = false;
+  if (is_own) {
+    is_there = TRY(find_claim(env, lease, deadline)) == netns::Presence::kThere;
+  } else {
+    is_there = TRY(any_claim(env, lease, is_it, deadline));
+  }
+  if (is_there) return {};
   return Error(Code::kBusy, str("the claim of partition ", quote(lease.partition),
                                 " was taken away while the container started; start it again"));
 }

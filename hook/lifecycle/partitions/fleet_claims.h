@@ -51,9 +51,9 @@ base::Status wait_for_claims(Env& env, const ledger::Lease& lease, const base::D
 
 // ---- its end
 
-// Fails with kBusy if LEASE, which is ALLOCATED, has a claim of GCDs that the fleet does not know:
-// etcd went back, or the host was fenced, while it started. From here on sweep_claims() claims
-// again.
+// Fails with kBusy if LEASE, which is ALLOCATED, has a claim of GCDs and addresses, or a partition
+// of the fleet's warm ones, of which the fleet does not know: etcd went back, or the host was
+// fenced, while it started. From here on sweep_claims() claims again.
 base::Status confirm_claim(Env& env, const ledger::Lease& lease, const base::Deadline& deadline);
 base::Result<netns::Presence> find_claim(Env& env, const ledger::Lease& lease,
                                          const base::Deadline& deadline);

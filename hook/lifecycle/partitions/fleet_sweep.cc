@@ -11,6 +11,7 @@
 #include "hook/lifecycle/partitions/fleet_grants.h"
 #include "hook/lifecycle/partitions/fleet_records.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
+#include "hook/lifecycle/partitions/ownership.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -119,9 +120,12 @@ Result<bool> sweep(Env& env, const OpenFleet& fleet, bool is_asked, std::vector<
     TRY(fleet::unclaim(fleet.at_last(), one.partition, one.claim.id));
   }
   bool is_whole = true;
-  // The controller may remove it at any moment.
+  // The controller may remove it at any moment. A removal that was cut short can only go on once
+  // all hosts have told.
+  const std::string boot = TRY(base::boot_id());
   for (const ledger::PartitionRecord& record : TRY(env.ledger.partitions().all()))
-    if (record.state == ledger::PartitionState::kRemoving && record.fleet == fleet.config.prefix)
+    if (record.state == ledger::PartitionState::kRemoving && record.fleet == fleet.config.prefix &&
+        is_held(record, boot))
       is_whole = false;
   for (const ledger::Lease& lease : leases) {
     const bool runs = lease.state == ledger::LeaseState::kRunning ||

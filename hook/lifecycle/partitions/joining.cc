@@ -180,11 +180,22 @@ Status end_life(Env& env, const OpenFleet& fleet) {
   return fleet::end_beats(at.store, at.prefix, env.ledger.host().tag(), at.deadline);
 }
 
-// A part of what this host has is out of the fleet by now.
+// Some of what this host has may be out of the fleet by now.
 Error cut_short(const Error& error) {
   return {error.code(), str(error.message(),
-                            "; this host has left with a part of what it has: run 'ipuctl fleet"
-                            " leave' again, or 'ipuctl fleet join' to stay")};
+                            "; this host has begun to leave: run 'ipuctl fleet leave' again, or"
+                            " 'ipuctl fleet join' to stay")};
+}
+
+// Nothing of this host is left in the fleet then, but for partitions that it takes along.
+Status end_membership(Env& env, const std::optional<OpenFleet>& fleet) {
+  if (fleet) TRY(leave_books(env, *fleet));
+  TRY(env.ledger.partitions().disclaim_own());
+  if (fleet) TRY(end_life(env, *fleet));
+  TRY(env.ledger.host().leave_fleet());
+  // What began before and was told meanwhile: a beat, a gc, a reservation.
+  if (fleet) TRY(end_grants(env, *fleet));
+  return fleet ? end_life(env, *fleet) : Status();
 }
 
 }  // namespace
@@ -224,14 +235,8 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
     }
     (is_used ? left.kept : left.forgotten).push_back(record.name);
   }
-  Status books = fleet ? leave_books(env, *fleet) : Status();
-  if (!books.ok()) return cut_short(books.error());
-  TRY(env.ledger.partitions().disclaim_own());
-  if (fleet) TRY(end_life(env, *fleet));
-  TRY(host.leave_fleet());
-  // What began before and was told meanwhile: a beat, a gc, a reservation.
-  if (fleet) TRY(end_grants(env, *fleet));
-  if (fleet) TRY(end_life(env, *fleet));
+  const Status ended = end_membership(env, fleet);
+  if (!ended.ok()) return cut_short(ended.error());
   return left;
 }
 

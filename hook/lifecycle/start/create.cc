@@ -136,7 +136,9 @@ Status fill_lease(Env& env, const Start& start, const vipu::Grant& grant, ledger
   const Status allocated = allocate(env, start, granted, lease);
   has_duplicate = !allocated.ok() && allocated.error().code() == Code::kDenied;
   TRY(Status(allocated));
-  TRY(partitions::confirm_claim(env, lease, Deadline::after(start.pool.timeout)));
+  TRY(outlast(env, lease, start.until, [&] {
+    return partitions::confirm_claim(env, lease, Deadline::after(start.pool.timeout));
+  }));
   // A lease that joined may have inherited the partition meanwhile.
   if (!answers) answers = TRY(answers_for(env, start, grant, lease));
   if (start.request.vipu_endpoint && !answers) TRY(check_endpoint_of_sandbox(env, lease));

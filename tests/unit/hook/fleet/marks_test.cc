@@ -289,5 +289,33 @@ TEST_F(MarksTest, AFencedHostMarksNothingAndIsNotAsked) {
   EXPECT_FALSE(live(b_));
 }
 
+// Its disk is full. If it told, each beat of it would ask all hosts again.
+TEST_F(MarksTest, AHostThatCannotRememberItsMarkDoesNotTell) {
+  const test::FakeStore before = store_;
+  for (int i = 0; i < 10; ++i) live(a_);
+  store_ = before;
+  const MarkingHost known = a_;
+  EXPECT_TRUE(live(a_));
+  a_ = known;  // the ledger could not keep the mark
+  EXPECT_TRUE(test::succeeds(tell(a_)));
+  EXPECT_THAT(untold(), ElementsAre(a_.tag, b_.tag));
+  EXPECT_TRUE(live(a_));
+  EXPECT_EQ(a_.mark.restores, 1) << "it is said once";
+  EXPECT_TRUE(test::succeeds(tell(a_)));
+  EXPECT_THAT(untold(), ElementsAre(b_.tag));
+}
+
+TEST_F(MarksTest, AWordThatNoImportWritesIsNone) {
+  Txn txn;
+  txn.puts = {{kPrefix + "marks/import", "some word"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  live(a_);
+  EXPECT_EQ(a_.mark.import, "");
+  txn.puts = {import_mark(kPrefix, "0123456789abcdef")};
+  ASSERT_TRUE(test::succeeds(store_.commit(txn, soon())));
+  live(a_);
+  EXPECT_EQ(a_.mark.import, "0123456789abcdef");
+}
+
 }  // namespace
 }  // namespace hook::fleet

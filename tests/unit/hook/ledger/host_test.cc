@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "hook/ledger/ledger.h"
 #include "tests/support/outcome.h"
+#include "tests/support/sql.h"
 #include "tests/unit/hook/ledger/ledger_fixture.h"
 #include "vipu/made_name.h"
 
@@ -214,6 +215,15 @@ TEST_F(HostTest, RemembersItsMarkInItsFleet) {
   // A store that went back counts from a lower revision.
   ASSERT_TRUE(test::succeeds(again.host().keep_fleet_mark("/f/", "id", {100, 3})));
   EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), (FleetMark{100, 3}));
+  const FleetMark imported{200, 3, "0123456789abcdef"};
+  ASSERT_TRUE(test::succeeds(again.host().keep_fleet_mark("/f/", "id", imported)));
+  EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), imported);
+  // As the release before this one wrote it.
+  ASSERT_TRUE(test::succeeds(
+      test::run_sql(path_,
+                    "UPDATE meta SET value = replace(value, ' 0123456789abcdef ', ' ')"
+                    " WHERE name = 'fleet_mark'")));
+  EXPECT_EQ(ledger.host().fleet_mark("/f/", "id").take(), (FleetMark{200, 3}));
   ASSERT_TRUE(test::succeeds(again.host().adopt(host("m", "x"))));
   EXPECT_EQ(again.host().fleet_mark("/f/", "id").take(), FleetMark()) << "another tag";
   ASSERT_TRUE(test::succeeds(ledger.host().leave_fleet()));

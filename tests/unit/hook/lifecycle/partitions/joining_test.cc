@@ -2,6 +2,7 @@
 // A host that joins a fleet with named partitions that containers use.
 #include <functional>
 
+#include "base/process.h"
 #include "hook/fleet/hosts.h"
 #include "hook/fleet/restored.h"
 #include "tests/unit/hook/lifecycle/partitions/fleet_fixture.h"
@@ -340,6 +341,39 @@ TEST_F(JoiningTest, AHostHasNotToldWhileAContainerOfItHasNoClaim) {
   EXPECT_THAT(gc(a_), IsEmpty());
   EXPECT_THAT(fleet::untold_hosts(fleet()).take(), IsEmpty());
   EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "container one on host"));
+}
+
+// The controller may carry out a removal that is on its way after another host has claimed a GCD.
+// One that was cut short goes on when all hosts have told, and so must not keep its own from it.
+TEST_F(JoiningTest, AHostHasNotToldWhileItRemovesAPartition) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  EXPECT_THAT(gc(b_), IsEmpty());
+  ledger::PartitionRecord row = a_.ledger.partitions().find("pod16", "p0").take().value();
+  const base::ProcessId self = base::current_process().take();
+  ASSERT_TRUE(test::succeeds(a_.ledger.partitions().begin_removal(row, self, vipu::Force::kNo)));
+  fleet::Txn restored;
+  restored.puts = {{fleet::restored_key(kPrefix_, a_.ledger.host().tag()), "{}"}};
+  ASSERT_TRUE(test::succeeds(store_.commit(restored, soon())));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_TRUE(test::fails(start(b_, "two", 0), Code::kBusy, "has not told"));
+  ASSERT_TRUE(test::succeeds(a_.ledger.partitions().note_failure(row)));
+  EXPECT_THAT(gc(a_), testing::SizeIs(1)) << "says that the removal was cut short";
+  EXPECT_THAT(fleet::untold_hosts(fleet()).take(), IsEmpty());
+  EXPECT_TRUE(
+      test::succeeds(remove_partition(a_.env, a_.config.pools[0], "p0", vipu::Force::kNo, soon())));
+  EXPECT_FALSE(view());
+}
+
+TEST_F(JoiningTest, AStartWhoseAddressIsNotClaimedDoesNotRun) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  ledger::Lease lease = a_.ledger.live().take().front();
+  EXPECT_TRUE(test::succeeds(confirm_claim(a_.env, lease, soon())));
+  lease.rails.resize(1);
+  lease.rails[0].address = netns::parse_address("10.5.0.1").take();
+  lease.rails[0].by_ipu = true;
+  lease.origin = ledger::Origin::kShared;
+  EXPECT_TRUE(test::fails(confirm_claim(a_.env, lease, soon()), Code::kBusy, "was taken away"));
 }
 
 }  // namespace
