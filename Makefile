@@ -447,6 +447,10 @@ DEB_VERSION ?= $(VERSION)
 deb: ## Debian packages and their SBOM, in build/deb; builds the programs for PREFIX=/usr
 	@packaging/deps.sh build deb
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL O='$(O)' packaging/deb.sh '$(DEB_VERSION)'
+.PHONY: rpm
+rpm: ## RPM packages, in build/rpm; builds the programs for PREFIX=/usr
+	@packaging/deps.sh build rpm
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL O='$(O)' packaging/rpm.sh '$(DEB_VERSION)'
 .PHONY: clean help
 clean: ## remove build/
 	rm -rf build

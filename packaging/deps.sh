@@ -15,11 +15,12 @@ declare -A packages=(
     libnghttp2-dev libssl-dev libc-ares-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc
     openssl'
   [deb]='debhelper dpkg-dev jq'
+  [rpm]='rpm:rpmbuild,rpm'
   [demo]='docker.io:dockerd,docker containerd:containerd,ctr,containerd-shim-runc-v2 runc:runc iptables iproute2
     util-linux mount procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace valgrind logrotate python3-jsonschema git
     systemd:systemctl etcd-server:etcd etcd-client:etcdctl prometheus:prometheus,promtool zsh fish debhelper lintian tmux
-    docker-compose ansible-core'
+    docker-compose ansible-core rpm rpmlint'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [engines]='mmdebstrap debian-archive-keyring'
@@ -119,7 +120,7 @@ forbid_services() {
 
 items=()
 for group in "$@"; do
-  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, deb, demo, e2e, rdma, engines, browser, fuzz or lint" >&2; exit 2; }
+  [ -n "${packages[$group]:-}" ] || { echo "deps.sh: unknown group '$group': use build, deb, rpm, demo, e2e, rdma, engines, browser, fuzz or lint" >&2; exit 2; }
   read -rd '' -a more <<<"${packages[$group]}" || true
   items+=("${more[@]}")
 done

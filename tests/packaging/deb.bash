@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# For the tests of the Debian packages: makes them.
+# For the tests of the packages: makes them.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,16 +10,19 @@ PACKAGES=(ipu-container-toolkit ipuctl ipu-container-toolkit-gc-docker ipu-vipu-
 
 # Makes the packages, with the objects of the build that is there. What the build changes goes to memory: others use these
 # programs, which are built for /usr/local.
-make_debs() { # FOLDER [VERSION]
+make_packages() { # deb|rpm FOLDER [VERSION]
   # shellcheck disable=SC2016
   O=${O:-build/${FLAVOR:-release}} unshare --mount --propagation private bash -euc '
     mount -t tmpfs tmpfs /mnt
-    mkdir -p /mnt/upper /mnt/work "$2"
+    mkdir -p /mnt/upper /mnt/work "$3"
     mount -t overlay -o "lowerdir=$1,upperdir=/mnt/upper,workdir=/mnt/work" overlay "$1"
     cd "$1"
-    make --no-print-directory deb ${3:+DEB_VERSION="$3"} >"$2/log" 2>&1 || { tail -n 30 "$2/log" >&2; exit 1; }
-    cp build/deb/*.deb build/deb/*.changes build/deb/*.buildinfo build/deb/*.spdx.json "$2"' bash "$PROJECT" "$1" "${2:-}"
+    make --no-print-directory "$2" ${4:+DEB_VERSION="$4"} >"$3/log" 2>&1 || { tail -n 30 "$3/log" >&2; exit 1; }
+    rm -f build/"$2"/build.log
+    cp build/"$2"/* "$3"' bash "$PROJECT" "$@"
 }
+make_debs() { make_packages deb "$@"; }
+make_rpms() { make_packages rpm "$@"; }
 
 # The file of a package.
 deb_of() { # PACKAGE

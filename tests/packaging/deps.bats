@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 # Of e2e, what no test is about: installed.
 OTHERS=(git systemd crun podman conmon containernetworking-plugins iptables iproute2 util-linux mount procps bats jq
   valgrind logrotate python3-jsonschema etcd-server etcd-client prometheus zsh fish debhelper lintian tmux docker-compose
-  ansible-core)
+  ansible-core rpm rpmlint)
 DEPS=$BATS_TEST_DIRNAME/../../packaging/deps.sh
 
 setup_file() {
@@ -156,7 +156,7 @@ teardown() {
 
 @test "an unknown group is an error" {
   run -2 "$DEPS" e2e nonsense
-  assert_equal "$output" "deps.sh: unknown group 'nonsense': use build, deb, demo, e2e, rdma, engines, browser, fuzz or lint"
+  assert_equal "$output" "deps.sh: unknown group 'nonsense': use build, deb, rpm, demo, e2e, rdma, engines, browser, fuzz or lint"
 }
 
 @test "what is missing is installed, no service may start meanwhile, and then nothing is missing" {

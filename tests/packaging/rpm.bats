@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `make rpm`: built, linted, and used on a throw-away host, whose database of RPM packages has these alone. rpm cannot find
+# there what it would require of a host of its kind.
+# shellcheck disable=SC2154 # bats sets output
+
+# shellcheck source=tests/packaging/deb.bash
+source "$BATS_TEST_DIRNAME/deb.bash"
+export PREFIX=/usr BINDIR=/usr/bin
+# shellcheck source=tests/support/host.sh
+source "$BATS_TEST_DIRNAME/../support/host.sh"
+
+setup_file() {
+  export RPMS=$BATS_FILE_TMPDIR/rpms
+  make_rpms "$RPMS"
+}
+
+teardown() { host_down; }
+
+in_toolkit() { rpm --query --package --list "$RPMS"/ipu-container-toolkit-0*.rpm; }
+
+@test "rpmlint finds nothing that is not meant so" {
+  run rpmlint --config "$PROJECT/packaging/rpm/rpmlint.toml" "$RPMS"/*.rpm
+  assert_contains "$output" ' 0 errors, 0 warnings'
+}
+
+@test "each program that people call has a man page" {
+  local all program
+  all=$(rpm --query --package --list "$RPMS"/*.rpm)
+  while read -r program; do
+    grep -q "^/usr/share/man/man[18]/$program\.[18]\.gz$" <<<"$all" || fail "$program has none"
+  done < <(sed -n 's|^/usr/bin/||p' <<<"$all")
+}
+
+@test "the same sources give the same bytes" {
+  make_rpms "$BATS_TEST_TMPDIR/again"
+  (cd "$RPMS" && sha256sum ./*.rpm) | (cd "$BATS_TEST_TMPDIR/again" && sha256sum --check --quiet)
+}
+
+@test "the main package needs no library, and the one that does is recommended" {
+  local requires
+  requires=$(rpm --query --package --requires "$RPMS"/ipu-container-toolkit-0*.rpm "$RPMS"/ipuctl-*.rpm)
+  assert_lacks "$requires" '.so.'
+  assert_contains "$(rpm --query --package --recommends "$RPMS"/ipu-container-toolkit-0*.rpm)" ipu-container-toolkit-tls
+  assert_contains "$(in_toolkit)" /usr/bin/ipu-container-hook /usr/libexec/ipu-container-toolkit/ipu-vipu-client-plain
+}
+
+@test "a host gets its first container by the packages, which stay while it runs, and leave nothing but the state" {
+  cd "$PROJECT"
+  HOST_TREE=$RPMS host_up
+  host_run install -D -m 0755 /dev/stdin /run/lab/vipu-simulator <"${O:-build/${FLAVOR:-release}}/bin/vipu-simulator"
+  HOST_PATH=$HOST_PATH:/run/lab sim_start
+  # shellcheck disable=SC2034 # docker_start reads it
+  DOCKER_RUNTIME=()
+  docker_start
+  run host_run sh -c 'cd /srv/tree && rpm --install --nodeps ipuctl-*.rpm ipu-container-toolkit-0*.rpm'
+  assert_equal "$status" 0
+  assert_contains "$output" 'no container engine was changed'
+  assert_contains "$(host_run rpm --verify ipu-container-toolkit ipuctl --nodeps && echo verified)" verified
+  host_run getent passwd ipu-vipu-client ipu-vipu-endpoint ipu-agent >/dev/null
+  host_config
+  host_run ipuctl runtime configure docker >/dev/null
+  host_run docker run --detach --network none --runtime=ipu --name first -e IPU_COUNT=4 busybox sleep 3600 >/dev/null
+
+  run host_run rpm --erase ipu-container-toolkit
+  [ "$status" -ne 0 ]
+  assert_contains "$output" 'not removed, because it is in use' 'dnf remove'
+  host_run docker exec first true
+
+  host_run docker rm --force first >/dev/null
+  host_run ipuctl drain >/dev/null
+  host_run ipuctl runtime unconfigure docker >/dev/null
+  host_run rpm --erase ipu-container-toolkit ipuctl
+  # rpm keeps the configuration, under another name.
+  assert_equal "$(host_run find /usr/bin /usr/lib /usr/libexec /usr/share /etc -xdev -newer /run/init.log -name '*ipu*' | xargs)" \
+    /etc/ipu-container-toolkit
+  assert_equal "$(host_run ls /etc/ipu-container-toolkit)" config.toml.rpmsave
+}
