@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # packaging/examples, run as they stand. Only the image graphcore/pytorch is another one: busybox, with a python3 that
-# waits. tests/packaging/ansible.bats runs the role.
+# waits. tests/packaging/deb_user.bats runs the role.
 # shellcheck disable=SC2034 # ./cri.bash uses ANNOTATIONS, COMMAND, ENVS and IMAGE
 
 load support

@@ -171,7 +171,7 @@ sim_start() {
   host_spawn simulator ip netns exec pod vipu-simulator --listen "$CONTROLLER" --pod "${SIM_POD:-pod64}" \
     --create-delay "${SIM_CREATE_DELAY:-50ms}" --state /var/lib/vipu-simulator.json --log "$SIM_LOG" \
     --endpoints --fabric 10.5.1.0/24 "${SIM_OPTIONS[@]}"
-  wait_until 10 sim_answers && return
+  wait_until 30 sim_answers && return
   echo 'sim_start: vipu-simulator does not answer' >&2
   host_run cat /run/service/simulator.log >&2
   return 1

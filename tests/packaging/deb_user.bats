@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# packaging/FIRST-MINUTES.md, run from the packages on a throw-away host: each command prints what the page shows.
+# What a user does with the packages, on a throw-away host: packaging/FIRST-MINUTES.md, each command of which prints what the
+# page shows, and the role of packaging/examples/ansible.
 # shellcheck disable=SC2154,SC2016 # bats sets output; the host's programs expand
 
 # shellcheck source=tests/packaging/deb.bash
@@ -11,9 +12,13 @@ source "$BATS_TEST_DIRNAME/../support/host.sh"
 
 PAGE=$PROJECT/packaging/FIRST-MINUTES.md
 
-setup() {
-  DEBS=$BATS_TEST_TMPDIR/debs
+setup_file() {
+  export DEBS=$BATS_FILE_TMPDIR/debs
   make_debs "$DEBS"
+  cp -r "$PROJECT/packaging/examples/ansible" "$DEBS"
+}
+
+setup() {
   cd "$PROJECT" || return
   HOST_TREE=$DEBS host_up
   # The POD's controller is not of the host.
@@ -65,4 +70,25 @@ remains() {
   done
   [ -e "$page/15.command" ] || fail "the page has $(ls "$page") only"
   assert_equal "$(remains)" ''
+}
+
+# Runs the role on this host as the first of the inventory. Its sudo is not needed: this is root.
+play() { # OPTION...
+  host_run env HOME=/root LC_ALL=C.UTF-8 timeout 120 ansible-playbook --inventory /srv/tree/ansible/hosts.ini --connection local \
+    --limit ipu-host-1 --extra-vars '{"ansible_become": false, "ipu_packages": "/srv/tree"}' "$@" /srv/tree/ansible/site.yaml
+}
+
+@test "the role installs, configures and checks a host, and changes nothing the second time" {
+  run play
+  assert_contains "$output" 'it has the runtime and knows it' 'unreachable=0' 'failed=0'
+  run host_run docker run --rm --network none --runtime=ipu -e IPU_COUNT=4 busybox ip -o -f inet address show dev roce0
+  assert_contains "$output" 'inet 10.5.200.10/'
+
+  run play
+  assert_contains "$output" 'changed=0' 'failed=0'
+
+  # A wrong value never takes the place of what works.
+  run play --extra-vars ipu_range=10.6.0.1-10.6.0.9
+  assert_contains "$output" 'failed=1' 'range'
+  host_run ipuctl config check
 }
