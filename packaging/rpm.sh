@@ -35,9 +35,17 @@ units='ipu-container-toolkit-gc.service ipu-container-toolkit-gc.timer ipu-borde
     'if [ "$1" -gt 1 ]; then set -- configure older; else set -- configure; fi' >"$scripts/post"
   {
     in_words prerm '[ "$1" -eq 0 ] || exit 0' 'set -- remove'
-    echo "systemctl --no-reload disable $units >/dev/null 2>&1 || :"
+    echo "systemctl --no-reload disable --now $(cd packaging/systemd && echo ipu-*) >/dev/null 2>&1 || :"
   } >"$scripts/preun"
-  echo 'if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi' >"$scripts/postun"
+  printf '%s\n' 'if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi' \
+    '[ "$1" -eq 0 ] || systemctl try-restart ipu-border.service ipu-agent.service >/dev/null 2>&1 || :' >"$scripts/postun"
+  # rpm removes these before the main package, or after it has refused.
+  {
+    in_words prerm '[ "$1" -eq 0 ] || exit 0' | sed '/^# These would restore/,$d'
+    printf '%s\n' 'may_remove_in_use && exit 0' 'users=$(find_users)' '[ -z "$users" ] || refuse "$users"'
+  } >"$scripts/preun_tls"
+  printf '%s\n' '[ "$1" -eq 0 ] || exit 0' '[ ! -e /usr/bin/ipu-container-hook ] ||' \
+    '  { echo "ipuctl: not removed, because ipu-container-toolkit needs it" >&2; exit 1; }' >"$scripts/preun_ipuctl"
 }
 # Debian has no database of what an RPM system has.
 nodeps=()

@@ -41,16 +41,27 @@ constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
 
 Finding examine_programs() {
   const std::string check = "programs";
-  for (const std::string& program :
-       {hook::config::runtime_program(), hook::config::start_program(),
-        hook::config::hook_program(), hook::config::client_program(),
-        hook::config::client_program() + "-plain", hook::config::endpoint_program()}) {
+  std::vector<std::string> programs = {hook::config::runtime_program(),
+                                       hook::config::start_program(), hook::config::hook_program(),
+                                       hook::config::client_program() + "-plain"};
+  const std::vector<std::string> shared = {hook::config::client_program(),
+                                           hook::config::endpoint_program()};
+  const bool has_shared = std::any_of(shared.begin(), shared.end(), [](const std::string& one) {
+    return ::access(one.c_str(), F_OK) == 0;
+  });
+  if (has_shared) programs.insert(programs.end(), shared.begin(), shared.end());
+  for (const std::string& program : programs) {
     if (::access(program.c_str(), X_OK) == 0) continue;
     return {check, Verdict::kFailed, Error::from_errno(errno, str("start ", program)).message(),
             "install the toolkit again: 'make install' with the same PREFIX, or the package"};
   }
-  return {check, Verdict::kOk, "the runtime, the hook, the V-IPU client and endpoint are installed",
-          ""};
+  if (has_shared)
+    return {check, Verdict::kOk,
+            "the runtime, the hook, the V-IPU client and endpoint are installed", ""};
+  return {check, Verdict::kWarning,
+          "controllers with TLS, [fleet] and V-IPU endpoints do not work without the programs of"
+          " the package ipu-container-toolkit-tls",
+          "install it, if you use one of these"};
 }
 
 Finding examine_space() {
@@ -292,9 +303,7 @@ std::vector<Finding> examine_services(const hook::config::Config& config,
                                       Result<hook::ledger::Ledger>& ledger) {
   std::vector<Finding> findings{examine_programs(), examine_space()};
   if (std::optional<Finding> log = examine_log(config.log)) findings.push_back(std::move(*log));
-  const std::string client = hook::config::client_program();
-  const bool has_client =
-      ::access(client.c_str(), X_OK) == 0 && ::access((client + "-plain").c_str(), X_OK) == 0;
+  const bool has_client = ::access((hook::config::client_program() + "-plain").c_str(), X_OK) == 0;
   if (ledger.ok() && has_client) {
     hook::lifecycle::Env env = hook::lifecycle::product_env(ledger.value());
     for (const hook::config::PoolConfig& pool : config.pools) {

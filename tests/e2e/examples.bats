@@ -48,7 +48,7 @@ holders() { ipuctl ps --output json | jq -r '.[] | "\(.name) \(.ipus | length) \
 }
 
 @test "each service of compose/ has IPUs of its own" {
-  compose up --detach
+  compose up --detach || { compose down; return 1; }
   run holders
   compose down
   assert_equal "$output" $'compose_evaluate_1 1 RUNNING\ncompose_train_1 4 RUNNING'

@@ -56,6 +56,8 @@ assert_figure() { # NAME PROGRAM INSTRUCTIONS
   before=$(sed -n "s/^$1: *\([0-9]*\) $2\$/\1/p" "$COUNTED")
   echo "$1: ${now:-none} $2 (counted before: ${before:-none})" >&2
   [ "$now" -le $((before + before * MARGIN / 100)) ]
+  # One that has ended before its work is no good one.
+  [ "$now" -ge $((before / 2)) ]
 }
 
 @test "a command on a container, and a container without a request, execute no more instructions than before" {

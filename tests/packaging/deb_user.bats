@@ -54,7 +54,7 @@ shows() { # TEXT FILE
 # What of the product lies on the host, but for this test's.
 remains() {
   host_run find /etc /run /usr /var -xdev '(' -path /run/lab -o -path '/run/*.log' -o -name 'vipu-simulator.json*' ')' -prune \
-    -o -newer /run/init.log -name '*ipu*' -print -prune | sort -u | xargs
+    -o -cnewer /run/init.log -name '*ipu*' -print -prune | sort -u | xargs
 }
 
 @test "the first five minutes, from the package to its purge" {
@@ -68,7 +68,7 @@ remains() {
     shows "$output" "${command%.command}.expected" ||
       fail "FIRST-MINUTES.md has:" "$(cat "${command%.command}.expected")"
   done
-  [ -e "$page/15.command" ] || fail "the page has $(ls "$page") only"
+  [ -e "$page/16.command" ] || fail "the page has $(ls "$page") only"
   assert_equal "$(remains)" ''
 }
 

@@ -54,25 +54,33 @@ in_toolkit() { rpm --query --package --list "$RPMS"/ipu-container-toolkit-0*.rpm
   DOCKER_RUNTIME=()
   docker_start
   run host_run sh -c 'cd /srv/tree && rpm --install --nodeps ipuctl-*.rpm ipu-container-toolkit-0*.rpm'
+  RPM_PACKAGES=(ipu-container-toolkit ipuctl)
   assert_equal "$status" 0
   assert_contains "$output" 'no container engine was changed'
   assert_contains "$(host_run rpm --verify ipu-container-toolkit ipuctl --nodeps && echo verified)" verified
   host_run getent passwd ipu-vipu-client ipu-vipu-endpoint ipu-agent >/dev/null
   host_config
   host_run ipuctl runtime configure docker >/dev/null
+  run host_run ipuctl doctor
+  assert_equal "$status" 0
+  assert_contains "$output" 'the package ipu-container-toolkit-tls' 'answers, version'
+  host_run sh -c 'rpm --install --nodeps /srv/tree/ipu-container-toolkit-tls-*.rpm'
+  assert_contains "$(host_run ipuctl doctor)" 'the V-IPU client and endpoint are installed'
+  RPM_PACKAGES+=(ipu-container-toolkit-tls)
   host_run docker run --detach --network none --runtime=ipu --name first -e IPU_COUNT=4 busybox sleep 3600 >/dev/null
 
-  run host_run rpm --erase ipu-container-toolkit
+  run host_run rpm --erase "${RPM_PACKAGES[@]}"
   [ "$status" -ne 0 ]
-  assert_contains "$output" 'not removed, because it is in use' 'dnf remove'
+  assert_contains "$output" 'not removed, because it is in use' 'dnf remove' 'ipu-container-toolkit needs it'
+  host_run rpm --query "${RPM_PACKAGES[@]}"
   host_run docker exec first true
 
   host_run docker rm --force first >/dev/null
   host_run ipuctl drain >/dev/null
   host_run ipuctl runtime unconfigure docker >/dev/null
-  host_run rpm --erase ipu-container-toolkit ipuctl
+  host_run rpm --erase "${RPM_PACKAGES[@]}"
   # rpm keeps the configuration, under another name.
-  assert_equal "$(host_run find /usr/bin /usr/lib /usr/libexec /usr/share /etc -xdev -newer /run/init.log -name '*ipu*' | xargs)" \
+  assert_equal "$(host_run find /usr/bin /usr/lib /usr/libexec /usr/share /etc -xdev -cnewer /run/init.log -name '*ipu*' | xargs)" \
     /etc/ipu-container-toolkit
   assert_equal "$(host_run ls /etc/ipu-container-toolkit)" config.toml.rpmsave
 }

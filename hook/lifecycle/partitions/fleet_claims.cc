@@ -275,7 +275,9 @@ Status confirm_claim(Env& env, const ledger::Lease& lease, const Deadline& deadl
   const bool is_own = lease.origin == ledger::Origin::kOwn;
   // No other host can get a partition that was made for this container.
   if (lease.claim.empty() || (is_own && !vipu::is_of_fleet(lease.partition))) return {};
-  const fleet::Claim wanted = claim_of(env, lease);
+  fleet::Claim wanted = claim_of(env, lease);
+  // The address of another container's interfaces is claimed for that one.
+  if (lease.attachment != lease.id) wanted.addresses.reset();
   const auto is_it = [&](const fleet::Claim& one) {
     return one.id == lease.claim && one.uses && fleet::has_addresses(one, wanted);
   };

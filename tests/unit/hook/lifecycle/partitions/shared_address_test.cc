@@ -54,6 +54,7 @@ class SharedAddressTest : public FleetFixture {
     std::vector<ledger::RailRequest> chosen = network::choose_rails(rails, {ipu}).take();
     EXPECT_TRUE(test::succeeds(claim_addresses(host.env, lease, chosen, soon())));
     EXPECT_TRUE(test::succeeds(host.ledger.mark_allocated(lease, {ipu}, {}, chosen, kNetwork)));
+    EXPECT_TRUE(test::succeeds(confirm_claim(host.env, lease, soon())));
     return lease;
   }
   void forget(const std::string& below) {
