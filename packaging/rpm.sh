@@ -39,9 +39,9 @@ units='ipu-container-toolkit-gc.service ipu-container-toolkit-gc.timer ipu-borde
   } >"$scripts/preun"
   printf '%s\n' 'if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi' \
     '[ "$1" -eq 0 ] || systemctl try-restart ipu-border.service ipu-agent.service >/dev/null 2>&1 || :' >"$scripts/postun"
-  # rpm removes these before the main package, or after it has refused.
+  # rpm may remove these before the main package, or although it has refused.
   {
-    in_words prerm '[ "$1" -eq 0 ] || exit 0' | sed '/^# These would restore/,$d'
+    in_words prerm '[ "$1" -eq 0 ] || exit 0' '[ -e /usr/bin/ipu-container-hook ] || exit 0' | sed '/^# These would restore/,$d'
     printf '%s\n' 'may_remove_in_use && exit 0' 'users=$(find_users)' '[ -z "$users" ] || refuse "$users"'
   } >"$scripts/preun_tls"
   printf '%s\n' '[ "$1" -eq 0 ] || exit 0' '[ ! -e /usr/bin/ipu-container-hook ] ||' \
