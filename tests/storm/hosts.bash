@@ -40,7 +40,8 @@ hosts_clean() { host_run rm -rf "$HOSTS_FOLDER"; }
 
 hosts_outcomes() {
   # shellcheck disable=SC2016
-  in_hosts_folder sh -c 'cd hosts && touch log/troubles && awk -f ../outcomes.awk -f errors.awk log/troubles log/*' |
+  in_hosts_folder sh -c 'cd hosts && touch log/troubles && crowd=$(($(cat workers) * $(ls -d host[0-9]* | wc -l))) &&
+    awk -v crowded=$((crowd > 2 * $(nproc))) -f ../outcomes.awk -f errors.awk log/troubles log/*' |
     sort -t $'\t' -k 1,1 -k 2,2nr -k 3
 }
 

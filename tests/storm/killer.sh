@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs beside the workers in the throw-away host: killer.sh NAME SEED LATEST MOST. At random moments it kills a process
-# NAME, as the kernel cuts the name of a wrapper, a hook or a V-IPU client. It ends after MOST of them: where a start takes
-# longer than the time between two kills, hardly one would ever be made.
+# NAME, as the kernel cuts the name of a wrapper, a hook or a V-IPU client. It ends after MOST of them, and is never more
+# than three ahead of the starts that were made: where a start takes longer than the time between two kills, hardly one
+# would ever be made.
 # It writes to /run/storm/kills: time, program, pid, the container's id or "-", and what the process was; separated by
 # tabs. That is "own" (the start or the end of this container itself: whatever the engine then says is right), or "helper"
 # (a client or a probe: the product must say what happened, or bear it).
@@ -80,6 +81,8 @@ look() {
   [ ${#pids[@]} -gt 0 ]
 }
 
+is_ahead() { [ "$count" -ge $((3 + $(cat shares/* 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'))) ]; }
+
 kill_one() {
   local pid container
   look || return 1
@@ -95,6 +98,7 @@ kill_one() {
 
 while [ ! -e over ] && [ "$EPOCHSECONDS" -lt "$latest" ] && [ "$count" -lt "$most" ]; do
   sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+  if is_ahead; then continue; fi
   for ((tries = 0; tries < 200; ++tries)); do
     if look; then break; fi
     sleep 0.005

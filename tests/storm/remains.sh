@@ -9,7 +9,7 @@ ipuctl queue --output json | jq -r '.[] | "place in the queue: \(.container)"'
 ipuctl partition list --output json | jq -r '.[] | "partition \(.partition)"'
 jq -r '.partitions[] | "partition in the file of the controller: \(.id)"' /var/lib/vipu-simulator.json
 awk '$3 == "nsfs" || $2 ~ /ipu-container-toolkit/ { print "mount", $2 }' /proc/self/mounts
-find /run/ipu-container-toolkit /var/lib/ipu-container-toolkit /tmp /var/tmp /dev/shm -mindepth 1 -printf 'file %p\n'
+find /run/ipu-container-toolkit /var/lib/ipu-container-toolkit /tmp /var/tmp /dev/shm -mindepth 1 ! -name last-gc -printf 'file %p\n'
 for path in /proc/[0-9]*/ns/net $(awk '$3 == "nsfs" { print $2 }' /proc/self/mounts); do
   inode=$(stat --dereference --format '%i' "$path" 2>/dev/null) && echo "$inode $path"
 done | sort -k 1,1 -u | while read -r _ path; do

@@ -46,6 +46,7 @@ host_up() {
   HOST_SHELL_CHILD=$!
   if ! read -r -t 30 HOST_PID HOST_CGROUP <&"$ready"; then
     kill -KILL "$HOST_SHELL_CHILD" 2>/dev/null || true
+    unset HOST_PID HOST_CGROUP HOST_SHELL_CHILD
     echo 'host_up: the throw-away host did not start' >&2
     return 1
   fi
@@ -91,12 +92,12 @@ host_stop() { # NAME
     rm -f "/run/service/$1.pid"
     kill "$pid" 2>/dev/null || exit 0
     for _ in {1..200}; do [ -e "/proc/$pid" ] || exit 0; sleep 0.05; done
-    kill -KILL "$pid"' bash "$1"
+    kill -KILL "$pid" 2>/dev/null || true' bash "$1"
 }
 
-# Ends the host, if there is one. Returns when its processes and cgroups are gone.
+# Ends the host that this shell made, if any, and not one that it inherited. Returns when its processes and cgroups are gone.
 host_down() {
-  [ -n "${HOST_PID:-}" ] || return 0
+  [ -n "${HOST_SHELL_CHILD:-}" ] || return 0
   kill -TERM "$HOST_PID" 2>/dev/null || true
   wait_until 5 host_is_gone || kill -KILL "$HOST_PID" 2>/dev/null || true
   wait_until 15 host_is_gone || echo "host_down: pid 1 of the host, $HOST_PID, does not end" >&2

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sorts the outcomes of the storm's commands: awk -f outcomes.awk -f hosts/errors.awk log/troubles log/* (see worker.sh,
 # operator.sh and troubles.bash). CLASS is worked, killed (by its own worker), refused (the product says why it does not do
-# that now), consequence (of a trouble at that time), or unexpected. Each error is one line.
+# that now), consequence (of a trouble at that time), or unexpected. Each error is one line. With crowded=1, there are far
+# more workers than processors: then a call may also exceed its time without a trouble.
 
 FILENAME == "log/troubles" && !seen[FNR]++ {
   troubles++
@@ -22,7 +23,7 @@ function was_trouble(kinds, begin, end, host,    i) {
 }
 
 function is_refusal(action, text) {
-  if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its (creation|removal) here was cut short)/) return 1
+  if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its (creation|removal) here was cut short|is half removed: its removal)/) return 1
   if (action == "run") {
     if (text ~ /^ipu: tenant '[^']*' (has [0-9]+ of at most [0-9]+ IPUs|has borrowed [0-9]+ IPUs for longer than|may have at most [0-9]+ IPUs)/) return 1
     return text ~ /^ipu: (pool ['"][^'"]*['"] has (no free block|no partition|a free block of [0-9]+ IPUs, but its controller does not give it now)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
@@ -55,9 +56,10 @@ function class_of_line(field, text,    begin, end, action, host) {
     sub(/[^ ]* did not answer for another lease/, "V-IPU controller silent", text)
   }
   if (is_refusal(action, text)) return "refused"
+  if (crowded && text ~ /: (no time left to ask|ipu-[a-z]*-client gave no answer within [0-9]+ ms)$/) return "consequence"
   if (text ~ /^(ipu|ipuctl): (partition '[^']*' is made, and 'ipuctl gc' tells the fleet: |pool '[^']*': )?fleet: / && was_trouble("cut|member|quorum|host|unplug", begin, end, host)) return "consequence"
   if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?V-IPU controller / && was_trouble("controller|unplug", begin, end, host)) return "consequence"
-  if (text ~ /host [0-9a-f]+ was declared dead|the claim of partition '[^']*' of pool '[^']*' was taken away during its reset/ && was_trouble("fence|unplug", begin, end, host)) return "consequence"
+  if (text ~ /host,? [0-9a-f]+,? was declared dead|the claim of partition '[^']*' of pool '[^']*' was taken away during its reset/ && was_trouble("fence|unplug", begin, end, host)) return "consequence"
   return "unexpected"
 }
 

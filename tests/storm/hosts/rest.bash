@@ -22,7 +22,7 @@ remove_by_hand() { # N PARTITION
 
 # Lets host N reconcile once. A partition whose creation or removal was cut short is a person's to remove: see ipuctl(8).
 reconcile() { # N
-  local line cut_short="partition '([^']*)' of pool .* may be another host's, because its (creation|removal) here was cut short"
+  local line cut_short="partition '([^']*)' of pool .* (may be another host's, because its (creation|removal) here was cut short|is half removed: its removal)"
   on "$1" ipuctl gc >"rest/gc.$1" 2>&1 && return
   while read -r line; do
     [[ $line =~ $cut_short ]] || { echo "host $1: gc: $line" >&2; return 1; }
@@ -83,6 +83,11 @@ agreement() {
     cut -f 1 warm | sed 's|.*/||'; } | sort -u >known
   jq -r '.partitions[].id' ../controller.json >controller
   compare 'whose partitions are' known controller
+  # Of each that only one side knows: what the fleet and the hosts say of it.
+  comm -3 <(sort known) <(sort controller) | tr -d '\t' | while read -r id; do
+    grep -F "/$id/" keys
+    jq -r --arg id "$id" '.[] | select(.partition == $id) | "\(input_filename): \(.)"' ../events/* | tail -n 12
+  done
   jq -r '.[] | select(.origin != "OWN") | "\(.lease) \(.partition) \(.gcd)"' leases.* >named
   sed -n 's|.*/partitions/[^/]*/\([^/]*\)/claims/\([0-9a-z-]*\).*"gcd":\([0-9]*\).*|\2 \1 \3|p' keys >claims
   compare claims named claims

@@ -79,8 +79,10 @@ trouble() { # HOSTS KIND
 started() { cat held/* 2>/dev/null | grep -c '\stake\s'; }
 
 # Lets troubles happen for SECONDS, and on until STARTS containers were started, at most six times as long. Ends them all.
+# The next trouble waits up to six seconds until a container was started since the last one. Where a start takes longer than
+# the time between two troubles, hardly one would ever be made.
 rage() { # HOSTS SECONDS STARTS
-  local turn=$((RANDOM % ${#TROUBLES[@]})) next until latest
+  local turn=$((RANDOM % ${#TROUBLES[@]})) next until latest before=-1 now
   now_ms
   until=$((REPLY + $2 * 1000))
   latest=$((REPLY + $2 * 6000))
@@ -88,7 +90,8 @@ rage() { # HOSTS SECONDS STARTS
   while now_ms && { [ "$REPLY" -lt "$until" ] || { [ "$REPLY" -lt "$latest" ] && [ "$(started)" -lt "$3" ]; }; }; do
     now_ms
     end_due "$REPLY" || return 1
-    if [ "$REPLY" -ge "$next" ]; then
+    if [ "$REPLY" -ge "$next" ] && { now=$(started) && [ "$now" -gt "$before" ] || [ "$REPLY" -ge $((next + 6000)) ]; }; then
+      before=$now
       trouble "$1" "${TROUBLES[turn++ % ${#TROUBLES[@]}]}"
       next=$((REPLY + 500 + RANDOM % 2000))
     fi
