@@ -97,7 +97,7 @@ $(error FLAVOR=$(FLAVOR) is unknown: use release, debug, asan, tsan or fuzz)
 endif
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(filter asan tsan fuzz,$(FLAVOR)),,-static-pie)
-# Where static programs of the product begin: see base/memory.h.
+# Where static programs of the product begin, but for BARE ones: see base/memory.h.
 ENTRY := $(if $(and $(STATIC),$(filter x86_64%,$(shell $(CXX) -dumpmachine))),-Xlinker -emap_program)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
@@ -173,7 +173,7 @@ JSON_UNITS := $(shell grep -rlE '"base/json(_rewrite)?\.h"' --include='*.cc' bas
 # group share them. A group is a generated file that includes its sources. Therefore the names in the unnamed namespaces of
 # one folder must differ. The files of ALONE are in no group: rlimit.cc would take libcap, which makes system calls before
 # main(), into programs that need none of it.
-ALONE := base/version.cc base/rlimit.cc hook/config/paths.cc
+ALONE := base/version.cc base/rlimit.cc hook/config/paths.cc cmd/ipu-container-runtime/site.cc cmd/ipu-container-poststop/site.cc
 GROUP_AFTER := $(shell echo $$(($(GROUP) + 1)))
 # The words of a list as "a,b,c d,e": one word for each group.
 joined = $(if $(1),$(subst $(space),$(,),$(wordlist 1,$(GROUP),$(1))) $(call joined,$(wordlist $(GROUP_AFTER),$(words $(1)),$(1))))
@@ -208,19 +208,21 @@ $(O)/lib$(1).a: $(call objs,$(1),$(LIB_$(1)_SRCS))
 ALL_OBJS += $(call objs,$(1),$(LIB_$(1)_SRCS))
 endef
 
-# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_MODE (its permissions), BIN_x_STATIC (yes or empty), BIN_x_ARCHIVES
-# (packages that are linked from their archives into a program that is not static).
+# BIN_x_SRCS, BIN_x_DEPS, BIN_x_PKGS, BIN_x_DIR (where it is installed), BIN_x_MODE (its permissions), BIN_x_STATIC (yes or empty), BIN_x_BARE
+# (not empty: without the C library, with a start of its own), BIN_x_ARCHIVES (packages that are linked from their archives into a program that is not static).
 define program
 BIN_$(1)_PKGS ?=
 BIN_$(1)_STATIC ?=
 BIN_$(1)_MODE ?= 0755
 BIN_$(1)_ARCHIVES ?=
 BIN_$(1)_FLAGS ?=
+BIN_$(1)_BARE ?=
 $(call objs,$(1),$(BIN_$(1)_SRCS)): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
 $(call objs,$(1),$(BIN_$(1)_SRCS)): private FLAGS = $$(BIN_$(1)_FLAGS)
 $(call objs,$(1),$(BIN_$(1)_SRCS)): | $$(call protos,$$(BIN_$(1)_DEPS))
 $(O)/bin/$(1): private PKGS = $$(call packages,$$(BIN_$(1)_DEPS)) $$(BIN_$(1)_PKGS)
-$(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC) $(if $(filter $(1),$(BINS)),$(ENTRY)),-pie)
+$(O)/bin/$(1): private LINK = $$(if $$(BIN_$(1)_STATIC),$(STATIC) $$(if $$(BIN_$(1)_BARE),-nostdlib,$(if $(filter $(1),$(BINS)),$$(if $$(filter base,$$(call all_libs,$$(BIN_$(1)_DEPS))),$(ENTRY)))),-pie)
+$(O)/bin/$(1): private BARE = $$(BIN_$(1)_BARE)
 $(O)/bin/$(1): private PKG_STATIC = $$(if $$(BIN_$(1)_STATIC),$(if $(STATIC),--static))
 $(O)/bin/$(1): private ARCHIVES = $(if $(STATIC),$$(BIN_$(1)_ARCHIVES))
 $(O)/bin/$(1): $(call objs,$(1),$(BIN_$(1)_SRCS)) $$(call archives,$$(BIN_$(1)_DEPS))
@@ -244,7 +246,7 @@ $(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(eval $(call program,$(b))))
 $(O)/flags: FORCE
 	+@mkdir -p $(@D); echo '$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(GEN_CXXFLAGS) $(TEST_CXX_$(FLAVOR)) $(ALL_LDFLAGS) $(PCH) $(GROUP)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
-# Only the object of hook/config/paths.cc depends on where things are installed.
+# Few objects depend on where things are installed, or on the version.
 $(O)/paths: FORCE
 	+@mkdir -p $(@D); echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
@@ -298,12 +300,15 @@ link_archives = -Wl,-Bstatic -Wl,--start-group \
 
 # Hides what the linker says of a static program that it links: that some functions of the C library need it at runtime, too.
 # `--no-warnings` would also hide errors, and link a program with undefined symbols.
-quietly = 2>$@.said || { cat $@.said >&2; rm $@.said; false; }; rm -f $@.said
+quietly = 2>$@.said || { cat $@.said >&2; rm $@.said; false; } && rm -f $@.said
+
+# A program without the C library must not need a relocation, because nobody would make it.
+check_bare = && if ! readelf --wide --relocs $@ | grep -q 'no relocations in this file'; then rm $@; echo '$@ has relocations' >&2; false; fi
 
 # PROGRAM.archives names the archives of other projects that are in it, for packaging/linked.sh.
 $(foreach b,$(BINS) $(TESTS) $(BENCHES) $(FUZZERS),$(O)/bin/$(b)):
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) -Wl,-Map=$@.map $(if $(PKG_STATIC),$(quietly))
+	$(call say,LINK,$@)$(CXX) $(ALL_CXXFLAGS) $(LINK) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(call pkg_libs,$(PKG_STATIC),$(filter-out $(ARCHIVES),$(PKGS))) $(if $(ARCHIVES),$(link_archives)) -Wl,-Map=$@.map $(if $(PKG_STATIC),$(quietly))$(if $(BARE),$(check_bare))
 	@awk '/^(As-needed|Discarded|Memory|Merging)/ { exit } /^[^ ].*\.a\(/ && index($$0, "$(O)/") != 1 { sub(/\.a\(.*/, ".a"); print }' $@.map | sort -u >$@.archives; rm $@.map
 # One run of protoc makes all four files.
 $(GEN)/%.pb.cc $(GEN)/%.pb.h $(GEN)/%.grpc.pb.cc $(GEN)/%.grpc.pb.h &: %.proto | $(O)/deps.ok

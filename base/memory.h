@@ -3,9 +3,9 @@
 // Otherwise each page would interrupt the program at its first use: a microsecond, and 14 to 22 in
 // a guest whose hypervisor shadows its page tables. A kernel before 5.14 maps nothing ahead.
 //
-// The Makefile makes `map_program` the entry of every static program on x86_64. It maps the
-// program's data, most of which its relocation writes, and jumps to _start. It does not map the
-// code: a program executes a third of it, and the kernel maps 16 pages at a fault.
+// The Makefile makes `map_program` the entry of every static program on x86_64 that uses the C
+// library. It maps the program's data, most of which its relocation writes, and jumps to _start. It
+// does not map the code: a program executes a third of it, and the kernel maps 16 pages at a fault.
 #pragma once
 
 #include <cstddef>

@@ -2,9 +2,22 @@
 # The programs that run as root before a container are static: they start in half the time and ignore LD_PRELOAD.
 BIN_ipu-container-runtime_STATIC := yes
 BIN_ipu-container-runtime_DIR = $(BINDIR)
+# It stands before each command on each container, and starts without the C library, if it is optimized, on x86_64.
+BIN_ipu-container-runtime_BARE := $(if $(ENTRY),$(filter release,$(FLAVOR)))
+BIN_ipu-container-runtime_DEPS += $(if $(BIN_ipu-container-runtime_BARE),base-bare)
+sites := $(O)/cmd/ipu-container-runtime/site.o $(O)/cmd/ipu-container-poststop/site.o
+$(sites): $(O)/paths
+$(sites): private CPPFLAGS += -DIPU_BINDIR='"$(BINDIR)"' -DIPU_LIBEXECDIR='"$(LIBEXECDIR)"' -DIPU_SYSCONFDIR='"$(SYSCONFDIR)"' \
+  -DIPU_RUNDIR='"$(RUNDIR)"' -DIPU_VERSION='"$(VERSION)"'
 
 BIN_ipu-container-start_STATIC := yes
 BIN_ipu-container-start_DIR = $(LIBEXECDIR)
+
+# A container's end waits for it, and it does next to nothing.
+BIN_ipu-container-poststop_STATIC := yes
+BIN_ipu-container-poststop_DIR = $(LIBEXECDIR)
+BIN_ipu-container-poststop_BARE := $(BIN_ipu-container-runtime_BARE)
+BIN_ipu-container-poststop_DEPS += $(if $(BIN_ipu-container-poststop_BARE),base-bare)
 
 BIN_ipu-container-hook_STATIC := yes
 BIN_ipu-container-hook_DIR = $(BINDIR)

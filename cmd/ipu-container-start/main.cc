@@ -51,10 +51,16 @@ using hook::config::Config;
 // What a start with IPUs needs, in bytes.
 constexpr size_t kHeap = 800 << 10;
 
+std::string state_dir_of(const std::string& runtime, const hook::passing::CommandLine& line) {
+  return hook::lifecycle::state_dir_of(runtime, std::string(line.root),
+                                       std::string(line.container));
+}
+
 // Returns nothing for a bundle that is absent or cannot be read: the low-level runtime reports that
 // in its own words. It may read what is too long here.
-Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::CommandLine& line) {
-  Result<hook::inject::Bundle> bundle = hook::inject::Bundle::open(line.bundle, line.config_name);
+Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::passing::CommandLine& line) {
+  Result<hook::inject::Bundle> bundle =
+      hook::inject::Bundle::open(std::string(line.bundle), std::string(line.config_name));
   if (bundle.ok()) return std::optional<hook::inject::Bundle>(std::move(bundle).take());
   TRY(hook::lifecycle::start::check_readable(hook::config::run_dir(), bundle.error()));
   const Code code = bundle.error().code();
@@ -70,7 +76,7 @@ Result<std::optional<hook::inject::Bundle>> open_bundle(const hook::oci::Command
 Status prepare_plain(hook::inject::Bundle& bundle) {
   const std::string run_dir = hook::config::run_dir();
   std::optional<std::string> changed = hook::lifecycle::start::without_leftovers(
-      run_dir, hook::config::hook_program(), bundle.config());
+      run_dir, hook::config::hook_program(), hook::config::poststop_program(), bundle.config());
   const std::optional<std::string> restricted =
       TRY(hook::lifecycle::start::restrict_container(run_dir, changed.value_or(bundle.config())));
   if (restricted) {
@@ -92,27 +98,28 @@ Result<std::optional<hook::oci::SpecView>> find_request(const hook::inject::Bund
   return View(std::move(view));
 }
 
-Status take_ipus(const hook::oci::CommandLine& line, const Result<Config>& config,
+Status take_ipus(const hook::passing::CommandLine& line, const Result<Config>& config,
                  const std::string& runtime, const hook::oci::SpecView& view,
                  hook::inject::Bundle& bundle, hook::lifecycle::start::Attempt& attempt) {
   if (!config.ok()) return config.error();
-  const std::optional<hook::request::Request> request =
-      TRY(hook::lifecycle::start::asked_of(line.container, view, config.value().policy));
+  const std::optional<hook::request::Request> request = TRY(
+      hook::lifecycle::start::asked_of(std::string(line.container), view, config.value().policy));
   if (!request) return prepare_plain(bundle);
   attempt.tenant = request->tenant;
   base::log_step(base::LogLevel::kDebug, "it asks for IPUs");
   hook::ledger::Ledger ledger = TRY(hook::lifecycle::open_ledger(config.value().host_id));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  return hook::lifecycle::start::prepare_container(
-      env, config.value(), *request, line.container, view, bundle,
-      hook::lifecycle::state_dir_of(runtime, line.root, line.container));
+  return hook::lifecycle::start::prepare_container(env, config.value(), *request,
+                                                   std::string(line.container), view, bundle,
+                                                   state_dir_of(runtime, line));
 }
 
-Status prepare(const hook::oci::CommandLine& line, const Result<Config>& config,
+Status prepare(const hook::passing::CommandLine& line, const Result<Config>& config,
                const std::string& runtime, const hook::oci::SpecView& view,
                hook::inject::Bundle& bundle) {
   TRY(hook::lifecycle::start::check_host_root());
-  hook::lifecycle::start::Attempt attempt{line.container, bundle.path(), base::unix_millis()};
+  hook::lifecycle::start::Attempt attempt{std::string(line.container), bundle.path(),
+                                          base::unix_millis()};
   Status done = take_ipus(line, config, runtime, view, bundle, attempt);
   if (!done.ok()) {
     hook::lifecycle::start::record_refused(hook::config::ledger_file(), attempt, done.error());
@@ -153,10 +160,10 @@ void start_log(const Result<Config>& config, const std::string& container) {
 }
 
 // Does everything that comes before the low-level runtime, and returns the runtime's path.
-Result<std::string> before_create(const hook::oci::CommandLine& line) {
+Result<std::string> before_create(const hook::passing::CommandLine& line) {
   const std::string state = hook::plain::state_of(hook::config::config_file());
   const Result<Config> config = hook::config::load_config(hook::config::config_file());
-  start_log(config, line.container);
+  start_log(config, std::string(line.container));
   std::string runtime = TRY(configured_runtime(config, state));
   std::optional<hook::inject::Bundle> bundle = TRY(open_bundle(line));
   if (!bundle) return runtime;
@@ -170,13 +177,12 @@ Result<std::string> before_create(const hook::oci::CommandLine& line) {
   return runtime;
 }
 
-Result<std::string> find_runtime(const hook::oci::CommandLine& line) {
+Result<std::string> find_runtime(const hook::passing::CommandLine& line) {
   if (line.creates()) return before_create(line);
   std::string runtime = TRY(remembered_runtime());
   if (line.saves()) {
     TRY(hook::lifecycle::start::check_checkpoint(
-        hook::config::run_dir(), line.container,
-        hook::lifecycle::state_dir_of(runtime, line.root, line.container)));
+        hook::config::run_dir(), std::string(line.container), state_dir_of(runtime, line)));
   }
   return runtime;
 }
@@ -194,18 +200,19 @@ Result<std::string> file_in_memory(const std::string& text) {
 
 // Returns the word that replaces the one with --process; nothing if the process may stay as its
 // engine describes it, and in every doubt: an exec works whatever state our files are in.
-std::optional<std::string> restricted_process(const hook::oci::CommandLine& line,
+std::optional<std::string> restricted_process(const hook::passing::CommandLine& line,
                                               const std::string& runtime) {
   const std::string run_dir = hook::config::run_dir();
   if (!line.adds() || !hook::lifecycle::start::may_restrict(run_dir)) return std::nullopt;
-  const Result<std::string> text = base::read_plain_file(line.process, hook::oci::kMaxProcessBytes);
+  const Result<std::string> text =
+      base::read_plain_file(std::string(line.process), hook::oci::kMaxProcessBytes);
   if (!text.ok()) return std::nullopt;
-  const std::optional<std::string> restricted = hook::lifecycle::start::restrict_process(
-      run_dir, hook::lifecycle::state_dir_of(runtime, line.root, line.container), text.value());
+  const std::optional<std::string> restricted =
+      hook::lifecycle::start::restrict_process(run_dir, state_dir_of(runtime, line), text.value());
   if (!restricted) return std::nullopt;
   const Result<std::string> path = file_in_memory(*restricted);
   if (!path.ok()) return std::nullopt;
-  return line.process_prefix + path.value();
+  return base::str(line.process_prefix, path.value());
 }
 
 // Opens /dev/null on closed standard streams, so that no other file takes their numbers. They are
@@ -222,7 +229,7 @@ int main(int argc, char** argv) {
   base::map_memory(kHeap);
   hook::plain::take_caller();
   const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const hook::oci::CommandLine line = hook::oci::parse_command_line(args);
+  const hook::passing::CommandLine line = hook::passing::parse_command_line(args);
   if (line.creates()) fill_standard_streams();
   if (line.creates() || line.adds())
     (void)base::record_crashes("ipu-container-start", hook::config::crashes_file());

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxMessage = 1000;
 
-std::string log_line(const hook::oci::CommandLine& line, const std::string& message) {
+std::string log_line(const hook::passing::CommandLine& line, const std::string& message) {
   const std::string time = base::rfc3339(base::unix_millis());
   if (line.log_json) {
     return base::to_text({{"level", "error"}, {"msg", message}, {"time", time}}) + "\n";
@@ -35,14 +35,15 @@ bool is_file(std::string_view log) {
 
 }  // namespace
 
-void report(const hook::oci::CommandLine& line, const base::Error& error) {
+void report(const hook::passing::CommandLine& line, const base::Error& error) {
   const std::string message = base::one_line("ipu: " + error.message(), kMaxMessage);
   base::log_step(base::LogLevel::kError, message);
   (void)base::write_all(STDERR_FILENO, message + "\n", "standard error");
   if (!is_file(line.log)) return;
+  const std::string path(line.log);
   const base::Result<base::Fd> log =
-      base::open_at(AT_FDCWD, line.log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
-  if (log.ok()) (void)base::write_all(log.value().get(), log_line(line, message), line.log);
+      base::open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+  if (log.ok()) (void)base::write_all(log.value().get(), log_line(line, message), path);
 }
 
 }  // namespace runtime

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/result.h"
-#include "hook/container/oci/command_line.h"
+#include "hook/passing/command_line.h"
 
 namespace runtime {
 
 // Writes "ipu: MESSAGE" once to the engine's --log file (one logrus line, JSON or text) and once to
 // standard error: at most 1000 bytes, without newlines. A log that cannot be written is ignored:
 // the message is still on standard error.
-void report(const hook::oci::CommandLine& line, const base::Error& error);
+void report(const hook::passing::CommandLine& line, const base::Error& error);
 
 }  // namespace runtime

@@ -16,6 +16,7 @@ std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
 std::string runtime_program() { return IPU_BINDIR "/ipu-container-runtime"; }
 std::string control_program() { return IPU_BINDIR "/ipuctl"; }
 std::string start_program() { return IPU_LIBEXECDIR "/ipu-container-start"; }
+std::string poststop_program() { return IPU_LIBEXECDIR "/ipu-container-poststop"; }
 std::string endpoint_program() { return IPU_LIBEXECDIR "/ipu-vipu-endpoint"; }
 std::string client_program() { return IPU_LIBEXECDIR "/ipu-vipu-client"; }
 std::string fleet_program() { return IPU_LIBEXECDIR "/ipu-fleet-client"; }

@@ -20,6 +20,7 @@ namespace hook::config {
 [[nodiscard]] std::string runtime_program();       // .../bin/ipu-container-runtime
 [[nodiscard]] std::string control_program();       // .../bin/ipuctl
 [[nodiscard]] std::string start_program();  // .../libexec/ipu-container-toolkit/ipu-container-start
+[[nodiscard]] std::string poststop_program();  // ... /ipu-container-poststop
 [[nodiscard]] std::string endpoint_program();  // ... /ipu-vipu-endpoint
 [[nodiscard]] std::string client_program();    // .../libexec/ipu-container-toolkit/ipu-vipu-client
 [[nodiscard]] std::string fleet_program();     // .../libexec/ipu-container-toolkit/ipu-fleet-client

@@ -54,6 +54,7 @@ struct Env {
   std::chrono::milliseconds retry_time{1000};
   // Fails once nobody wants the result of this process; the process then stops waiting.
   std::function<base::Status()> still_wanted = [] { return base::Status(); };
+  std::string poststop_program = config::poststop_program();
   std::string endpoint_program = config::endpoint_program();
   // Returns the store of FLEET.
   std::function<std::unique_ptr<fleet::Store>(const config::FleetConfig& fleet)> store = {};

@@ -4,16 +4,17 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/text.h"
+#include "hook/passing/passing.h"
 
 namespace hook::plain {
 namespace {
 
-constexpr const char* kVariable = "IPU_CONTAINER_RUNTIME_FILE";
 std::string caller_file;
 
 std::string identity_of(const struct stat& file) {
-  return base::str(file.st_dev, ':', file.st_ino);
+  passing::Text text;
+  passing::add_identity(text, file);
+  return std::string(text.view());
 }
 
 std::string own_identity() {
@@ -23,12 +24,10 @@ std::string own_identity() {
 
 }  // namespace
 
-void name_caller() { (void)::setenv(kVariable, own_identity().c_str(), 1); }
-
 void take_caller() {
-  const char* const value = ::getenv(kVariable);
+  const char* const value = ::getenv(passing::kCallerVariable);
   if (value != nullptr) caller_file = value;
-  (void)::unsetenv(kVariable);
+  (void)::unsetenv(passing::kCallerVariable);
 }
 
 bool is_caller(const struct stat& file) {

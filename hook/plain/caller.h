@@ -7,10 +7,8 @@
 
 namespace hook::plain {
 
-// Puts this program's file into the environment.
-void name_caller();
-
 // Takes the caller's file out of the environment, which is as it was then. For is_caller().
+// ipu-container-runtime put it there, see passing::kCallerVariable.
 void take_caller();
 
 // Returns whether FILE is the caller that take_caller() found, or this program itself.

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/users.h"
 #include "base/version.h"
+#include "hook/passing/passing.h"
 #include "hook/plain/caller.h"
 #include "hook/plain/links.h"
 
@@ -23,12 +24,8 @@ namespace {
 
 using namespace base::names;
 
-constexpr char kSeparator = ':';
-// The runtime, the state of the configuration, and the version, which knows the default candidates.
-constexpr size_t kFixed = 3;
-
-constexpr const char* kRuntime = "runtime";
-constexpr const char* kChoice = "choice";
+constexpr const char* kRuntime = passing::kRuntimeLink + 1;
+constexpr const char* kChoice = passing::kChoiceLink + 1;
 
 // The kernel's clock of files stands still for as long: a file may change again without a trace.
 constexpr int64_t kTick = 20'000'000;
@@ -63,8 +60,7 @@ Status check_runtime(const std::string& path) {
                  str("low-level runtime '", path,
                      "' is this program itself; name runc or crun in runtime.paths"));
   }
-  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-  if (!S_ISREG(file.st_mode) || !base::is_root(file.st_uid) || (file.st_mode & kOthersWrite) != 0) {
+  if (!passing::is_owners_alone(file) || !base::is_root(file.st_uid)) {
     return Error(Code::kDenied,
                  str("low-level runtime '", path,
                      "' must be a regular file that root owns and nobody else can write"));
@@ -72,15 +68,10 @@ Status check_runtime(const std::string& path) {
   return {};
 }
 
-// It changes with every change of the file, of its owner and of its mode.
 std::string state_of(const std::string& config_file) {
-  struct stat link {};
-  struct stat status {};
-  if (::lstat(config_file.c_str(), &link) != 0) return errno == ENOENT ? "absent" : "";
-  // A link in a folder of others may point elsewhere at any time.
-  if (!S_ISREG(link.st_mode) || ::stat(config_file.c_str(), &status) != 0) return "";
-  return str(status.st_dev, '.', status.st_ino, '.', status.st_size, '.', nanos(status.st_mtim),
-             '.', nanos(status.st_ctim));
+  passing::Text text;
+  passing::add_state(text, config_file.c_str());
+  return std::string(text.view());
 }
 
 Status record_choice(const std::string& run_dir, const std::string& config_file,
@@ -93,28 +84,15 @@ Status record_choice(const std::string& run_dir, const std::string& config_file,
     parts.push_back(path);
   }
   const bool is_clear = std::none_of(parts.begin(), parts.end(), [](const std::string& part) {
-    return part.empty() || part.find(kSeparator) != std::string::npos;
+    return part.empty() || part.find(passing::kSeparator) != std::string::npos;
   });
-  const std::string record = base::join(parts, std::string_view(&kSeparator, 1));
+  const std::string record = base::join(parts, std::string_view(&passing::kSeparator, 1));
   if (!is_clear || record.size() >= PATH_MAX) {
     forget_choice(run_dir);
     return {};
   }
   if (read_link(run_dir, kChoice) == record) return {};
   return replace_link(run_dir, kChoice, record);
-}
-
-std::string settled_runtime(const std::string& run_dir, const std::string& config_file) {
-  const std::string record = read_link(run_dir, kChoice);
-  const std::vector<std::string_view> parts = base::split(record, kSeparator);
-  if (parts.size() < kFixed || parts[1] != state_of(config_file)) return "";
-  if (parts[2] != base::product_version()) return "";
-  std::string runtime = remembered_runtime(run_dir);
-  if (runtime != parts[0]) return "";
-  const bool is_first = std::none_of(
-      parts.begin() + kFixed, parts.end(),
-      [](std::string_view path) { return ::access(std::string(path).c_str(), F_OK) == 0; });
-  return is_first ? runtime : "";
 }
 
 void forget_choice(const std::string& run_dir) {

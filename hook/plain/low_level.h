@@ -29,10 +29,6 @@ base::Status check_runtime(const std::string& path);
 base::Status record_choice(const std::string& run_dir, const std::string& config_file,
                            const std::string& state, const std::vector<std::string>& candidates,
                            const std::string& runtime);
-// Returns the remembered runtime if, by the record, CONFIG_FILE would choose it again. Returns an
-// empty text in every doubt.
-[[nodiscard]] std::string settled_runtime(const std::string& run_dir,
-                                          const std::string& config_file);
 // Removes the record: each create reads the configuration again.
 void forget_choice(const std::string& run_dir);
 

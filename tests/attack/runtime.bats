@@ -10,6 +10,7 @@ IPUS='.process.env += ["IPU_COUNT=4"]'
 ATTACK='.mounts += [{destination: "/run/attack", type: "bind", source: "/run/attack", options: ["bind", "ro"]}]'
 PROGRAMS="/usr/local/bin/ipu-container-runtime /usr/local/bin/ipu-container-hook /usr/local/bin/ipuctl
   /usr/local/libexec/ipu-container-toolkit/ipu-container-start
+  /usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
   /usr/local/libexec/ipu-container-toolkit/ipu-vipu-client /usr/local/libexec/ipu-container-toolkit/ipu-vipu-client-plain
   /usr/sbin/runc"
 

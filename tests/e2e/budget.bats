@@ -8,6 +8,7 @@ load support
 load bundle
 
 BUDGET=$BATS_TEST_DIRNAME/budget.txt
+POSTSTOP=/usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
 
 setup() {
   make_bundle '.process.args = ["true"]'
@@ -76,7 +77,16 @@ first_calls() { # COMMAND...
 @test "a static program maps its data before it does anything else" {
   [ "$(uname -m)" = x86_64 ] || skip 'only programs for x86_64 do so'
   local program
-  for program in ipu-container-runtime ipu-container-hook ipuctl gc-docker ipu-agent; do
+  for program in ipu-container-hook ipuctl gc-docker ipu-agent; do
     assert_equal "$(first_calls "$program" --version)" 'execve MADV_POPULATE_WRITE '
   done
+}
+
+@test "the wrapper and poststop start without the C library" {
+  [ "$(uname -m)" = x86_64 ] || skip 'only the program for x86_64 does so'
+  # A stack protector needs its canary; then comes the work.
+  in_host timeout "$LIMIT" strace -qq -o /run/strace ipu-container-runtime --version >/dev/null
+  assert_equal "$(in_host head -n 3 /run/strace | grep -o '^[a-z_]*' | xargs)" 'execve arch_prctl readlink'
+  in_host timeout "$LIMIT" strace -qq -o /run/strace "$POSTSTOP" poststop --lease 0123456789abcdef0123456789abcdef </dev/null
+  assert_equal "$(in_host grep -o '^[a-z_]*' /run/strace | xargs)" 'execve arch_prctl vfork read exit_group'
 }

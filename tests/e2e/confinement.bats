@@ -83,7 +83,7 @@ confines() { # COMMAND...
     'lease refresh' 'ledger check' 'ledger rebuild --dry-run' 'drain --dry-run' 'queue cancel x' 'partition create p0 --size 64000' \
     'partition list' 'partition show p0' 'partition config p0' 'partition wait p0' 'partition ipu-attrs' 'partition adopt p0' \
     'partition reset p0' 'partition remove p0' 'tenant list' 'tenant show x' report 'pool list' 'pool refill' 'reservation extend r --for 1m' 'reservation end r' \
-    'health list' 'health taint x --reason y' 'health clear x' 'reserve r --ipus 1 --for 1m --pool nowhere' 'border mend' 'border remove'; do
+    'health list' 'health taint x --reason y' 'health clear x' 'pool taint x' 'pool untaint x' 'reserve r --ipus 1 --for 1m --pool nowhere' 'border mend' 'border remove'; do
     # shellcheck disable=SC2086
     confines ipuctl $words || fail "ipuctl $words"
   done

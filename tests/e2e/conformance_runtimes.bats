@@ -157,7 +157,7 @@ hook_entries() { # LOW-LEVEL
       all(.env[]; startswith("LD_") | not)) and
     .hooks.poststop[0].path != "/usr/bin/wc" and .hooks.poststop[1].path == "/usr/bin/wc"'
   # A program without an interpreter is loaded by the kernel alone.
-  run ! grep INTERP < <(readelf --program-headers --wide "$O/bin/ipu-container-hook")
+  run ! grep INTERP < <(readelf --program-headers --wide "$O"/bin/ipu-container-{hook,poststop})
 }
 
 @test "line 16, runc: our hooks: absolute, static, with an environment and a time limit, poststop first" {
@@ -169,23 +169,31 @@ hook_entries() { # LOW-LEVEL
 }
 
 # A poststop that fails keeps youki's delete from ending, and runc's later hooks from running.
-@test "line 18, runc: poststop exits 0 and says nothing on standard output, whatever it is given" {
+poststop_is_silent() { # PROGRAM
   local lease=0123456789abcdef0123456789abcdef state='{"id": "job", "bundle": "/b", "status": "stopped"}'
   bundle_for runc
   create_by runc job
-  run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+  run -0 --separate-stderr in_host "$1" poststop --lease "$lease" <<<"$state"
   assert_equal "$output" ''
   lease=$(ipuctl ps -o json | jq -r '.[0].lease')
   for state in '' '{' 'no state' '[]' '{"id": 1}' '{"id": "other"}' "$(printf '%2000000s' x)"; do
-    run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+    run -0 --separate-stderr in_host "$1" poststop --lease "$lease" <<<"$state"
     assert_equal "$output" ''
   done
-  run -0 --separate-stderr in_host sh -c "ipu-container-hook poststop --lease $lease <&-"
+  run -0 --separate-stderr in_host sh -c "$1 poststop --lease $lease <&-"
   in_host tee "$CONFIG" >/dev/null <<<'no configuration ['
-  run -0 --separate-stderr in_host ipu-container-hook poststop --lease "$lease" <<<"$state"
+  run -0 --separate-stderr in_host "$1" poststop --lease "$lease" <<<"$state"
   run -0 --separate-stderr in_host unshare --mount sh -c "
-    mount -t tmpfs -o ro tmpfs /var/lib/ipu-container-toolkit && ipu-container-hook poststop --lease $lease </dev/null"
+    mount -t tmpfs -o ro tmpfs /var/lib/ipu-container-toolkit && $1 poststop --lease $lease </dev/null"
   host_config
+}
+
+@test "line 18, runc: poststop exits 0 and says nothing on standard output, whatever it is given" {
+  poststop_is_silent ipu-container-hook
+}
+
+@test "line 18, runc: so does the program that config.json names" {
+  poststop_is_silent /usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
 }
 
 # ---- line 17 ----

@@ -8,6 +8,8 @@ load bundle
 
 # The form of a lease's id, of which there is none.
 NO_LEASE=0123456789abcdef0123456789abcdef
+HOOK=$BINDIR/ipu-container-hook
+POSTSTOP=/usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
 
 # A lease whose hook has not been called yet: the low-level runtime does nothing.
 setup() {
@@ -93,6 +95,49 @@ assert_hook_refuses_lease() { # LEASE TEXT...: the state is standard input
   assert_equal "$output" ''
   run -0 hook poststop "$LEASE" <<<'{"id": "job", "bundle": "/b", "status": "stopped"}'
   assert_equal "$output" ''
+}
+
+# Runs the program that config.json names for poststop, with FILE in the place of the hook.
+poststop_without_hook() { # FILE ARGUMENT...
+  # shellcheck disable=SC2016
+  in_host timeout "$LIMIT" unshare --mount sh -c 'mount --bind "$1" "$2"; shift 2; cd /tmp
+    exec env OTHER=1 IPU_DEBUG=1 "$@" 7</dev/null' sh "$1" "$HOOK" "$POSTSTOP" "${@:2}" <<<'{"id": "job"}'
+}
+
+@test "config.json's program for poststop starts a release that has nothing of its caller" {
+  ipuctl gc
+  in_host install -m 0755 /dev/stdin /run/recorder <<'END'
+#!/bin/sh
+places=$(readlink "/proc/$$/cwd" "/proc/$$/fd/0" "/proc/$$/fd/1" "/proc/$$/fd/2" "/proc/$$/fd/7")
+{
+  echo "$@"
+  tr '\0' '\n' <"/proc/$$/environ"
+  echo "$places"
+  [ "$(cut -d ' ' -f 6 "/proc/$$/stat")" != $$ ] || echo 'its own session'
+} >/run/recording
+mv /run/recording /run/recorded
+END
+  run -0 poststop_without_hook /run/recorder poststop --lease "$NO_LEASE"
+  assert_equal "$output" ''
+  wait_until 5 in_host test -e /run/recorded
+  run -0 in_host sh -c 'cat /run/recorded; rm /run/recorded /run/recorder'
+  assert_equal "$output" "release --lease $NO_LEASE
+IPU_DEBUG=1
+/
+/dev/null
+/dev/null
+/dev/null
+its own session"
+}
+
+@test "that program becomes the hook in every doubt, and without the hook it says so and does not fail" {
+  ipuctl gc
+  run -0 --separate-stderr in_host "$POSTSTOP" poststop --lease ../../etc </dev/null
+  assert_contains "$stderr" '32 hexadecimal digits'
+  assert_equal "$(in_host "$POSTSTOP" --version)" "$(in_host "$HOOK" --version)"
+  run -0 --separate-stderr poststop_without_hook /dev/null poststop --lease "$NO_LEASE"
+  assert_equal "$output" ''
+  assert_equal "$stderr" 'ipu: cannot execute ipu-container-hook; install the IPU container toolkit again'
 }
 
 is_in_own_network() { # PID

@@ -12,6 +12,7 @@ load sliced
 COUNTED=$BATS_TEST_DIRNAME/instructions.txt
 MARGIN=5 # percent
 PROGRAMS=/run/instructions
+POSTSTOP=/usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
 
 # The programs are not stripped: valgrind has to find the function `execve`. The ledger is that of another host, so that
 # the leases of earlier tests are not in it.
@@ -78,21 +79,25 @@ assert_figure() { # NAME PROGRAM INSTRUCTIONS
 }
 
 @test "the hook executes no more instructions than before" {
-  local hook=ipu-container-hook call
+  local call program
   make_bundle '.process.args = ["true"] | .process.env += ["IPU_COUNT=4", "IPU_POOL=slices"]'
-  in_host install -m 0755 /dev/stdin "$PROGRAMS/$hook" <"$O/bin/$hook"
+  for program in ipu-container-hook ipu-container-poststop; do
+    in_host install -m 0755 /dev/stdin "$PROGRAMS/$program" <"$O/bin/$program"
+  done
   # The hook's filter of system calls forbids those of valgrind: strace has the kernel skip the calls that load it.
   in_host install -m 0755 /dev/stdin "$PROGRAMS/counted" <<END
 #!/bin/sh
+program=ipu-container-hook
+[ "\$1" != poststop ] || program=ipu-container-poststop
 exec /usr/bin/strace -qq -o /dev/null -e trace=prctl,seccomp -e inject=prctl,seccomp:retval=0 \\
-  /usr/bin/valgrind --quiet --tool=callgrind --callgrind-out-file=$PROGRAMS/out.\$1 $PROGRAMS/$hook "\$@"
+  /usr/bin/valgrind --quiet --tool=callgrind --callgrind-out-file=$PROGRAMS/out.\$1 "$PROGRAMS/\$program" "\$@"
 END
   # shellcheck disable=SC2016
-  on_other_host timeout "$LIMIT" sh -c 'mount --bind "$1" "$(command -v ipu-container-hook)"; shift; exec "$@"' \
-    sh "$PROGRAMS/counted" ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" counted
+  on_other_host timeout "$LIMIT" sh -c 'mount --bind "$1" "$(command -v ipu-container-hook)"; mount --bind "$1" "$2"
+    shift 2; exec "$@"' sh "$PROGRAMS/counted" "$POSTSTOP" ipu-container-runtime --root "$STATE" run --bundle "$BUNDLE" counted
   wait_until 10 other_host_is_free
   for call in probe createRuntime poststop release; do
     wait_until 10 in_host grep -qs '^summary: ' "$PROGRAMS/out.$call"
-    assert_figure "$call" "$hook" "$(in_host sed -n 's/^summary: //p' "$PROGRAMS/out.$call")"
+    assert_figure "$call" "$(sed -n "s/^$call: *[0-9]* //p" "$COUNTED")" "$(in_host sed -n 's/^summary: //p' "$PROGRAMS/out.$call")"
   done
 }

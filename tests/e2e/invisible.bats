@@ -88,7 +88,7 @@ starts_again() { # LOW-LEVEL FILTER
   create_by "$1" second
   call "$1" start second
   assert_equal "$(ipuctl ps -o json)" '[]'
-  run ! in_host grep -E 'ipu\.lease|ipu\.added|leases|IPUOF|ipu-container-hook' "$BUNDLE/config.json"
+  run ! in_host grep -E 'ipu\.lease|ipu\.added|leases|IPUOF|ipu-container-(hook|poststop)' "$BUNDLE/config.json"
   call "$1" delete --force second
 }
 

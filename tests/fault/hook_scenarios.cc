@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `ipu-container-hook createRuntime` and `poststop`.
+// `ipu-container-hook createRuntime` and `ipu-container-poststop`.
 #include "base/text.h"
 #include "tests/fault/processes.h"
 #include "tests/fault/promises.h"

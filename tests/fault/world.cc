@@ -263,7 +263,8 @@ Program World::create(const std::string& name) const {
 
 Program World::hook(const std::string& stage, const Container& container,
                     const std::string& lease) {
-  return {hook::config::hook_program(),
+  // As config.json names them.
+  return {stage == "poststop" ? hook::config::poststop_program() : hook::config::hook_program(),
           {stage, "--lease", lease},
           container.state(bundle_of(container.name()))};
 }

@@ -199,13 +199,15 @@ bool is_of_cdi(const Json& hook) {
          std::find(args->begin(), args->end(), "--cdi") != args->end();
 }
 
-// Removes our entries of an earlier edit, which have our program. A CDI device's stays: the bundle
-// may be started again.
-void forget_hooks(Json& list, const std::vector<HookEntry>& entries) {
-  erase_if(list, [&](const Json& item) {
-    return !is_of_cdi(item) &&
-           std::any_of(entries.begin(), entries.end(),
+// Removes our entries of an earlier edit, which have one of our programs: earlier releases named
+// the hook's at both stages. A CDI device's stays: the bundle may be started again.
+void forget_hooks(Json& list, const SpecEdit& edit) {
+  const auto is_of = [](const Json& item, const std::vector<HookEntry>& entries) {
+    return std::any_of(entries.begin(), entries.end(),
                        [&](const HookEntry& entry) { return has(item, "path", entry.path); });
+  };
+  erase_if(list, [&](const Json& item) {
+    return !is_of_cdi(item) && (is_of(item, edit.create_runtime) || is_of(item, edit.poststop));
   });
 }
 
@@ -213,10 +215,10 @@ void edit_hooks(Json& spec, const SpecEdit& edit) {
   if (edit.create_runtime.empty() && edit.poststop.empty()) return;
   Json& hooks = object_in(spec, "hooks");
   Json& create_runtime = list_in(hooks, "createRuntime");
-  forget_hooks(create_runtime, edit.create_runtime);
+  forget_hooks(create_runtime, edit);
   for (const HookEntry& entry : edit.create_runtime) create_runtime.push_back(to_json(entry));
   Json& poststop = list_in(hooks, "poststop");
-  forget_hooks(poststop, edit.poststop);
+  forget_hooks(poststop, edit);
   auto position = poststop.begin();
   for (const HookEntry& entry : edit.poststop)
     position = poststop.insert(position, to_json(entry)) + 1;
@@ -347,7 +349,9 @@ Result<std::string> forget_edit(std::string_view text, const SpecEdit& edit) {
              return is_on_or_below(mount, place) || directory_named(place.also_named, mount);
            });
   });
-  const auto is_ours = [&](const Json& hook) { return is_of_lease(hook, edit.create_runtime); };
+  const auto is_ours = [&](const Json& hook) {
+    return is_of_lease(hook, edit.create_runtime) || is_of_lease(hook, edit.poststop);
+  };
   erase_if_there(spec, {"hooks", "createRuntime"}, is_ours);
   erase_if_there(spec, {"hooks", "poststop"}, is_ours);
   for (const auto& [name, value] : edit.environment) {

@@ -86,8 +86,8 @@ std::string lease_json(const PlanInput& input) {
   return base::to_pretty_text(json);
 }
 
-oci::HookEntry hook_entry(const PlanInput& input, const char* stage) {
-  return {input.hook_program,
+oci::HookEntry hook_entry(const PlanInput& input, const std::string& program, const char* stage) {
+  return {program,
           {"ipu-container-hook", stage, "--lease", input.lease.id},
           kHookTimeoutSeconds,
           input.is_debugged};
@@ -189,8 +189,8 @@ Plan make_plan(const PlanInput& input) {
   plan.edit.forget_environment = {"IPUOF_VIPU_API_*"};
   plan.edit.memlock = input.memlock;
   plan.edit.shm_size = input.shm_size;
-  plan.edit.create_runtime = {hook_entry(input, "createRuntime")};
-  plan.edit.poststop = {hook_entry(input, "poststop")};
+  plan.edit.create_runtime = {hook_entry(input, input.hook_program, "createRuntime")};
+  plan.edit.poststop = {hook_entry(input, input.poststop_program, "poststop")};
   plan.edit.annotations = {{"graphcore.ai/ipu.lease", input.lease.id}};
   plan.edit.leases = input.lease_dir.substr(0, input.lease_dir.rfind('/') + 1);
   if (input.cards.empty()) {

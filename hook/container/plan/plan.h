@@ -40,6 +40,7 @@ struct PlanInput {
   std::vector<std::optional<device::RdmaDevice>> rdma;  // one for each rail of the lease
   std::string lease_dir;                                // on the host, for the generated files
   std::string hook_program;
+  std::string poststop_program;
   uint64_t memlock = 0;                       // the highest possible RLIMIT_MEMLOCK, in bytes
   oci::RdmaLimit rdma_limit = {};             // for each device; nothing set: no limit
   bool own_network = false;                   // its own namespace instead of the host's

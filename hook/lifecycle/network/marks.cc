@@ -15,17 +15,17 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/plain/plain.h"
+#include "hook/passing/passing.h"
 
 namespace hook::lifecycle::network {
 namespace {
 
 using namespace base::names;
-using plain::marks_dir;
 
 constexpr int kMostAttempts = 10;
 constexpr size_t kCookieBytes = 32;
 
+std::string marks_dir(const std::string& run_dir) { return run_dir + passing::kMarksDir; }
 std::string dir_of(const std::string& run_dir, uint64_t device, uint64_t inode) {
   return str(marks_dir(run_dir), "/", device, "-", inode);
 }

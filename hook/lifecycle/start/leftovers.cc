@@ -13,10 +13,12 @@ using namespace base::names;
 
 std::optional<std::string> without_leftovers(const std::string& run_dir,
                                              const std::string& hook_program,
+                                             const std::string& poststop_program,
                                              std::string_view spec) {
   plan::PlanInput any;
   any.lease_dir = inject::lease_dir(run_dir, "any");
   any.hook_program = hook_program;
+  any.poststop_program = poststop_program;
   const oci::SpecEdit edit = plan::make_plan(any).edit;
   if (spec.find(edit.leases) == std::string_view::npos) return std::nullopt;
   Result<std::string> edited = oci::forget_edit(spec, edit);

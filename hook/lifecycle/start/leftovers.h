@@ -13,6 +13,7 @@ namespace hook::lifecycle::start {
 // starts with them. Returns nothing if SPEC may stay as it is, and in every doubt.
 [[nodiscard]] std::optional<std::string> without_leftovers(const std::string& run_dir,
                                                            const std::string& hook_program,
+                                                           const std::string& poststop_program,
                                                            std::string_view spec);
 
 }  // namespace hook::lifecycle::start

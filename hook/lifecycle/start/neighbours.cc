@@ -10,7 +10,7 @@
 #include "hook/lifecycle/liveness.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/net_admin.h"
-#include "hook/plain/plain.h"
+#include "hook/passing/passing.h"
 
 namespace hook::lifecycle::start {
 namespace {
@@ -49,7 +49,7 @@ Status check_neighbours(const std::string& path, pid_t init, const Deadline& dea
   }
 }
 
-bool may_restrict(const std::string& run_dir) { return plain::has_marks(run_dir); }
+bool may_restrict(const std::string& run_dir) { return passing::has_marks(run_dir); }
 
 Result<std::optional<std::string>> restrict_container(const std::string& run_dir,
                                                       std::string_view spec) {

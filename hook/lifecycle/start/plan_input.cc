@@ -66,6 +66,7 @@ Result<plan::PlanInput> plan_input(const Env& env, const config::Config& config,
   if (needs_probe(config, lease)) input.orders.probe = network.duplicate_probe;
   input.lease_dir = inject::lease_dir(env.run_dir, lease.id);
   input.hook_program = env.hook_program;
+  input.poststop_program = env.poststop_program;
   input.shm_size = config.container.shm_size;
   input.is_debugged = env.is_debugged;
   input.memlock = TRY(base::highest_memlock());

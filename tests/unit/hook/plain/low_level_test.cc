@@ -12,6 +12,8 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/version.h"
+#include "hook/passing/passing.h"
 #include "hook/plain/links.h"
 #include "tests/support/outcome.h"
 #include "tests/support/temp_dir.h"
@@ -35,7 +37,11 @@ class PlainLowLevelTest : public testing::Test {
     EXPECT_TRUE(
         test::succeeds(record_choice(run_dir_, config_, state_of(config_), candidates, runtime)));
   }
-  [[nodiscard]] std::string settled() const { return settled_runtime(run_dir_, config_); }
+  [[nodiscard]] std::string settled() const { return settled_by(config_); }
+  [[nodiscard]] std::string settled_by(const std::string& config) const {
+    const std::string runtime = remembered_runtime(run_dir_);
+    return passing::is_settled({run_dir_, config, base::product_version()}, runtime) ? runtime : "";
+  }
 
   test::TempDir dir_;
   const std::string config_ = dir_ / "config.toml";
@@ -115,7 +121,7 @@ TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationBehindALink) {
   choose({"/opt/runc"}, "/opt/runc");
   EXPECT_TRUE(
       test::succeeds(record_choice(run_dir_, link, state_of(link), {"/opt/runc"}, "/opt/runc")));
-  EXPECT_EQ(settled_runtime(run_dir_, link), "");
+  EXPECT_EQ(settled_by(link), "");
   EXPECT_EQ(settled(), "") << "what cannot be recorded is forgotten";
 }
 

@@ -12,7 +12,7 @@
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/network/marks.h"
 #include "hook/lifecycle/network/net_admin.h"
-#include "hook/plain/plain.h"
+#include "hook/passing/passing.h"
 #include "tests/support/attached.h"
 
 namespace hook::lifecycle::start {
@@ -42,7 +42,7 @@ class NeighboursTest : public AttachedTest {
                 testing::AllOf(HasSubstr("CAP_KILL"), Not(HasSubstr("CAP_NET_RAW"))));
     return spec.has_value();
   }
-  [[nodiscard]] bool has_marks() const { return plain::has_marks(host_.env.run_dir); }
+  [[nodiscard]] bool has_marks() const { return passing::has_marks(host_.env.run_dir); }
 };
 
 TEST_F(NeighboursTest, LoseBothCapabilitiesAsLongAsTheLeaseLives) {

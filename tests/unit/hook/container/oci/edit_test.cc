@@ -18,6 +18,7 @@ using namespace base::names;
 using base::Json;
 
 constexpr const char* kHook = "/usr/local/bin/ipu-container-hook";
+constexpr const char* kPoststop = "/usr/local/libexec/ipu-container-poststop";
 
 Json parsed(const std::string& text) { return base::parse_json(text, "x").take(); }
 
@@ -30,7 +31,7 @@ SpecEdit edit_for(const std::string& lease) {
   edit.forget_capabilities = {"CAP_NET_ADMIN", "CAP_NET_RAW"};
   edit.memlock = RLIM_INFINITY;
   edit.create_runtime = {{kHook, {"ipu-container-hook", "createRuntime", "--lease", lease}, 15}};
-  edit.poststop = {{kHook, {"ipu-container-hook", "poststop", "--lease", lease}, 15}};
+  edit.poststop = {{kPoststop, {"ipu-container-hook", "poststop", "--lease", lease}, 15}};
   edit.annotations = {{"graphcore.ai/ipu.lease", lease}};
   return edit;
 }
@@ -171,7 +172,7 @@ TEST(EditSpec, PutsItsPoststopHookFirst) {
   const Json hooks = edited_docker_config()["hooks"]["poststop"];
   ASSERT_EQ(hooks.size(), 2U);
   EXPECT_EQ(base::to_text(hooks[0]),
-            R"({"path":"/usr/local/bin/ipu-container-hook",)"
+            R"({"path":"/usr/local/libexec/ipu-container-poststop",)"
             R"("args":["ipu-container-hook","poststop","--lease","aa"],)"
             R"("env":["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],"timeout":15})");
   EXPECT_EQ(hooks[1]["path"], "/usr/local/bin/report-end");
@@ -218,6 +219,7 @@ TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
   SpecEdit first = edit_for("aa");
   first.devices.push_back({"/dev/ipu3", 240, 12});
   first.mounts.push_back({"/run/ipu/leases/aa/ipuof.conf.d", "/etc/ipuof.conf.d"});
+  first.poststop[0].path = kHook;  // as before there was another program for it
   SpecEdit second = edit_for("bb");
   second.leases = "/run/ipu/leases/";
   second.devices = {{"/dev/infiniband/uverbs1", 231, 193}, {"/dev/infiniband/rdma_cm", 10, 58}};
@@ -229,8 +231,10 @@ TEST(EditSpec, TakesBackWhatAnEarlierEditAdded) {
 TEST(ForgetEdit, TakesBackWhatAnEarlierEditAdded) {
   SpecEdit edit = edit_for("bb");
   edit.leases = "/run/ipu/leases/";
+  SpecEdit first = edit_for("aa");
+  first.poststop.push_back({kHook, {"ipu-container-hook", "poststop", "--lease", "aa"}, 15});
   const Json before = parsed(docker_config());
-  const Json after = parsed(forget_edit(edited(docker_config(), edit_for("aa")), edit).value());
+  const Json after = parsed(forget_edit(edited(docker_config(), first), edit).value());
   EXPECT_EQ(after["mounts"], before["mounts"]);
   EXPECT_EQ(after["linux"]["resources"], before["linux"]["resources"]);
   EXPECT_EQ(after["linux"]["devices"], before["linux"]["devices"]);

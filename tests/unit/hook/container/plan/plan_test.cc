@@ -56,8 +56,14 @@ PlanInput input() {
   vipu::IpuofConfig ipuof;
   ipuof.devices = {device("10.5.1.1", 0), device("10.5.1.2", 3)};
   ipuof.attributes = {{"GCD Id", "0"}};
-  return {lease_of_two_ipus(), {ipuof},      {}, {std::nullopt}, "/run/ipu/leases/01",
-          "/usr/bin/ipu-hook", RLIM_INFINITY};
+  return {lease_of_two_ipus(),
+          {ipuof},
+          {},
+          {std::nullopt},
+          "/run/ipu/leases/01",
+          "/usr/bin/ipu-hook",
+          "/usr/libexec/ipu-poststop",
+          RLIM_INFINITY};
 }
 
 device::RdmaDevice mlx5() {
@@ -98,9 +104,10 @@ TEST(MakePlan, CallsTheHookWithTheLease) {
       plan.edit.create_runtime,
       ElementsAre(oci::HookEntry{
           "/usr/bin/ipu-hook", {"ipu-container-hook", "createRuntime", "--lease", id}, 15}));
-  EXPECT_THAT(plan.edit.poststop,
-              ElementsAre(oci::HookEntry{
-                  "/usr/bin/ipu-hook", {"ipu-container-hook", "poststop", "--lease", id}, 15}));
+  EXPECT_THAT(
+      plan.edit.poststop,
+      ElementsAre(oci::HookEntry{
+          "/usr/libexec/ipu-poststop", {"ipu-container-hook", "poststop", "--lease", id}, 15}));
   EXPECT_THAT(plan.edit.annotations, ElementsAre(Pair("graphcore.ai/ipu.lease", id)));
 }
 

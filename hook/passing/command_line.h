@@ -2,28 +2,29 @@
 // The command line of an OCI runtime, as engines write it and runc, crun and youki read it.
 #pragma once
 
-#include <string>
+#include <cstddef>
+#include <span>
 #include <string_view>
-#include <vector>
 
-namespace hook::oci {
+namespace hook::passing {
 
-// The parts of a runtime's command line that matter here. All others are passed on untouched.
+// The parts of a runtime's command line that matter here. All others are passed on untouched. Each
+// part is one of the words, or the end of one.
 struct CommandLine {
-  std::string subcommand;  // empty if there is none, as for --version
-  std::string log;         // --log; empty: standard error only
-  bool log_json = false;   // --log-format json
-  std::string root;        // --root; empty: the runtime's own default
-  std::string bundle;      // --bundle of create, run, restore; empty: the working directory
-  std::string config_name = "config.json";  // crun's --config
+  std::string_view subcommand;  // empty if there is none, as for --version
+  std::string_view log;         // --log; empty: standard error only
+  bool log_json = false;        // --log-format json
+  std::string_view root;        // --root; empty: the runtime's own default
+  std::string_view bundle;      // --bundle of create, run, restore; empty: the working directory
+  std::string_view config_name = "config.json";  // crun's --config
   // The first word after the subcommand create, run, restore, checkpoint or exec that is not an
   // option.
-  std::string container;
+  std::string_view container;
   // --process of exec: the file, the index of the word that has it, and what that word has before
   // it. Empty and 0 if there is none.
-  std::string process;
+  std::string_view process;
   size_t process_at = 0;
-  std::string process_prefix;
+  std::string_view process_prefix;
 
   // Returns whether this call makes a container. Only then are configuration and ledger read.
   [[nodiscard]] bool creates() const {
@@ -39,6 +40,6 @@ struct CommandLine {
 // value after '=' or in the next word. The subcommand is the first word that is neither a global
 // option nor the value of one. The words are never searched for "create", which may be a
 // container's name. Parsing cannot fail: unknown words are left to the low-level runtime.
-[[nodiscard]] CommandLine parse_command_line(const std::vector<std::string_view>& args);
+[[nodiscard]] CommandLine parse_command_line(std::span<const std::string_view> args);
 
-}  // namespace hook::oci
+}  // namespace hook::passing

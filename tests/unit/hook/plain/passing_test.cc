@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/plain/plain.h"
+#include "hook/passing/passing.h"
+#include "hook/container/request/keys.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +11,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "base/version.h"
+#include "hook/container/request/keys.h"
 #include "hook/plain/low_level.h"
 #include "tests/support/outcome.h"
 #include "tests/support/requires.h"
@@ -17,6 +20,8 @@
 
 namespace hook::plain {
 namespace {
+
+using passing::may_join;
 
 constexpr const char* kOwnNetwork = R"({"process":{"env":["A=path","B=\"x\""]},"root":{"path":"r"},
   "linux":{"namespaces":[{"type":"pid"},{"type":"network"}],"devices":[{"path":"/dev/null"}]}})";
@@ -51,6 +56,16 @@ TEST(MayJoin, IsYesInEveryDoubt) {
   }
 }
 
+TEST(MayAsk, IsYesForEachNameThatAContainerCanAskBy) {
+  for (const request::KeyName& key : request::kKeys) {
+    EXPECT_TRUE(passing::may_ask(base::str(R"({"env":[")", key.variable, R"(=1"]})")));
+    EXPECT_TRUE(passing::may_ask(base::str(R"({"annotations":{")", key.annotation, R"(":"1"}})")));
+  }
+  EXPECT_TRUE(passing::may_ask(R"({"env":["IPU_COUTN=4"]})"));
+  EXPECT_FALSE(passing::may_ask(kOwnNetwork));
+  EXPECT_FALSE(passing::may_ask(R"({"env":["IPUOF_CONFIG_PATH=/x","MY_IPU_COUNT=1"]})"));
+}
+
 class PassesTo : public testing::Test {
  protected:
   void SetUp() override {
@@ -68,10 +83,13 @@ class PassesTo : public testing::Test {
     ASSERT_TRUE(test::succeeds(base::write_atomic(dir_ / "config.json", text, {})));
   }
   void mark_a_namespace() const {
-    ASSERT_TRUE(test::succeeds(base::ensure_dir(marks_dir(paths_.run_dir), 0700)));
+    ASSERT_TRUE(test::succeeds(base::ensure_dir(paths_.run_dir + passing::kMarksDir, 0700)));
   }
   [[nodiscard]] std::string asked(const std::vector<std::string_view>& args) const {
-    return passes_to(oci::parse_command_line(args), paths_);
+    const passing::Site site{paths_.run_dir, paths_.config_file, version_};
+    passing::Text runtime;
+    const bool passes = passing::passes_to(passing::parse_command_line(args), site, runtime);
+    return passes ? std::string(runtime.view()) : "";
   }
   [[nodiscard]] std::string created() const {
     return asked({"create", "--bundle", bundle_, "web"});
@@ -80,7 +98,10 @@ class PassesTo : public testing::Test {
   test::TempDir dir_;
   const std::string bundle_ = dir_.path();
   const std::string runtime_ = dir_ / "runc";
-  const Paths paths_{dir_ / "run", dir_ / "config.toml"};
+  const std::string version_ = base::product_version();
+  struct {
+    std::string run_dir, config_file;
+  } paths_{dir_ / "run", dir_ / "config.toml"};
 };
 
 TEST_F(PassesTo, TheRememberedRuntimeForWhatMakesNoContainer) {

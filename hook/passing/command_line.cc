@@ -1,66 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/container/oci/command_line.h"
+#include "hook/passing/command_line.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 
-namespace hook::oci {
+namespace hook::passing {
 namespace {
 
+// Names between spaces: a list of texts would have addresses, which a start has to relocate.
+//
 // Global options with a value in the next word, of runc 1.x, crun 1.x, youki 0.x.
-constexpr std::array<std::string_view, 10> kGlobalsWithValue = {
-    "log",       "log-format", "root", "criu",   "rootless", "cgroup-manager",
-    "log-level", "l",          "r",    "systemd"};
-constexpr std::array<std::string_view, 13> kGlobalSwitches = {
-    "debug", "systemd-cgroup", "help",        "h", "version", "v", "V",
-    "?",     "usage",          "systemd-log", "s", "d",       "q"};
+constexpr char kGlobalsWithValue[] =
+    " log log-format root criu rootless cgroup-manager log-level l r systemd ";
+constexpr char kGlobalSwitches[] =
+    " debug systemd-cgroup help h version v V ? usage systemd-log s d q ";
 // Known subcommands, to tell an unknown switch from an unknown option with a value.
-constexpr std::array<std::string_view, 23> kSubcommands = {
-    "create", "start", "run",   "exec",   "kill",   "delete", "state",      "features",
-    "list",   "ps",    "pause", "resume", "update", "events", "checkpoint", "restore",
-    "spec",   "help",  "h",     "init",   "mounts", "info",   "completion"};
-constexpr std::array<std::string_view, 14> kCreateWithValue = {"bundle",
-                                                               "b",
-                                                               "console-socket",
-                                                               "pidfd-socket",
-                                                               "pid-file",
-                                                               "preserve-fds",
-                                                               "config",
-                                                               "f",
-                                                               "image-path",
-                                                               "work-path",
-                                                               "manage-cgroups-mode",
-                                                               "empty-ns",
-                                                               "lsm-profile",
-                                                               "lsm-mount-context"};
+constexpr char kSubcommands[] =
+    " create start run exec kill delete state features list ps pause resume update events "
+    "checkpoint"
+    " restore spec help h init mounts info completion ";
+constexpr char kCreateWithValue[] =
+    " bundle b console-socket pidfd-socket pid-file preserve-fds config f image-path work-path"
+    " manage-cgroups-mode empty-ns lsm-profile lsm-mount-context ";
 // The same of the checkpoint command, of runc 1.x, crun 1.x and youki 0.x.
-constexpr std::array<std::string_view, 8> kSaveWithValue = {
-    "image-path",  "work-path",           "parent-path", "status-fd",
-    "page-server", "manage-cgroups-mode", "empty-ns",    "network-lock"};
+constexpr char kSaveWithValue[] =
+    " image-path work-path parent-path status-fd page-server manage-cgroups-mode empty-ns"
+    " network-lock ";
 // The same of the exec command.
-constexpr std::array<std::string_view, 18> kExecWithValue = {"console-socket",
-                                                             "cwd",
-                                                             "env",
-                                                             "e",
-                                                             "user",
-                                                             "u",
-                                                             "process",
-                                                             "p",
-                                                             "pid-file",
-                                                             "pidfd-socket",
-                                                             "c",
-                                                             "process-label",
-                                                             "apparmor",
-                                                             "preserve-fds",
-                                                             "cap",
-                                                             "cgroup",
-                                                             "additional-gids",
-                                                             "g"};
+constexpr char kExecWithValue[] =
+    " console-socket cwd env e user u process p pid-file pidfd-socket c process-label apparmor"
+    " preserve-fds cap cgroup additional-gids g ";
 
-template <size_t N>
-bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool contains(std::string_view names, std::string_view name) {
+  if (name.empty() || name.find(' ') != std::string_view::npos) return false;
+  for (size_t at = names.find(name); at != std::string_view::npos; at = names.find(name, at + 1))
+    if (names[at - 1] == ' ' && names[at + name.size()] == ' ') return true;
+  return false;
 }
 
 struct Option {
@@ -83,7 +57,7 @@ void take_global(CommandLine& line, std::string_view name, std::string_view valu
 }
 
 // Parses the global options and returns the position of the subcommand.
-size_t parse_globals(CommandLine& line, const std::vector<std::string_view>& args) {
+size_t parse_globals(CommandLine& line, std::span<const std::string_view> args) {
   size_t at = 0;
   for (; at < args.size(); ++at) {
     const std::optional<Option> option = as_option(args[at]);
@@ -117,7 +91,7 @@ std::optional<Option> as_joined(std::string_view word, const Option& option) {
 }
 
 // Options may be on either side of the container's id (argp permutes).
-void parse_create(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
+void parse_create(CommandLine& line, std::span<const std::string_view> args, size_t at) {
   for (; at < args.size(); ++at) {
     const std::optional<Option> option = as_option(args[at]);
     if (!option) {
@@ -134,7 +108,7 @@ void parse_create(CommandLine& line, const std::vector<std::string_view>& args, 
   }
 }
 
-void parse_save(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
+void parse_save(CommandLine& line, std::span<const std::string_view> args, size_t at) {
   for (; at < args.size() && line.container.empty(); ++at) {
     const std::optional<Option> option = as_option(args[at]);
     if (!option) {
@@ -146,7 +120,7 @@ void parse_save(CommandLine& line, const std::vector<std::string_view>& args, si
 }
 
 // What follows the container's id is the process's own.
-void parse_exec(CommandLine& line, const std::vector<std::string_view>& args, size_t at) {
+void parse_exec(CommandLine& line, std::span<const std::string_view> args, size_t at) {
   const auto take = [&](std::string_view value) {
     line.process = value;
     line.process_at = at;
@@ -169,7 +143,7 @@ void parse_exec(CommandLine& line, const std::vector<std::string_view>& args, si
 
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string_view>& args) {
+CommandLine parse_command_line(std::span<const std::string_view> args) {
   CommandLine line;
   const size_t at = parse_globals(line, args);
   if (at >= args.size()) return line;
@@ -180,4 +154,4 @@ CommandLine parse_command_line(const std::vector<std::string_view>& args) {
   return line;
 }
 
-}  // namespace hook::oci
+}  // namespace hook::passing

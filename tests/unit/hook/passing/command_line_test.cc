@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/container/oci/command_line.h"
+#include "hook/passing/command_line.h"
 
 #include <gtest/gtest.h>
 
-namespace hook::oci {
+namespace hook::passing {
 namespace {
 
 using Args = std::vector<std::string_view>;
+
+CommandLine parse(const Args& args) { return parse_command_line(args); }
 
 struct Example {
   const char* name;
@@ -121,39 +123,39 @@ INSTANTIATE_TEST_SUITE_P(Examples, CommandLineTest, testing::ValuesIn(kExamples)
 
 TEST(CommandLine, CreatesOnlyByTheThreeSubcommandsThatDo) {
   for (const char* subcommand : {"create", "run", "restore"}) {
-    EXPECT_TRUE(parse_command_line({subcommand, "abc"}).creates()) << subcommand;
+    EXPECT_TRUE(parse({subcommand, "abc"}).creates()) << subcommand;
   }
   for (const char* subcommand :
        {"start", "exec", "delete", "state", "kill", "spec", "checkpoint"}) {
-    EXPECT_FALSE(parse_command_line({subcommand, "create"}).creates()) << subcommand;
+    EXPECT_FALSE(parse({subcommand, "create"}).creates()) << subcommand;
   }
-  EXPECT_FALSE(parse_command_line({}).creates());
+  EXPECT_FALSE(parse({}).creates());
 }
 
 TEST(CommandLine, SavesOnlyByCheckpoint) {
-  EXPECT_TRUE(parse_command_line({"--debug", "checkpoint", "abc"}).saves());
+  EXPECT_TRUE(parse({"--debug", "checkpoint", "abc"}).saves());
   for (const char* subcommand : {"restore", "delete", "exec", "create"}) {
-    EXPECT_FALSE(parse_command_line({subcommand, "checkpoint"}).saves()) << subcommand;
+    EXPECT_FALSE(parse({subcommand, "checkpoint"}).saves()) << subcommand;
   }
 }
 
 TEST(CommandLine, KnowsWhereAndHowToLog) {
-  const CommandLine json = parse_command_line({"--log=/l", "--log-format", "json", "create", "a"});
+  const CommandLine json = parse({"--log=/l", "--log-format", "json", "create", "a"});
   EXPECT_EQ(json.log, "/l");
   EXPECT_TRUE(json.log_json);
-  const CommandLine text = parse_command_line({"--log", "/l", "--log-format=text", "create", "a"});
+  const CommandLine text = parse({"--log", "/l", "--log-format=text", "create", "a"});
   EXPECT_EQ(text.log, "/l");
   EXPECT_FALSE(text.log_json);
-  EXPECT_EQ(parse_command_line({"create", "--log", "/l"}).log, "");
+  EXPECT_EQ(parse({"create", "--log", "/l"}).log, "");
 }
 
 TEST(CommandLine, HasTheFirstWordAsContainer) {
-  EXPECT_EQ(parse_command_line({"create", "first", "second"}).container, "first");
+  EXPECT_EQ(parse({"create", "first", "second"}).container, "first");
 }
 
 TEST(CommandLine, MayBeVeryLong) {
   const std::string container(128 * 1024, 'x');
-  EXPECT_EQ(parse_command_line({"create", container}).container, container);
+  EXPECT_EQ(parse({"create", container}).container, container);
   const Args many(100'000, "--debug");
   EXPECT_EQ(parse_command_line(many).subcommand, "");
 }
@@ -190,10 +192,10 @@ TEST(CommandLine, TakesNoWordOfTheAddedProgramForAnOption) {
 }
 
 TEST(CommandLine, KnowsWhereTheRuntimeKeepsItsState) {
-  EXPECT_EQ(parse_command_line({"--root", "/r", "create", "a"}).root, "/r");
-  EXPECT_EQ(parse_command_line({"--root=/r", "--debug", "create", "a"}).root, "/r");
-  EXPECT_EQ(parse_command_line({"create", "--root", "/r", "a"}).root, "");
+  EXPECT_EQ(parse({"--root", "/r", "create", "a"}).root, "/r");
+  EXPECT_EQ(parse({"--root=/r", "--debug", "create", "a"}).root, "/r");
+  EXPECT_EQ(parse({"create", "--root", "/r", "a"}).root, "");
 }
 
 }  // namespace
-}  // namespace hook::oci
+}  // namespace hook::passing
