@@ -206,15 +206,41 @@ void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tena
 }
 
 Status grant_again(const Fleet& fleet, const Grant& grant) {
-  const bool done = TRY(make(fleet, Txn(), grant));
-  if (!done) return Error(Code::kInternal, "the fleet did not record a grant");
-  return {};
+  const std::string key = grant_key(fleet.prefix, grant.pool, grant.id);
+  Txn txn;
+  const std::optional<KeyValue> found = TRY(find_key(fleet.store, key, fleet.deadline));
+  // It may say more: the lease took a partition meanwhile.
+  const bool is_there = found && read_grant(fleet.prefix, *found).ok();
+  if (is_there && grant.partition.empty() && text_in(found->value, "host") == grant.host) return {};
+  txn.compares = {unchanged(key, found),
+                  {fence_key(fleet.prefix, grant.host), Compare::What::kCreated, 0}};
+  txn.puts = {{key, text_of(grant)}};
+  if (!grant.partition.empty()) txn.deletes = {warm_key(fleet.prefix, grant.pool, grant.partition)};
+  const TxnResult result = TRY(commit_if_known(fleet, std::move(txn)));
+  TRY(check_fenced(fleet, result, grant.host));
+  if (result.done) return {};
+  for (const KeyValue& one : result.found)
+    if (one.key == key && one.value == text_of(grant)) return {};  // another process did it
+  return Error(Code::kBusy, str("fleet: grant ", grant.id, " changes; try again"));
 }
 
 Result<int64_t> ungrant(const Fleet& fleet, const std::string& pool, const std::string& id) {
   Txn txn;
   txn.deletes = {grant_key(fleet.prefix, pool, id)};
   return TRY(fleet.store.commit(txn, fleet.deadline)).revision;
+}
+
+Status remove_grants_of(const Fleet& fleet, const std::string& host, Leaves leaves) {
+  const std::string all = grants_prefix(fleet.prefix);
+  if (leaves == Leaves::kNothing) return remove_keys_of(fleet, all, host);
+  const Listing listing = TRY(fleet.store.list(all, fleet.deadline));
+  for (const KeyValue& one : listing.keys) {
+    if (text_in(one.value, "host") != host || !text_in(one.value, "partition").empty()) continue;
+    Txn txn;
+    txn.deletes = {one.key};
+    TRY(fleet.store.commit(txn, fleet.deadline));
+  }
+  return {};
 }
 
 Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::string& pool,

@@ -72,10 +72,15 @@ base::Result<bool> grant_as_seen(const Fleet& fleet, const Resource& resource, c
 // something by ID now.
 void take_turn(const Fleet& fleet, const Shares& shares, const std::string& tenant,
                const std::string& id, Txn& txn);
-// Makes a grant for what runs already. What an older copy of the store says of its partition goes.
+// Makes the grant of what runs already. It replaces one that cannot be read, or that lacks GRANT's
+// partition: an older copy of the store may have it so. What such a copy says of the partition
+// goes.
 base::Status grant_again(const Fleet& fleet, const Grant& grant);
 // Removes a grant. One that is not there is no error. Returns the store's revision.
 base::Result<int64_t> ungrant(const Fleet& fleet, const std::string& pool, const std::string& id);
+// Removes those of HOST, which was fenced. A grant that names a partition is the only record of
+// whose that is, and may stay.
+base::Status remove_grants_of(const Fleet& fleet, const std::string& host, Leaves leaves);
 base::Result<std::optional<Grant>> find_grant(const Fleet& fleet, const std::string& pool,
                                               const std::string& id);
 // Returns all grants, oldest first. What cannot be read is in OBSTACLES.

@@ -19,7 +19,8 @@ Result<bool> read_flag(const vipu::wire::Fields& fields, const char* key) {
 
 Error something_else(const std::string& key) {
   return {Code::kInvalid, str("fleet: the store has something else at ", quote(key),
-                              ": choose another 'prefix' in [fleet]")};
+                              ": mend or remove it with 'etcdctl' if the prefix is this fleet's"
+                              " alone, else choose another 'prefix' in [fleet]")};
 }
 
 std::string version_key(const std::string& prefix, const std::string& id) {

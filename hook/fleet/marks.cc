@@ -206,6 +206,11 @@ void require_mark(const Fleet& fleet, Txn& txn) {
   txn.compares.push_back({own_key(fleet), Compare::What::kSince, fleet.mark.revision});
 }
 
+void require_no_restore(const Fleet& fleet, int64_t revision, Txn& txn) {
+  for (const std::string& key : {restores_key(fleet), imports_key(fleet.prefix)})
+    txn.compares.push_back({key, Compare::What::kNoneSince, revision});
+}
+
 Status check_mark(const Fleet& fleet, const TxnResult& result) {
   if (result.done || fleet.mark.revision == 0) return {};
   for (const KeyValue& one : result.found) {

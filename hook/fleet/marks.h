@@ -25,6 +25,9 @@ namespace hook::fleet {
 
 // Adds to TXN that the store has not gone back behind FLEET's mark.
 void require_mark(const Fleet& fleet, Txn& txn);
+// Adds to TXN that nobody has imported, or found that the store went back, since REVISION. Both are
+// recorded before all hosts can have told again.
+void require_no_restore(const Fleet& fleet, int64_t revision, Txn& txn);
 // Fails with kDenied, with what to do, if RESULT found that it has, and no host that has not told
 // since (check_told() says that).
 base::Status check_mark(const Fleet& fleet, const TxnResult& result);

@@ -352,12 +352,17 @@ Status begin_fence(const Fleet& fleet, const std::string& host, const std::strin
   return {};
 }
 
-Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms) {
+Status fence(const Fleet& fleet, const std::string& host, const std::string& me, int64_t at_ms,
+             Leaves leaves) {
   const int64_t declared = TRY(declare_dead(fleet, host, me, at_ms, IfAlive::kFence));
   std::vector<Error> obstacles;  // 'fleet check' says what cannot be read
-  for (const char* const below : {"partitions/", "queue/", "grants/", "restored/"})
+  for (const char* const below : {"partitions/", "queue/"})
     TRY(remove_keys_of(fleet, fleet.prefix + below, host));
-  TRY(forget_warm_of_host(fleet, host));
+  TRY(remove_grants_of(fleet, host, leaves));
+  if (leaves == Leaves::kNothing) TRY(forget_warm_of_host(fleet, host));
+  Txn told;  // also if its value says nothing
+  told.deletes = {restored_key(fleet.prefix, host)};
+  TRY(fleet.store.commit(told, fleet.deadline));
   for (const PartitionView& view : TRY(list_partitions(fleet, obstacles))) {
     if (view.changer != host) continue;
     TRY(forget_making(fleet, view.name, host));
@@ -370,6 +375,7 @@ Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
     });
     TRY(if_there(passed));
   }
+  if (leaves != Leaves::kNothing) return {};
   // Unless it was forgotten or begun again meanwhile.
   Txn txn;
   txn.compares = {{fence_key(fleet.prefix, host), Compare::What::kModified, declared}};

@@ -179,9 +179,11 @@ base::Status begin_fence(const Fleet& fleet, const std::string& host, const std:
 // Says that HOST is dead, at AT_MS (ms since 1970), then removes its claims, its grants and tickets
 // (grants.h), and what it had begun to make. What it had begun to remove becomes ME's to remove.
 // Its partitions at controllers are removed before that. The last thing that it writes says that
-// the fence is finished.
+// the fence is finished. With kTaken, the grants that name a warm partition stay, and what it made
+// or removed of these, and the fence is not finished.
+enum class Leaves { kNothing, kTaken };
 base::Status fence(const Fleet& fleet, const std::string& host, const std::string& me,
-                   int64_t at_ms);
+                   int64_t at_ms, Leaves leaves = Leaves::kNothing);
 // Allows it to claim again. Returns whether it was fenced.
 base::Result<bool> forget_fence(const Fleet& fleet, const std::string& host);
 

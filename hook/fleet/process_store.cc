@@ -111,9 +111,9 @@ class ProcessStore final : public Store {
     struct stat program {};
     if (::stat(options_.program.c_str(), &program) != 0) return {};  // running it reports why
     if (program.st_uid == 0 && (program.st_mode & kReadByOthers) == 0) return {};
-    const std::string path = quote(options_.program);
-    return Error(Code::kDenied,
-                 str("others may trace ", path, ": chown root ", path, "; chmod 0711 ", path));
+    const std::string& path = options_.program;
+    return Error(Code::kDenied, str("others may trace ", quote(path), "; run 'chown root ", path,
+                                    " && chmod 0711 ", path, "'"));
   }
 
   template <typename T>

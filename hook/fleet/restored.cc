@@ -60,6 +60,16 @@ Result<std::vector<std::string>> untold_hosts(const Fleet& fleet) {
   return hosts;
 }
 
+Result<std::string> untold_host_alive(const Fleet& fleet) {
+  const std::vector<std::string> untold = TRY(untold_hosts(fleet));
+  for (const std::string& host : untold) {
+    if (!vipu::is_host(host)) continue;  // check_told() says so
+    const std::string fence = fence_key(fleet.prefix, host);
+    if (!TRY(find_key(fleet.store, fence, fleet.deadline))) return host;
+  }
+  return std::string();
+}
+
 Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host) {
   const auto key = TRY(find_key(fleet.store, restored_key(fleet.prefix, host), fleet.deadline));
   // What is read from here on is of the import that asked, or a later one asks again.
@@ -83,9 +93,12 @@ void require_all_told(const Fleet& fleet, Txn& txn) {
 
 Status check_told(const Fleet& fleet, const TxnResult& result) {
   const std::string below = restored_prefix(fleet.prefix);
-  for (const KeyValue& one : result.found)
-    if (one.key.starts_with(below))
-      return Error(Code::kBusy, str("fleet: ", untold_text(one.key.substr(below.size()))));
+  for (const KeyValue& one : result.found) {
+    if (!one.key.starts_with(below)) continue;
+    const std::string host = one.key.substr(below.size());
+    if (!vipu::is_host(host)) return something_else(one.key);
+    return Error(Code::kBusy, str("fleet: ", untold_text(host)));
+  }
   return {};
 }
 

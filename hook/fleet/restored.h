@@ -28,6 +28,8 @@ namespace hook::fleet {
                                                           const Listing& before);
 // Returns the tags of these hosts.
 base::Result<std::vector<std::string>> untold_hosts(const Fleet& fleet);
+// Returns one of them that was not declared dead; empty: there is none.
+base::Result<std::string> untold_host_alive(const Fleet& fleet);
 // Returns the revision at which an import asked HOST to tell; 0: none has, or it has told.
 // Fails with kBusy while an import has not ended: what is in the store may be of before.
 base::Result<int64_t> asked_to_tell(const Fleet& fleet, const std::string& host);

@@ -60,21 +60,30 @@ base::Status finish_warm(const Fleet& fleet, const Warm& warm);
 // Whose a partition is that a host wants to remove.
 enum class WarmFate {
   kOwn,     // this host's from here on: nobody takes it
-  kOthers,  // a container's, or another host makes it
+  kTaken,   // that of the container with the given grant
+  kOthers,  // another container's, which keeps it: the given grant is gone; or another host makes
+            // it
   kNobody,  // the store does not know it: nobody made it, it is gone, or the store is an older copy
 };
-// Has ME remove partition NAME of POOL if it is idle, ME makes it, or a host removes it: a name is
-// given once, so two that remove it do no harm. Fails with kDenied if ME was fenced.
+// Returns whose partition NAME of POOL is for host ME, whose container has the grant OWN, empty:
+// none. It is ME's if it is idle, ME makes it, or a host removes it.
+base::Result<WarmFate> warm_fate(const Fleet& fleet, const std::string& pool,
+                                 const std::string& name, const std::string& me,
+                                 const std::string& own = "");
+// Has ME remove it, if it is ME's. A name is given once, so two that remove it do no harm. Fails
+// with kDenied if ME was fenced or the store went back, with kBusy while a host has not told since
+// (restored.h).
 base::Result<WarmFate> begin_warm_removal(const Fleet& fleet, const std::string& pool,
-                                          const std::string& name, const std::string& me);
+                                          const std::string& name, const std::string& me,
+                                          const std::string& own = "");
 // Does so if WARM is still as it was read. Returns whether it is.
 base::Result<bool> begin_warm_removal_as_seen(const Fleet& fleet, const Warm& warm,
                                               const std::string& me);
 // Forgets a partition that is removed. One that is not there is no error.
 base::Status forget_warm(const Fleet& fleet, const std::string& pool, const std::string& name);
 
-// Returns the partitions that HOST makes or removes, and those that its containers took, by pool
-// and name.
+// Returns the partitions that HOST makes or removes, and those that its containers took and no
+// other host's, by pool and name.
 base::Result<std::vector<PartitionName>> warm_of_host(const Fleet& fleet, const std::string& host);
 // Forgets those that HOST, which was fenced, made or removed.
 base::Status forget_warm_of_host(const Fleet& fleet, const std::string& host);

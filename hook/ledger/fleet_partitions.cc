@@ -8,7 +8,9 @@
 #include "hook/ledger/internal/partition_files.h"
 #include "hook/ledger/internal/partition_rows.h"
 #include "hook/ledger/internal/reserve.h"
+#include "hook/ledger/internal/rows.h"
 #include "hook/ledger/internal/store.h"
+#include "hook/ledger/internal/usage_rows.h"
 #include "hook/ledger/partitions.h"
 
 namespace hook::ledger {
@@ -119,6 +121,23 @@ Status Partitions::disclaim_own() {
         "UPDATE lease SET claim = '', fleet = '' WHERE origin = 'OWN' AND claim <> ''"));
     return update.run();
   });
+}
+
+Status Partitions::leave(Lease& lease) {
+  Status left = with_reserve(store_, [&]() -> Status {
+    Transaction transaction = TRY(Transaction::begin(store_.database));
+    TRY(add_usage(store_.database, lease, store_.now()));
+    TRY(delete_ipus(store_.database, lease.id));
+    Statement update =
+        TRY(store_.database.prepare("UPDATE lease SET origin = 'JOINED', claim = '' WHERE id = ?"));
+    TRY(update.bind(lease.id).run());
+    return commit(store_, transaction);
+  });
+  TRY(std::move(left));
+  lease.origin = Origin::kJoined;
+  lease.claim.clear();
+  lease.devices.clear();
+  return {};
 }
 
 Result<std::vector<std::string>> Partitions::give_up_claims(const std::string& fleet) {

@@ -173,10 +173,11 @@ Status LedgerHost::check_in(const std::string& prefix) {
   const std::string id = TRY(fleet_id(prefix));
   if (left.empty() || (!id.empty() && id != left)) return {};
   if (!id.empty()) {
-    return Error(Code::kDenied,
-                 str("fleet: this host has begun to leave fleet ", left, " below ", prefix,
-                     ", and has not ended; run 'ipuctl fleet leave' again, or 'ipuctl fleet join'"
-                     " to stay"));
+    return Error(
+        Code::kDenied,
+        str("fleet: this host has begun to leave fleet ", left, " below ", prefix,
+            ", and the leave has not ended; run 'ipuctl fleet leave' again, or 'ipuctl fleet join'"
+            " to stay"));
   }
   return Error(Code::kDenied, str("fleet: this host has left fleet ", left, " below ", prefix,
                                   "; take [fleet] out of ", config::config_file(),

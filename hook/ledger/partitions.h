@@ -124,6 +124,9 @@ class Partitions {
   base::Status claim_own(const Lease& lease, const std::string& fleet);
   // Records that no books have IPUs of any lease's own partition.
   base::Status disclaim_own();
+  // Records that the partition of LEASE, which is being released, is another container's by now.
+  // LEASE has joined it from here on, and has no claim.
+  base::Status leave(Lease& lease);
   // Gives up what live leases claim at FLEET, whose store is lost. Returns a line for each: "GCD 0
   // of partition p0 by container 0123456789ab".
   base::Result<std::vector<std::string>> give_up_claims(const std::string& fleet);

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/keys.h"
 #include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/shares.h"
@@ -75,7 +76,7 @@ fleet::Grant grant_of(const Env& env, const ledger::Lease& lease) {
   grant.pool = lease.pool;
   grant.id = lease.claim;
   grant.host = env.ledger.host().tag();
-  grant.container = lease.container;
+  grant.container = base::one_line(lease.container, fleet::kMaxWord);
   grant.tenant = lease.tenant;
   if (vipu::is_of_fleet(lease.partition)) {
     grant.partition = lease.partition;
@@ -103,12 +104,8 @@ Status sweep_tickets(Env& env, const OpenFleet& fleet, const std::vector<fleet::
 
 fleet::Fleet FleetPlace::at() const {
   fleet::Fleet at = fleet_.at_last();
-  const auto known = env_->ledger.host().fleet_mark(at.prefix, at.id);
-  if (known.ok()) {
-    at.mark.revision = known.value().revision;
-    at.mark.restores = known.value().restores;
-    at.mark.import = known.value().import;
-  }
+  const Result<fleet::Mark> known = known_mark(env_->ledger, at.prefix, at.id);
+  if (known.ok()) at.mark = known.value();
   return at;
 }
 
@@ -128,7 +125,7 @@ Status FleetPlace::enter(const ledger::Waiter& me) {
   fleet::Ticket ticket;
   ticket.host = env_->ledger.host().tag();
   ticket.id = fleet::ticket_id(ticket.host, str(me.ticket, '-', TRY(base::random_hex(4))));
-  ticket.container = me.container;
+  ticket.container = base::one_line(me.container, fleet::kMaxWord);
   ticket.tenant = me.tenant;
   ticket.ipus = me.ipus;
   ticket.since_ms = me.since_ms;

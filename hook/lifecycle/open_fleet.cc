@@ -20,13 +20,18 @@ fleet::Fleet OpenFleet::at(const Deadline& deadline) const {
 
 fleet::Fleet OpenFleet::at_last() const { return at(Deadline::after(kCallTime)); }
 
+Result<fleet::Mark> known_mark(const ledger::Ledger& ledger, const std::string& prefix,
+                               const std::string& id) {
+  const ledger::FleetMark known = TRY(ledger.host().fleet_mark(prefix, id));
+  return fleet::Mark{ledger.host().tag(), known.revision, known.restores, known.import};
+}
+
 Result<std::optional<OpenFleet>> open_fleet(const Env& env) {
   std::optional<config::FleetConfig> config = TRY(env.fleet());
   if (!config) return std::optional<OpenFleet>();
   std::unique_ptr<fleet::Store> store = env.store(*config);
   std::string id = TRY(env.ledger.host().fleet_id(config->prefix));
-  const ledger::FleetMark known = TRY(env.ledger.host().fleet_mark(config->prefix, id));
-  fleet::Mark mark{env.ledger.host().tag(), known.revision, known.restores, known.import};
+  fleet::Mark mark = TRY(known_mark(env.ledger, config->prefix, id));
   return std::optional<OpenFleet>(
       OpenFleet{std::move(*config), std::move(store), std::move(id), std::move(mark)});
 }
@@ -37,8 +42,9 @@ Result<OpenFleet> open_fleet(const Env& env, const std::string& prefix) {
   return Error(Code::kUnsupported,
                str("this host knows partitions of fleet ", quote(prefix),
                    ", and its configuration has ", fleet ? "another 'prefix' in" : "no",
-                   " [fleet]; set 'endpoints' and 'prefix' of [fleet] as they were, or run"
-                   " 'ipuctl fleet leave' when its containers have ended"));
+                   " [fleet]; set 'endpoints' and 'prefix' of [fleet] as they were; if that etcd"
+                   " is gone for good, wait until the containers with these partitions have ended,"
+                   " take [fleet] out of the configuration, and run 'ipuctl fleet leave'"));
 }
 
 }  // namespace hook::lifecycle

@@ -27,6 +27,10 @@ struct OpenFleet {
   [[nodiscard]] fleet::Fleet at_last() const;
 };
 
+// Returns the last mark that LEDGER remembers of this host in fleet ID below PREFIX.
+base::Result<fleet::Mark> known_mark(const ledger::Ledger& ledger, const std::string& prefix,
+                                     const std::string& id);
+
 // Opens the fleet of this host; nothing if it is in none.
 base::Result<std::optional<OpenFleet>> open_fleet(const Env& env);
 // Opens the fleet with this prefix. Fails with kUnsupported if this host is not in it any more.

@@ -99,6 +99,27 @@ put_back() {
   run -0 on b ipuctl gc
 }
 
+@test "a fence that comes back with a copy is forgotten before it ends what runs since" {
+  local b
+  b=$(tag_of b)
+  on a ipuctl host fence --alive "$b"
+  copy_data
+  on a ipuctl host forget "$b"
+  both_beat
+  start_for b two '' 4
+  put_back
+  run -3 on a ipuctl host forget "$b"
+  assert_contains "$output" "host $b still has partition" "run 'ipuctl host forget --alive $b'"
+  on a ipuctl host forget --alive "$b"
+  run -3 on b ipuctl fleet beat
+  assert_contains "$output" 'etcd has gone back to an older state'
+  run -3 on a ipuctl fleet beat
+  both_beat
+  assert_equal "$(on b ipuctl ps -o json | jq -r 'map(.state) | join(" ")')" RUNNING
+  end_on b two
+  wait_until 10 both_are_empty
+}
+
 # Has all hosts together keep NUMBER partitions of 4 IPUs warm.
 keep() { in_host sed -i "/^warm = /d; s|^controller = .*|&\nwarm = { \"4\" = $1 }|" "$CONFIG"; } # NUMBER
 warm_ones() { on a ipuctl partition list -o json | jq -r '.[].partition' | grep ^f- | sort; }

@@ -48,6 +48,13 @@ class WarmFleet : public FleetHosts {
     return all;
   }
   static const std::string& tag(HookHost& host) { return host.ledger.host().tag(); }
+  // Puts KEY, below the fleet's prefix, as another host or an older copy of the store has it.
+  void put(const std::string& key, const std::string& value) {
+    hook::fleet::Txn txn;
+    txn.puts = {{kPrefix_ + key, value}};
+    ASSERT_TRUE(succeeds(store_.commit(txn, soon())));
+  }
+  void ask_to_tell(HookHost& host) { put("restored/" + tag(host), "{}"); }
   // What the controller has, besides what containers have, is idle in the store, and no host's
   // ledger has half of it.
   void expect_whole() {

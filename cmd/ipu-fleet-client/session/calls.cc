@@ -32,15 +32,17 @@ constexpr int64_t kPage = 120;  // keys of one answer, which fit into kMaxReply
 static_assert(kPage * (hook::fleet::kMaxKey + hook::fleet::kMaxValue) <
               hook::fleet::wire::kMaxReply);
 
+// A value that is no text must not hide all other keys: without it, the record is one that cannot
+// be read. A key that is no text cannot be written or removed by its name.
 Result<KeyValue> to_value(const etcd::KeyValue& found) {
-  const bool readable = vipu::wire::is_plain_text(found.key(), hook::fleet::kMaxKey) &&
-                        vipu::wire::is_plain_text(found.value(), hook::fleet::kMaxValue);
-  if (!readable) {
+  if (!vipu::wire::is_plain_text(found.key(), hook::fleet::kMaxKey)) {
     return Error(Code::kInvalid, str("the store has something else at ", quote(found.key()),
-                                     ": choose another 'prefix' in [fleet]"));
+                                     ": remove it with 'etcdctl' if the prefix is this fleet's"
+                                     " alone, else choose another 'prefix' in [fleet]"));
   }
-  return KeyValue{found.key(), found.value(), found.create_revision(), found.mod_revision(),
-                  found.lease()};
+  const bool is_text = vipu::wire::is_plain_text(found.value(), hook::fleet::kMaxValue);
+  return KeyValue{found.key(), is_text ? found.value() : std::string(), found.create_revision(),
+                  found.mod_revision(), found.lease()};
 }
 
 Status append(const etcd::RangeReply& reply, std::vector<KeyValue>& keys) {
@@ -115,8 +117,10 @@ Result<Listing> read_range(Connection& connection, const std::string& prefix) {
     etcd::RangeReply reply;
     TRY(connection.call(kRange, request, reply));
     if (listing.revision == 0) listing.revision = reply.header().revision();
+    const size_t before = listing.keys.size();
     TRY(append(reply, listing.keys));
-    for (const etcd::KeyValue& one : reply.kvs()) bytes += one.key().size() + one.value().size();
+    for (size_t i = before; i < listing.keys.size(); ++i)
+      bytes += listing.keys[i].key.size() + listing.keys[i].value.size();
     if (bytes > hook::fleet::kMaxListing) {
       return Error(Code::kUnsupported, str("there is too much below ", quote(prefix), " in etcd"));
     }

@@ -11,6 +11,7 @@
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/network.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/partitions.h"
 #include "hook/lifecycle/recording.h"
 
 namespace hook::lifecycle::end {
@@ -86,5 +87,32 @@ constexpr Effect kEffects[] = {
 }  // namespace
 
 std::span<const Effect> effects() { return kEffects; }
+
+std::string counterpart(const Effect& effect, const ledger::Lease& lease) {
+  if (effect.name == kPartition) return lease.controller;
+  return effect.name == kClaim ? str("fleet ", lease.fleet) : "";
+}
+
+Status ask(const std::string& counterpart, Silent& silent,
+           const std::function<Status()>& question) {
+  if (silent.contains(counterpart))
+    return Error(Code::kUnavailable, str(counterpart, " did not answer for another lease"));
+  Status done = question();
+  if (!counterpart.empty() && !done.ok() && partitions::is_silence(done.error()))
+    silent.insert(counterpart);
+  return done;
+}
+
+Result<bool> is_anothers(const Env& env, const ledger::Lease& lease, partitions::Asks asks,
+                         const Deadline& deadline, Silent& silent) {
+  using partitions::Removable;
+  if (!partitions::has_taken(lease)) return false;
+  Removable removable = Removable::kYes;
+  TRY(ask(str("fleet ", lease.fleet), silent, [&]() -> Status {
+    removable = TRY(partitions::may_remove(env, lease, asks, deadline));
+    return {};
+  }));
+  return removable == Removable::kNo;
+}
 
 }  // namespace hook::lifecycle::end

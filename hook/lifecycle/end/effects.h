@@ -3,12 +3,16 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "hook/lifecycle/env.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "netns/types.h"
 
 namespace hook::lifecycle::end {
@@ -36,6 +40,18 @@ struct Effect {
 // reach them. The claim at a fleet is next: others may have the GCDs then, and a tenant's share has
 // room again, so it waits for both. The files come last.
 [[nodiscard]] std::span<const Effect> effects();
+
+// Counterparts that did not answer: controllers by source_of(), and fleets.
+using Silent = std::set<std::string>;
+// Returns whom EFFECT of LEASE needs an answer of; empty: nobody.
+[[nodiscard]] std::string counterpart(const Effect& effect, const ledger::Lease& lease);
+// Asks COUNTERPART, empty: nobody, unless it was silent for another lease.
+base::Status ask(const std::string& counterpart, Silent& silent,
+                 const std::function<base::Status()>& question);
+// Asks the fleet whether another container has the partition of LEASE, which then stays. The
+// fleet may be silent while the controller answers, and the other way round.
+base::Result<bool> is_anothers(const Env& env, const ledger::Lease& lease, partitions::Asks asks,
+                               const base::Deadline& deadline, Silent& silent);
 
 inline constexpr std::string_view kEndpoint = "V-IPU endpoint";
 inline constexpr std::string_view kInterfaces = "interfaces";

@@ -25,27 +25,25 @@ namespace {
 using namespace base::names;
 
 constexpr std::chrono::milliseconds kRoomTime{5000};
+constexpr std::chrono::milliseconds kMarkTime{10'000};
 // Who follows the addresses of controllers changes leases of containers that run.
 constexpr int kTakeOvers = 3;
 
-using Sources = std::set<std::string>;  // see source_of()
-
-Status undo(Env& env, const Effect& effect, const ledger::Lease& lease, const Deadline& deadline,
-            Sources& silent) {
-  const std::string asked = effect.name == kPartition ? lease.controller
-                            : effect.name == kClaim   ? str("fleet ", lease.fleet)
-                                                      : "";
-  if (!asked.empty() && silent.contains(asked))
-    return Error(Code::kUnavailable, str(asked, " did not answer for another lease"));
-  Status undone = effect.undo(env, lease, deadline);
-  if (!asked.empty() && !undone.ok() && partitions::is_silence(undone.error()))
-    silent.insert(asked);
-  return undone;
+Status undo(Env& env, const Effect& effect, ledger::Lease& lease, const Deadline& deadline,
+            Silent& silent) {
+  const auto asks = partitions::Asks::kBegins;
+  if (effect.name == kPartition && TRY(is_anothers(env, lease, asks, deadline, silent))) {
+    env.ledger.events().note(
+        lease.id, ledger::EventKind::kNote,
+        str("partition ", lease.partition, " stays: another container has it"));
+    return env.ledger.partitions().leave(lease);
+  }
+  return ask(counterpart(effect, lease), silent, [&] { return effect.undo(env, lease, deadline); });
 }
 
 // Undoes all that LEASE may have done. A failed effect blocks only those that must come after it.
-std::vector<Error> undo_effects(Env& env, const ledger::Lease& lease, const Deadline& deadline,
-                                PartitionFate partition, Sources& silent) {
+std::vector<Error> undo_effects(Env& env, ledger::Lease& lease, const Deadline& deadline,
+                                PartitionFate partition, Silent& silent) {
   std::vector<Error> obstacles;
   std::vector<std::string_view> remaining;
   for (const Effect& effect : effects()) {
@@ -97,7 +95,7 @@ Result<bool> take_over(Env& env, ledger::Lease& lease, const std::string& reason
 }
 
 Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, PartitionFate partition,
-                 Sources& silent) {
+                 Silent& silent) {
   const std::vector<Error> obstacles = undo_effects(env, lease, deadline, partition, silent);
   using Late = ledger::Ledger::Late;
   const Late late = partition == PartitionFate::kMayExist ? Late::kMayCome : Late::kNever;
@@ -110,7 +108,7 @@ Status give_back(Env& env, ledger::Lease& lease, const Deadline& deadline, Parti
 }
 
 // If another process was faster, it decides what becomes of the lease, and nothing blocks it.
-void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Sources& silent,
+void release_orphan(Env& env, Judged& orphan, const Deadline& deadline, Silent& silent,
                     Reconciled& done) {
   ledger::Lease& lease = orphan.lease;
   const Result<bool> owned = take_over(env, lease, reason_of(orphan));
@@ -159,7 +157,7 @@ Status start_endpoints_again(Env& env, const Scope& scope, const Deadline& deadl
 Status release(Env& env, ledger::Lease lease, const std::string& reason, const Deadline& deadline,
                PartitionFate partition) {
   const bool owned = TRY(take_over(env, lease, reason));
-  Sources silent;
+  Silent silent;
   return owned ? give_back(env, lease, deadline, partition, silent) : Status();
 }
 
@@ -177,7 +175,7 @@ Status release_by_id(Env& env, const std::string& lease_id, const Deadline& dead
   }
   const bool is_ours = TRY(owned);
   taken();
-  Sources silent;
+  Silent silent;
   return is_ours ? give_back(env, *lease, deadline, PartitionFate::kMayExist, silent) : Status();
 }
 
@@ -198,7 +196,10 @@ Result<Releases> releases_of(Env& env, const std::string& pool) {
 Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& scope) {
   TRY(env.ledger.host().check());
   Reconciled done;
-  Sources silent;
+  Silent silent;
+  const bool is_whole = scope.pool.empty() && !scope.due_only;
+  // Before its store is believed. What remains to be looked at is for the next time.
+  if (is_whole) mark_fleet(env, deadline.capped(kMarkTime), done.obstacles);
   for (Judged& suspect : TRY(find_suspects(env, scope))) {
     switch (suspect.judgement.life) {
       case Life::kUnknown:
@@ -212,14 +213,13 @@ Result<Reconciled> reconcile(Env& env, const Deadline& deadline, const Scope& sc
         break;
     }
   }
-  const bool is_whole = scope.pool.empty() && !scope.due_only;
-  if (is_whole) mark_fleet(env, deadline, done.obstacles);  // before its store is believed
   done.partitions =
       TRY(partitions::reconcile_partitions(env, deadline, scope, done.obstacles, silent));
   if (!scope.pool.empty()) return done;
   TRY(start_endpoints_again(env, scope, deadline, done));
   if (scope.due_only) return done;
-  for (std::string& name : TRY(partitions::remove_late_partitions(env, deadline, silent))) {
+  for (std::string& name :
+       TRY(partitions::remove_late_partitions(env, deadline, silent, done.obstacles))) {
     done.partitions.push_back(std::move(name));
   }
   partitions::share_named(env, deadline, done.obstacles);

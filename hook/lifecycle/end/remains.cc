@@ -17,20 +17,27 @@ namespace {
 
 constexpr std::chrono::milliseconds kQueryTime{5000};  // for one question to a controller
 
-RemainingLease look_for_effects(Env& env, Judged judged, const Deadline& deadline,
-                                std::set<std::string>& silent) {
+Result<Presence> probe(Env& env, const Effect& effect, const ledger::Lease& lease,
+                       const Deadline& deadline, Silent& silent) {
+  const auto looks = partitions::Asks::kLooks;
+  if (effect.name == kPartition && TRY(is_anothers(env, lease, looks, deadline, silent)))
+    return Presence::kGone;
+  Presence seen = Presence::kGone;
+  TRY(ask(counterpart(effect, lease), silent, [&]() -> Status {
+    seen = TRY(effect.probe(env, lease, deadline));
+    return {};
+  }));
+  return seen;
+}
+
+RemainingLease look_for_effects(Env& env, Judged judged, const Deadline& deadline, Silent& silent) {
   RemainingLease remaining{std::move(judged), {}};
   const ledger::Lease& lease = remaining.judged.lease;
   if (remaining.judged.judgement.life != Life::kEnded) return remaining;
   for (const Effect& effect : effects()) {
-    if (!effect.may_have(lease)) continue;
-    const bool asks = effect.name == kPartition;
-    Result<Presence> seen =
-        asks && silent.contains(lease.controller)
-            ? base::Error(base::Code::kUnavailable, "the controller does not answer")
-            : effect.probe(env, lease, deadline.capped(kQueryTime));
-    if (asks && !seen.ok() && partitions::is_silence(seen.error())) silent.insert(lease.controller);
-    remaining.effects.emplace_back(effect.name, std::move(seen));
+    if (effect.may_have(lease))
+      remaining.effects.emplace_back(
+          effect.name, probe(env, effect, lease, deadline.capped(kQueryTime), silent));
   }
   return remaining;
 }
@@ -39,7 +46,7 @@ RemainingLease look_for_effects(Env& env, Judged judged, const Deadline& deadlin
 
 Result<Remains> find_remains(Env& env, const Deadline& deadline) {
   Remains remains;
-  std::set<std::string> silent;
+  Silent silent;
   for (Judged& judged : TRY(judge_all(env))) {
     remains.leases.push_back(look_for_effects(env, std::move(judged), deadline, silent));
   }

@@ -275,16 +275,18 @@ Status confirm_claim(Env& env, const ledger::Lease& lease, const Deadline& deadl
   const bool is_own = lease.origin == ledger::Origin::kOwn;
   // No other host can get a partition that was made for this container.
   if (lease.claim.empty() || (is_own && !vipu::is_of_fleet(lease.partition))) return {};
-  fleet::Claim wanted = claim_of(env, lease);
-  // The address of another container's interfaces is claimed for that one.
-  if (lease.attachment != lease.id) wanted.addresses.reset();
-  const auto is_it = [&](const fleet::Claim& one) {
-    return one.id == lease.claim && one.uses && fleet::has_addresses(one, wanted);
-  };
   bool is_there = false;
   if (is_own) {
-    is_there = TRY(find_claim(env, lease, deadline)) == netns::Presence::kThere;
+    const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+    const auto grant = TRY(fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim));
+    is_there = grant && grant->partition == lease.partition;
   } else {
+    fleet::Claim wanted = claim_of(env, lease);
+    // The address of another container's interfaces is claimed for that one.
+    if (lease.attachment != lease.id) wanted.addresses.reset();
+    const auto is_it = [&](const fleet::Claim& one) {
+      return one.id == lease.claim && one.uses && fleet::has_addresses(one, wanted);
+    };
     is_there = TRY(any_claim(env, lease, is_it, deadline));
   }
   if (is_there) return {};

@@ -160,8 +160,9 @@ void compare_warm(const std::string& id, const std::vector<fleet::Warm>& before,
       if (!is_ours || !known.insert(name).second) continue;
       errors.push_back(differs(
           str("partition ", quote(name), " of pool ", quote(pool),
-              " is this fleet's, and etcd does not know it: if 'ipuctl ps' shows it on no host,"
-              " remove it with Graphcore's 'vipu-admin remove partition'")));
+              " is this fleet's, and etcd does not know it; run 'ipuctl ps' on each host; if none"
+              " shows the partition, run Graphcore's 'vipu-admin remove partition ",
+              name, "'")));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "hook/lifecycle/fleet_place.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/partitions.h"
+#include "vipu/made_name.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -73,8 +74,9 @@ Result<bool> is_removed(const Env& env, const fleet::Grant& grant) {
                       [&](const vipu::Partition& one) { return one.id == grant.partition; });
 }
 
-// Removes the partition that a lost GRANT names. Returns whether it is gone.
-Result<bool> remove_lost(Env& env, const fleet::Grant& grant) {
+// Removes the partition that a lost GRANT names, unless another container has it by now. Returns
+// whether the grant may go.
+Result<bool> remove_lost(Env& env, const OpenFleet& fleet, const fleet::Grant& grant) {
   if (grant.partition.empty()) return true;
   const std::optional<ledger::Lease> lease = TRY(env.ledger.find(grant.id));
   if (!lease) {
@@ -85,11 +87,42 @@ Result<bool> remove_lost(Env& env, const fleet::Grant& grant) {
                  str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
                      " is that of container ", base::short_id(grant.container),
                      " of this host, which the ledger does not know; when the container has"
-                     " ended, remove it with Graphcore's 'vipu-admin remove partition'"));
+                     " ended, run Graphcore's 'vipu-admin remove partition ",
+                     grant.partition, "'"));
   }
+  const auto deadline = Deadline::after(kLongestAttempt);
+  const Removable removable =
+      TRY(begin_end_of_taken(env, fleet, grant.pool, grant.partition, grant.id, deadline));
+  if (removable == Removable::kNo) return true;
   const auto controller = recorded_controller(env, lease->pool, lease->controller);
-  TRY(controller->remove(grant.partition, vipu::Force::kYes, Deadline::after(kLongestAttempt)));
+  TRY(controller->remove(grant.partition, vipu::Force::kYes, deadline));
   return true;
+}
+
+// Returns the grant of another container for the partition of GRANT; null if there is none.
+const fleet::Grant* find_other(const std::vector<fleet::Grant>& grants, const fleet::Grant& grant) {
+  const auto is_other = [&](const fleet::Grant& one) {
+    return one.id != grant.id && one.pool == grant.pool && one.partition == grant.partition;
+  };
+  const auto at = std::find_if(grants.begin(), grants.end(), is_other);
+  return at == grants.end() || grant.partition.empty() ? nullptr : &*at;
+}
+
+// Returns whether the books have GRANT, with the partition that it names.
+bool is_known(const std::vector<fleet::Grant>& grants, const fleet::Grant& grant) {
+  return std::any_of(grants.begin(), grants.end(), [&](const fleet::Grant& one) {
+    const bool is_same = one.id == grant.id && one.pool == grant.pool && one.host == grant.host;
+    return is_same && (grant.partition.empty() || one.partition == grant.partition);
+  });
+}
+
+Error taken_twice(const fleet::Grant& grant, const fleet::Grant& other) {
+  return Error(
+      Code::kInternal,
+      str("partition ", quote(grant.partition), " of pool ", quote(grant.pool),
+          " is that of container ", base::short_id(grant.container),
+          " of this host, and since etcd went back also that of container ",
+          base::short_id(other.container), " of host ", other.host, "; stop one of the two"));
 }
 
 }  // namespace
@@ -102,10 +135,19 @@ Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::L
 
 Status remove_lease_grant(Env& env, const OpenFleet& fleet, const ledger::Lease& lease,
                           const Deadline& deadline) {
-  const auto grant = TRY(fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim));
-  if (grant && !grant->partition.empty() && grant->partition != lease.partition) {
+  auto found = fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim);
+  // It cannot be read, and the lease says what it had.
+  if (!found.ok() && found.error().code() == Code::kInvalid) {
+    TRY(fleet::grant_again(fleet.at(deadline), grant_of(env, lease)));
+    found = fleet::find_grant(fleet.at(deadline), lease.pool, lease.claim);
+  }
+  const auto grant = TRY(std::move(found));
+  const std::string unknown = grant && grant->partition != lease.partition ? grant->partition : "";
+  if (!unknown.empty()) {
+    const Removable removable =
+        TRY(begin_end_of_taken(env, fleet, lease.pool, unknown, lease.claim, deadline));
     const auto controller = recorded_controller(env, lease.pool, lease.controller);
-    TRY(controller->remove(grant->partition, vipu::Force::kYes, deadline));
+    if (removable == Removable::kYes) TRY(controller->remove(unknown, vipu::Force::kYes, deadline));
   }
   if (grant) TRY(fleet::ungrant(fleet.at(deadline), lease.pool, lease.claim));
   return {};
@@ -118,17 +160,15 @@ void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& rec
     (void)fleet::ungrant(fleet.value()->at_last(), record.pool, record.name);
 }
 
-Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
+Result<bool> sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   const std::vector<fleet::Waiting> waiting = TRY(fleet::list_queue(fleet.at_last()));
   TRY(sweep_tickets(env, fleet, waiting));
   // The books first: what begins meanwhile is in the ledger before its grant is made.
   const std::vector<fleet::Grant> grants = TRY(fleet::list_grants(fleet.at_last(), obstacles));
   const Held held = TRY(held_by(env, fleet));
-  std::set<std::string> known;
   for (const fleet::Grant& grant : grants) {
-    known.insert(grant.id);
     if (grant.host != env.ledger.host().tag() || held.ids.contains(grant.id)) continue;
-    const Result<bool> gone = remove_lost(env, grant);
+    const Result<bool> gone = remove_lost(env, fleet, grant);
     if (!gone.ok()) obstacles.push_back(gone.error());
     if (!gone.ok() || !gone.value()) continue;
     // Recorded first: a ledger that was replaced meanwhile knows nothing of newer leases.
@@ -136,18 +176,24 @@ Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<Error>& obstac
         str("removes the lost grant ", grant.id, " of pool ", grant.pool, " from the fleet")));
     TRY(fleet::ungrant(fleet.at_last(), grant.pool, grant.id));
   }
+  bool is_whole = true;
   for (const fleet::Grant& grant : held.in_use) {
-    if (known.contains(grant.id)) continue;
-    if (!env.ledger.host().check_in(fleet.config.prefix).ok()) break;
-    Status again = fleet::grant_again(fleet.at_last(), grant);
-    if (!again.ok()) obstacles.push_back(std::move(again).error());
+    const fleet::Grant* const other = find_other(grants, grant);
+    if (other != nullptr) obstacles.push_back(taken_twice(grant, *other));
+    if (is_known(grants, grant)) continue;
+    Status again = env.ledger.host().check_in(fleet.config.prefix);
+    if (!again.ok()) return false;
+    again = fleet::grant_again(fleet.at_last(), grant);
+    if (again.ok()) continue;
+    is_whole = false;
+    obstacles.push_back(std::move(again).error());
   }
-  return {};
+  return is_whole;
 }
 
 Status leave_grants(Env& env, const OpenFleet& fleet) {
   std::vector<Error> obstacles;
-  TRY(sweep_grants(env, fleet, obstacles));
+  (void)TRY(sweep_grants(env, fleet, obstacles));
   TRY(sweep_warm(env, fleet, obstacles));
   if (!obstacles.empty()) return obstacles.front();
   for (const fleet::Grant& grant : TRY(fleet::list_grants(fleet.at_last(), obstacles))) {

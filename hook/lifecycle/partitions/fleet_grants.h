@@ -16,7 +16,7 @@ namespace hook::lifecycle::partitions {
 base::Result<netns::Presence> find_lease_grant(const OpenFleet& fleet, const ledger::Lease& lease,
                                                const base::Deadline& deadline);
 // Removes it. If it names a warm partition of which the lease does not know, because the answer to
-// the claim was lost, that goes first.
+// the claim was lost, that goes first, unless another container has it by now.
 base::Status remove_lease_grant(Env& env, const OpenFleet& fleet, const ledger::Lease& lease,
                                 const base::Deadline& deadline);
 
@@ -28,8 +28,9 @@ void remove_reservation_grant(const Env& env, const ledger::PartitionRecord& rec
 // no reservation has. A partition that such a grant names goes first, if the ledger says that its
 // lease has ended; if the ledger does not know the lease, both stay. Grants what runs and is not in
 // the books: it is older than the fleet, etcd was restored from an older copy, or a fence removed
-// it. Adds what failed to OBSTACLES.
-base::Status sweep_grants(Env& env, const OpenFleet& fleet, std::vector<base::Error>& obstacles);
+// it. Adds what failed to OBSTACLES. Returns whether all that runs is in the books then.
+base::Result<bool> sweep_grants(Env& env, const OpenFleet& fleet,
+                                std::vector<base::Error>& obstacles);
 
 // Removes the grants of this host, which leaves FLEET.
 base::Status leave_grants(Env& env, const OpenFleet& fleet);

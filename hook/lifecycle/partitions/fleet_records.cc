@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/fleet/keys.h"
 
 namespace hook::lifecycle::partitions {
 
@@ -37,7 +38,7 @@ fleet::Claim claim_of(const Env& env, const ledger::Lease& lease) {
   fleet::Claim claim;
   claim.id = lease.claim;
   claim.host = env.ledger.host().tag();
-  claim.container = lease.container;
+  claim.container = base::one_line(lease.container, fleet::kMaxWord);
   claim.gcd = lease.gcd;
   claim.gcds = lease.gcds;
   claim.tenant = lease.tenant;

@@ -63,6 +63,18 @@ bool is_reset(const fleet::Claim& claim) {
   return running.ok() && running.value();
 }
 
+// Says that the removal of VIEW's partition does not go on by itself, if it is as VIEW has it
+// still. Whether a request is on its way is for a person to judge.
+Status check_removal(const OpenFleet& fleet, const fleet::PartitionView& view) {
+  const auto now = TRY(fleet::find_partition(fleet.at_last(), view.name));
+  if (!now || now->modified != view.modified) return {};
+  const std::string& name = view.name.name;
+  return Error(Code::kBusy, str("partition ", quote(name), " of pool ", quote(view.name.pool),
+                                " is half removed: its removal, here or on a host that was"
+                                " fenced, was cut short; run 'ipuctl partition remove ",
+                                name, " --pool ", view.name.pool, "' on this host"));
+}
+
 // Tells the fleet what this host has made, if it could not be told then. After an import, which
 // IS_ASKED says, it also ends removals of the copy: none can begin until all hosts have told.
 Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
@@ -73,6 +85,15 @@ Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
     const auto row = TRY(env.ledger.partitions().find(view.name.pool, view.name.name));
     const bool is_made =
         row && row->state == ledger::PartitionState::kReady && row->fleet == fleet.config.prefix;
+    if (view.phase == fleet::PartitionPhase::kRemoving) {
+      // What is being removed here has a row that says so, but for an adopted one. A fence passes
+      // the removals of the dead host on.
+      const bool is_running = row && (!is_made || view.facts.adopted);
+      if (is_asked && (!row || is_made)) TRY(fleet::cancel_removal(fleet.at_last(), view.name, me));
+      const Status checked = is_asked || is_running ? Status() : check_removal(fleet, view);
+      if (!checked.ok()) obstacles.push_back(checked.error());
+      continue;
+    }
     if (!is_made) continue;
     if (view.phase == fleet::PartitionPhase::kMaking)
       TRY(fleet::finish_making(fleet.at_last(), view.name, me));
@@ -80,8 +101,6 @@ Status finish_begun(Env& env, const OpenFleet& fleet, bool is_asked,
     else if (view.phase == fleet::PartitionPhase::kLeft &&
              env.ledger.host().check_in(fleet.config.prefix).ok())
       TRY(fleet::stay_with(fleet.at_last(), view.name, me));
-    else if (view.phase == fleet::PartitionPhase::kRemoving && is_asked)
-      TRY(fleet::cancel_removal(fleet.at_last(), view.name, me));
   }
   return {};
 }
@@ -156,9 +175,12 @@ Status sweep_all(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles
   const std::string& me = env.ledger.host().tag();
   const int64_t asked = TRY(fleet::asked_to_tell(fleet.at_last(), me));
   const bool is_whole = TRY(sweep(env, fleet, asked != 0, obstacles));
-  TRY(sweep_grants(env, fleet, obstacles));
+  const bool is_granted = TRY(sweep_grants(env, fleet, obstacles));
   TRY(sweep_warm(env, fleet, obstacles));
-  return is_whole ? fleet::has_told(fleet.at_last(), me, asked) : Status();
+  // A host that leaves grants nothing, and others wait until it tells.
+  const Status in = env.ledger.host().check_in(fleet.config.prefix);
+  if (asked != 0 && !is_granted && !in.ok()) obstacles.push_back(in.error());
+  return is_whole && is_granted ? fleet::has_told(fleet.at_last(), me, asked) : Status();
 }
 
 }  // namespace

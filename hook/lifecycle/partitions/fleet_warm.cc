@@ -169,8 +169,11 @@ Status finish_in_fleet(Env& env, const OpenFleet& fleet, const ledger::Partition
     TRY(partitions.note_failure(record));
     return error;
   };
+  // A container of this host may have it, and the store went back.
+  const bool is_held = !TRY(partitions.holders(record.pool, record.name)).empty();
   const Result<fleet::WarmFate> fate =
-      fleet::begin_warm_removal(fleet.at(deadline), record.pool, record.name, me(env));
+      is_held ? Result<fleet::WarmFate>(fleet::WarmFate::kOthers)
+              : fleet::begin_warm_removal(fleet.at(deadline), record.pool, record.name, me(env));
   if (!fate.ok()) return fails(fate.error());
   if (fate.value() == fleet::WarmFate::kOthers) {
     TRY(partitions.hand_over(record, kHandedOver));
@@ -189,9 +192,10 @@ Status finish_in_fleet(Env& env, const OpenFleet& fleet, const ledger::Partition
     if (!is_there) return partitions.finish_removal(record, base::Removed::kWasAbsent);
     return fails(Error(Code::kInternal,
                        str("partition ", quote(record.name), " of pool ", quote(record.pool),
-                           " is there, and etcd does not know whose it is: if 'ipuctl ps' shows it"
-                           " on no host, remove it with Graphcore's 'vipu-admin remove"
-                           " partition'")));
+                           " is there, and etcd does not know whose it is; run 'ipuctl ps' on each"
+                           " host; if none shows the partition, run Graphcore's 'vipu-admin remove"
+                           " partition ",
+                           record.name, "'")));
   }
   const Result<base::Removed> removed =
       controller->remove(record.name, vipu::Force::kYes, deadline);
@@ -201,12 +205,61 @@ Status finish_in_fleet(Env& env, const OpenFleet& fleet, const ledger::Partition
   return partitions.finish_removal(record, removed.value());
 }
 
+namespace {
+
+// Returns whether a container of this host, not that of LEASE, has the partition by another grant
+// than OWN. It may not be in a store that went back.
+Result<bool> has_another(const Env& env, const std::string& pool, const std::string& name,
+                         const std::string& own, const std::string& lease) {
+  for (const ledger::Lease& one : TRY(env.ledger.partitions().holders(pool, name))) {
+    if (one.origin != ledger::Origin::kOwn || one.id == lease || one.claim == own) continue;
+    if (one.state != ledger::LeaseState::kReleasing) return true;
+    // It removes the partition, or leaves it to the one that asks.
+    return Error(Code::kBusy, str("partition ", quote(name), " of pool ", quote(pool),
+                                  " is being given back by container ",
+                                  base::short_id(one.container), "; 'ipuctl gc' looks again"));
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Removable> begin_end_of_taken(const Env& env, const OpenFleet& fleet,
+                                     const std::string& pool, const std::string& name,
+                                     const std::string& own, const Deadline& deadline,
+                                     const std::string& lease) {
+  if (!vipu::is_of_fleet(name)) return Removable::kNo;
+  if (TRY(has_another(env, pool, name, own, lease))) return Removable::kNo;
+  const fleet::WarmFate fate =
+      TRY(fleet::begin_warm_removal(fleet.at(deadline), pool, name, me(env), own));
+  // sweep_warm() forgets the record of one that became this host's to remove.
+  return fate == fleet::WarmFate::kOthers ? Removable::kNo : Removable::kYes;
+}
+
+bool has_taken(const ledger::Lease& lease) {
+  return !lease.claim.empty() && vipu::is_of_fleet(lease.partition);
+}
+
+Result<Removable> may_remove(const Env& env, const ledger::Lease& lease, Asks asks,
+                             const Deadline& deadline) {
+  const std::string& name = lease.partition;
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  if (asks == Asks::kBegins)
+    return begin_end_of_taken(env, fleet, lease.pool, name, lease.claim, deadline, lease.id);
+  if (TRY(has_another(env, lease.pool, name, lease.claim, lease.id))) return Removable::kNo;
+  const fleet::WarmFate fate =
+      TRY(fleet::warm_fate(fleet.at(deadline), lease.pool, name, me(env), lease.claim));
+  return fate == fleet::WarmFate::kOthers ? Removable::kNo : Removable::kYes;
+}
+
 Status sweep_warm(Env& env, const OpenFleet& fleet, std::vector<Error>& obstacles) {
   // The store first: the ledger knows of each before the store does.
   const std::vector<fleet::Warm> all = TRY(fleet::list_warm(fleet.at_last(), "", obstacles));
   for (const fleet::Warm& one : all) {
     if (one.changer != me(env)) continue;
     if (TRY(env.ledger.partitions().find(one.kind.pool, one.name))) continue;
+    // The release of a container removes it.
+    if (!TRY(env.ledger.partitions().holders(one.kind.pool, one.name)).empty()) continue;
     // Unless it has been made meanwhile.
     if (!TRY(fleet::begin_warm_removal_as_seen(fleet.at_last(), one, me(env)))) continue;
     TRY(env.ledger.events().record(

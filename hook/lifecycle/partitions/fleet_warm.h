@@ -56,6 +56,27 @@ base::Status remove_from_fleet(Env& env, const OpenFleet& fleet, ledger::Partiti
 base::Status finish_in_fleet(Env& env, const OpenFleet& fleet,
                              const ledger::PartitionRecord& record, const base::Deadline& deadline);
 
+// Whether a partition that a container of this host had may be removed.
+enum class Removable {
+  kYes,
+  kNo,  // another container has it: etcd went back, and that one took it since; or it is no warm
+        // partition of a fleet
+};
+// Returns whether partition NAME of POOL, which the container with the grant OWN had, empty: an
+// ended one, may be removed. Has nobody else take it then. A partition that is no warm one of a
+// fleet may not be: a grant does not say whose it is. Fails while the store is silent. LEASE is
+// that container's, if it is released now.
+base::Result<Removable> begin_end_of_taken(const Env& env, const OpenFleet& fleet,
+                                           const std::string& pool, const std::string& name,
+                                           const std::string& own, const base::Deadline& deadline,
+                                           const std::string& lease = "");
+// Returns whether LEASE has a partition that a fleet kept warm.
+[[nodiscard]] bool has_taken(const ledger::Lease& lease);
+// Returns whether it may be removed, after a look alone, or has nobody else take it then.
+enum class Asks { kLooks, kBegins };
+base::Result<Removable> may_remove(const Env& env, const ledger::Lease& lease, Asks asks,
+                                   const base::Deadline& deadline);
+
 // Removes what the store says that this host makes or removes and of which the ledger knows
 // nothing: the ledger is newer than that, or the answer to a claim was lost.
 base::Status sweep_warm(Env& env, const OpenFleet& fleet, std::vector<base::Error>& obstacles);

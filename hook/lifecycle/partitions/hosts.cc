@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "hook/fleet/grants.h"
 #include "hook/fleet/hosts.h"
+#include "hook/fleet/restored.h"
 #include "hook/lifecycle/partitions/fleet_claims.h"
+#include "hook/lifecycle/partitions/fleet_warm.h"
 #include "hook/lifecycle/partitions/partitions.h"
 
 namespace hook::lifecycle::partitions {
@@ -65,8 +67,15 @@ Status remove_taken(Env& env, const std::vector<config::PoolConfig>& pools,
     // the grant of another lease, which may be forgotten.
     if (!is_own || TRY(env.ledger.find(grant.id))) continue;
     if (TRY(env.ledger.partitions().knows(grant.partition))) continue;
+    if (!vipu::is_of_fleet(grant.partition)) {
+      TRY(fleet::ungrant(fleet->at(deadline), grant.pool, grant.id));
+      continue;
+    }
     MadePartition one{grant.pool, {}, {}};
     one.partition.id = grant.partition;
+    const Removable removable =
+        TRY(begin_end_of_taken(env, *fleet, grant.pool, grant.partition, grant.id, deadline));
+    if (removable == Removable::kNo) continue;
     if (!remove_one(env, pools, one, deadline, obstacles)) continue;
     TRY(env.ledger.events().record(
         str("removed partition ", grant.partition, ", which this host had before this boot")));
@@ -86,25 +95,37 @@ Status begin_in_fleet(const Env& env, const std::string& host, fleet::IfAlive if
 }
 
 // Returns the warm partitions of the fleet that HOST, which can have no others from here on, has.
+// While another host has not told since the store went back, they may be its containers', and are
+// added to UNSURE instead.
 Result<std::vector<MadePartition>> warm_in_fleet(const Env& env, const std::string& host,
-                                                 const Deadline& deadline) {
+                                                 const Deadline& deadline,
+                                                 std::vector<Error>& unsure) {
   std::vector<MadePartition> found;
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (!fleet) return found;
-  for (const fleet::PartitionName& one : TRY(fleet::warm_of_host(fleet->at(deadline), host))) {
+  const fleet::Fleet at = fleet->at(deadline);
+  // Who tells makes its grants first.
+  const std::string untold = TRY(fleet::untold_host_alive(at));
+  for (const fleet::PartitionName& one : TRY(fleet::warm_of_host(at, host))) {
     MadePartition made{one.pool, {}, {}};
     made.partition.id = one.name;
-    found.push_back(std::move(made));
+    if (untold.empty())
+      found.push_back(std::move(made));
+    else
+      unsure.emplace_back(Code::kBusy,
+                          str("partition ", quote(one.name), " of pool ", quote(one.pool),
+                              " stays: fleet: ", fleet::untold_text(untold)));
   }
   return found;
 }
 
 // Tells the fleet, if this host is in one, which then has no claim of HOST.
-Status tell_fleet(const Env& env, const std::string& host, const Deadline& deadline) {
+Status tell_fleet(const Env& env, const std::string& host, fleet::Leaves leaves,
+                  const Deadline& deadline) {
   const std::optional<OpenFleet> fleet = TRY(open_fleet(env));
   if (!fleet) return {};
   const std::string& me = env.ledger.host().tag();
-  return fleet::fence(fleet->at(deadline), host, me, base::unix_millis());
+  return fleet::fence(fleet->at(deadline), host, me, base::unix_millis(), leaves);
 }
 
 // Returns the pools of HOST by what the fleet's store says of it: their controllers by their names.
@@ -191,7 +212,8 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
   TRY(check_other(env, host));
   TRY(begin_in_fleet(env, host, if_alive, deadline));
   const Fenced fenced = TRY(find_fenced(env, pools, host, deadline, obstacles));
-  const std::vector<MadePartition> warm = TRY(warm_in_fleet(env, host, deadline));
+  std::vector<Error> unsure;
+  const std::vector<MadePartition> warm = TRY(warm_in_fleet(env, host, deadline, unsure));
   for (const MadePartition& one : fenced.partitions) {
     if (TRY(env.ledger.partitions().knows(one.partition.id))) {
       obstacles.emplace_back(Code::kBusy, str("partition ", quote(one.partition.id),
@@ -204,6 +226,8 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
     const bool is_reached = std::any_of(pools.begin(), pools.end(),
                                         [&](const auto& pool) { return pool.name == one.pool; });
     if (unreached == Unreached::kLeave && !is_reached) continue;
+    // A container of this host has it as well, because the store went back.
+    if (!TRY(env.ledger.partitions().holders(one.pool, one.partition.id)).empty()) continue;
     if (remove_one(env, pools, one, deadline, obstacles)) names.push_back(one.partition.id);
   }
   for (const std::string& name : names)
@@ -211,10 +235,13 @@ Result<std::vector<std::string>> fence_host(Env& env, const std::vector<config::
   // The records are all that tells of what is left at a controller that this host does not have.
   if (unreached == Unreached::kObstacle)
     TRY(check_controllers(env, pools, host, deadline, obstacles));
-  if (!obstacles.empty()) return names;
-  Status told = tell_fleet(env, host, deadline);
-  if (told.ok()) told = env.ledger.fences().add(host);
-  if (!told.ok()) obstacles.push_back(std::move(told).error());
+  if (obstacles.empty()) {
+    const auto leaves = unsure.empty() ? fleet::Leaves::kNothing : fleet::Leaves::kTaken;
+    Status told = tell_fleet(env, host, leaves, deadline);
+    if (told.ok() && unsure.empty()) told = env.ledger.fences().add(host);
+    if (!told.ok()) obstacles.push_back(std::move(told).error());
+  }
+  obstacles.insert(obstacles.end(), unsure.begin(), unsure.end());
   return names;
 }
 

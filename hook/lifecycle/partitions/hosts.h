@@ -51,7 +51,9 @@ enum class Unreached { kObstacle, kLeave };
 // what the host has at the fleet, as fleet::fence() does, and records in the ledger that the host
 // is fenced. Returns the names of the partitions. What cannot be removed, or may be at a controller
 // of others, is in OBSTACLES: another call, or another host's, goes on, and what the fleet knows of
-// the host stays until then. What is in this host's own ledger stays. Fails as find_fenced(), too.
+// the host stays until then. Warm partitions that it took are obstacles while another host has not
+// told since the store went back (fleet/restored.h); they and their grants alone stay then. What is
+// in this host's own ledger stays. Fails as find_fenced(), too.
 base::Result<std::vector<std::string>> fence_host(Env& env,
                                                   const std::vector<config::PoolConfig>& pools,
                                                   const std::string& host, fleet::IfAlive if_alive,

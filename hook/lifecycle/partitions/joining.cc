@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/partitions/joining.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/names.h"
@@ -134,9 +135,9 @@ Status check_gone(Env& env, const std::vector<config::PoolConfig>& pools,
       return Error(Code::kBusy,
                    str("partition ", quote(one.id), " of pool ", quote(pool.name),
                        ", with which host ", view.changer,
-                       " left the fleet, is still there; remove it on that host with 'ipuctl"
-                       " partition remove', or with 'vipu-admin remove partition' if it was"
-                       " adopted or that host is gone"));
+                       " left the fleet, is still there; when no container has it any more, remove"
+                       " it with 'vipu-admin remove partition ",
+                       one.id, "', or run 'ipuctl fleet join' on that host"));
     }
   }
   if (is_asked) return {};
@@ -166,6 +167,19 @@ Status check_leaving(Env& env, const std::vector<ledger::PartitionRecord>& recor
   for (const ledger::Lease& one : TRY(env.ledger.live())) {
     if (one.claim.empty() || !fleet) continue;
     TRY(open_fleet(env, one.fleet));  // it has this prefix
+  }
+  return {};
+}
+
+// Adds to KEPT what an earlier leave, which was cut short, took along.
+Status add_kept_before(Env& env, const OpenFleet& fleet, std::vector<std::string>& kept) {
+  std::vector<Error> obstacles;
+  for (const fleet::PartitionView& view : TRY(fleet::list_partitions(fleet.at_last(), obstacles))) {
+    const std::string& name = view.name.name;
+    const bool is_own =
+        view.phase == fleet::PartitionPhase::kLeft && view.changer == env.ledger.host().tag();
+    if (!is_own || std::count(kept.begin(), kept.end(), name) > 0) continue;
+    if (TRY(env.ledger.partitions().find(view.name.pool, name))) kept.push_back(name);
   }
   return {};
 }
@@ -235,6 +249,8 @@ Result<LeftFleet> leave_fleet(Env& env, const Deadline& deadline) {
     }
     (is_used ? left.kept : left.forgotten).push_back(record.name);
   }
+  const Status added = was_leaving ? add_kept_before(env, *fleet, left.kept) : Status();
+  if (!added.ok()) return cut_short(added.error());
   const Status ended = end_membership(env, fleet);
   if (!ended.ok()) return cut_short(ended.error());
   return left;

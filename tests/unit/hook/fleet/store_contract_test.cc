@@ -285,6 +285,28 @@ TEST_P(StoreContractTest, SaysThatARevisionIsForgotten) {
   EXPECT_TRUE(test::fails(store_->wait(prefix_, first, soon()), Code::kNotFound, "read again"));
 }
 
+// It is somebody else's, and only its own reader complains of.
+TEST_P(StoreContractTest, AValueThatIsNoTextHidesNoOtherKey) {
+  if (!GetParam().is_etcd) return;  // nobody else writes to the memory
+  put("a", "1");
+  ASSERT_TRUE(cluster().control({"put", key("b"), "{\n}"}));
+  put("c", "3");
+  const Listing listing = list();
+  ASSERT_EQ(listing.keys.size(), 3U);
+  EXPECT_EQ(listing.keys[0].value, "1");
+  EXPECT_EQ(listing.keys[1].key, key("b"));
+  EXPECT_EQ(listing.keys[1].value, "");
+  EXPECT_EQ(listing.keys[2].value, "3");
+  Txn txn;
+  txn.compares = {{key("b"), What::kCreated, 0}};
+  const Result<TxnResult> result = store_->commit(txn, soon());
+  ASSERT_TRUE(test::succeeds(result));
+  EXPECT_EQ(result.value().found.at(0).value, "");
+  // Nobody could remove it by this name.
+  ASSERT_TRUE(cluster().control({"put", key("c\nd"), "2"}));
+  EXPECT_TRUE(test::fails(store_->list(prefix_, soon()), Code::kInvalid, "something else at"));
+}
+
 TEST_P(StoreContractTest, GivesAKeyToOneOfMany) {
   if (!GetParam().is_etcd) return;  // the memory is for one thread
   std::atomic<int> winners = 0;

@@ -338,6 +338,39 @@ TEST_F(FleetTest, AResetThatRunsKeepsItsClaim) {
   EXPECT_EQ(claims(), 0U);
 }
 
+// A fence passes the removal on. Whoever inherits it may know the partition.
+TEST_F(FleetTest, TheRemovalByAHostThatWasFencedEnds) {
+  const fleet::PartitionName name{"pod16", "p0"};
+  for (const bool is_known : {false, true}) {
+    for (const bool was_carried_out : {false, true}) {
+      SCOPED_TRACE(str(is_known, was_carried_out));
+      ASSERT_TRUE(test::succeeds(create(b_)));
+      if (is_known) {
+        ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+        ASSERT_TRUE(test::succeeds(stop(a_, "one")));
+      }
+      const std::string dead = b_.ledger.host().tag();
+      ASSERT_TRUE(test::succeeds(fleet::begin_removal(fleet(), name, dead, fleet::Takes::kNone)));
+      if (was_carried_out) {
+        ASSERT_TRUE(a_.controller.remove("p0", Force::kNo, soon()).ok());
+      }
+      ASSERT_TRUE(test::succeeds(fleet::fence(fleet(), dead, a_.ledger.host().tag(), 1)));
+      ASSERT_TRUE(test::succeeds(fleet::forget_fence(fleet(), dead)));
+      const std::vector<Error> obstacles = gc(a_);
+      ASSERT_EQ(obstacles.size(), 1U);
+      EXPECT_THAT(obstacles[0].message(), HasSubstr("run 'ipuctl partition remove p0"));
+      ASSERT_TRUE(test::succeeds(remove(a_)));
+      EXPECT_THAT(gc(a_), IsEmpty());
+      EXPECT_FALSE(view());
+      EXPECT_THAT(a_.partitions(), IsEmpty());
+      // The row of who made it.
+      if (b_.ledger.partitions().find("pod16", "p0").take()) {
+        ASSERT_TRUE(test::succeeds(remove(b_, Force::kYes)));
+      }
+    }
+  }
+}
+
 TEST_F(FleetTest, AnAdoptedOneIsAdoptedOnce) {
   ASSERT_TRUE(a_.controller.create({"p0", 8}, soon()).ok());
   ASSERT_TRUE(test::succeeds(adopt_partition(a_.env, a_.config.pools[0], "p0", soon())));

@@ -2,7 +2,9 @@
 // What hosts of a fleet keep warm for each other, while calls fail and hosts work at once.
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/lifecycle/partitions/fleet_claims.h"
 #include "hook/lifecycle/partitions/fleet_warm.h"
+#include "hook/lifecycle/partitions/joining.h"
 #include "tests/support/warm_fleet.h"
 
 namespace hook::lifecycle::partitions {
@@ -11,12 +13,13 @@ namespace {
 using namespace base::names;
 using test::Call;
 using testing::Contains;
-using testing::Each;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
 using FleetWarmFaultsTest = test::WarmFleet;
+using When = test::FakeController::When;
 
 TEST_F(FleetWarmFaultsTest, TwoThatRefillAtOnceMakeNoMore) {
   for (int at = 0; at < 16; ++at) {
@@ -137,7 +140,6 @@ TEST_F(FleetWarmFaultsTest, NothingIsLostWithACallOfARefillOrItsAnswer) {
 }
 
 TEST_F(FleetWarmFaultsTest, NothingIsLostWithACallToTheControllerOrItsAnswer) {
-  using When = test::FakeController::When;
   for (const When when : {When::kBefore, When::kAfter, When::kAfterAndLeave}) {
     for (const Code code : {Code::kTimeout, Code::kUnavailable, Code::kInternal}) {
       if (code == Code::kUnavailable && when != When::kBefore) continue;  // it made nothing
@@ -150,6 +152,94 @@ TEST_F(FleetWarmFaultsTest, NothingIsLostWithACallToTheControllerOrItsAnswer) {
       expect_whole();
     }
   }
+}
+
+// The store goes back to where the partition was idle: nobody takes it while it is removed.
+TEST_F(FleetWarmFaultsTest, WhatIsIdleAgainIsRemovedInTheStoreFirst) {
+  keep({{4, 1}});
+  const std::string made = fill(a_).made[0];
+  const test::FakeStore older = store_;
+  a_.start("web", 4);
+  store_ = older;
+  a_.controller.fail_next(Error(Code::kInternal, "the controller"), When::kBefore);
+  EXPECT_TRUE(test::fails(stop(a_, "web"), Code::kInternal, "the controller"));
+  ASSERT_THAT(warm(), SizeIs(1));
+  EXPECT_EQ(warm()[0].phase, fleet::WarmPhase::kRemoving);
+  EXPECT_NE(b_.start("other", 4).partition, made);
+  EXPECT_THAT(gc(a_), IsEmpty());
+  ASSERT_TRUE(test::succeeds(stop(b_, "other")));
+  expect_whole();
+}
+
+// What the fleet still knows is not late, and a silent fleet does not say whose it is.
+TEST_F(FleetWarmFaultsTest, WhatCameBackAtTheControllerGoesOnlyIfTheFleetKnowsNobody) {
+  keep({{4, 1}});
+  const std::string made = fill(a_).made[0];
+  a_.start("web", 4);
+  ASSERT_TRUE(test::succeeds(stop(a_, "web")));
+  ASSERT_THAT(a_.partitions(), IsEmpty());
+  vipu::PartitionRequest again;
+  again.id = made;
+  again.size = 4;
+  ASSERT_TRUE(test::succeeds(a_.controller.submit(again, soon())));
+  a_.env.store = [this](const config::FleetConfig&) {
+    return std::make_unique<test::LentStore>(store_, [] { return Call::kFails; });
+  };
+  (void)gc(a_);
+  EXPECT_THAT(a_.partitions(), ElementsAre(made));
+  interrupt(a_, -1, [] {});
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(a_.partitions(), IsEmpty());
+}
+
+// The etcd is gone for good, and so is [fleet].
+TEST_F(FleetWarmFaultsTest, WithoutItsFleetAnEndedContainerGoesWithALeave) {
+  keep({{4, 1}});
+  fill(a_);
+  const ledger::Lease lease = a_.start("web", 4);
+  a_.config.fleet.reset();
+  EXPECT_TRUE(test::fails(stop(a_, "web"), Code::kUnsupported, "and run 'ipuctl fleet leave'"));
+  EXPECT_THAT(a_.partitions(), ElementsAre(lease.partition));
+  ASSERT_TRUE(test::succeeds(leave_fleet(a_.env, soon())));
+  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_TRUE(a_.is_empty());
+}
+
+// Its id may be there with another partition.
+TEST_F(FleetWarmFaultsTest, AClaimOfAnotherPartitionConfirmsNothing) {
+  fill(a_);
+  const ledger::Lease lease = a_.start("web", 4);
+  std::vector<fleet::Grant> had = grants();
+  ASSERT_THAT(had, SizeIs(1));
+  ASSERT_TRUE(test::succeeds(fleet::ungrant(fleet(), "pod16", lease.claim)));
+  had[0].partition = warm_names()[0];
+  ASSERT_TRUE(test::succeeds(fleet::grant_again(fleet(), had[0])));
+  EXPECT_TRUE(test::fails(confirm_claim(a_.env, lease, soon()), Code::kBusy, "was taken away"));
+}
+
+// Of two containers that ended, one has a warm partition, and whose it is only the fleet can say.
+TEST_F(FleetWarmFaultsTest, ASilentStoreDoesNotMakeTheControllerASilentOne) {
+  keep({{4, 1}});
+  const std::string made = fill(a_).made[0];
+  std::vector<ledger::Lease> leases = {a_.start("warm", 4), a_.start("own", 2)};
+  for (ledger::Lease& lease : leases)
+    ASSERT_TRUE(test::succeeds(a_.ledger.mark_running(lease, test::dead_process())));
+  int calls = 0;
+  a_.env.store = [this, &calls](const config::FleetConfig&) {
+    return std::make_unique<test::LentStore>(store_, [&calls] {
+      ++calls;
+      return Call::kFails;
+    });
+  };
+  Scope scope;
+  scope.due_only = true;
+  const auto done = end::reconcile(a_.env, soon(), scope).take();
+  EXPECT_THAT(done.obstacles, SizeIs(2)) << "both have a claim";
+  EXPECT_THAT(a_.partitions(), ElementsAre(made));
+  EXPECT_EQ(calls, 1);
+  interrupt(a_, -1, [] {});
+  EXPECT_THAT(gc(a_), IsEmpty());
+  expect_whole();
 }
 
 TEST_F(FleetWarmFaultsTest, WhileTheStoreIsSilentNothingIsTakenOrRemoved) {

@@ -119,7 +119,7 @@ TEST_F(JoiningTest, WhatTheCopyDoesNotKnowOrHasAsRemovedIsKnownAgain) {
   EXPECT_THAT(fleet::untold_hosts(this->fleet()).take(), IsEmpty());
   ASSERT_TRUE(test::succeeds(fleet::begin_removal(this->fleet(), {"pod16", "p0"},
                                                   a_.ledger.host().tag(), fleet::Takes::kOwn)));
-  EXPECT_THAT(gc(a_), IsEmpty());
+  EXPECT_THAT(gc(a_), testing::SizeIs(1)) << "says that it is half removed";
   EXPECT_FALSE(start(b_, "two", 1).ok()) << "a removal that runs is not ended";
   ask({});
   EXPECT_THAT(gc(a_), IsEmpty());
@@ -193,6 +193,25 @@ TEST_F(JoiningTest, ALeaveThatIsCutShortIsUndoneByWhoStays) {
       ASSERT_TRUE(test::succeeds(stop(b_, "two"))) << cut;
     });
   }
+}
+
+TEST_F(JoiningTest, ALeaveThatGoesOnTellsAllThatTheHostKeeps) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(a_, "one", 0)));
+  int cuts = 0;
+  for (bool is_done = false; !is_done && cuts < 60; ++cuts) {
+    fails_at_ = calls_ + cuts;
+    fate_ = Call::kFails;
+    const Result<LeftFleet> first = leave_fleet(a_.env, soon());
+    is_done = first.ok() && fails_at_ >= calls_;
+    fails_at_ = -1;
+    if (!first.ok()) {
+      EXPECT_THAT(leave_fleet(a_.env, soon()).take().kept, ElementsAre("p0")) << cuts;
+    }
+    ASSERT_TRUE(test::succeeds(a_.ledger.host().come_back()));
+    EXPECT_THAT(gc(a_), IsEmpty()) << cuts;
+  }
+  EXPECT_GT(cuts, 8);
 }
 
 // Of before the leave; what began since is not in it.
