@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 #include "base/names.h"
@@ -275,6 +276,19 @@ Result<std::vector<MacAddress>> passed_others(const Namespace& host) {
     macs.push_back(mac_of(element));
   }
   return macs;
+}
+
+Result<std::vector<Dropped>> dropped_frames(const Namespace& host) {
+  std::map<std::pair<std::string, std::string>, uint64_t> sums;
+  for (const FilterPlace way : kWays) {
+    for (const border::Counted& counted : TRY(open_carrier(host, way)->counts())) {
+      const std::optional<std::string> rule = border::find_drop(counted.chain, counted.comment);
+      if (rule) sums[{counted.chain, *rule}] += counted.frames;
+    }
+  }
+  std::vector<Dropped> all;
+  for (const auto& [key, frames] : sums) all.push_back({key.first, key.second, frames});
+  return all;
 }
 
 Result<Removed> remove_border(const Namespace& host) {

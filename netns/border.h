@@ -32,6 +32,7 @@
 // boot. All calls of one host must exclude each other.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,6 +88,16 @@ base::Result<std::vector<Admitted>> admitted(const Namespace& host);
 
 // Returns the MACs that passed under Others::kPass.
 base::Result<std::vector<MacAddress>> passed_others(const Namespace& host);
+
+// How many frames a rule of the border has dropped since the border was made.
+struct Dropped {
+  std::string chain;  // "from-container", ..., or "egress-" and the name of a parent
+  std::string rule;   // its comment
+  uint64_t frames = 0;
+};
+
+// Returns all rules that drop, also those that have dropped nothing yet; nothing without a border.
+base::Result<std::vector<Dropped>> dropped_frames(const Namespace& host);
 
 // Removes the border.
 base::Result<base::Removed> remove_border(const Namespace& host);

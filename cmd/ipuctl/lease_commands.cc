@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cmd/ipuctl/cdi_files.h"
 #include "cmd/ipuctl/command.h"
+#include "cmd/ipuctl/noted.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
 #include "cmd/ipuctl/viewer.h"
@@ -185,6 +186,8 @@ Result<Outcome> run_gc(const GcOptions& options) {
   hook::lifecycle::end::Reconciled done = TRY(hook::lifecycle::end::reconcile(env, deadline));
   follow_configuration(env, deadline, done);
   record_gc(ledger, done);
+  const auto obstacles = static_cast<int64_t>(done.obstacles.size());
+  note(hook::config::last_gc_file(), {base::unix_millis(), obstacles});  // for the metrics
   std::string text = cleaned_text(done, waiters, options.output);
   return Outcome{std::move(text), std::move(done.obstacles)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// metrics: this host's pools, leases, queue and history for a monitoring system.
+// metrics: this host's pools, leases, queue, border and history for a monitoring system.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -14,10 +14,13 @@
 #include "cmd/ipuctl/command.h"
 #include "cmd/ipuctl/metrics/exposition.h"
 #include "cmd/ipuctl/metrics_today.h"
+#include "cmd/ipuctl/noted.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/audit_verify.h"
 #include "hook/lifecycle/env.h"
 #include "hook/lifecycle/queue_turn.h"
+#include "netns/border.h"
+#include "netns/namespace.h"
 #include "vipu/placement.h"
 
 namespace ipuctl {
@@ -214,6 +217,26 @@ Status add_addresses(Ledger& ledger, const hook::config::Config& config, Exposit
   return {};
 }
 
+Result<std::vector<netns::Dropped>> dropped_here() {
+  const netns::Namespace host = TRY(netns::Namespace::current());
+  return netns::dropped_frames(host);
+}
+
+// Nothing without a border, or for who may not see it.
+void add_border(Exposition& to, std::vector<Error>& obstacles) {
+  const Result<std::vector<netns::Dropped>> dropped = dropped_here();
+  if (!dropped.ok()) {
+    const Code code = dropped.error().code();
+    if (code != Code::kDenied && code != Code::kUnsupported) obstacles.push_back(dropped.error());
+    return;
+  }
+  if (dropped.value().empty()) return;
+  to.family("ipu_border_dropped_frames_total", Type::kCounter,
+            "Frames that the host's border has dropped since it was made, by chain and rule.");
+  for (const netns::Dropped& each : dropped.value())
+    to.sample({{"chain", each.chain}, {"rule", each.rule}}, static_cast<int64_t>(each.frames));
+}
+
 // ---- the host
 
 Status add_host(Ledger& ledger, const hook::config::Config& config, int64_t now, Exposition& to) {
@@ -241,15 +264,20 @@ Result<bool> verify_audit(Ledger& ledger) {
   return !report.fault.has_value();
 }
 
-// Returns the verdict of the last look, "TIME VERDICT" in a file, if it is not too old.
+// Returns the verdict of the last look, if it is not too old.
 std::optional<bool> last_verdict(const std::string& file, int64_t now) {
-  const auto text = base::read_trusted_file(file, 64);
-  if (!text.ok() || !text.value()) return std::nullopt;
-  const std::vector<std::string_view> words = base::split(*text.value(), ' ');
-  const auto at = base::parse_int<int64_t>(words.front(), 0, INT64_MAX);
-  if (words.size() != 2 || !at.ok() || now < at.value() || now - at.value() >= kAuditMs)
-    return std::nullopt;
-  return words.back() == "1";
+  const std::optional<Noted> noted = read_noted(file);
+  if (!noted || now < noted->at_ms || now - noted->at_ms >= kAuditMs) return std::nullopt;
+  return noted->number == 1;
+}
+
+void add_gc(Exposition& to) {
+  const std::optional<Noted> last = read_noted(hook::config::last_gc_file());
+  to.family("ipu_gc_timestamp_seconds", Type::kGauge,
+            "When 'ipuctl gc' ended last since boot, unix time.");
+  if (last) to.sample({}, seconds(last->at_ms));
+  to.family("ipu_gc_obstacles", Type::kGauge, "How many obstacles the last 'ipuctl gc' named.");
+  if (last) to.sample({}, last->number);
 }
 
 void add_audit(Ledger& ledger, int64_t now, Exposition& to, std::vector<Error>& obstacles) {
@@ -260,7 +288,7 @@ void add_audit(Ledger& ledger, int64_t now, Exposition& to, std::vector<Error>& 
     if (!verdict.ok()) return obstacles.push_back(verdict.error());
     intact = verdict.value();
     // Without the file, the next call looks again.
-    (void)base::write_atomic(file, str(now, ' ', *intact ? 1 : 0), {0600, {}, {}});
+    note(file, {now, *intact ? 1 : 0});
   }
   to.family(
       "ipu_audit_log_intact", Type::kGauge,
@@ -282,8 +310,10 @@ Result<Outcome> run_metrics(const MetricsOptions& options) {
   TRY(add_partitions(ledger, exposition));
   TRY(add_queue(env, now, exposition));
   TRY(add_addresses(ledger, config, exposition));
+  add_border(exposition, outcome.obstacles);
   TRY(add_today(ledger, config, now, exposition));
   add_audit(ledger, now, exposition, outcome.obstacles);
+  add_gc(exposition);
   outcome.text = std::move(exposition).take();
   if (options.file.empty()) return outcome;
   TRY_CTX("--file", base::write_atomic(options.file, std::exchange(outcome.text, ""), {}));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "cmd/ipuctl/metrics_controllers.h"
 #include "hook/ledger/usage.h"
 
 namespace ipuctl {
@@ -24,40 +25,56 @@ constexpr size_t kMostEvents = 200'000;
 
 double in_seconds(int64_t ms) { return static_cast<double>(ms) / 1000.0; }
 
-// From the INTENT of a start to its IPUs, and on until its container runs; in seconds.
-struct Phases {
-  std::vector<double> grant;
-  std::vector<double> attach;
-};
+// From the INTENT of a start to its IPUs, and on until its container runs.
+class Phases {
+ public:
+  void add(const hook::ledger::Event& event);
+  void print(Exposition& to) const;
 
-Result<Phases> phases_since(Ledger& ledger, int64_t from_ms) {
+ private:
   struct Times {
     int64_t intent = 0;
     int64_t allocated = 0;
   };
-  Phases phases;
-  std::map<std::string, Times> starts;
+  std::map<std::string, Times> starts_;  // that have not ended, by lease
+  std::vector<double> grant_;            // seconds
+  std::vector<double> attach_;
+};
+
+void Phases::add(const hook::ledger::Event& event) {
+  if (event.kind != hook::ledger::EventKind::kState || event.lease.empty()) return;
+  Times& times = starts_[event.lease];
+  if (event.text.starts_with("INTENT")) times.intent = event.at_ms;
+  if (event.text.starts_with("ALLOCATED") && times.allocated == 0 && times.intent != 0) {
+    times.allocated = event.at_ms;
+    grant_.push_back(in_seconds(std::max<int64_t>(0, times.allocated - times.intent)));
+  }
+  if (event.text.starts_with("RUNNING") && times.allocated != 0) {
+    attach_.push_back(in_seconds(std::max<int64_t>(0, event.at_ms - times.allocated)));
+    starts_.erase(event.lease);
+  }
+}
+
+void Phases::print(Exposition& to) const {
+  to.family("ipu_start_phase_seconds", Type::kHistogram,
+            "Since midnight (UTC), as far as the history goes: from the first record of a start to "
+            "its IPUs (grant), and from there until its container runs (attach).");
+  to.histogram({{"phase", "grant"}}, grant_);
+  to.histogram({{"phase", "attach"}}, attach_);
+}
+
+// Adds the events from FROM_MS on, unix time, to all of TO.
+template <typename... To>
+Status read_history(Ledger& ledger, int64_t from_ms, To&... to) {
   size_t seen = 0;
   for (int64_t number = TRY(ledger.events().last_before(from_ms)); seen < kMostEvents;) {
     const std::vector<hook::ledger::Event> events = TRY(ledger.events().after(number, kEventsRead));
-    for (const hook::ledger::Event& event : events) {
-      if (event.kind != hook::ledger::EventKind::kState || event.lease.empty()) continue;
-      Times& times = starts[event.lease];
-      if (event.text.starts_with("INTENT")) times.intent = event.at_ms;
-      if (event.text.starts_with("ALLOCATED") && times.allocated == 0 && times.intent != 0) {
-        times.allocated = event.at_ms;
-        phases.grant.push_back(in_seconds(std::max<int64_t>(0, times.allocated - times.intent)));
-      }
-      if (event.text.starts_with("RUNNING") && times.allocated != 0) {
-        phases.attach.push_back(in_seconds(std::max<int64_t>(0, event.at_ms - times.allocated)));
-        starts.erase(event.lease);
-      }
-    }
+    for (const hook::ledger::Event& event : events) (to.add(event), ...);
     if (events.size() < kEventsRead) break;
     number = events.back().number;
     seen += events.size();
   }
-  return phases;
+  return {};
 }
 
 using ByTenant = std::map<std::pair<std::string, std::string>, hook::ledger::UsageRow>;
@@ -131,12 +148,11 @@ Status add_today(Ledger& ledger, const hook::config::Config& config, int64_t now
   add_starts(had, to);
   if (config.monitor) add_busy(had, to);
   TRY(add_refusals(ledger, today, to));
-  const Phases phases = TRY(phases_since(ledger, today * hook::ledger::kDayMs));
-  to.family("ipu_start_phase_seconds", Type::kHistogram,
-            "Since midnight (UTC), as far as the history goes: from the first record of a start to "
-            "its IPUs (grant), and from there until its container runs (attach).");
-  to.histogram({{"phase", "grant"}}, phases.grant);
-  to.histogram({{"phase", "attach"}}, phases.attach);
+  Phases phases;
+  ControllerAnswers answers(config);
+  TRY(read_history(ledger, today * hook::ledger::kDayMs, phases, answers));
+  phases.print(to);
+  answers.print(to);
   return {};
 }
 

@@ -11,8 +11,8 @@
 
 namespace ipuctl {
 
-// Adds starts, refusals, what was held and how long starts took, and with a monitor how busy IPUs
-// were, on the day of NOW (unix time in ms).
+// Adds starts, refusals, what was held, how long starts took and how controllers answered, and with
+// a monitor how busy IPUs were, on the day of NOW (unix time in ms).
 base::Status add_today(hook::ledger::Ledger& ledger, const hook::config::Config& config,
                        int64_t now, metrics::Exposition& to);
 

@@ -11,6 +11,7 @@ std::string log_file() { return IPU_STATEDIR "/debug.log"; }
 std::string run_dir() { return IPU_RUNDIR; }
 std::string agent_socket() { return IPU_RUNDIR "/agent.sock"; }
 std::string forbidden_calls_file() { return IPU_RUNDIR "/forbidden-calls"; }
+std::string last_gc_file() { return IPU_RUNDIR "/last-gc"; }
 std::string crashes_file() { return IPU_RUNDIR "/crashes"; }
 std::string hook_program() { return IPU_BINDIR "/ipu-container-hook"; }
 std::string runtime_program() { return IPU_BINDIR "/ipu-container-runtime"; }

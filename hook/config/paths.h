@@ -13,6 +13,7 @@ namespace hook::config {
 [[nodiscard]] std::string audit_file();            // /var/lib/ipu-container-toolkit/audit.log
 [[nodiscard]] std::string log_file();              // /var/lib/ipu-container-toolkit/debug.log
 [[nodiscard]] std::string run_dir();               // /run/ipu-container-toolkit
+[[nodiscard]] std::string last_gc_file();          // "TIME OBSTACLES": when gc ended, unix time in ms
 [[nodiscard]] std::string crashes_file();          // /run/ipu-container-toolkit/crashes
 [[nodiscard]] std::string agent_socket();          // /run/ipu-container-toolkit/agent.sock
 [[nodiscard]] std::string forbidden_calls_file();  // /run/ipu-container-toolkit/forbidden-calls

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/recording.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
 #include "base/names.h"
 
 namespace hook::lifecycle {
@@ -9,9 +13,16 @@ namespace {
 using namespace base::names;
 
 // How a success ended.
-constexpr auto kActive = [](const auto&) { return "ACTIVE"; };
-constexpr auto kMade = [](const auto&) { return "made"; };
-constexpr auto kReset = [](const auto&) { return "reset"; };
+constexpr std::string_view kGone = "gone";
+constexpr std::string_view kAbsent = "was absent";
+constexpr auto kActive = [](const auto&) -> std::string_view { return "ACTIVE"; };
+constexpr auto kMade = [](const auto&) -> std::string_view { return "made"; };
+constexpr auto kReset = [](const auto&) -> std::string_view { return "reset"; };
+constexpr auto kRemoved = [](const Result<base::Removed>& removed) {
+  return removed.value() == base::Removed::kNow ? kGone : kAbsent;
+};
+constexpr std::string_view kDone[] = {kActive(0), kMade(0), kReset(0), kGone, kAbsent};
+constexpr std::string_view kAfter = " after ";
 
 class RecordingController final : public vipu::Controller {
  public:
@@ -47,9 +58,7 @@ class RecordingController final : public vipu::Controller {
   Result<base::Removed> remove(const std::string& id, vipu::Force force,
                                const Deadline& deadline) override {
     const auto call = [&] { return controller_->remove(id, force, deadline); };
-    return record(str("remove ", id), call, [](const Result<base::Removed>& removed) {
-      return removed.value() == base::Removed::kNow ? "gone" : "was absent";
-    });
+    return record(str("remove ", id), call, kRemoved);
   }
 
   Result<std::vector<vipu::Partition>> list(const Deadline& deadline) override {
@@ -87,7 +96,47 @@ class RecordingController final : public vipu::Controller {
   Noted noted_;
 };
 
+// Returns the seconds of what time_text() wrote.
+std::optional<double> seconds_of(std::string_view text) {
+  const std::vector<std::string_view> words = base::split(text, ' ');
+  const std::vector<std::string_view> parts = base::split(words.front(), '.');
+  const auto whole = base::parse_int<uint32_t>(parts.front(), 0, UINT32_MAX);
+  const auto tenths = base::parse_int<uint32_t>(parts.size() == 2 ? parts.back() : "0", 0, 9);
+  if (words.size() != 2 || parts.size() > 2 || !whole.ok() || !tenths.ok()) return std::nullopt;
+  const double value = whole.value() + tenths.value() / 10.0;
+  if (words.back() == "ms") return value / 1000;
+  return words.back() == "s" ? std::optional(value) : std::nullopt;
+}
+
+// Returns the last status in TEXT: "(UNAVAILABLE after 3 ms)", "(DEADLINE_EXCEEDED)". The words of
+// a controller may have others before it.
+std::string_view status_in(std::string_view text) {
+  for (size_t at = text.rfind('('); at != text.npos;
+       at = at == 0 ? text.npos : text.rfind('(', at - 1)) {
+    const std::string_view rest = text.substr(at + 1);
+    const std::string_view word = rest.substr(0, rest.find_first_of(" )"));
+    for (const std::string_view status : kNotedStatuses) {
+      if (word == status) return status;
+    }
+  }
+  return kNoStatus;
+}
+
 }  // namespace
+
+std::optional<NotedAnswer> parse_answer(std::string_view text) {
+  const auto* const call =
+      std::find_if(std::begin(kNotedCalls), std::end(kNotedCalls),
+                   [&](std::string_view each) { return text.starts_with(str(each, ' ')); });
+  const size_t colon = text.find(": ");
+  if (call == std::end(kNotedCalls) || colon == text.npos) return std::nullopt;
+  const std::string_view result = text.substr(colon + 2);
+  const size_t after = result.rfind(kAfter);
+  const auto is_it = [&](std::string_view done) { return result.substr(0, after) == done; };
+  const bool ok = after != result.npos && std::any_of(std::begin(kDone), std::end(kDone), is_it);
+  if (!ok) return NotedAnswer{*call, false, std::nullopt, status_in(result)};
+  return NotedAnswer{*call, true, seconds_of(result.substr(after + kAfter.size()))};
+}
 
 std::string time_text(std::chrono::nanoseconds time) {
   const int64_t tenths = time.count() / 100'000;  // of a millisecond

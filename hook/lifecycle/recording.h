@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -41,5 +43,27 @@ auto recorded(ledger::Ledger& ledger, const std::string& lease, ledger::EventKin
 [[nodiscard]] std::unique_ptr<vipu::Controller> record_answers(
     ledger::Ledger& ledger, const std::string& lease, std::unique_ptr<vipu::Controller> controller,
     Noted noted = Noted::kAll);
+
+inline constexpr std::string_view kNotedCalls[] = {"create", "wait", "configuration", "reset",
+                                                   "remove"};
+// A failure without an answer of the controller, or of which no status of gRPC tells.
+inline constexpr std::string_view kNoStatus = "none";
+inline constexpr std::string_view kNotedStatuses[] = {
+    kNoStatus,   "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
+
+// What record_answers() noted of one call.
+struct NotedAnswer {
+  std::string_view call;                         // one of kNotedCalls
+  bool ok = false;                               // otherwise it failed
+  std::optional<double> seconds = std::nullopt;  // of a success; unset: the text was cut
+  std::string_view status = kNoStatus;           // of a failure: one of kNotedStatuses
+};
+
+// Reads the text of an event of kController; unset if record_answers() writes no such text. What it
+// returns outlives TEXT.
+[[nodiscard]] std::optional<NotedAnswer> parse_answer(std::string_view text);
 
 }  // namespace hook::lifecycle

@@ -2,11 +2,15 @@
 #include "netns/internal/nft_find.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string_view>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -50,6 +54,36 @@ std::optional<Element> element_of(nlattr* item) {
   return Element{{value.begin(), value.end()}, comment_in(bytes_of(parts[NFTA_SET_ELEM_USERDATA]))};
 }
 
+// Returns the packets of a counter; unset if EXPRESSION is none.
+std::optional<uint64_t> packets_of(const nlattr* expression) {
+  nlattr* parts[NFTA_EXPR_MAX + 1] = {};
+  nlattr* counter[NFTA_COUNTER_MAX + 1] = {};
+  if (nla_parse_nested(parts, NFTA_EXPR_MAX, const_cast<nlattr*>(expression), nullptr) < 0)
+    return std::nullopt;
+  constexpr std::string_view kCounter("counter", sizeof "counter");  // with its zero
+  const std::span<const uint8_t> name = bytes_of(parts[NFTA_EXPR_NAME]);
+  if (!std::equal(name.begin(), name.end(), kCounter.begin(), kCounter.end()) ||
+      parts[NFTA_EXPR_DATA] == nullptr ||
+      nla_parse_nested(counter, NFTA_COUNTER_MAX, parts[NFTA_EXPR_DATA], nullptr) < 0) {
+    return std::nullopt;
+  }
+  const std::span<const uint8_t> value = bytes_of(counter[NFTA_COUNTER_PACKETS]);
+  uint64_t packets = 0;
+  if (value.size() != sizeof packets) return std::nullopt;
+  std::memcpy(&packets, value.data(), sizeof packets);
+  return be64toh(packets);
+}
+
+std::optional<uint64_t> packets_in(std::span<const uint8_t> expressions) {
+  const void* const first = expressions.data();
+  int left = static_cast<int>(expressions.size());
+  for (const auto* each = static_cast<const nlattr*>(first); nla_ok(each, left) != 0;
+       each = nla_next(each, &left)) {
+    if (const std::optional<uint64_t> packets = packets_of(each)) return packets;
+  }
+  return std::nullopt;
+}
+
 // The first attribute of what is in a table is the table's name.
 static_assert(NFTA_CHAIN_TABLE == 1 && NFTA_RULE_TABLE == 1 && NFTA_SET_ELEM_LIST_TABLE == 1);
 
@@ -62,6 +96,16 @@ Message list_of(int type, const char* what, const Table& table) {
   message.request_ack();
   message.tolerate(ENOENT);
   return message;
+}
+
+using OnRule = std::function<void(FoundRule, const nl::Attributes&)>;
+Status each_rule(nl::Socket& socket, const Table& table, const OnRule& on_rule) {
+  Message message = list_of(NFT_MSG_GETRULE, "rules", table);
+  return socket.exchange(message, [&](const nlmsghdr& reply) {
+    const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_RULE_MAX);
+    if (found.text(NFTA_RULE_TABLE) != table.name) return;
+    on_rule({found.text(NFTA_RULE_CHAIN), comment_in(found.bytes(NFTA_RULE_USERDATA))}, found);
+  });
 }
 
 }  // namespace
@@ -90,14 +134,19 @@ Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& tab
 }
 
 Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table) {
-  Message message = list_of(NFT_MSG_GETRULE, "rules", table);
   std::vector<FoundRule> rules;
-  TRY(socket.exchange(message, [&](const nlmsghdr& reply) {
-    const nl::Attributes found(reply, sizeof(nfgenmsg), NFTA_RULE_MAX);
-    if (found.text(NFTA_RULE_TABLE) != table.name) return;
-    rules.push_back({found.text(NFTA_RULE_CHAIN), comment_in(found.bytes(NFTA_RULE_USERDATA))});
-  }));
+  TRY(each_rule(socket, table,
+                [&](FoundRule rule, const nl::Attributes&) { rules.push_back(std::move(rule)); }));
   return rules;
+}
+
+Result<std::vector<FoundCount>> find_counts(nl::Socket& socket, const Table& table) {
+  std::vector<FoundCount> counts;
+  TRY(each_rule(socket, table, [&](FoundRule rule, const nl::Attributes& found) {
+    const std::optional<uint64_t> packets = packets_in(found.bytes(NFTA_RULE_EXPRESSIONS));
+    if (packets) counts.push_back({std::move(rule), *packets});
+  }));
+  return counts;
 }
 
 Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,

@@ -25,9 +25,16 @@ struct FoundRule {
   auto operator<=>(const FoundRule&) const = default;
 };
 
+// A rule that counts.
+struct FoundCount {
+  FoundRule rule;
+  uint64_t packets = 0;  // since the rule was made
+};
+
 // Return what TABLE, or one of its sets, has; nothing if it is absent.
 base::Result<std::vector<FoundChain>> find_chains(nl::Socket& socket, const Table& table);
 base::Result<std::vector<FoundRule>> find_rules(nl::Socket& socket, const Table& table);
+base::Result<std::vector<FoundCount>> find_counts(nl::Socket& socket, const Table& table);
 base::Result<std::vector<Element>> find_elements(nl::Socket& socket, const Table& table,
                                                  const std::string& set);
 

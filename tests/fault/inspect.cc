@@ -146,7 +146,8 @@ void check_names(const std::string& directory, const std::set<std::string>& allo
 void check_files(const World& world, bool killed, Findings& findings) {
   Violations& found = findings.violations;
   check_names(hook::config::run_dir(),
-              {"leases", "namespaces", "netns", "network.lock", "runtime", "choice"}, found);
+              {"leases", "namespaces", "netns", "network.lock", "runtime", "choice", "last-gc"},
+              found);
   for (const std::string& name : names_in(marks_dir())) {
     const std::string marks = str(marks_dir(), "/", name);
     check_names(marks, {world.bystander_lease()}, found);

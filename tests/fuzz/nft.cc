@@ -29,6 +29,9 @@ void find_chains() {
 void find_rules() {
   with_socket([](Socket& socket) { return netns::nft::find_rules(socket, kTable); });
 }
+void find_counts() {
+  with_socket([](Socket& socket) { return netns::nft::find_counts(socket, kTable); });
+}
 void find_elements() {
   with_socket([](Socket& socket) { return netns::nft::find_elements(socket, kTable, "peers"); });
 }
@@ -41,8 +44,8 @@ void watch() {
   if (watched.ok()) (void)watched.value().read();
 }
 
-constexpr void (*kReaders[])() = {find_rules,    find_elements, find_table,
-                                  remove_tables, watch,         find_chains};
+constexpr void (*kReaders[])() = {find_rules, find_elements, find_table, remove_tables,
+                                  watch,      find_chains,   find_counts};
 
 }  // namespace
 

@@ -158,10 +158,11 @@ bool waits_for_controller(const GrantRequest& what, const Error& error, const De
 // Waits without a place in the queue: the partition is there already.
 Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledger::Lease& lease,
                                   const Deadline& until) {
-  const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool));
   LedgerWatch watch = TRY(LedgerWatch::start(env));
   for (bool is_told = false;;) {
     TRY(env.ledger.queue().check_wanted(lease.id));
+    const auto controller = record_answers(env.ledger, lease.id, env.controller(what.pool),
+                                           is_told ? Noted::kSuccess : Noted::kAll);
     Result<vipu::Grant> grant = use_warm(*controller, what, lease);
     if (grant.ok() || !waits_for_controller(what, grant.error(), until)) return grant;
     if (!std::exchange(is_told, true)) tell_wait(env, lease, grant.error());

@@ -31,6 +31,8 @@ class Carrier {
   virtual base::Status add(const Elements& elements) = 0;
   // Returns nothing if the border is absent.
   virtual base::Result<std::vector<Element>> list(SetId set) = 0;
+  // Returns all rules that count; nothing if the border is absent.
+  virtual base::Result<std::vector<Counted>> counts() = 0;
   // An absent element or border is not an error.
   virtual base::Result<base::Removed> remove(const Elements& elements) = 0;
   virtual base::Result<base::Removed> remove_all() = 0;

@@ -214,6 +214,16 @@ Result<std::vector<Element>> Nftables::list(SetId set) {
       [&] { return nft::find_elements(netlink, kTable, layout_of(set).name); });
 }
 
+Result<std::vector<Counted>> Nftables::counts() {
+  nl::Socket& netlink = *TRY(socket());
+  std::vector<Counted> all;
+  for (nft::FoundCount& found : TRY(list_calmly<std::vector<nft::FoundCount>>(
+           [&] { return nft::find_counts(netlink, kTable); }))) {
+    all.push_back({std::move(found.rule.chain), std::move(found.rule.comment), found.packets});
+  }
+  return all;
+}
+
 Result<Removed> Nftables::remove(const Elements& elements) {
   nl::Socket& netlink = *TRY(socket());
   Batch batch;

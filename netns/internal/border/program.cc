@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "base/bpf.h"
+#include "base/text.h"
 
 namespace netns::border {
 namespace {
@@ -29,6 +31,8 @@ constexpr int kLength = BPF_REG_7;  // of the frame, with its VLAN tag
 
 // BPF_ATOMIC with BPF_ADD; BPF_XADD before Linux 5.12.
 constexpr int kAtomic = 0xc0;
+
+constexpr std::string_view kBetween = ": ";  // chain and comment
 
 int size_code(uint32_t bytes) {
   switch (bytes) {
@@ -309,6 +313,22 @@ bool Compiler::emit_chain(const std::string& chain) {
 }
 
 }  // namespace
+
+Count count_of(const FrameRule& rule) {
+  Count count{};
+  const std::string text = base::str(rule.chain, kBetween, rule.comment);
+  std::memcpy(count.rule, text.data(), std::min(text.size(), sizeof count.rule - 1));
+  return count;
+}
+
+Counted read_count(std::span<const uint8_t, sizeof(Count)> value) {
+  Count count{};
+  std::memcpy(&count, value.data(), sizeof count);
+  const std::string text(count.rule, ::strnlen(count.rule, sizeof count.rule));
+  const size_t end = text.find(kBetween);
+  if (end == std::string::npos) return {};
+  return {text.substr(0, end), text.substr(end + kBetween.size()), count.frames};
+}
 
 Instructions compile(const std::vector<FrameRule>& rules, const std::string& chain) {
   return Compiler(rules).compile(chain);

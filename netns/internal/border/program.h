@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "netns/internal/border/frame_rule.h"
+#include "netns/internal/border/rules.h"
 
 namespace netns::border {
 
@@ -24,8 +25,11 @@ inline constexpr size_t kMaps = kSets.size() + 1;
 // The value of a counted rule.
 struct Count {
   uint64_t frames;
-  char rule[56];  // chain and comment, for readers
+  char rule[56];  // chain and comment
 };
+[[nodiscard]] Count count_of(const FrameRule& rule);
+// Reads the value again.
+[[nodiscard]] Counted read_count(std::span<const uint8_t, sizeof(Count)> value);
 
 // The value of a key: the comment of its element; eight zeros in kOthers.
 inline constexpr uint32_t kCommentBytes = 64;

@@ -58,6 +58,7 @@ std::vector<uint8_t> word(uint16_t value) {
   return {static_cast<uint8_t>(value >> 8), static_cast<uint8_t>(value & 0xff)};
 }
 
+constexpr std::string_view kEgress = "egress-";  // and then the name of the parent
 constexpr const char* kFromContainer = "from-container";
 constexpr const char* kToContainer = "to-container";
 constexpr const char* kNoContainer = "no-container";
@@ -314,7 +315,7 @@ uint32_t key_size(const SetLayout& set) {
   return bytes;
 }
 
-std::string egress_chain(const Parent& parent) { return "egress-" + parent.name; }
+std::string egress_chain(const Parent& parent) { return str(kEgress, parent.name); }
 std::string ingress_chain(const Parent& parent) { return "ingress-" + parent.name; }
 
 std::vector<std::string> shared_chains() {
@@ -333,6 +334,17 @@ std::vector<FrameRule> rules_of(const std::vector<Parent>& parents) {
   rules.add_shared();
   for (const Parent& parent : parents) rules.add_parent(parent);
   return rules.take();
+}
+
+std::optional<std::string> find_drop(std::string_view chain, std::string_view comment) {
+  std::vector<Parent> parents;
+  if (chain.starts_with(kEgress))
+    parents.push_back({0, std::string(chain.substr(kEgress.size())), {}, Others::kDrop});
+  for (FrameRule& rule : rules_of(parents)) {
+    const bool is_it = rule.chain == chain && rule.comment.starts_with(comment);
+    if (is_it && rule.verdict == Verdict::kDrop) return std::move(rule.comment);
+  }
+  return std::nullopt;
 }
 
 }  // namespace netns::border

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netns/address.h"
@@ -27,6 +29,17 @@ std::string ingress_chain(const Parent& parent);
 std::vector<std::string> shared_chains();
 
 std::vector<FrameRule> rules_of(const std::vector<Parent>& parents);
+
+// How many frames a rule has seen since it was made.
+struct Counted {
+  std::string chain;
+  std::string comment;  // a long one may be cut
+  uint64_t frames = 0;
+};
+
+// Returns the comment of the rule of CHAIN that drops and whose comment begins with COMMENT; absent
+// if no rule of any parents is so.
+std::optional<std::string> find_drop(std::string_view chain, std::string_view comment);
 
 // Returns a number that differs for rules that differ in anything, or for other sets.
 uint64_t fingerprint(const std::vector<FrameRule>& rules);

@@ -125,9 +125,7 @@ std::span<const uint8_t> bytes_of(const Value& value) {
 
 Status name_counts(const Fd& counts, const std::vector<FrameRule>& rules) {
   for (uint32_t number = 0; number < rules.size(); ++number) {
-    Count count{};
-    copy_text(count.rule, str(rules[number].chain, ": ", rules[number].comment));
-    TRY(bpf::put(counts, bytes_of(number), bytes_of(count)));
+    TRY(bpf::put(counts, bytes_of(number), bytes_of(count_of(rules[number]))));
   }
   return {};
 }
@@ -352,6 +350,20 @@ Result<std::vector<Element>> Tc::list(SetId set) {
   std::sort(elements.begin(), elements.end());
   elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
   return elements;
+}
+
+Result<std::vector<Counted>> Tc::counts() {
+  nl::Socket& netlink = *TRY(socket());
+  std::vector<Counted> all;
+  const std::vector<Filter> ours = TRY(find_ours(netlink));
+  for (const Map& map : TRY(open_maps(ours))) {
+    for (uint32_t number = 0; map.number == kCountMap; ++number) {
+      std::array<uint8_t, sizeof(Count)> value{};
+      if (!TRY(bpf::get(map.fd, bytes_of(number), value))) break;
+      all.push_back(read_count(value));
+    }
+  }
+  return all;
 }
 
 Result<Removed> Tc::remove(const Elements& elements) {

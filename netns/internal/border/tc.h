@@ -25,6 +25,7 @@ class Tc final : public Carrier {
   base::Status build(const std::vector<Parent>& parents, const Elements& elements) override;
   base::Status add(const Elements& elements) override;
   base::Result<std::vector<Element>> list(SetId set) override;
+  base::Result<std::vector<Counted>> counts() override;
   base::Result<base::Removed> remove(const Elements& elements) override;
   base::Result<base::Removed> remove_all() override;
 

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <linux/pkt_cls.h>
 
+#include <array>
+#include <cstring>
 #include <numeric>
 
 #include "netns/internal/border/rules.h"
@@ -30,6 +32,23 @@ std::vector<int> helpers_of(const Instructions& program) {
   return helpers;
 }
 const bpf_insn& verdict_of(const Instructions& program) { return program[program.size() - 2]; }
+
+TEST(BorderProgram, ACountTellsItsRuleAlsoIfItIsCut) {
+  const std::vector<Parent> longest{{3, "fifteen-letters", {}, Others::kDrop}};
+  for (const FrameRule& rule : rules_of(longest)) {
+    Count count = count_of(rule);
+    count.frames = 7;
+    std::array<uint8_t, sizeof(Count)> value{};
+    std::memcpy(value.data(), &count, sizeof count);
+    const Counted read = read_count(value);
+    EXPECT_EQ(read.chain, rule.chain);
+    EXPECT_EQ(read.frames, 7U);
+    if (rule.verdict != Verdict::kDrop) continue;
+    EXPECT_EQ(find_drop(read.chain, read.comment), rule.comment);
+  }
+  const std::array<uint8_t, sizeof(Count)> unnamed{};
+  EXPECT_EQ(read_count(unnamed).chain, "");
+}
 
 TEST(BorderProgram, FitsIntoOldKernels) {
   const std::vector<FrameRule> rules = rules_of(parents());

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+#include <string>
+
 namespace netns::border {
 namespace {
 
@@ -39,6 +43,29 @@ TEST(BorderRules, HaveAnotherFingerprintIfAnythingDiffers) {
   EXPECT_TRUE(differs([](FrameRule& rule) { rule.conditions[0].set = SetId::kOthers; }));
   EXPECT_TRUE(
       differs([](FrameRule& rule) { rule.conditions[0].kind = Condition::Kind::kOwnSocket; }));
+}
+
+TEST(BorderRules, ThatDropAreFoundByTheBeginningOfTheirComment) {
+  std::set<std::string> found;
+  for (const FrameRule& rule : sample()) {
+    const std::optional<std::string> drop = find_drop(rule.chain, rule.comment);
+    EXPECT_EQ(drop.has_value(), rule.verdict == Verdict::kDrop) << rule.chain << rule.comment;
+    if (!drop) continue;
+    EXPECT_EQ(*drop, rule.comment);
+    found.insert(rule.chain + ": " + rule.comment);
+  }
+  EXPECT_EQ(found,
+            (std::set<std::string>{
+                "egress-rail0: ARP of the host with another MAC", "egress-rail0: others",
+                "egress-rail1: ARP of the host with another MAC", "egress-rail1: others",
+                "from-container: all else", "from-ipv6: other discovery", "no-container: VLAN 0",
+                "no-container: VLAN 0 of a provider", "no-container: claims an IPv4 address",
+                "no-container: claims an IPv6 address", "no-container: claims an address by ARP",
+                "to-container: all else"}));
+  EXPECT_EQ(find_drop("egress-rail0", "ARP of the host with an"),
+            "ARP of the host with another MAC");
+  EXPECT_EQ(find_drop("forward", ""), std::nullopt);
+  EXPECT_EQ(find_drop("from-container", "all else, too"), std::nullopt);
 }
 
 }  // namespace

@@ -73,6 +73,52 @@ TEST_F(RecordingTest, ARetryThatFailsTheSameWayIsNoEvent) {
   EXPECT_EQ(host_.lease_of("web").attempts, 2U);
 }
 
+TEST_F(RecordingTest, AnAnswerIsReadAsItWasWritten) {
+  const ledger::Lease lease = host_.start("web", 16);
+  EXPECT_FALSE(host_.prepare("refused", 4).ok());
+  ASSERT_TRUE(test::succeeds(end::release(host_.env, lease, "", test::HookHost::soon())));
+  std::vector<std::string> read;
+  for (const ledger::Event& event : host_.ledger.events().after(0, 1000).take()) {
+    const std::optional<NotedAnswer> answer = parse_answer(event.text);
+    ASSERT_EQ(answer.has_value(), event.kind == ledger::EventKind::kController) << event.text;
+    if (!answer) continue;
+    EXPECT_EQ(event.pool, lease.pool);
+    EXPECT_EQ(answer->seconds.has_value(), answer->ok) << event.text;
+    EXPECT_LT(answer->seconds.value_or(0), 60) << event.text;
+    read.push_back(str(answer->call, answer->ok ? " ok" : " failed"));
+    EXPECT_EQ(answer->status, kNoStatus);
+  }
+  EXPECT_THAT(read, ElementsAre("create ok", "create failed", "remove ok", "remove ok"));
+}
+
+TEST(ParseAnswer, FindsCallTimeAndStatus) {
+  const auto text_of = [](std::string_view text) {
+    const std::optional<NotedAnswer> found = parse_answer(text);
+    if (!found) return std::string("no answer");
+    return str(found->call, ' ', found->ok ? "done" : found->status, ' ',
+               found->seconds ? std::to_string(*found->seconds).substr(0, 6) : "no time");
+  };
+  EXPECT_EQ(text_of("wait for p0: ACTIVE after 0.8 ms"), "wait done 0.0008");
+  EXPECT_EQ(text_of("create p0 of 4 IPUs: made after 52 ms"), "create done 0.0520");
+  EXPECT_EQ(text_of("reset p0: reset after 12 s"), "reset done 12.000");
+  EXPECT_EQ(text_of("remove p0: was absent after 2.5 ms"), "remove done 0.0025");
+  EXPECT_EQ(
+      text_of("configuration of p0: V-IPU controller c:1: config p0: cannot be reached: refused"
+              " (UNAVAILABLE after 3 ms) (after 5.1 ms)"),
+      "configuration UNAVAILABLE no time");
+  EXPECT_EQ(text_of("create p0 of 4 IPUs: no answer within 90 ms (DEADLINE_EXCEEDED) (after 2 s)"),
+            "create DEADLINE_EXCEEDED no time");
+  EXPECT_EQ(text_of("create p0 of 4 IPUs: failed: (ABORTED) (EVIL after 1 ms) (INTERNAL after 1 ms)"
+                    " (after 1 ms)"),
+            "create INTERNAL no time");
+  EXPECT_EQ(text_of("create p0 of 4 IPUs: failed: (EVIL) (after x ms)"), "create none no time");
+  EXPECT_EQ(text_of("remove p0: ACTIVE after"), "remove none no time") << "cut";
+  EXPECT_EQ(text_of("remove p0: "), "remove none no time");
+  EXPECT_EQ(text_of("removes p0: gone after 1 ms"), "no answer");
+  EXPECT_EQ(text_of("RUNNING"), "no answer");
+  EXPECT_EQ(text_of(""), "no answer");
+}
+
 TEST(TimeText, HasTheUnitThatPeopleReadMost) {
   using std::chrono::microseconds;
   EXPECT_EQ(time_text(microseconds(840)), "0.8 ms");
