@@ -188,8 +188,8 @@ class ProcessController final : public Controller {
     const std::string path = program_for(access);
     if (::stat(path.c_str(), &program) != 0) return {};  // running it reports why
     if (program.st_uid == 0 && (program.st_mode & kReadableByOthers) == 0) return {};
-    return Error(Code::kDenied, str("others may trace ", base::quote(path), ": chown root ",
-                                    base::quote(path), "; chmod 0711 ", base::quote(path)));
+    return Error(Code::kDenied, str("others may trace ", base::quote(path), "; run 'chown root ",
+                                    path, " && chmod 0711 ", path, "'"));
   }
 
   template <typename T>

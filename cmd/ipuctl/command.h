@@ -114,6 +114,7 @@ void add_plan(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_drain(CLI::App& app, Command& chosen);
 void add_pool_drain(CLI::App& pool, Command& chosen);
+void add_pool_taints(CLI::App& pool, Command& chosen);
 void add_host_commands(CLI::App& app, Command& chosen);
 void add_fleet_commands(CLI::App& app, Command& chosen);
 void add_health_commands(CLI::App& app, Command& chosen);

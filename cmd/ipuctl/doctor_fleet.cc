@@ -61,18 +61,17 @@ std::optional<Finding> examine_fleet(const hook::config::Config& config,
   const std::string& prefix = config.fleet->prefix;
   if (std::optional<Finding> fence = examine_fence(ledger, prefix)) return fence;
   if (::access(hook::config::fleet_program().c_str(), X_OK) != 0) {
-    return Finding{
-        kCheck, Verdict::kFailed,
-        Error::from_errno(errno, str("start ", hook::config::fleet_program())).message(),
-        "install the toolkit again: 'make install' with the same PREFIX, or the package"};
+    return Finding{kCheck, Verdict::kFailed,
+                   Error::from_errno(errno, str("start ", hook::config::fleet_program())).message(),
+                   kInstallShared};
   }
   const Status in = ledger.host().check_in(prefix);
   if (!in.ok() && in.error().code() != Code::kDenied) return cannot_ask(in.error());
   if (!in.ok()) {
     return Finding{kCheck, Verdict::kWarning,
                    "this host has left its fleet, or has begun to leave it",
-                   str("run 'ipuctl fleet leave', and take [fleet] out of ",
-                       hook::config::config_file(), ", or run 'ipuctl fleet join'")};
+                   str("to leave, run 'ipuctl fleet leave' and take [fleet] out of ",
+                       hook::config::config_file(), "; to stay, run 'ipuctl fleet join'")};
   }
   const auto store = open_store(*config.fleet);
   const Status known =

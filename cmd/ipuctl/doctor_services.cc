@@ -39,11 +39,22 @@ constexpr uint64_t kNoMemlock = 1 << 20;     // less holds not even the queues
 constexpr uint64_t kLeastSpace = 1 << 20;    // less, and the ledger refuses to start anything
 constexpr uint64_t kLittleSpace = 64 << 20;  // some thousand starts
 
-Finding examine_programs() {
+// Returns what of CONFIG needs the programs that are linked with shared libraries; empty if
+// nothing does.
+std::string needs_shared(const hook::config::Config& config) {
+  if (config.fleet) return "[fleet]";
+  for (const hook::config::PoolConfig& pool : config.pools)
+    if (pool.security.tls) return str("'tls' of pool ", quote(pool.name));
+  return "";
+}
+
+// Distributions with RPM have the programs that are linked with shared libraries in a package of
+// their own.
+Finding examine_programs(const hook::config::Config& config) {
   const std::string check = "programs";
-  std::vector<std::string> programs = {hook::config::runtime_program(),
-                                       hook::config::start_program(), hook::config::hook_program(),
-                                       hook::config::client_program() + "-plain"};
+  std::vector<std::string> programs = {
+      hook::config::runtime_program(), hook::config::start_program(), hook::config::hook_program(),
+      hook::config::poststop_program(), hook::config::client_program() + "-plain"};
   const std::vector<std::string> shared = {hook::config::client_program(),
                                            hook::config::endpoint_program()};
   const bool has_shared = std::any_of(shared.begin(), shared.end(), [](const std::string& one) {
@@ -53,15 +64,21 @@ Finding examine_programs() {
   for (const std::string& program : programs) {
     if (::access(program.c_str(), X_OK) == 0) continue;
     return {check, Verdict::kFailed, Error::from_errno(errno, str("start ", program)).message(),
-            "install the toolkit again: 'make install' with the same PREFIX, or the package"};
+            kInstallAgain};
   }
   if (has_shared)
     return {check, Verdict::kOk,
             "the runtime, the hook, the V-IPU client and endpoint are installed", ""};
-  return {check, Verdict::kWarning,
-          "controllers with TLS, [fleet] and V-IPU endpoints do not work without the programs of"
-          " the package ipu-container-toolkit-tls",
-          "install it, if you use one of these"};
+  const std::string need = needs_shared(config);
+  if (need.empty())
+    return {check, Verdict::kOk,
+            "the runtime, the hook and the V-IPU client are installed; those for TLS, [fleet] and"
+            " V-IPU endpoints are not",
+            ""};
+  return {
+      check, Verdict::kFailed,
+      str(need, " needs programs that are not installed: those for TLS, etcd and V-IPU endpoints"),
+      kInstallShared};
 }
 
 Finding examine_space() {
@@ -101,6 +118,8 @@ std::string controller_advice(const hook::config::PoolConfig& pool, const std::s
   const std::string correct = str("or correct 'controller' of pool ", quote(pool.name), " in ",
                                   hook::config::config_file());
   const std::string host = vipu::split_host_and_port(pool.controller).host;
+  if (says(str("start \"", hook::config::client_program())))
+    return pool.security.tls ? kInstallShared : kInstallAgain;
   if (says("DNS resolution failed"))
     return str("find out with 'getent hosts ", host, "' why its name is unknown, ", correct);
   if (says("unreachable") || says("No route to host"))
@@ -180,6 +199,8 @@ std::optional<Finding> examine_endpoints(hook::lifecycle::Env& env,
       std::any_of(config.pools.begin(), config.pools.end(),
                   [](const auto& pool) { return pool.provider == hook::config::Provider::kVipu; });
   if (!has_controller || !config.policy.vipu_endpoint) return std::nullopt;
+  // examine_programs() says whether it is installed.
+  if (::access(hook::config::endpoint_program().c_str(), F_OK) != 0) return std::nullopt;
   const Status own = hook::lifecycle::endpoint_user().is_its_own;
   if (own.ok()) return Finding{check, Verdict::kOk, "it has a user of its own", ""};
   return Finding{check, Verdict::kWarning, own.error().message(), ""};
@@ -301,7 +322,7 @@ std::optional<Finding> examine_agent() {
 
 std::vector<Finding> examine_services(const hook::config::Config& config,
                                       Result<hook::ledger::Ledger>& ledger) {
-  std::vector<Finding> findings{examine_programs(), examine_space()};
+  std::vector<Finding> findings{examine_programs(config), examine_space()};
   if (std::optional<Finding> log = examine_log(config.log)) findings.push_back(std::move(*log));
   const bool has_client = ::access((hook::config::client_program() + "-plain").c_str(), X_OK) == 0;
   if (ledger.ok() && has_client) {

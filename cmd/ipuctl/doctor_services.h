@@ -11,6 +11,14 @@
 
 namespace ipuctl {
 
+// What to do if an installed program is absent or cannot be started.
+inline constexpr const char* kInstallAgain =
+    "install the toolkit again: 'make install' with the same PREFIX, or the package";
+// The same of a program that RPM packages have apart.
+inline constexpr const char* kInstallShared =
+    "run 'make install' again with the same PREFIX, or install the package again; among the RPM"
+    " packages, ipu-container-toolkit-tls has this program";
+
 // Returns the findings on the installed programs, the space on the ledger's disk, the controllers
 // of CONFIG, the engines of this host, and ipu-agent. Asks each of the last three for at most 2 s.
 // LEDGER is the result of opening it; without a ledger no controller is asked.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// health list, check, taint, clear.
+// health list, check, taint, clear; pool taint, untaint.
 #include <chrono>
 #include <memory>
 
@@ -155,23 +155,21 @@ void add_pools(CLI::App& group, Command& chosen, const About& about, RunHealth r
   declared.text({"--pool", "NAME", "Handle only this pool (default: all)"}, options->pool);
 }
 
-void add_taint(CLI::App& group, Command& chosen) {
+void add_taint(CLI::App& group, const char* example, Command& chosen) {
   const auto options = std::make_shared<HealthOptions>();
-  Options declared = add_command(group,
-                                 {"taint", "Let no container get an IPU, until you clear it",
-                                  "ipuctl health taint 10.5.1.1:3 --reason 'parity errors'"},
-                                 chosen, [options] { return run_taint(*options); });
+  Options declared =
+      add_command(group, {"taint", "Let no container get an IPU, until you clear it", example},
+                  chosen, [options] { return run_taint(*options); });
   declared.argument("IPU", options->ipu, "Its name in the pool: IP:DEVICE_ID, or its PCI address");
   declared.text({"--reason", "TEXT", "Shown to users (default: out of service)"}, options->reason);
   declared.pool(options->pool);
 }
 
-void add_clear(CLI::App& group, Command& chosen) {
+void add_clear(CLI::App& group, const char* name, const char* example, Command& chosen) {
   const auto options = std::make_shared<HealthOptions>();
-  Options declared = add_command(
-      group,
-      {"clear", "Clear the taint of an IPU, whoever set it", "ipuctl health clear 10.5.1.1:3"},
-      chosen, [options] { return run_clear(*options); });
+  Options declared =
+      add_command(group, {name, "Clear the taint of an IPU, whoever set it", example}, chosen,
+                  [options] { return run_clear(*options); });
   declared.argument("IPU", options->ipu, "Its name, as in 'ipuctl health list'");
   declared.pool(options->pool);
 }
@@ -189,8 +187,13 @@ void add_health_commands(CLI::App& app, Command& chosen) {
             {"check", "Check IPUs by the health commands of pools, and partitions",
              "ipuctl health check"},
             run_check);
-  add_taint(group, chosen);
-  add_clear(group, chosen);
+  add_taint(group, "ipuctl health taint 10.5.1.1:3 --reason 'parity errors'", chosen);
+  add_clear(group, "clear", "ipuctl health clear 10.5.1.1:3", chosen);
+}
+
+void add_pool_taints(CLI::App& pool, Command& chosen) {
+  add_taint(pool, "ipuctl pool taint 10.5.1.1:3 --reason 'parity errors'", chosen);
+  add_clear(pool, "untaint", "ipuctl pool untaint 10.5.1.1:3", chosen);
 }
 
 }  // namespace ipuctl

@@ -199,6 +199,29 @@ Result<Outcome> run_fence(const HostOptions& options) {
   return outcome;
 }
 
+// Checks that HOST has no partitions any more. A controller that does not answer is an obstacle.
+Status check_nothing_is_left(hook::lifecycle::Env& env, const hook::config::Config& config,
+                             const std::string& host,
+                             const std::optional<hook::lifecycle::OpenFleet>& fleet,
+                             const Deadline& deadline, std::vector<base::Error>& obstacles) {
+  for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
+           env, config.pools, Deadline::after(kListTime), obstacles)) {
+    if (one.made.host == host)
+      return Error(Code::kBusy,
+                   str("host ", host, " still has partition ", one.partition.id,
+                       "; if the host is dead, run 'ipuctl host fence ", host,
+                       "' first; if it lives, and the fence came back with an older etcd, run"
+                       " 'ipuctl host forget --alive ",
+                       host, "'"));
+  }
+  if (!obstacles.empty() || !fleet) return {};
+  const auto fence =
+      TRY(hook::fleet::find_fence(*fleet->store, fleet->config.prefix, host, deadline));
+  if (fence && fence->is_finished) return {};
+  return hook::lifecycle::partitions::check_controllers(env, config.pools, host, deadline,
+                                                        obstacles);
+}
+
 Result<Outcome> run_forget(const HostOptions& options) {
   const hook::config::Config config = TRY(hook::config::load_config(hook::config::config_file()));
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -207,25 +230,11 @@ Result<Outcome> run_forget(const HostOptions& options) {
   if (TRY(hook::lifecycle::partitions::forget_left(env, config.pools, options.host,
                                                    Deadline::after(kListTime))))
     return Outcome{str("what host ", options.host, " left with is forgotten\n")};
-  for (const MadePartition& one : hook::lifecycle::partitions::made_partitions(
-           env, config.pools, Deadline::after(kListTime), outcome.obstacles)) {
-    if (one.made.host == options.host)
-      return Error(Code::kBusy,
-                   str("host ", options.host, " still has partition ", one.partition.id,
-                       "; if the host is dead, run 'ipuctl host"
-                       " fence ",
-                       options.host, "' first"));
-  }
-  if (!outcome.obstacles.empty()) return outcome;
   const auto fleet = TRY(hook::lifecycle::open_fleet(env));
   const Deadline deadline = Deadline::after(kFleetListTime);
-  if (fleet) {
-    const auto fence =
-        TRY(hook::fleet::find_fence(*fleet->store, fleet->config.prefix, options.host, deadline));
-    if (!fence || !fence->is_finished)
-      TRY(hook::lifecycle::partitions::check_controllers(env, config.pools, options.host, deadline,
-                                                         outcome.obstacles));
-  }
+  // A host that lives keeps its own partitions, whatever a controller says or does not say.
+  if (!options.alive)
+    TRY(check_nothing_is_left(env, config, options.host, fleet, deadline, outcome.obstacles));
   if (!outcome.obstacles.empty()) return outcome;
   bool was_fenced = TRY(ledger.fences().remove(options.host));
   if (fleet) {
@@ -261,11 +270,13 @@ void add_host_commands(CLI::App& app, Command& chosen) {
   fence.flag("--incomplete", options->incomplete,
              "Also if the host may have partitions of pools that this host does not have");
   fence.flag("--dry-run", options->dry_run, "Print what would be removed; change nothing");
-  add_command(group,
-              {"forget", "Forget a fence, or the partitions with which a host left the fleet",
-               "ipuctl host forget 1f2e3d4c"},
-              chosen, [options] { return run_forget(*options); })
-      .argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
+  Options forget =
+      add_command(group,
+                  {"forget", "Forget a fence, or the partitions with which a host left the fleet",
+                   "ipuctl host forget 1f2e3d4c"},
+                  chosen, [options] { return run_forget(*options); });
+  forget.argument("HOST", options->host, "The host, as 'ipuctl host list' has it");
+  forget.flag("--alive", options->alive, "Also if the host has partitions, because it lives");
 }
 
 }  // namespace ipuctl

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipuctl pool list, refill. drain_commands.cc has `pool drain`.
+// ipuctl pool list, refill. drain_commands.cc has `pool drain`, health_commands.cc `pool taint` and
+// `pool untaint`.
 #include <chrono>
 #include <memory>
 
@@ -134,7 +135,8 @@ Options add(CLI::App& group, Command& chosen, const About& about, RunPool run) {
 
 void add_pool_commands(CLI::App& app, Command& chosen) {
   CLI::App& group = add_group(
-      app, {"pool", "List, refill and drain the pools of the configuration", "ipuctl pool list"});
+      app, {"pool", "List, refill and drain the pools of the configuration, and taint their IPUs",
+            "ipuctl pool list"});
   add(group, chosen,
       {"list", "List the pools and how many of their IPUs are in use", "ipuctl pool list -o json"},
       run_list)
@@ -143,6 +145,7 @@ void add_pool_commands(CLI::App& app, Command& chosen) {
       {"refill", "Create and remove warm partitions, as configured", "ipuctl pool refill"},
       run_refill);
   add_pool_drain(group, chosen);
+  add_pool_taints(group, chosen);
 }
 
 }  // namespace ipuctl

@@ -13,6 +13,7 @@
 #include "cmd/ipuctl/list_text.h"
 #include "cmd/ipuctl/print_lease.h"
 #include "cmd/ipuctl/queue_commands.h"
+#include "cmd/ipuctl/reservations.h"
 #include "cmd/ipuctl/viewer.h"
 #include "hook/config/paths.h"
 #include "hook/ledger/actor.h"
@@ -42,10 +43,8 @@ struct ReserveOptions {
 };
 
 struct ReservationOptions {
-  std::string name;
-  std::string pool;
+  Ending which;
   std::optional<milliseconds> time;
-  bool force = false;
   Output output = Output::kTable;
 };
 
@@ -135,22 +134,6 @@ Json reservation_json(const PartitionRecord& record, const std::vector<hook::led
           {"containers", std::move(containers)}};
 }
 
-// Returns the reservation NAME, if VIEWER may use and change it.
-Result<PartitionRecord> get_reservation(const Viewer& viewer, hook::ledger::Ledger& ledger,
-                                        const std::string& name, const std::string& pool) {
-  std::vector<PartitionRecord> found = TRY(reservations_of(ledger, pool));
-  std::erase_if(found, [&](const PartitionRecord& record) {
-    return record.reservation != name || !viewer.owns(record);
-  });
-  if (found.size() == 1) return std::move(found.front());
-  if (found.empty()) {
-    return Error(Code::kNotFound,
-                 str("there is no reservation ", quote(name), "; see 'ipuctl reservation list'"));
-  }
-  return Error(Code::kInvalid,
-               str("several pools have a reservation ", quote(name), "; give --pool"));
-}
-
 Result<Outcome> show(hook::ledger::Ledger& ledger, const PartitionRecord& record, Output output) {
   if (output == Output::kTable) {
     const std::string end = record.until_ms == 0 ? ", and does not end by itself"
@@ -236,11 +219,11 @@ Result<Outcome> run_reserve(const Viewer& viewer, const ReserveOptions& options)
 
 Result<Outcome> run_list(const Viewer& viewer, const ReservationOptions& options) {
   hook::ledger::Ledger ledger = TRY(read_ledger());
-  std::vector<PartitionRecord> records = TRY(reservations_of(ledger, options.pool));
+  std::vector<PartitionRecord> records = TRY(reservations_of(ledger, options.which.pool));
   std::erase_if(records, [&](const PartitionRecord& record) {
     return !viewer.sees_all() && !viewer.owns(record);
   });
-  if (records.empty()) TRY(check_pool(options.pool));
+  if (records.empty()) TRY(check_pool(options.which.pool));
   Json list = Json::array();
   Rows rows = {{"RESERVATION", "POOL", "IPUS", "OWNER", "STATE", "CONTAINERS", "UNTIL"}};
   for (const PartitionRecord& record : records) {
@@ -250,14 +233,6 @@ Result<Outcome> run_list(const Viewer& viewer, const ReservationOptions& options
                     reservation_state(record), str(used.size()), end_text(record)});
   }
   return Outcome{list_text(list, rows, options.output)};
-}
-
-// The history names root as the actor of what ipu-agent does, so it gets the user's part too.
-Status note_user(const Viewer& viewer, hook::ledger::Ledger& ledger, const char* did,
-                 const std::string& reservation) {
-  if (!viewer.user()) return {};
-  return ledger.events().record(
-      str("user ", *viewer.user(), " ", did, " reservation ", reservation));
 }
 
 // All extensions of a user's reservation together are bounded too.
@@ -276,11 +251,12 @@ Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& optio
     return Error(Code::kInvalid, "give the time from now with --for, such as --for 4h");
   const milliseconds time = TRY(time_for(viewer, options.time));
   hook::ledger::Ledger ledger = TRY(open_ledger());
-  const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
+  const PartitionRecord record =
+      TRY(get_reservation(viewer, ledger, options.which.name, options.which.pool));
   if (record.state != hook::ledger::PartitionState::kReady) {
     const bool is_made = record.state == hook::ledger::PartitionState::kIntent;
     return Error(Code::kBusy,
-                 str("reservation ", quote(options.name), " is ", name_of(record.state),
+                 str("reservation ", quote(options.which.name), " is ", name_of(record.state),
                      ", and cannot be extended now; ",
                      is_made ? "try again when it is RESERVED" : "reserve again when it is gone"));
   }
@@ -288,28 +264,12 @@ Result<Outcome> run_extend(const Viewer& viewer, const ReservationOptions& optio
   TRY(check_total(viewer, record, until_ms));
   TRY(note_user(viewer, ledger, "extends", record.reservation));
   TRY(ledger.partitions().set_end(record, until_ms));
-  return show(ledger, TRY(get_reservation(viewer, ledger, options.name, options.pool)),
+  return show(ledger, TRY(get_reservation(viewer, ledger, options.which.name, options.which.pool)),
               options.output);
 }
 
 Result<Outcome> run_end(const Viewer& viewer, const ReservationOptions& options) {
-  hook::ledger::Ledger ledger = TRY(open_ledger());
-  hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  const PartitionRecord record = TRY(get_reservation(viewer, ledger, options.name, options.pool));
-  TRY(note_user(viewer, ledger, "ends", record.reservation));
-  // The pool may have gone from the configuration; the record has all that matters.
-  Result<hook::config::PoolConfig> configured = load_pool(record.pool);
-  hook::config::PoolConfig pool;
-  if (configured.ok()) pool = std::move(configured).take();
-  pool.name = record.pool;
-  const auto force = options.force ? vipu::Force::kYes : vipu::Force::kNo;
-  TRY(hook::lifecycle::partitions::remove_partition(env, pool, record.name, force,
-                                                    Deadline::after(pool.timeout)));
-  if (options.output == Output::kJson)
-    return Outcome{base::to_pretty_text(
-        {{"ended", options.name}, {"pool", record.pool}, {"ipus", record.ipus}})};
-  return Outcome{
-      str("reservation ", options.name, " has ended; its ", record.ipus, " IPUs are free\n")};
+  return end_reservations(viewer, options.which, options.output);
 }
 
 void add_reserve(CLI::App& app, const Viewer& viewer, Command& chosen) {
@@ -352,19 +312,22 @@ void add_reservation_commands(CLI::App& app, const Viewer& viewer, Command& chos
     if (run == run_list) declared.list_output(options->output);
     if (run != run_list) declared.output(options->output);
     declared.text({"--pool", "NAME", "Only reservations of this pool (default: all)"},
-                  options->pool);
+                  options->which.pool);
     return declared;
   };
   add({"list", "List the reservations", "ipuctl reservation list"}, run_list).watch();
   Options extend = add({"extend", "Let a reservation end later, or sooner",
                         "ipuctl reservation extend night --for 2h"},
                        run_extend);
-  extend.argument("NAME", options->name, "Name of the reservation");
+  extend.argument("NAME", options->which.name, "Name of the reservation");
   extend.duration({"--for", "TIME", "Let it end this time from now"}, options->time);
   Options end =
       add({"end", "End a reservation, and free its IPUs", "ipuctl reservation end night"}, run_end);
-  end.argument("NAME", options->name, "Name of the reservation");
-  end.flag("--force", options->force, "Also while a container has it, which then loses its IPUs");
+  end.optional_argument("NAME", options->which.name, "Name of the reservation");
+  end.text({"--owner", "ID", "End all that were made with this --owner; none is no error"},
+           options->which.owner);
+  end.flag("--force", options->which.force,
+           "Also while a container has it, which then loses its IPUs");
 }
 
 }  // namespace ipuctl

@@ -169,6 +169,17 @@ END
   done
 }
 
+@test "the program of poststop is missing: a container starts, and its lease ends by gc" {
+  local path=/usr/local/libexec/ipu-container-toolkit/ipu-container-poststop
+  in_host rm "$path"
+  start_one
+  run ! --separate-stderr ipuctl doctor --output json
+  assert_equal "$(jq -r '.[] | select(.result == "failed") | .finding' <<<"$output")" "start $path: not found"
+  host_install
+  wait_until 10 gc_leaves_nothing
+  assert_well
+}
+
 @test "the ledger is gone, with a container that has IPUs, or with none" {
   start job -e IPU_COUNT=4
   in_host sh -c "rm $STATE_DIR/ledger.db*"

@@ -4,6 +4,7 @@
 
 load support
 load sliced
+load page_members
 
 COMMAND=/usr/local/bin/ipu-health
 
@@ -37,6 +38,12 @@ $1"
     echo 'health_command = \"$COMMAND\"' >>/etc/ipu-container-toolkit/config.toml"
 }
 
+# Fails unless JSON of `health check` has what the page lists, and something in its array MEMBER.
+assert_checked() { # JSON MEMBER
+  jq -e --arg member "$2" '.[$member] | length > 0' <<<"$1"
+  assert_has_members 'health check' "$(page_members 'OTHER JSON FOR PROGRAMS' | sed -n 's/^health check\t//p')" "$1"
+}
+
 tainted() { ipuctl pool list --pool slices -o json | jq '.[0].usage.tainted'; }
 taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") | [.pool, .ipu, .taint, .reason]]'; }
 
@@ -54,6 +61,10 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
   assert_equal "$(inside new cat /etc/ipuof.conf.d/ipuof.conf | jq -r '.devices[] | "\(.ip):\(.device_id)"' | grep -cxF "$IPU" || true)" 0
   run -0 ipuctl health clear "$IPU" --pool slices
   assert_equal "$(tainted)" 0
+  run -0 ipuctl pool taint "$IPU" --pool slices --reason 'parity errors'
+  assert_equal "$(taints)" "[[\"slices\",\"$IPU\",\"OPERATOR\",\"parity errors\"]]"
+  run -0 ipuctl pool untaint "$IPU" --pool slices
+  assert_equal "$(taints)" '[]'
   run -1 ipuctl health clear "$IPU" --pool slices
   run -2 ipuctl health taint 10.99.0.1:0 --pool slices
   assert_contains "$output" "has no IPU '10.99.0.1:0'"
@@ -71,6 +82,10 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
   assert_equal "$(taints)" "[[\"slices\",\"$IPU\",\"CHECK\",\"seen by 65534, slices\"]]"
   assert_contains "$(ipuctl explain job)" "its IPU $IPU is tainted"
   assert_equal "$(tainted)" 1
+  ipuctl health clear "$IPU" --pool slices
+  ipuctl health check
+  ipuctl health check
+  assert_checked "$(ipuctl health check -o json)" ipus
 }
 
 @test "what gc-monitor lists is good, and what it does not list is bad" {
@@ -107,7 +122,11 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
   assert_contains "$(ipuctl explain job)" 'its partition is in state ERROR: link 3 is down'
   [ "$(docker inspect -f '{{.State.Running}}' job)" = true ]
   wait_until 30 is_active_again
+  assert_checked "$CHECKED" partitions
   assert_contains "$(ipuctl events)" 'its partition is ACTIVE again'
 }
 
-is_active_again() { [[ $(ipuctl health check) == *'its partition is ACTIVE again'* ]]; }
+is_active_again() {
+  CHECKED=$(ipuctl health check -o json)
+  [[ $CHECKED == *'its partition is ACTIVE again'* ]]
+}

@@ -336,7 +336,7 @@ expected_status() { # EXAMPLE
     'ipuctl fleet '* | *' ipuctl fleet '* | *' tenant set '* | *' tenant remove '*) echo 2 ;; # this host is in no fleet
     *' --follow'* | *' watch'* | *' drain --reason '* | *' pool drain '*' --reason '*) echo 124 ;;
     *' drain --dry-run' | *' border remove') echo 3 ;;
-    *' health taint '* | *' health clear '*) echo 1 ;; # the pool has a controller; nothing is tainted
+    *' taint '* | *' untaint '* | *' health clear '*) echo 1 ;; # the pool has a controller; nothing is tainted
     *) echo 0 ;;
   esac
 }

@@ -161,7 +161,7 @@ partition_is_made() { [ "$(sim_log 'any(.event == "hold")')" = true ]; }
 @test "a client that its user may read gets no secrets: refused, with what to do" {
   local client=/usr/local/libexec/ipu-container-toolkit/ipu-vipu-client
   in_host chmod 0755 "$client"
-  assert_clearly_refused "others may trace '$client': chown root '$client'; chmod 0711 '$client'"
+  assert_clearly_refused "others may trace '$client'; run 'chown root $client && chmod 0711 $client'"
   in_host chmod 0711 "$client"
 }
 

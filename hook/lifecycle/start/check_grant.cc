@@ -88,7 +88,9 @@ Result<Granted> check_grant(const config::Config& config, const config::PoolConf
   if (size > config.policy.max_ipus) {
     return Error(Code::kDenied,
                  str("the container would get ", size, " IPUs, but policy.max_ipus allows only ",
-                     config.policy.max_ipus));
+                     config.policy.max_ipus,
+                     "; name a smaller partition or fewer cards, or let an administrator raise"
+                     " policy.max_ipus"));
   }
   if (!config::uses_network(pool.provider)) {
     granted.ipus = plan::leased_cards(grant.cards);

@@ -41,6 +41,60 @@ TEST(Example, HasEachOptionalKeyWhereItCanBeUsed) {
   }
 }
 
+// What the parser says that it accepts in a table, whose text begins with BEGIN.
+std::vector<std::string> accepted_in(const std::string& begin) {
+  const base::Result<Config> config = parse_example(begin + "\nno-such-key = 1\n");
+  const std::string message = config.ok() ? "" : config.error().message();
+  constexpr std::string_view kBefore = "accepted here: ";
+  const size_t at = message.find(kBefore);
+  EXPECT_NE(at, std::string::npos) << begin << ": " << message;
+  std::vector<std::string> keys;
+  if (at == std::string::npos) return keys;
+  for (const std::string_view key :
+       base::split(std::string_view(message).substr(at + kBefore.size()), ','))
+    keys.emplace_back(base::trim(key));
+  return keys;
+}
+
+// What the example has of all tables with the header of TABLE, "[HEADER]\n...".
+std::string tables_of_example(const std::string& table) {
+  const size_t begins = table.find_first_not_of('[');
+  const std::string header = table.substr(begins, table.find(']') - begins);
+  std::string all;
+  bool is_inside = false;
+  for (const std::string_view line : base::split(example(), '\n')) {
+    const std::string_view text = line.starts_with("# ") ? line.substr(2) : line;
+    if (text.starts_with('['))
+      is_inside = text.starts_with(base::str('[', header, ']')) ||
+                  text.starts_with(base::str("[[", header, "]]"));
+    if (is_inside) all += base::str('\n', line);
+  }
+  return all;
+}
+
+TEST(Example, HasEachKeyThatIsAccepted) {
+  const std::string pool = "[pool]\nname = \"p\"\nprovider = \"vipu\"\ncontroller = \"h:1\"\n";
+  for (const std::string& begin :
+       {std::string("[pool]"), pool + "[pool.tls]", pool + "[network]",
+        pool + "[[network.rail]]\nparent = \"r\"\nsubnet = \"10.5.0.0/16\"\n"
+               "range = \"10.5.200.10-10.5.200.99\"",
+        pool + "[policy]", pool + "[[tenant]]\nname = \"t\"", pool + "[container]",
+        pool + "[ledger]", pool + "[agent]", pool + "[monitor]\ncommand = \"/bin/m\"",
+        pool + "[log]", pool + "[runtime]", pool + "[host]",
+        pool + "[fleet]\nendpoints = [\"h:1\"]"}) {
+    const std::vector<std::string> keys = accepted_in(begin);
+    EXPECT_FALSE(keys.empty()) << begin;
+    const std::string table = tables_of_example(begin.substr(begin.rfind("\n[") + 1));
+    for (const std::string& key : keys) {
+      const bool is_there = table.find("\n" + key + " = ") != std::string::npos ||
+                            table.find("\n# " + key + " = ") != std::string::npos ||
+                            example().find("[pool." + key + "]") != std::string::npos ||
+                            example().find("[[network." + key + "]]") != std::string::npos;
+      EXPECT_TRUE(is_there) << begin << ": " << key;
+    }
+  }
+}
+
 TEST(Example, HasEachOptionalTable) {
   const std::vector<std::vector<const char*>> tables = {
       {"[policy]", "max_ipus", "sources", "shared_net_admin", "vipu_endpoint", "tenant_variable",
