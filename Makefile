@@ -419,11 +419,16 @@ man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-
 # What others run is there before them.
 installed_first = $(foreach b,$(BINS),$(if $(filter $(LIBEXECDIR),$(BIN_$(b)_DIR)),$(b)))
 .PHONY: install uninstall
-install: all ## install below DESTDIR and PREFIX, and make the users and the group ipu (root, without DESTDIR)
+$(O)/ipu-errors.7: packaging/errors.pl FORCE
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)packaging/errors.pl '$(VERSION)' $$(find base netns vipu hook cmd -name '*.cc' | LC_ALL=C sort) >$@.new
+	@mv $@.new $@
+install: all $(O)/ipu-errors.7 ## install below DESTDIR and PREFIX, and make the users and the group ipu (root, without DESTDIR)
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach b,$(installed_first) $(filter-out $(installed_first),$(BINS)),install -m $(BIN_$(b)_MODE) $(INSTALL_STRIP) $(O)/bin/$(b) '$(DESTDIR)$(BIN_$(b)_DIR)/$(b)'$(nl))
 	install -d $(foreach s,1 5 7 8,'$(DESTDIR)$(MANDIR)/man$(s)')
 	$(foreach m,$(MAN_PAGES),$(man_paths) $(m) | install -m 0644 /dev/stdin '$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))'$(nl))
+	install -m 0644 $(O)/ipu-errors.7 '$(DESTDIR)$(MANDIR)/man7/ipu-errors.7'
 	ln -sf gc-docker '$(DESTDIR)$(BINDIR)/gc-podman'
 	ln -sf gc-docker.1 '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
 	install -d '$(DESTDIR)$(SYSTEMDUNITDIR)'
@@ -442,7 +447,7 @@ uninstall: ## remove the files that install put there; users and group stay. FOR
 	@$(if $(DESTDIR)$(filter 1,$(FORCE)),,packaging/check_unused.sh '$(BINDIR)/ipuctl')
 	rm -f $(foreach b,$(BINS),'$(DESTDIR)$(BIN_$(b)_DIR)/$(b)') $(foreach m,$(MAN_PAGES),'$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
 	rm -f $(foreach u,$(UNITS),'$(DESTDIR)$(SYSTEMDUNITDIR)/$(notdir $(u))') $(foreach h,$(HOOKS),'$(DESTDIR)$(HOOKSDIR)/$(notdir $(h))')
-	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1'
+	rm -f '$(DESTDIR)$(BINDIR)/gc-podman' '$(DESTDIR)$(MANDIR)/man1/gc-podman.1' '$(DESTDIR)$(MANDIR)/man7/ipu-errors.7'
 	rm -f $(COMPLETIONS:%='$(DESTDIR)%')
 	rm -f '$(DESTDIR)$(DOCDIR)/config.toml.example' $(foreach m,$(MONITORING),'$(DESTDIR)$(DOCDIR)/$(notdir $(m))') '$(DESTDIR)$(SYSUSERSDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(TMPFILESDIR)/ipu-container-toolkit.conf' '$(DESTDIR)$(LOGROTATEDIR)/ipu-container-toolkit'
 	$(foreach d,$(LIBEXECDIR) $(DOCDIR) $(HOOKSDIR) $(filter %/ipu-container-toolkit,$(patsubst %/,%,$(dir $(HOOKSDIR)))),[ ! -d '$(DESTDIR)$(d)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(d)'$(nl))
@@ -456,6 +461,9 @@ deb: ## Debian packages and their SBOM, in build/deb; builds the programs for PR
 rpm: ## RPM packages, in build/rpm; builds the programs for PREFIX=/usr
 	@packaging/deps.sh build rpm
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL O='$(O)' packaging/rpm.sh '$(DEB_VERSION)'
+.PHONY: dist
+dist: ## the last commit as an archive with its SHA-256, in build/dist
+	@packaging/dist.sh
 .PHONY: clean help
 clean: ## remove build/
 	rm -rf build

@@ -6,13 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# shellcheck source=packaging/package.bash
+. packaging/package.bash
 version=$1
-[[ $version =~ ^[0-9][0-9A-Za-z.+~]*$ ]] ||
-  { echo "deb.sh: '$version' is no version of Debian packages: use digits, letters and .+~, such as 0.1.0+site2" >&2; exit 2; }
+check_version "$version" Debian
 export SOURCE=$PWD O=${O:-build/release}
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
-export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC
-umask 022
 
 rm -rf build/deb
 mkdir -p build/deb/tree
@@ -20,7 +18,7 @@ cp -r packaging/debian build/deb/tree/
 cd build/deb/tree
 {
   printf 'ipu-container-toolkit (%s) unstable; urgency=medium\n\n' "$version"
-  printf '  * See /usr/share/doc/ipuctl/CHANGELOG.md.gz.\n\n'
+  printf '  * See /usr/share/doc/ipuctl/CHANGELOG.md.\n\n'
   printf ' -- %s  %s\n' "$(sed -n 's/^Maintainer: //p' debian/control)" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")"
 } >debian/changelog
 # sudo and CI set variables that debhelper and the programs' build would read.

@@ -25,7 +25,8 @@ mapfile -t programs < <(find "$2" -type f -path '*/usr/*' -perm /111 -printf '%f
 [ ${#programs[@]} -gt 0 ] || die "there is no program below '$2': build it first"
 packages=("${headers[@]}")
 for program in "${programs[@]}"; do
-  [ -s "$build/bin/$program.archives" ] || die "$build/bin/$program.archives is missing: remove $build/bin/$program, and build again"
+  # Empty: the program has nothing but our code.
+  [ -e "$build/bin/$program.archives" ] || die "$build/bin/$program.archives is missing: remove $build/bin/$program, and build again"
   [ -z "${more_headers[$program]:-}" ] || packages+=("${more_headers[$program]}")
   while read -r archive; do
     found=$(owner "$archive")

@@ -176,7 +176,7 @@ without_comments() { sed -E 's/ *#.*//; /^$/d'; }
 
 # What of the product lies on the host, without its clone and what serves this test.
 product_files() {
-  in_host find /etc /run /usr /usr/local /var -xdev '(' -path /run/lab -o -path '/run/*.log' -o -name 'vipu-simulator.json*' ')' \
+  in_host find /etc /run /usr /usr/local /var -xdev '(' -path /run/lab -o -path /run/build -o -path '/run/*.log' -o -name 'vipu-simulator.json*' ')' \
     -prune -o -newer /run/init.log -name '*ipu*' -print -prune | sort -u | xargs
 }
 

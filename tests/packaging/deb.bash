@@ -24,6 +24,18 @@ make_packages() { # deb|rpm FOLDER [VERSION]
 make_debs() { make_packages deb "$@"; }
 make_rpms() { make_packages rpm "$@"; }
 
+# A throw-away host with a controller, which is not of the host, and dockerd; FOLDER is its /srv/tree. Needs
+# tests/support/host.sh.
+lab_up() { # FOLDER
+  cd "$PROJECT" || return
+  HOST_TREE=$1 host_up
+  host_run install -D -m 0755 /dev/stdin /run/lab/vipu-simulator <"${O:-build/${FLAVOR:-release}}/bin/vipu-simulator"
+  HOST_PATH=$HOST_PATH:/run/lab sim_start
+  # shellcheck disable=SC2034 # docker_start reads it
+  DOCKER_RUNTIME=()
+  docker_start
+}
+
 # The file of a package.
 deb_of() { # PACKAGE
   echo "$DEBS/$1"_*_amd64.deb

@@ -36,8 +36,8 @@ installed_files() {
   local programs
   programs() { contents "$1" | sed -nE 's/^-..x[^ ]* //p' | sort | paste -sd ' '; }
   assert_equal "$(programs ipu-container-toolkit)" "/usr/bin/ipu-agent /usr/bin/ipu-container-hook \
-/usr/bin/ipu-container-runtime $(printf '/usr/libexec/ipu-container-toolkit/%s ' ipu-container-start ipu-fleet-client \
-ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-container-toolkit/ipu-vipu-endpoint"
+/usr/bin/ipu-container-runtime $(printf '/usr/libexec/ipu-container-toolkit/%s ' ipu-container-poststop ipu-container-start \
+ipu-fleet-client ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-container-toolkit/ipu-vipu-endpoint"
   assert_equal "$(programs ipuctl)" /usr/bin/ipuctl
   assert_equal "$(programs ipu-container-toolkit-gc-docker)" /usr/bin/gc-docker
   assert_equal "$(programs ipu-vipu-simulator)" /usr/bin/vipu-simulator
@@ -49,11 +49,24 @@ ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-container-toolkit/ipu-vip
   local package tree=$BATS_TEST_TMPDIR/tree programs
   for package in "${PACKAGES[@]}"; do dpkg-deb --extract "$(deb_of "$package")" "$tree"; done
   mapfile -t programs < <(find "$tree/usr/bin" "$tree/usr/libexec" -type f)
-  [ "${#programs[@]}" -ge 11 ]
+  assert_equal "${#programs[@]}" 12
   tests/packaging/hardening.sh "${programs[@]}"
   grep -q /usr/libexec/ipu-container-toolkit/ipu- "$tree/usr/bin/ipuctl"
   run ! grep -q /usr/local/libexec "$tree/usr/bin/ipuctl"
+  grep -q /usr/bin/ipu-container-hook "$tree/usr/libexec/ipu-container-toolkit/ipu-container-poststop"
   run ! grep -rE '@[A-Z]+@|/usr/local/(bin|libexec)' "$tree/lib" "$tree/usr/lib" "$tree/etc/logrotate.d"
+}
+
+@test "the documents are there, and what they link to, but for the map of the code" {
+  local tree=$BATS_TEST_TMPDIR/tree folder page link count=0
+  dpkg-deb --extract "$(deb_of ipuctl)" "$tree"
+  folder=$tree/usr/share/doc/ipuctl
+  while IFS=: read -r page link; do
+    [ "${page##*/}" != ARCHITECTURE.md ] || continue
+    [ -e "$(dirname "$page")/$link" ] || fail "${page#"$folder"/} links to $link, which is not there"
+    count=$((count + 1))
+  done < <(grep -roE --include='*.md' '\]\([^)#: ]+' "$folder" | sed 's/:](/:/')
+  [ "$count" -ge 10 ] || fail "$count links"
 }
 
 @test "the configuration has every key, and each is a comment" {

@@ -138,7 +138,14 @@ is_free() { [ "$(ipuctl ps --output json)" = '[]' ]; }
   host_run grep -q '^guard_forwarding' /var/lib/ipu-container-toolkit/config.toml.removed
   host_run mkdir -p /etc/ipu-container-toolkit
   host_run cp -p /var/lib/ipu-container-toolkit/config.toml.removed /etc/ipu-container-toolkit/config.toml
+  # The file says the same, where nobody sets a variable, and holds for one removal.
   run -0 install_debs next
+  host_run touch /run/ipu-container-toolkit/remove-in-use
+  host_run dpkg --remove ipu-container-toolkit
+  assert_equal "$(docker inspect --format '{{.State.Running}}' first)" true
+  run -0 install_debs next
+  run ! host_run test -e /run/ipu-container-toolkit/remove-in-use
+  run -1 host_run dpkg --remove ipu-container-toolkit
 }
 
 @test "after the last container, removal takes the packet filter along, and purge the state" {

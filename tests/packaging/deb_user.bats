@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a user does with the packages, on a throw-away host: packaging/FIRST-MINUTES.md, each command of which prints what the
-# page shows, and the role of packaging/examples/ansible.
+# What a user does with the packages, on a throw-away host: packaging/FIRST-MINUTES.md and FROM-GC-DOCKER.md, each command of
+# which prints what the page shows, and the role of packaging/examples/ansible.
 # shellcheck disable=SC2154,SC2016 # bats sets output; the host's programs expand
 
 # shellcheck source=tests/packaging/deb.bash
@@ -10,36 +10,25 @@ export PREFIX=/usr BINDIR=/usr/bin
 # shellcheck source=tests/support/host.sh
 source "$BATS_TEST_DIRNAME/../support/host.sh"
 
-PAGE=$PROJECT/packaging/FIRST-MINUTES.md
-
 setup_file() {
   export DEBS=$BATS_FILE_TMPDIR/debs
   make_debs "$DEBS"
   cp -r "$PROJECT/packaging/examples/ansible" "$DEBS"
 }
 
-setup() {
-  cd "$PROJECT" || return
-  HOST_TREE=$DEBS host_up
-  # The POD's controller is not of the host.
-  host_run install -D -m 0755 /dev/stdin /run/lab/vipu-simulator <"${O:-build/${FLAVOR:-release}}/bin/vipu-simulator"
-  HOST_PATH=$HOST_PATH:/run/lab sim_start
-  # shellcheck disable=SC2034 # docker_start reads it
-  DOCKER_RUNTIME=()
-  docker_start
-}
+setup() { lab_up "$DEBS"; }
 
 teardown() { host_down; }
 
-# Prints the page's commands and what each prints, a file for each: NUMBER.command and NUMBER.expected.
-split_page() { # FOLDER
+# Writes a page's commands and what each prints, a file for each: NUMBER.command and NUMBER.expected.
+split_page() { # FOLDER PAGE
   awk -v folder="$1" '
     /^```console$/ { inside = 1; next }
     /^```$/ { inside = 0 }
     !inside { next }
     /^# / { file = sprintf("%s/%02d", folder, ++n); print substr($0, 3) >(file ".command"); next }
     /^>/ { print substr($0, 3) >(file ".command"); next }
-    { print >(file ".expected") }' "$PAGE"
+    { print >(file ".expected") }' "$2"
 }
 
 # Whether TEXT is what the page shows in FILE; "…" is any text.
@@ -57,19 +46,28 @@ remains() {
     -o -cnewer /run/init.log -name '*ipu*' -print -prune | sort -u | xargs
 }
 
-@test "the first five minutes, from the package to its purge" {
+# Runs each command of a page, of which there are COUNT.
+follow() { # PAGE COUNT
   local page=$BATS_TEST_TMPDIR/page command
   mkdir "$page"
-  split_page "$page"
+  split_page "$page" "$PROJECT/packaging/$1"
   for command in "$page"/*.command; do
     # Each prompt is the same shell, in the folder of the packages.
     run host_run timeout 120 bash -c 'cd /srv/tree && eval "$1"' bash "$(cat "$command")"
     printf '# %s\n%s\n' "$(cat "$command")" "$output"
-    shows "$output" "${command%.command}.expected" ||
-      fail "FIRST-MINUTES.md has:" "$(cat "${command%.command}.expected")"
+    shows "$output" "${command%.command}.expected" || fail "$1 has:" "$(cat "${command%.command}.expected")"
   done
-  [ -e "$page/16.command" ] || fail "the page has $(ls "$page") only"
+  assert_equal "$(find "$page" -name '*.command' | wc -l)" "$2"
+}
+
+@test "the first five minutes, from the package to its purge" {
+  follow FIRST-MINUTES.md 16
   assert_equal "$(remains)" ''
+}
+
+@test "the ten minutes of a user of gc-docker" {
+  follow FROM-GC-DOCKER.md 11
+  assert_equal "$(host_run ipuctl ps --output json)" '[]'
 }
 
 # Runs the role on this host as the first of the inventory. Its sudo is not needed: this is root.
@@ -86,6 +84,12 @@ play() { # OPTION...
 
   run play
   assert_contains "$output" 'changed=0' 'failed=0'
+
+  # A run was interrupted after it had unpacked the package.
+  host_run sh -c 'dpkg --force-confold --unpack /srv/tree/ipu-container-toolkit_*.deb' >/dev/null
+  run play
+  assert_contains "$output" 'failed=0'
+  assert_equal "$(host_run dpkg-query --show --showformat '${db:Status-Status}' ipu-container-toolkit)" installed
 
   # A wrong value never takes the place of what works.
   run play --extra-vars ipu_range=10.6.0.1-10.6.0.9

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make rpm`: built, linted, and used on a throw-away host, whose database of RPM packages has these alone. rpm cannot find
 # there what it would require of a host of its kind.
-# shellcheck disable=SC2154 # bats sets output
+# shellcheck disable=SC2154,SC2016 # bats sets output; the host's programs expand
 
 # shellcheck source=tests/packaging/deb.bash
 source "$BATS_TEST_DIRNAME/deb.bash"
@@ -46,13 +46,7 @@ in_toolkit() { rpm --query --package --list "$RPMS"/ipu-container-toolkit-0*.rpm
 }
 
 @test "a host gets its first container by the packages, which stay while it runs, and leave nothing but the state" {
-  cd "$PROJECT"
-  HOST_TREE=$RPMS host_up
-  host_run install -D -m 0755 /dev/stdin /run/lab/vipu-simulator <"${O:-build/${FLAVOR:-release}}/bin/vipu-simulator"
-  HOST_PATH=$HOST_PATH:/run/lab sim_start
-  # shellcheck disable=SC2034 # docker_start reads it
-  DOCKER_RUNTIME=()
-  docker_start
+  lab_up "$RPMS"
   run host_run sh -c 'cd /srv/tree && rpm --install --nodeps ipuctl-*.rpm ipu-container-toolkit-0*.rpm'
   RPM_PACKAGES=(ipu-container-toolkit ipuctl)
   assert_equal "$status" 0
@@ -63,12 +57,20 @@ in_toolkit() { rpm --query --package --list "$RPMS"/ipu-container-toolkit-0*.rpm
   host_run ipuctl runtime configure docker >/dev/null
   run host_run ipuctl doctor
   assert_equal "$status" 0
-  assert_contains "$output" 'the package ipu-container-toolkit-tls' 'answers, version'
+  assert_contains "$output" 'those for TLS, [fleet] and V-IPU endpoints are not' 'answers, version'
+  host_run sed -i '$a [fleet]\nendpoints = ["10.1.3.102:2379"]' /etc/ipu-container-toolkit/config.toml
+  run host_run ipuctl doctor
+  [ "$status" -ne 0 ]
+  assert_contains "$output" '[fleet] needs programs that are not installed' 'among the RPM packages, ipu-container-toolkit-tls has this program'
+  host_run sed -i '/^\[fleet\]/,$d' /etc/ipu-container-toolkit/config.toml
   host_run sh -c 'rpm --install --nodeps /srv/tree/ipu-container-toolkit-tls-*.rpm'
   assert_contains "$(host_run ipuctl doctor)" 'the V-IPU client and endpoint are installed'
   RPM_PACKAGES+=(ipu-container-toolkit-tls)
   host_run docker run --detach --network none --runtime=ipu --name first -e IPU_COUNT=4 busybox sleep 3600 >/dev/null
 
+  run host_run rpm --erase ipu-container-toolkit-tls
+  [ "$status" -ne 0 ]
+  assert_contains "$output" 'ipu-container-toolkit-tls: not removed' 'dnf remove ipu-container-toolkit-tls'
   run host_run rpm --erase "${RPM_PACKAGES[@]}"
   [ "$status" -ne 0 ]
   assert_contains "$output" 'not removed, because it is in use' 'dnf remove' 'ipu-container-toolkit needs it'
