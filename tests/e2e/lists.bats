@@ -3,8 +3,8 @@
 # What lists print for programs is what ipuctl(8) says of them.
 
 load support
+load page_members
 
-PAGE=$BATS_TEST_DIRNAME/../../man/ipuctl.8
 CONFIG=/etc/ipu-container-toolkit/config.toml
 
 teardown() {
@@ -17,19 +17,20 @@ teardown() {
   assert_nothing_left
 }
 
-# "LIST<tab>MEMBERS" of the page, one a line.
-documented() {
-  awk '/^\.SH / { on = /LISTS FOR PROGRAMS/ } on && /^\.B / { name = substr($0, 4); getline; print name "\t" $0 }' "$PAGE" |
-    grep -v -e '^yaml' -e '^csv'
-}
+documented() { page_members 'LISTS FOR PROGRAMS'; }
 
-# Fails unless each object of LIST has the members that MEMBERS names, in this order, and of those after "sometimes" any.
+# Fails unless each object of LIST has the members that MEMBERS names, in this order, and of those after "sometimes" any;
+# and these members no others than those after "in them".
 assert_members() { # LIST MEMBERS JSON
-  local must=${2%%; sometimes: *} may=''
-  [[ $2 != *'; sometimes: '* ]] || may=${2##*; sometimes: }
+  local own=${2%%; in them: *} inner='' may=''
+  [ "$own" = "$2" ] || inner=${2##*; in them: }
+  local must=${own%%; sometimes: *}
+  [ "$must" = "$own" ] || may=${own##*; sometimes: }
   jq -e 'length > 0' <<<"$3" >/dev/null || fail "'$1' lists nothing"
   assert_equal "$1: $(jq -r --arg may "$may" '[.[] | keys_unsorted - ($may / ", ") | join(", ")] | unique | join(" / ")' <<<"$3")" \
     "$1: $must"
+  assert_has_members "$1" "; sometimes: $inner" \
+    "$(jq '[.[] | map_values(select(type == "object" or (arrays | any(type == "object"))))]' <<<"$3")"
 }
 
 # Makes something for each list.
