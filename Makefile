@@ -31,6 +31,7 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 # No engine reads this folder. To use the hooks, name it (podman --hooks-dir) or copy them.
 HOOKSDIR ?= $(PREFIX)/share/ipu-container-toolkit/hooks.d
+SLURMDIR ?= $(PREFIX)/share/ipu-container-toolkit/slurm
 # logrotate reads no other folder.
 LOGROTATEDIR ?= /etc/logrotate.d
 # Where bash, zsh and fish look for completions.
@@ -248,7 +249,7 @@ $(O)/flags: FORCE
 
 # Few objects depend on where things are installed, or on the version.
 $(O)/paths: FORCE
-	+@mkdir -p $(@D); echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
+	+@mkdir -p $(@D); echo '$(VERSION) $(BINDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(STATEDIR) $(RUNDIR) $(SLURMDIR)' >$@.$$$$; cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 COMPILE = $(CXX) $(ALL_CPPFLAGS) -isystem $(GEN) $(ALL_CXXFLAGS) $(FLAGS)
 # ccache needs -fpch-preprocess.
@@ -341,7 +342,7 @@ check-unit: $(chosen_unit_tests:%=$(O)/bin/%) ## pure code and contract suites; 
 	@tests/run.sh --built unit
 check-kernel: $(KERNEL_TESTS:%=$(O)/bin/%) ## real netlink in namespaces of its own (root)
 	@tests/run.sh --built kernel
-check-e2e: all $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
+check-e2e: all $(O)/spank_ipu.so $(E2E_PROGRAMS:%=$(O)/bin/%) ## real dockerd, containerd, podman, runc, crun on a throw-away host (root)
 	@packaging/deps.sh e2e
 	@tests/run.sh --built e2e
 .PHONY: check-attack check-browser check-fault check-hostile check-storm check-long
@@ -385,7 +386,7 @@ check-sanitizers: ## the ledger's tests under the thread and the address sanitiz
 .PHONY: test-programs list-tests
 list-tests:
 	@printf '%s\n' $(chosen_unit_tests) $(KERNEL_TESTS)
-test-programs: all $(TESTS:%=$(O)/bin/%) $(BENCHES:%=$(O)/bin/%)
+test-programs: all $(O)/spank_ipu.so $(TESTS:%=$(O)/bin/%) $(BENCHES:%=$(O)/bin/%)
 
 .PHONY: lint format tidy bench bench-compare demo deps
 lint: ## layering, headers, one TRY a line, format, shell scripts, man pages
@@ -415,7 +416,7 @@ UNITS := $(wildcard packaging/systemd/*)
 HOOKS := $(wildcard packaging/hooks.d/*)
 MONITORING := $(wildcard packaging/prometheus/* packaging/grafana/*)
 unit_paths = sed 's|@BINDIR@|$(BINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@STATEDIR@|$(STATEDIR)|g; s|@RUNDIR@|$(RUNDIR)|g'
-man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g'
+man_paths = sed 's|/usr/local/bin|$(BINDIR)|g; s|/usr/local/libexec/ipu\\-container\\-toolkit|$(LIBEXECDIR)|g; s|/usr/local/share/ipu-container-toolkit/hooks.d|$(HOOKSDIR)|g; s|/usr/local/share/ipu\\-container\\-toolkit/slurm|$(SLURMDIR)|g; s|/usr/local/share/doc/ipu-container-toolkit|$(DOCDIR)|g; /^\.TH /s|ipu-container-toolkit [0-9][^"]*|ipu-container-toolkit $(VERSION)|'
 # What others run is there before them.
 installed_first = $(foreach b,$(BINS),$(if $(filter $(LIBEXECDIR),$(BIN_$(b)_DIR)),$(b)))
 .PHONY: install uninstall
@@ -461,6 +462,21 @@ deb: ## Debian packages and their SBOM, in build/deb; builds the programs for PR
 rpm: ## RPM packages, in build/rpm; builds the programs for PREFIX=/usr
 	@packaging/deps.sh build rpm
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL O='$(O)' packaging/rpm.sh '$(DEB_VERSION)'
+# Slurm loads a plugin that was built with the headers of its own release only, so each call builds it. SLURM_INCLUDE: where slurm/spank.h is, if not
+# where the compiler looks.
+SLURM_INCLUDE ?=
+SLURM_PLUGINDIR ?= /usr/lib/x86_64-linux-gnu/slurm-wlm
+SLURM_PLUGIN := packaging/slurm/spank_ipu.cc
+$(O)/spank_ipu.so: $(SLURM_PLUGIN) $(SLURM_PLUGIN:.cc=.map) $(wildcard packaging/slurm/*.h) $(O)/flags $(O)/paths FORCE
+	$(call say,PLUGIN,$@)$(CXX) $(ALL_CPPFLAGS) $(SLURM_INCLUDE:%=-isystem %) $(ALL_CXXFLAGS) -fPIC -DIPU_LIBEXECDIR='"$(LIBEXECDIR)"' \
+	  -DIPU_RUNDIR='"$(RUNDIR)"' -shared -static-libstdc++ -static-libgcc -Wl,--version-script=$(SLURM_PLUGIN:.cc=.map) $(ALL_LDFLAGS) -o $@ $<
+.PHONY: slurm install-slurm
+slurm: $(O)/spank_ipu.so ## the plugin for Slurm, with the headers of your release below SLURM_INCLUDE
+install-slurm: slurm ## install it in SLURM_PLUGINDIR below DESTDIR, and what counts licences in SLURMDIR
+	install -D -m 0644 $(O)/spank_ipu.so '$(DESTDIR)$(SLURM_PLUGINDIR)/spank_ipu.so'
+	install -D -m 0644 packaging/slurm/licences.lua '$(DESTDIR)$(SLURMDIR)/licences.lua'
+	[ -e '$(DESTDIR)$(SYSCONFDIR)/slurm-uplink.conflist' ] || \
+	  install -D -m 0644 packaging/slurm/uplink.conflist '$(DESTDIR)$(SYSCONFDIR)/slurm-uplink.conflist'
 .PHONY: dist
 dist: ## the last commit as an archive with its SHA-256, in build/dist
 	@packaging/dist.sh

@@ -28,6 +28,10 @@ BIN_ipu-agent_PKGS := CLI11
 BIN_ipu-agent_STATIC := yes
 BIN_ipu-agent_DIR = $(BINDIR)
 
+# Slurm's plugin runs it. It is also the program that holds a job's namespaces.
+BIN_ipu-slurm_STATIC := yes
+BIN_ipu-slurm_DIR = $(LIBEXECDIR)
+
 BIN_ipuctl_PKGS := CLI11
 BIN_ipuctl_STATIC := yes
 BIN_ipuctl_DIR = $(BINDIR)

@@ -6,7 +6,7 @@ LIB_hook-ledger_PKGS := sqlite3 nettle
 $(O)/hook/config/paths.o: $(O)/paths
 $(O)/hook/config/paths.o: private CPPFLAGS += -DIPU_BINDIR='"$(BINDIR)"' \
   -DIPU_LIBEXECDIR='"$(LIBEXECDIR)"' -DIPU_SYSCONFDIR='"$(SYSCONFDIR)"' \
-  -DIPU_STATEDIR='"$(STATEDIR)"' -DIPU_RUNDIR='"$(RUNDIR)"'
+  -DIPU_STATEDIR='"$(STATEDIR)"' -DIPU_RUNDIR='"$(RUNDIR)"' -DIPU_SLURMDIR='"$(SLURMDIR)"'
 
 # The system call filters are made when the product is built, by a program that is not installed.
 filters := $(GEN)/hook/confinement/filters

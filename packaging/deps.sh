@@ -20,13 +20,14 @@ declare -A packages=(
     util-linux mount procps busybox-static:busybox jq'
   [e2e]='crun:crun podman:podman conmon:conmon containernetworking-plugins bats strace valgrind logrotate python3-jsonschema git
     systemd:systemctl etcd-server:etcd etcd-client:etcdctl prometheus:prometheus,promtool zsh fish debhelper lintian tmux
-    docker-compose ansible-core rpm rpmlint'
+    docker-compose ansible-core rpm rpmlint slurmctld:slurmctld slurmd:slurmd slurm-client:sbatch,scancel,scontrol,sinfo,squeue
+    libslurm-dev munge:munged'
   [rdma]='mmdebstrap debian-archive-keyring qemu-system-x86 qemu-utils e2fsprogs xz-utils busybox-static:busybox
     openssh-client iproute2 util-linux librdmacm-dev'
   [engines]='mmdebstrap debian-archive-keyring'
   [browser]='chromium:chromium python3:python3'
   [fuzz]='clang-14 libclang-rt-14-dev llvm-14'
-  [lint]='clang-format clang-tidy shellcheck git man-db systemd'
+  [lint]='clang-format clang-tidy shellcheck git man-db systemd libslurm-dev'
 )
 # DPKG_ROOT is dpkg's own variable. It is empty, except in tests.
 root=${DPKG_ROOT:-}

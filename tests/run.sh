@@ -48,7 +48,7 @@ MORE=(fault/quick kernel/hook-ledger kernel/storm e2e/agent e2e/agent_theirs e2e
   e2e/checkpoint e2e/configure
   e2e/conformance e2e/conformance_engines e2e/conformance_odd e2e/conformance_passing e2e/conformance_runtimes
   e2e/cri e2e/docker_storm e2e/doctor_table e2e/durable e2e/endpoint_killed e2e/fleet e2e/fleet_cut e2e/fleet_frames e2e/fleet_frames_commands e2e/fleet_partitions e2e/fleet_bad e2e/fleet_cases e2e/fleet_shares e2e/fleet_stall e2e/fleet_walls e2e/full_disk e2e/history e2e/ipuctl e2e/named
-  e2e/lists e2e/newcomer e2e/network e2e/options e2e/quirks e2e/reconcile e2e/watch packaging/deb packaging/deb_host packaging/deb_user
+  e2e/lists e2e/newcomer e2e/network e2e/options e2e/page_examples e2e/quirks e2e/reconcile e2e/slurm_example e2e/watch packaging/deb packaging/deb_host packaging/deb_user
   packaging/rpm)
 # The most useful groups come first.
 LONG=(browser storm model backfill cut upgrade sanitizers fleet-faults frames all-faults)

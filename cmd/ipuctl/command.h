@@ -123,6 +123,7 @@ void add_ledger_commands(CLI::App& app, Command& chosen);
 void add_ledger_repair(CLI::App& group, Command& chosen);
 void add_runtime_commands(CLI::App& app, Command& chosen);
 void add_border_commands(CLI::App& app, Command& chosen);
+void add_slurm_commands(CLI::App& app, Command& chosen);
 void add_support_bundle(CLI::App& app, Command& chosen);
 void add_top(CLI::App& app, Command& chosen);
 void add_info(CLI::App& app, Command& chosen);

@@ -120,6 +120,7 @@ void add_commands(CLI::App& app, const Viewer& viewer, Command& command) {
   ipuctl::add_config_commands(app, command);
   ipuctl::add_runtime_commands(app, command);
   ipuctl::add_cdi_commands(app, command);
+  ipuctl::add_slurm_commands(app, command);
   ipuctl::add_border_commands(app, command);
   ipuctl::add_doctor(app, command);
   ipuctl::add_info(app, command);

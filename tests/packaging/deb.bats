@@ -37,7 +37,7 @@ installed_files() {
   programs() { contents "$1" | sed -nE 's/^-..x[^ ]* //p' | sort | paste -sd ' '; }
   assert_equal "$(programs ipu-container-toolkit)" "/usr/bin/ipu-agent /usr/bin/ipu-container-hook \
 /usr/bin/ipu-container-runtime $(printf '/usr/libexec/ipu-container-toolkit/%s ' ipu-container-poststop ipu-container-start \
-ipu-fleet-client ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-container-toolkit/ipu-vipu-endpoint"
+ipu-fleet-client ipu-slurm ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-container-toolkit/ipu-vipu-endpoint"
   assert_equal "$(programs ipuctl)" /usr/bin/ipuctl
   assert_equal "$(programs ipu-container-toolkit-gc-docker)" /usr/bin/gc-docker
   assert_equal "$(programs ipu-vipu-simulator)" /usr/bin/vipu-simulator
@@ -49,7 +49,7 @@ ipu-fleet-client ipu-vipu-client ipu-vipu-client-plain)/usr/libexec/ipu-containe
   local package tree=$BATS_TEST_TMPDIR/tree programs
   for package in "${PACKAGES[@]}"; do dpkg-deb --extract "$(deb_of "$package")" "$tree"; done
   mapfile -t programs < <(find "$tree/usr/bin" "$tree/usr/libexec" -type f)
-  assert_equal "${#programs[@]}" 12
+  assert_equal "${#programs[@]}" 13
   tests/packaging/hardening.sh "${programs[@]}"
   grep -q /usr/libexec/ipu-container-toolkit/ipu- "$tree/usr/bin/ipuctl"
   run ! grep -q /usr/local/libexec "$tree/usr/bin/ipuctl"

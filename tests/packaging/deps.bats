@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 # Of e2e, what no test is about: installed.
 OTHERS=(git systemd crun podman conmon containernetworking-plugins iptables iproute2 util-linux mount procps bats jq
   valgrind logrotate python3-jsonschema etcd-server etcd-client prometheus zsh fish debhelper lintian tmux docker-compose
-  ansible-core rpm rpmlint)
+  ansible-core rpm rpmlint slurmctld slurmd slurm-client libslurm-dev munge)
 DEPS=$BATS_TEST_DIRNAME/../../packaging/deps.sh
 
 setup_file() {

@@ -27,12 +27,12 @@ programs_below() { # DIR
   local programs
   install_below "$BATS_TEST_TMPDIR/stripped"
   mapfile -t programs < <(programs_below "$BATS_TEST_TMPDIR/stripped")
-  [ "${#programs[@]}" -eq 12 ]
+  [ "${#programs[@]}" -eq 13 ]
   run -0 "$HARDENING" "${programs[@]}"
   [ -z "$(find "$BATS_TEST_TMPDIR/stripped" -perm /7000)" ]
   install_below "$BATS_TEST_TMPDIR/whole" INSTALL_STRIP=
   mapfile -t programs < <(programs_below "$BATS_TEST_TMPDIR/whole")
-  [ "${#programs[@]}" -eq 12 ]
+  [ "${#programs[@]}" -eq 13 ]
   run -0 "$HARDENING" --code "${programs[@]}"
 }
 

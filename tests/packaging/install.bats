@@ -67,7 +67,7 @@ setup() {
     run_make install DESTDIR=/mnt/destination
     version=$(cat VERSION)
     mapfile -t programs < <(find /mnt/destination/usr/local/bin /mnt/destination/usr/local/libexec ! -type d)
-    [ "${#programs[@]}" -eq 13 ]
+    [ "${#programs[@]}" -eq 14 ]
     # The wrapper and its start pass --version on to runc, and poststop becomes the hook.
     for program in "${programs[@]}"; do
       [[ ${program##*/} != ipu-container-@(runtime|start|poststop) ]] || continue

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/lifecycle/network/sharers.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 #include "base/text.h"
+#include "hook/config/paths.h"
 #include "hook/container/plan/plan.h"
 #include "hook/lifecycle/liveness.h"
 
@@ -10,8 +13,21 @@ namespace hook::lifecycle::network {
 
 using namespace base::names;
 
+namespace {
+
+// A job of Slurm belongs to a user of the host, so it may reach the host; its steps talk to slurmd
+// there. Root alone has chosen the bundle.
+bool is_job(const ledger::Lease& lease) {
+  const std::string folder = config::jobs_dir() + "/";
+  return lease.bundle.starts_with(folder) && lease.bundle.size() > folder.size() &&
+         lease.bundle.find_first_not_of("0123456789", folder.size()) == std::string::npos;
+}
+
+}  // namespace
+
 Result<netns::NetworkPlan> plan_of(Env& env, const std::vector<ledger::Lease>& leases) {
-  const std::vector<netns::Address> guarded = TRY(env.host.addresses());
+  std::vector<netns::Address> guarded = TRY(env.host.addresses());
+  if (std::all_of(leases.begin(), leases.end(), is_job)) guarded.clear();
   netns::NetworkPlan plan = plan::network_plan(leases, guarded);
   plan.broadcasts = TRY(env.host.broadcasts());
   return plan;
