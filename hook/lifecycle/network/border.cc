@@ -265,8 +265,10 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
   if (!orders) return remove_strangers(members, host);
   netns::Session session = TRY(netns::Session::open(host));
-  const std::vector<BorderParent> parents =
-      all_parents(orders->parents, live, TRY(live_parents(live, Asked::kAll, session, host)));
+  const std::vector<LiveParent> of_live = TRY(live_parents(live, Asked::kAll, session, host));
+  // A release that waits for its controller has removed the border already.
+  if (members.empty() && of_live.empty()) return remove_strangers(members, host);
+  const std::vector<BorderParent> parents = all_parents(orders->parents, live, of_live);
   if (TRY(netns::border_stands(host, orders->filter, parents)))
     return remove_strangers(members, host);
   TRY(build(host, orders->filter, parents, members));

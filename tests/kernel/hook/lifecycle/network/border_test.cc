@@ -92,6 +92,15 @@ TEST_P(LeaseBorderTest, IsMendedWithoutAStart) {
   EXPECT_EQ(mend(), Mended::kNo);
 }
 
+TEST_P(LeaseBorderTest, IsNotMadeAgainForAReleaseThatWaitsForTheController) {
+  const ledger::Lease lease = start_and_attach();
+  host_.controller.set_unreachable(true);
+  (void)poststop(lease);
+  EXPECT_EQ(host_.stored(lease).state, ledger::LeaseState::kReleasing);
+  EXPECT_EQ(mend(), Mended::kNo);
+  EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
+}
+
 TEST_P(LeaseBorderTest, LosesWhatBelongsToNoLease) {
   const ledger::Lease lease = start_and_attach();
   netns::BorderMember stranger;
