@@ -153,8 +153,8 @@ run_bats() { # FILE [NONE]
     host_config || return
   fi
   # This limit only ends a test that hangs. Each wait in a test has its own, shorter limit.
-  BATS_TEST_TIMEOUT=${LONGEST:-300} CONFORMANCE=$work/conformance ATTACKS=$work/attacks \
-    timeout --foreground --kill-after=10 $((${LONGEST:-300} + 900)) \
+  BATS_TEST_TIMEOUT=${LONGEST:-900} CONFORMANCE=$work/conformance ATTACKS=$work/attacks \
+    timeout --foreground --kill-after=10 $((${LONGEST:-900} + 1800)) \
     bats --tap --timing ${TEST:+--filter "$TEST"} "$1"
 }
 

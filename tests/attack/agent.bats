@@ -11,7 +11,7 @@ setup_file() {
   in_host useradd --system ipu-agent
   for user in victim mallory; do in_host useradd --groups ipu "$user"; done
   host_spawn agent ipu-agent
-  wait_until 5 as mallory ipuctl queue
+  wait_until 20 as mallory ipuctl queue
 }
 
 teardown_file() {

@@ -131,7 +131,7 @@ has_traced() {
   in_host chmod 0755 "$CLIENT"
   undefended read traced 20
   in_host chmod 0711 "$CLIENT"
-  defended 'kept out' traced 3
+  defended 'kept out' traced 10
 }
 
 # A program of that user with the client's limit, counted by user.

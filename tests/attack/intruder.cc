@@ -202,7 +202,7 @@ int hide(const char* go, char** command) {
 // Sends, and waits for an answer.
 template <typename Address>
 int ask(int fd, const void* question, size_t size, const Address& to) {
-  const timeval limit{1, 0};
+  const timeval limit{3, 0};  // an answer to an anycast address comes up to 0.8 s later
   (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const auto* const address = reinterpret_cast<const sockaddr*>(&to);
   if (sendto(fd, question, size, 0, address, sizeof to) < 0) {

@@ -15,7 +15,7 @@ load agent
   run -1 ask bob lease show jab
   assert_equal "${absent//job/jab}" "$output"
   docker rm --force job
-  ask alice reservation end night
+  wait_until 10 ask alice reservation end night
   start job -e IPU_COUNT=64
   ask alice reserve night --ipus 64 --wait 60s >"$BATS_TEST_TMPDIR/alice" 2>&1 3>&- &
   waiting=$!
@@ -32,6 +32,7 @@ load agent
 }
 
 endpoint() { in_host pgrep -x ipu-vipu-endpoi; } # the kernel cuts the name
+says_it_answers() { [[ $(ipuctl explain job) == *'attempt 1 in a row to start it again: it answers'* ]]; }
 is_back() { endpoint | grep -qvx "$1"; }
 
 @test "an endpoint that died is there again within seconds, and outlives the agent" {
@@ -40,7 +41,7 @@ is_back() { endpoint | grep -qvx "$1"; }
   before=$(endpoint)
   in_host kill -KILL "$before"
   wait_until 10 is_back "$before"
-  assert_contains "$(ipuctl explain job)" 'attempt 1 in a row to start it again: it answers'
+  wait_until 20 says_it_answers || fail "$(ipuctl explain job)"
   host_stop agent
   is_back "$before"
   agent_start
@@ -48,7 +49,7 @@ is_back() { endpoint | grep -qvx "$1"; }
 
 @test "a user watches what ipu-agent tells, in any format" {
   start job -e IPU_COUNT=4
-  run -0 as alice timeout --signal=INT --preserve-status 3 ipuctl ps --watch=1
+  run -0 as alice timeout --signal=INT --preserve-status 10 ipuctl ps --watch=1
   [ "$(grep -c '^==== ' <<<"$output")" -ge 2 ]
   assert_contains "$output" other-1
   run -0 ask alice ps -o csv

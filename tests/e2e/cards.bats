@@ -146,7 +146,7 @@ PAIR1='/dev/ipu2 /dev/ipu2_ex /dev/ipu2_mem /dev/ipu3 /dev/ipu3_ex /dev/ipu3_mem
   docker restart --time 1 job
   assert_equal "$(cards_in job)" "$PAIR0"
   assert_allowed job /dev/ipu0
-  has_leases 1
+  wait_until 10 has_leases 1
 }
 
 @test "SIGKILL to the container's first process frees its cards" {

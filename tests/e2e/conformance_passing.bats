@@ -33,7 +33,7 @@ END
   use_spy "$SPY/hanging"
   local before=$SECONDS
   run ! --separate-stderr create_by "$1" job
-  [ $((SECONDS - before)) -le 10 ]
+  [ $((SECONDS - before)) -le 25 ]
   assert_equal "$output" ''
 }
 

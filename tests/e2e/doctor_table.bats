@@ -50,8 +50,8 @@ assert_sick() { # CHECK EVIDENCE ADVICE
   begin=${EPOCHREALTIME/./}
   run ! --separate-stderr ipuctl doctor --output json
   took=$(((${EPOCHREALTIME/./} - begin) / 1000))
-  # 2 s for the check that hangs, the others, and a busy machine.
-  [ "$took" -le 10000 ] || fail "doctor took $took ms"
+  # 2 s for the check that hangs, the others, and a busy machine; without a limit it would be 20 s.
+  [ "$took" -le 18000 ] || fail "doctor took $took ms"
   # shellcheck disable=SC2154 # set by bats
   failed=$(jq '[.[] | select(.result == "failed")]' <<<"$output")
   assert_equal "$(jq -r 'map(.check) | join(", ")' <<<"$failed")" "$1"

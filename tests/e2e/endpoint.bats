@@ -147,19 +147,19 @@ kill_endpoint() {
   kill_endpoint
   docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true
   wait_until 10 has_endpoints 1
-  for _ in 1 2 3; do
+  for _ in 1 2 3 4 5; do
     kill_endpoint
     ipuctl gc
     has_endpoints 1
   done
   kill_endpoint
-  # Its pause is 16 s now, longer than two starts take on a busy host.
+  # Its pause is 64 s now, longer than two starts take on a busy host.
   docker run --rm --runtime=ipu -e IPU_COUNT=1 busybox true
   in_host ipu-container-hook reconcile
   has_endpoints 0
   ipuctl gc
   has_endpoints 1
-  assert_contains "$(ipuctl explain own)" 'attempt 5 in a row'
+  assert_contains "$(ipuctl explain own)" 'attempt 7 in a row'
 }
 
 @test "one that cannot come back leaves the container alone, and its owner learns why" {

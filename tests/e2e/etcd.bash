@@ -50,11 +50,24 @@ etcd_answers() { etcd_control get / >/dev/null 2>&1; }
 
 etcd_stop() {
   # shellcheck disable=SC2016
-  in_host sh -c '[ ! -e /run/etcd/pid ] || kill -9 "$(cat /run/etcd/pid)" || true; rm -f /run/etcd/pid'
+  in_host sh -c '
+    [ -e /run/etcd/pid ] || exit 0
+    pid=$(cat /run/etcd/pid)
+    kill -9 "$pid" || true
+    for _ in $(seq 400); do [ -e "/proc/$pid" ] || break; sleep 0.05; done
+    rm -f /run/etcd/pid'
 }
 
 etcd_control() {
   in_host env ETCDCTL_API=3 etcdctl --endpoints "$ETCD_SCHEME://$ENDPOINT" "${ETCDCTL_OPTIONS[@]}" "$@"
+}
+
+# Ends all leases of etcd, as a leader may that goes on after a stall. Such a leader may be faster with some of them.
+revoke_all() {
+  local lease said
+  for lease in $(etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p'); do
+    said=$(etcd_control lease revoke "$lease" 2>&1) || [[ $said == *'requested lease not found'* ]] || fail "$said"
+  done
 }
 
 # The keys of the fleet below KIND/, a line each. It fails if etcd does not answer.

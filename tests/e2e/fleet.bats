@@ -39,9 +39,7 @@ all_are_suspect() { [ "$(states)" = 'SUSPECT SUSPECT' ]; }
   run -0 ipuctl fleet check
   assert_contains "$output" '2 hosts, no trouble'
   # The host is cut off: its lease ends.
-  etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p' | while read -r lease; do
-    etcd_control lease revoke "$lease" </dev/null
-  done
+  revoke_all
   all_are_suspect || fail "$(states)"
   run -3 ipuctl fleet check
   assert_contains "$output" 'start ipu-agent'
@@ -58,10 +56,8 @@ is_live() { [ "$(states)" = LIVE ]; }
   etcd_stop
   sleep 1
   etcd_start
-  etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p' | while read -r lease; do
-    etcd_control lease revoke "$lease" </dev/null
-  done
-  wait_until 25 is_live || fail "$(in_host cat /run/service/agent.log)"
+  revoke_all
+  wait_until 40 is_live || fail "$(in_host cat /run/service/agent.log)"
   host_stop agent
   in_host sh -e -c 'userdel ipu-agent; ! getent group ipu >/dev/null || groupdel ipu'
 }

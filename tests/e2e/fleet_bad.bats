@@ -59,7 +59,6 @@ goes_on() { # HOST CONTAINER
   assert_contains "$(partitions)" "$(on "$1" ipuctl ps -o json | jq -r --arg id "$2" '.[] | select(.container == $id).partition')"
 }
 partitions() { on a ipuctl partition list -o json | jq -r '.[].partition'; }
-is_empty() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
 gc_empties() { on "$1" ipuctl gc && is_empty "$1"; }      # HOST
 
 # Puts values until etcd takes no more.

@@ -57,7 +57,6 @@ partitions() { on a ipuctl partition list -o json | jq -r '.[].partition'; }
 nothing_is_at_the_controller() { [ "$(partitions)" = '' ]; }
 # shellcheck disable=SC2016
 calls() { sim_log --arg method "$1" --arg name "$2" 'map(select(.method == $method and .partition == $name)) | length'; } # METHOD PARTITION
-is_empty() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
 # A release goes on in the background after the engine's answer.
 ends() { # HOST CONTAINER
   end_on "$1" "$2"
@@ -126,7 +125,7 @@ endpoints_of_both() {
 }
 
 @test "case 4: a creation that was answered UNAVAILABLE takes nothing that another host made of that name meanwhile" {
-  sim_faults '{"faults": [{"call": "CreatePartition", "partition": "p0", "action": "status", "status": "UNAVAILABLE", "delay": "3s"}]}'
+  sim_faults '{"faults": [{"call": "CreatePartition", "partition": "p0", "action": "status", "status": "UNAVAILABLE", "delay": "12s"}]}'
   begin_create p0 --size 8 --gcds 2
   # The fault has one creation, and this is the second one.
   wait_until 10 is_asked

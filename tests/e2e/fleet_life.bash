@@ -34,14 +34,6 @@ all_down() {
   in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
 }
 
-# Ends all leases of etcd, as a leader may that goes on after a stall. Such a leader may be faster with some of them.
-revoke_all() {
-  local lease said
-  for lease in $(etcd_control lease list | sed -n 's/^[0-9a-f]\{8,\}$/&/p'); do
-    said=$(etcd_control lease revoke "$lease" 2>&1) || [[ $said == *'requested lease not found'* ]] || fail "$said"
-  done
-}
-
 # ---- containers
 
 # Starts a container on a host, from a bundle of its own.

@@ -114,7 +114,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   assert_equal "$(wc -l <<<"$output")" 1
   has a one
   end_on b two
-  assert_contains "$(on b ipuctl ps -o json | jq -r '.[].state')" RELEASING
+  wait_until 20 is_releasing || fail "$(on b ipuctl ps)"
   etcd_start
   wait "$waits"
   on b ipuctl gc
@@ -122,7 +122,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   assert_equal "$(count_keys grants)" 2
 }
 
-has_no_lease() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
+is_releasing() { [ "$(on b ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]; }
 
 @test "a host joins a fleet and leaves it while a container runs" {
   unconfigure_fleet_only
@@ -138,5 +138,5 @@ has_no_lease() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
   unconfigure_fleet_only
   end_on a one
   # The release goes on in the background after the engine's answer.
-  wait_until 10 has_no_lease a || fail 'still there:' "$(on a ipuctl ps)"
+  wait_until 10 is_empty a || fail 'still there:' "$(on a ipuctl ps)"
 }

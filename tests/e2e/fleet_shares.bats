@@ -69,5 +69,6 @@ teardown() {
   assert_contains "$output" "tenant 'vision' has borrowed 4 IPUs for longer than its borrow_time, 2s, and may borrow no more"
   assert_equal "$(on b ipuctl tenant show vision -o json | jq -c '.fleet | [.borrowed, .overdue]')" '[4,4]'
   end_on a v1
+  wait_until 20 has_keys grants 1
   start_for b v3 vision 4
 }

@@ -51,6 +51,7 @@ etcd_start() {
       mkdir -p /run/etcd
       setsid nsenter --net=/run/netns/pod etcd --name "m$1" --data-dir "/run/etcd/data$1" --listen-client-urls "$2" \
         --advertise-client-urls "$2" --listen-peer-urls "$3" --initial-advertise-peer-urls "$3" \
+        --heartbeat-interval 300 --election-timeout 3000 \
         --initial-cluster m1=http://10.1.3.111:2380,m2=http://10.1.3.112:2380,m3=http://10.1.3.113:2380 \
         >>"/run/etcd/log$1" 2>&1 &
       echo $! >"/run/etcd/pid$1"' sh "$member" "$(url_of "$member" 2379)" "$(url_of "$member" 2380)"
@@ -103,6 +104,7 @@ has_grants() { [ "$(etcd_keys grants | wc -l)" = "$1" ]; }
   LIMIT=250 take b first IPU_COUNT=64 IPU_WAIT=200s 3>&- &
   first=$!
   wait_until 20 has_keys queue 1
+  wait_until 20 has_other_leader
   stalled=$(leader)
   [[ $stalled =~ ^[1-3]$ ]]
   member_signal "$stalled" STOP
@@ -130,7 +132,7 @@ has_grants() { [ "$(etcd_keys grants | wc -l)" = "$1" ]; }
     works a one
     works b two
     assert_equal "$(count_keys fences)" 0
-    wait_until 5 has_grants 2 || fail "$(etcd_keys grants)"
+    wait_until 20 has_grants 2 || fail "$(etcd_keys grants)"
     sleep 1
   done
   stalled=
@@ -152,10 +154,10 @@ has_grants() { [ "$(etcd_keys grants | wc -l)" = "$1" ]; }
   ends b first
   wait "$second"
   works a second
-  has_grants 1
+  wait_until 20 has_grants 1
 }
 
 deletions_since() { # REVISION
-  in_host env ETCDCTL_API=3 timeout 3 etcdctl --endpoints "$(url_of 1 2379)" watch --prefix --rev "$(($1 + 1))" -w json /ipu-container-toolkit/ |
+  in_host env ETCDCTL_API=3 timeout 10 etcdctl --endpoints "$(url_of 1 2379)" watch --prefix --rev "$(($1 + 1))" -w json /ipu-container-toolkit/ |
     jq -s '[.[].Events[]? | select(.type != null) | .kv.key | @base64d | select(test("/alive/|/queue/"))] | length'
 }

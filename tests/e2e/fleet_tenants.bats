@@ -89,11 +89,11 @@ in_fleet() { # HOST TENANT FILTER
     [ "$(in_fleet a vision .held)" = "$((8 * fits))" ] || fail "$(on a ipuctl tenant show vision)"
     cat "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" >>"$BATS_TEST_TMPDIR/all"
     for host in a b; do run end_on "$host" "$host$round"; done # one of them never was
-    wait_until 10 has_nothing vision
+    wait_until 10 holds vision 0
   done
   assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"
 }
-has_nothing() { [ "$(in_fleet a "$1" .held)" = 0 ]; }
+holds() { [ "$(in_fleet a "$1" .held)" = "$2" ]; } # TENANT IPUS
 
 # Starts CONTAINER of TENANT with a GCD of p0.
 use_for() { # HOST CONTAINER TENANT GCD
@@ -113,6 +113,7 @@ use_for() { # HOST CONTAINER TENANT GCD
   assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
   use_for b three nlp 2
   end_on a one
+  wait_until 20 holds vision 8
   start_for b four vision 8
   run -1 use_for a one vision 0
   assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
@@ -135,7 +136,7 @@ use_for() { # HOST CONTAINER TENANT GCD
     cat "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" >>"$BATS_TEST_TMPDIR/all"
     run end_on a "a$round"
     run end_on b "b$round"
-    wait_until 10 has_nothing vision
+    wait_until 10 holds vision 0
   done
   assert_contains "$(cat "$BATS_TEST_TMPDIR/all")" "tenant 'vision' has 8 of at most 8 IPUs"
 }
@@ -178,6 +179,7 @@ to_tomorrow() { # HOST
   start_for b two fleet-x 8
   end_on b two
   end_on a one
+  wait_until 20 both_are_empty
   tell_again b
   assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | [.ended, .starts]')" '[2,2]'
   assert_equal "$(report_of a '.rows[] | select(.tenant == "fleet-x") | [.ended]' --host)" '[1]'

@@ -44,7 +44,7 @@ cut() { # FRAME WAY
 cutter_listens() { in_host ip netns exec pod ss -Hltn 'sport = 2381' | grep -q .; }
 frames() { in_host cat /run/frames | tr -d ' '; }
 
-no_hook_works() { ! in_host sh -c 'grep -qsxE "ipu-container-.*|ipu-fleet-clien" /proc/[0-9]*/comm'; }
+no_hook_works() { ! in_host sh -c 'grep -qsxE "ipu-container-.*|ipu-fleet-clien|ipuctl" /proc/[0-9]*/comm'; }
 
 # Calls TRY with each WAY and the number of each frame that is cut. It sets "met" to how many frames there were.
 cut_each() { # STRIDE TRY WAY...

@@ -110,7 +110,7 @@ taints() { ipuctl health list -o json | jq -c '[.[] | select(.taint != "NONE") |
 
 @test "a partition in state ERROR is told once to its container, which goes on, and that it is ACTIVE again" {
   local partition
-  SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 8s)
+  SIM_OPTIONS=(--control /run/simulator.sock --auto-reset-delay 20s)
   restart_sim
   start job -e IPU_COUNT=4
   assert_equal "$(ipuctl health check)" 'nothing changed'

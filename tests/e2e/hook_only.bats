@@ -147,6 +147,7 @@ assert_alone_refused() { # TEXT...
   before=$(in_host runc --root "$STATE" state job)
   in_host runc --root "$STATE" delete --force job
   alone job
+  wait_until 10 has_leases 1
   jq -c 'del(.pid) | .status = "stopped"' <<<"$before" | host_run ipu-container-hook poststop
   assert_equal "$(ipuctl ps -o json | jq -r '.[].state')" RUNNING
 }

@@ -177,13 +177,13 @@ shown() { # NAME FILTER
 
 @test "a partition that is not ACTIVE in time is removed again" {
   SIM_CREATE_DELAY=60s restart_sim
-  run -3 ipuctl partition create p0 --size 4 --timeout 500ms
+  run -3 ipuctl partition create p0 --size 4 --timeout 5s
   assert_nothing_left
   restart_sim
 }
 
 @test "create --no-wait returns at once, and partition wait waits" {
-  SIM_CREATE_DELAY=2s restart_sim
+  SIM_CREATE_DELAY=10s restart_sim
   create p0 --size 4 --no-wait
   assert_equal "$(shown p0 .state)" PENDING
   run -3 ipuctl partition wait p0 --timeout 100ms

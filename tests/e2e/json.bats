@@ -49,7 +49,7 @@ END
   ipuctl cdi generate --output /etc/cdi >/dev/null
   in_host tee /run/no-ledger <<<'no ledger' >/dev/null
   make_bundle '.process.env += ["IPU_COUNT=2", "IPU_TENANT=vision"]'
-  host_spawn later docker run --rm --runtime=ipu --name later -e IPU_TENANT=vision -e IPU_COUNT=64 -e IPU_WAIT=60s busybox true
+  host_spawn later docker run --rm --runtime=ipu --name later -e IPU_TENANT=vision -e IPU_COUNT=64 -e IPU_WAIT=10m busybox true
   wait_until 10 has_waiters 1
 }
 

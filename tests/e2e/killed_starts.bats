@@ -21,7 +21,7 @@ teardown() {
 @test "whatever is killed: who waits runs in the end, who does not is told why, and nothing is shared or left" {
   local starts=${STARTS:-16} seed=${SEED:-$((RANDOM % 1000))}
   echo "seed $seed"
-  starts_rage "$starts" "$seed" 200
+  starts_rage "$starts" "$seed" 600
   starts_figures
   starts_were_made "$starts"
   starts_had_no_other_errors

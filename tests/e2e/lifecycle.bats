@@ -75,7 +75,7 @@ teardown() {
   endpoint=$(endpoints job | head -n 1)
   # shellcheck disable=SC2086
   assert_contains "$(inside job nc -w 2 $endpoint)" "$(lease_of job .partition)"
-  assert_equal "$(ipuctl ps --output json | jq length)" 1
+  wait_until 10 has_leases 1
 }
 
 @test "docker stop and docker start: the container works again" {

@@ -38,7 +38,7 @@ fill() {
   start job -e IPU_COUNT=4
   ipuctl partition create p0 --size 4 >/dev/null
   ipuctl reserve night --ipus 4 >/dev/null
-  host_spawn later docker run --rm --runtime=ipu --name later -e IPU_COUNT=64 -e IPU_WAIT=60s busybox true
+  host_spawn later docker run --rm --runtime=ipu --name later -e IPU_COUNT=64 -e IPU_WAIT=10m busybox true
   wait_until 10 has_waiters 1
   # What starts from here on would have to name a tenant.
   in_host tee -a "$CONFIG" >/dev/null <<<$'[[tenant]]\nname = "vision"\nguaranteed = 4'

@@ -190,6 +190,7 @@ assert_no_border_without() { # CAPABILITY
     [ "$filter" = tc ] || assert_no_border_without net_admin
     [ "$filter" = nftables ] || assert_no_border_without sys_admin
     docker rm --force one
+    wait_until 10 has_leases 0
     ipuctl gc
     assert_equal "$(metric 'ipu_border_.*')" ''
     host_config
@@ -211,7 +212,7 @@ has_scraped() { [ -n "$(query 'rate(ipu_starts_total[30s])' 2>/dev/null)" ]; }
   ipuctl metrics --file /run/site/metrics
   in_host cp /dev/stdin /run/prometheus/rules.yml <"$BATS_TEST_DIRNAME/../../packaging/prometheus/ipu-container-toolkit.rules.yml"
   in_host tee /run/prometheus/prometheus.yml >/dev/null <<END
-global: {scrape_interval: 1s, evaluation_interval: 1s}
+global: {scrape_interval: 3s, evaluation_interval: 3s}
 rule_files: [/run/prometheus/rules.yml]
 scrape_configs: [{job_name: ipu, static_configs: [{targets: ["$SITE"]}]}]
 END

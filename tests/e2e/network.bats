@@ -112,6 +112,8 @@ start_with() { # NAME OTHER: in the other's network
 @test "an address that another host has is refused with its MAC, set aside, and the next start gets another" {
   local mac
   in_host sed -i 's/^range = .*/range = "10.5.201.1-10.5.201.2"/' /etc/ipu-container-toolkit/config.toml
+  # A slow machine needs some time to ask.
+  in_host sh -c "printf '[network]\nduplicate_probe = \"1s\"\n' >>/etc/ipu-container-toolkit/config.toml"
   in_host ip -n pod route add local 10.5.201.1 dev lo
   mac=$(in_host ip -n pod -j link show fab0 | jq -r '.[0].address')
   assert_refused -e IPU_COUNT=4 -- 10.5.201.1 "$mac" 'set aside' range

@@ -160,7 +160,7 @@ follow() { # SECTION [NUMBER]
   ! in_host test -d "$folder/ipu-container-toolkit" || folder+=/ipu-container-toolkit
   # shellcheck disable=SC2016
   run in_host env PATH="$STAND_INS:$HOST_PATH" FLAVOR="$FLAVOR" \
-    timeout 60 bash -exc 'cd "$1"; eval "$2"' bash "$folder" "$commands"
+    timeout 200 bash -exc 'cd "$1"; eval "$2"' bash "$folder" "$commands"
   printf '%s\n' "== $*" "$output"
   [ "$status" -eq 0 ] || fail "the last command of README.md that is shown above failed with $status"
 }

@@ -165,6 +165,8 @@ END
   assert_contains "$output" 'E6: 128 IPUs are more than the 64 of the largest partition'
 }
 
+is_half_used() { [ "$(ipuctl pool list -o json | jq '.[0].usage.used')" = 32 ]; }
+
 @test "a pool with a queue: behind whom it would wait, and the printed command waits too" {
   local json waiter
   start half1 -e IPU_COUNT=32
@@ -173,6 +175,7 @@ END
   waiter=$!
   wait_until 10 has_waiters 1
   docker rm --force half2
+  wait_until 10 is_half_used
   run -3 --separate-stderr plan "${BERT[@]}" --pool pod64
   assert_contains "$stderr" "pool 'pod64': 1 request is ahead, the first of container"
   assert_contains "$stderr" ', for 64 IPUs'

@@ -33,7 +33,7 @@ has_warm() { [ "$(warm_names | wc -l)" = "$1" ]; }
 
 @test "a refill begins after the time that it is told" {
   configure_pool 'warm = { "4" = 2 }'
-  ipuctl pool refill --after 2s >/dev/null 3>&- &
+  ipuctl pool refill --after 8s >/dev/null 3>&- &
   local job=$!
   sleep 1
   has_warm 0

@@ -119,7 +119,7 @@ is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
   local starting status=0
   docker rm --force half1 half2
   wait_until 10 has_leases 0
-  SIM_CREATE_DELAY=4s restart_sim
+  SIM_CREATE_DELAY=12s restart_sim
   start slow -e IPU_COUNT=4 -e IPU_WAIT=60s >"$BATS_TEST_TMPDIR/slow" 2>&1 3>&- &
   starting=$!
   wait_until 10 is_being_made
@@ -170,7 +170,7 @@ is_being_made() { [ "$(ipuctl ps -o json | jq -r '.[].state')" = INTENT ]; }
   run -125 docker run --rm --runtime=ipu -e IPU_COUNT=4 -e IPU_WAIT=2s busybox true
   took=$(((${EPOCHREALTIME/./} - before) / 1000))
   assert_contains "$output" 'pool "pod64" has no free block of 4 IPUs (largest free: 0, held by 2 containers)'
-  [ "$took" -ge 2000 ] && [ "$took" -le 10000 ] || fail "it took $took ms"
+  [ "$took" -ge 2000 ] && [ "$took" -le 40000 ] || fail "it took $took ms"
   has_waiters 0
 }
 

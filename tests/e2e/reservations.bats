@@ -15,6 +15,7 @@ teardown() {
 }
 
 reservation() { ipuctl reservation list -o json | jq -c ".[] | $1"; }
+is_unused() { [ "$(reservation '.containers | length')" = 0 ]; }
 has_place() { [ "$(ipuctl queue -o json | jq length)" = "$1" ]; }
 has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
 
@@ -35,6 +36,7 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   docker rm --force job
   start later -e IPU_RESERVATION=night
   docker rm --force later
+  wait_until 10 is_unused
   assert_contains "$(ipuctl reservation end night)" 'its 16 IPUs are free'
   has_gone
   run -1 ipuctl reservation end night
@@ -104,9 +106,10 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
 }
 
 @test "a reservation ends by itself: not while a container has it, and not for a new one" {
-  ipuctl reserve short --ipus 4 --for 3s
+  ipuctl reserve short --ipus 4 --for 1h
   start job -e IPU_RESERVATION=short
-  sleep 3
+  ipuctl reservation extend short --for 1s
+  sleep 2
   assert_equal "$(reservation .state)" '"ENDED"'
   assert_refused -e IPU_RESERVATION=short -- "reservation 'short' ended at" 'ipuctl reservation extend'
   assert_refused -e "IPU_PARTITION=$(reservation .partition | jq -r .)" -- "reservation 'short' ended at"
@@ -116,7 +119,8 @@ has_gone() { [ "$(ipuctl reservation list -o json)" = '[]' ]; }
   assert_equal "$(reservation .state)" '"RESERVED"'
   ipuctl reservation extend short --for 1s
   docker rm --force job
-  sleep 1
+  wait_until 10 is_unused
+  sleep 2
   assert_contains "$(ipuctl gc --dry-run)" 'reservation short, whose time is over'
   assert_contains "$(ipuctl gc)" 'removed partition r-'
   has_gone

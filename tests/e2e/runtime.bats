@@ -42,6 +42,7 @@ teardown() {
   create once
   runtime delete --force once
   create twice
+  wait_until 10 has_leases 1
   run -0 in_host jq -r '[.annotations["graphcore.ai/ipu.lease"]] + [.hooks[][].args[-1]] | unique | .[]' "$BUNDLE/config.json"
   assert_equal "$output" "$(ipuctl ps --output json | jq -r '.[].lease')"
   assert_equal "$(in_host jq '[.mounts[] | select(.destination == "/run/ipu")] | length' "$BUNDLE/config.json")" 1

@@ -120,7 +120,7 @@ output_of_ipuctl() { # NAME
 }
 
 @test "while a partition is made no process shows a secret" {
-  SIM_CREATE_DELAY=2s restart_sim
+  SIM_CREATE_DELAY=12s restart_sim
   start job -e IPU_COUNT=4 3>&- &
   local start=$!
   wait_until 10 partition_is_made

@@ -48,14 +48,15 @@ epilog() { in_host env -i ${1:+SLURM_JOB_ID="$1"} /etc/slurm/epilog; } # [JOB]
   assert_nothing_left
 }
 
+waits_for_licences() { [ "$(slurm squeue --noheader --jobs "$1" --format %r)" = Licenses ]; } # JOB
+
 @test "a job starts when its licences are free" {
   local first second
   first=$(submit -L ipu:48 <<<'echo begins; while [ ! -e go ]; do sleep 0.1; done')
   wait_until 30 has_said "$first" begins || fail "$(state "$first")" "$(output_of "$first")"
   second=$(as_jane sbatch --parsable -L ipu:48 train.sbatch)
-  sleep 3
+  wait_until 20 waits_for_licences "$second"
   assert_equal "$(state "$second")" PENDING
-  assert_equal "$(slurm squeue --noheader --jobs "$second" --format %r)" Licenses
   as_jane touch go
   wait_until 40 is_in_state "$second" COMPLETED || fail "$(state "$second")" "$(output_of "$second")"
   assert_equal "$(state "$first")" COMPLETED

@@ -48,6 +48,7 @@ remove_containers_of_both() {
   in_host rm -rf /run/bundle-a /run/bundle-b /run/oci-a /run/oci-b
 }
 
+is_empty() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
 both_are_empty() { [ "$(on a ipuctl ps -o json)$(on b ipuctl ps -o json)" = '[][]' ]; }
 
 # What makes a process of the throw-away host one of host "b". It has the configuration of host "a", unless it has one of
@@ -84,7 +85,7 @@ start_on() { # HOST ID
 
 # Prints the addresses and the MACs of the containers of both hosts.
 addresses_and_macs() {
-  { on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -r '.[].rails[] | .address, .mac'
+  { on a ipuctl ps -o json && on b ipuctl ps -o json; } | jq -r '.[] | select(.state != "RELEASING").rails[] | .address, .mac'
 }
 
 # Starts a container on each host at the same time, by the bundles that are there. They share no address and no MAC.

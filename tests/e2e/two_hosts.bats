@@ -42,6 +42,8 @@ teardown() {
   on a ipu-container-runtime --root /run/oci-a delete --force first
   wait_until 10 both_are_empty
   in_host ip -n pod route add local "$taken" dev brfab
+  # A slow machine needs some time to ask.
+  in_host sh -c "printf '[network]\nduplicate_probe = \"1s\"\n' >>$CONFIG"
   make_bundle_of a IPU_COUNT=4
   start_on a second
   assert_equal "$(on a ipuctl ps -o json | jq length)" 1

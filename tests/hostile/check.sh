@@ -92,6 +92,8 @@ changed_files() { # MARK
     grep -vE '^/(|run|run/(hostile|service|ipu|ipu-container-toolkit|oci|oci-crun|runc|crun|lock)(/.*)?|var/(lib|log)(/ipu-container-toolkit(/.*)?)?|etc/ipuof.conf.d(/.*)?)$'
 }
 
+is_calm() { ! state | grep -qE '^(process|left|cgroup) '; }
+
 gave_all_back() {
   host_run ipuctl gc >/dev/null 2>&1
   [ "$(host_run ipuctl ps --output json)" = '[]' ] && [ "$(state)" = "$before" ]
@@ -121,7 +123,7 @@ worker() { # NUMBER
   # The first start makes what stays: directories and tables.
   host_run /run/hostile/hostile /run/hostile/warm 0 6 "/$HOST_CGROUP" >/dev/null
   host_run ipuctl gc >/dev/null 2>&1
-  sleep 1
+  wait_until 10 is_calm
   before=$(state)
   until=$((SECONDS + seconds))
   [ -z "$starts" ] || until=$((SECONDS + 100000))

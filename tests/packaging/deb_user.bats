@@ -53,7 +53,7 @@ follow() { # PAGE COUNT
   split_page "$page" "$PROJECT/packaging/$1"
   for command in "$page"/*.command; do
     # Each prompt is the same shell, in the folder of the packages.
-    run host_run timeout 120 bash -c 'cd /srv/tree && eval "$1"' bash "$(cat "$command")"
+    run host_run timeout 400 bash -c 'cd /srv/tree && eval "$1"' bash "$(cat "$command")"
     printf '# %s\n%s\n' "$(cat "$command")" "$output"
     shows "$output" "${command%.command}.expected" || fail "$1 has:" "$(cat "${command%.command}.expected")"
   done
@@ -72,7 +72,7 @@ follow() { # PAGE COUNT
 
 # Runs the role on this host as the first of the inventory. Its sudo is not needed: this is root.
 play() { # OPTION...
-  host_run env HOME=/root LC_ALL=C.UTF-8 timeout 120 ansible-playbook --inventory /srv/tree/ansible/hosts.ini --connection local \
+  host_run env HOME=/root LC_ALL=C.UTF-8 timeout 400 ansible-playbook --inventory /srv/tree/ansible/hosts.ini --connection local \
     --limit ipu-host-1 --extra-vars '{"ansible_become": false, "ipu_packages": "/srv/tree"}' "$@" /srv/tree/ansible/site.yaml
 }
 

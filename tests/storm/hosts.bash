@@ -31,7 +31,7 @@ hosts_rage() { # HOSTS WORKERS SECONDS SEED STARTS
       .process.env = [\"PATH=/bin\", \"@ENV@\"] | .root = {path: \"$PWD/rootfs\", readonly: true} |
       .linux.cgroupsPath = \$cgroup + \"/@CGROUP@\"" config.json >bundle.json
     rm config.json' "$HOST_CGROUP"
-  in_hosts_folder timeout --kill-after 5 $((6 * $3 + 180)) unshare --mount --net --pid --ipc --uts --propagation private \
+  in_hosts_folder timeout --kill-after 5 $((6 * $3 + 420)) unshare --mount --net --pid --ipc --uts --propagation private \
     --fork --kill-child bash hosts/world.sh "$@" || return 1
   in_hosts_folder test -e hosts/finished || { echo 'the storm did not end'; return 1; }
 }

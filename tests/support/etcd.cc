@@ -88,6 +88,10 @@ Etcd::Etcd(EtcdOptions options) : options_(std::move(options)) {
                                   "zap",
                                   "--log-outputs",
                                   directory_ / str("log", i)};
+    // The default is for members with processors of their own.
+    if (options_.members > 1) {
+      args.insert(args.end(), {"--heartbeat-interval", "300", "--election-timeout", "3000"});
+    }
     if (!options_.quota.empty()) {
       args.insert(args.end(), {"--quota-backend-bytes", options_.quota});
     }

@@ -24,9 +24,9 @@ DOCKER_OPTIONS=()
 # The options that tell dockerd about the runtime. If empty, its daemon.json must do so.
 DOCKER_RUNTIME=(--add-runtime "ipu=$BINDIR/ipu-container-runtime")
 
-# Runs CONDITION... every 50 ms until it is true; fails after SECONDS.
+# Runs CONDITION... every 50 ms until it is true; fails after SECONDS, which are those of a fast machine.
 wait_until() {
-  local deadline=$((SECONDS + $1))
+  local deadline=$((SECONDS + 3 * $1 + 1))
   shift
   until "$@"; do
     [ "$SECONDS" -lt "$deadline" ] || return 1

@@ -168,7 +168,7 @@ class Storm : public testing::Test {
   // The storm is over: workers end what they are at.
   void calm_down() {
     tally_->stop = true;
-    const Deadline patience = Deadline::after(milliseconds(45'000));
+    const Deadline patience = Deadline::after(milliseconds(180'000));
     for (pid_t& worker : workers_) {
       while (::waitpid(worker, nullptr, WNOHANG) == 0 && !patience.passed()) {
         base::sleep_for(milliseconds(10), patience);
@@ -236,7 +236,7 @@ TEST_F(Storm, LeavesControllerLedgerAndHostInAgreement) {
   hook::ledger::Ledger ledger = hook::ledger::Ledger::open(setting_.ledger).take();
   hook::lifecycle::Env env = make_env(setting_, ledger);
   const auto reconciled =
-      hook::lifecycle::end::reconcile(env, Deadline::after(milliseconds(60'000)));
+      hook::lifecycle::end::reconcile(env, Deadline::after(milliseconds(240'000)));
   ASSERT_TRUE(test::succeeds(reconciled));
   // A person decides about the partitions that people named and whose requests were cut short.
   for (const base::Error& error : reconciled.value().obstacles)
@@ -244,7 +244,7 @@ TEST_F(Storm, LeavesControllerLedgerAndHostInAgreement) {
   hook::config::PoolConfig no_warm = setting_.config.pools[0];
   no_warm.warm.clear();
   const auto given_back =
-      hook::lifecycle::partitions::refill(env, no_warm, Deadline::after(milliseconds(30'000)));
+      hook::lifecycle::partitions::refill(env, no_warm, Deadline::after(milliseconds(120'000)));
   ASSERT_TRUE(test::succeeds(given_back));
   for (const hook::ledger::PartitionRecord& record : ledger.partitions().all().take()) {
     EXPECT_EQ(record.kind, hook::ledger::PartitionKind::kNamed) << record.name;

@@ -94,7 +94,7 @@ const char* name_of(Code code) {
 
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> all = {
-      {"delay", R"("action":"delay","delay":"200ms")", kAllOk, kAllOk},
+      {"delay", R"("action":"delay","delay":"50ms")", kAllOk, kAllOk},
       {"unavailable",
        R"("action":"status","status":"UNAVAILABLE","message":"try later")",
        kAllOk,
@@ -107,7 +107,7 @@ const std::vector<Fault>& faults() {
       {"refused",
        R"("action":"status","status":"FAILED_PRECONDITION","message":"not now")",
        {"ok", "busy", "not found", "busy", "busy", "busy", "ok", "busy"},
-       {"busy", "busy", "not found", "busy", "busy", "busy", "busy", "busy"}},
+       {"busy|timeout", "busy", "not found", "busy", "busy", "busy", "busy", "busy"}},
       {"denied",
        R"("action":"status","status":"PERMISSION_DENIED","message":"not yours")",
        {"ok", "denied", "denied", "denied", "denied", "denied", "denied", "denied"},
@@ -117,7 +117,7 @@ const std::vector<Fault>& faults() {
       {"lose reply",
        R"("action":"lose_reply")",
        kAllOk,
-       {"ok", "timeout", "timeout", "timeout", "timeout", "ok", "ok", "timeout"}},
+       {"ok", "timeout", "timeout", "timeout", "timeout", "ok|timeout", "ok", "timeout"}},
       {"lose reply, INTERNAL",
        R"("action":"lose_reply","status":"INTERNAL")",
        kAllOk,
@@ -144,7 +144,7 @@ const std::vector<Fault>& faults() {
        {"ok", "ok", "not found", "ok", "ok", "internal", "ok", "ok"},
        "agent-down ag1",
        "agent-up ag1"},
-      {"restart", R"("action":"delay","delay":"600ms")", kAllOk, kAllFail, nullptr, nullptr,
+      {"restart", R"("action":"delay","delay":"1000ms")", kAllOk, kAllFail, nullptr, nullptr,
        R"({"down":"300ms"})", R"({"down":"2500ms"})"},
   };
   return all;

@@ -138,7 +138,7 @@ TEST_F(SimulatorControlTest, WhileItIsDownNobodyAnswers) {
     EXPECT_FALSE(other.create("p0", 4).status.ok());
   });
   ASSERT_TRUE(client().reaches("p0", virmgrpc::PS_ACTIVE));
-  std::thread restart([&] { control_succeeds("restart", R"({"down":"300ms"})"); });
+  std::thread restart([&] { control_succeeds("restart", R"({"down":"3s"})"); });
   hanging.join();  // its connection is gone
   EXPECT_EQ(SimulatorClient(address_).version().code(), StatusCode::UNAVAILABLE);
   restart.join();
@@ -150,7 +150,7 @@ TEST_F(SimulatorControlTest, ASignalEndsARestart) {
   std::thread restart([&] { (void)control("restart", R"({"down":"60s"})"); });
   for (int i = 0; i < 100'000 && client().version().status.ok(); ++i) {
   }
-  const base::Deadline deadline = base::Deadline::after(milliseconds(2000));
+  const base::Deadline deadline = base::Deadline::after(milliseconds(5000));
   EXPECT_EQ(simulator().end(SIGTERM), 0);
   EXPECT_FALSE(deadline.passed());
   restart.join();

@@ -84,12 +84,12 @@ TEST_F(SimulatorTest, APartitionThatCannotBeMadeIsAnErrorWithItsReasonAndGoesByF
   EXPECT_EQ(client().list().reply.partitions_size(), 0);
 }
 
-TEST_F(SimulatorTest, EndsWithinASecondOfASignal) {
+TEST_F(SimulatorTest, EndsSoonAfterASignal) {
   for (const int signal : {SIGTERM, SIGINT}) {
     start({});
-    const Deadline second = Deadline::after(milliseconds(1000));
+    const Deadline soon = Deadline::after(milliseconds(5000));
     EXPECT_EQ(simulator().end(signal), 0);
-    EXPECT_FALSE(second.passed());
+    EXPECT_FALSE(soon.passed());
   }
 }
 

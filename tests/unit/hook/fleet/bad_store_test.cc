@@ -161,9 +161,9 @@ TEST(BadStoreTest, EndsWithASilentEndpoint) {
   config::FleetConfig fleet;
   fleet.endpoints = {silent.address()};
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(1000)), Code::kTimeout,
+  EXPECT_TRUE(test::fails(test::Etcd::store(fleet)->list("/f/", within(3000)), Code::kTimeout,
                           silent.address()));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
 }
 
 // Answers each connection with TEXT, whatever it says.
@@ -200,8 +200,8 @@ TEST(BadStoreTest, SaysThatAnEndpointIsNoEtcd) {
     config::FleetConfig fleet;
     fleet.endpoints = {endpoint};
     const auto begin = std::chrono::steady_clock::now();
-    const Result<Listing> listing = test::Etcd::store(fleet)->list("/f/", within(2000));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    const Result<Listing> listing = test::Etcd::store(fleet)->list("/f/", within(5000));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
     EXPECT_FALSE(listing.ok());
     const std::string said = listing.ok() ? "" : listing.error().message();
     EXPECT_NE(said.find(endpoint), std::string::npos) << said;

@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "base/text.h"
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/queue_turn.h"
@@ -141,16 +139,12 @@ TEST_F(BackfillTurnTest, AWaiterPassesWhenSomethingBesideThePinnedBlockBecomesFr
   enter(kLow);
   ASSERT_TRUE(test::succeeds(prepare("four", 4)));
   hold("e", 11);
-  std::thread holder([this] {
-    ledger::Ledger own = ledger::Ledger::open(host_.dir / "state/ledger.db").take();
-    const Deadline patience = soon();
-    while (own.queue().list().take().size() < 2 && !patience.passed()) {
-      base::sleep_for(milliseconds(1), patience);
-    }
-    (void)host_.controller.remove("e", vipu::Force::kNo, soon());
-  });
+  host_.env.still_wanted = [this] {
+    if (host_.ledger.queue().list().take().size() == 2)
+      (void)host_.controller.remove("e", vipu::Force::kNo, soon());
+    return base::Status();
+  };
   EXPECT_TRUE(test::succeeds(prepare("one", 1, milliseconds(20'000))));
-  holder.join();
   EXPECT_THAT(ipus_of("one"), ElementsAre(11));
   EXPECT_EQ(host_.ledger.queue().list().take().size(), 1U);
 }

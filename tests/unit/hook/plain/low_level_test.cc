@@ -136,11 +136,16 @@ TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationThatChangedSinceItWasRead)
 
 // Another change in the same tick of the kernel's clock would have the same time.
 TEST_F(PlainLowLevelTest, IsNotSettledByAConfigurationThatJustChanged) {
-  write_config("[log]\n");
   EXPECT_TRUE(test::succeeds(remember_runtime(run_dir_, "/opt/runc")));
-  EXPECT_TRUE(test::succeeds(
-      record_choice(run_dir_, config_, state_of(config_), {"/opt/runc"}, "/opt/runc")));
-  EXPECT_EQ(settled(), "");
+  // Some attempts may take longer than a tick.
+  bool is_settled = true;
+  for (int attempt = 0; attempt < 20 && is_settled; ++attempt) {
+    ASSERT_EQ(::chmod(config_.c_str(), 0644), 0);
+    EXPECT_TRUE(test::succeeds(
+        record_choice(run_dir_, config_, state_of(config_), {"/opt/runc"}, "/opt/runc")));
+    is_settled = !settled().empty();
+  }
+  EXPECT_FALSE(is_settled);
 }
 
 TEST_F(PlainLowLevelTest, IsNotSettledByAPathThatTheRecordCannotHold) {

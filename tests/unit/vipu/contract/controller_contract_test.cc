@@ -278,7 +278,7 @@ TEST_P(ControllerContract, WithoutTimeNothingIsDone) {
 
 TEST_P(ControllerContract, ACreateThatTakesTooLongTimesOutAndCanBeRemoved) {
   use_delay(milliseconds(3'600'000));
-  const Result<Grant> grant = controller().create({"p0", 4}, Deadline::after(milliseconds(1500)));
+  const Result<Grant> grant = controller().create({"p0", 4}, Deadline::after(milliseconds(4000)));
   if (traits().takes_time) {
     EXPECT_TRUE(test::fails(grant, Code::kTimeout, "p0"));
     EXPECT_EQ(controller().status("p0", soon()).take().ready, ReadyState::kPending);

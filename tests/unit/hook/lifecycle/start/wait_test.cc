@@ -246,7 +246,7 @@ TEST_F(WaitTest, DoesNotForgetWhatALostRequestMadeIfTheControllerStaysAway) {
     if (++creates_ == 1)
       host_.controller.fail_next(Error(Code::kTimeout, "no answer"), When::kAfterAndLeave);
   };
-  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(200)), Code::kInternal));
+  EXPECT_TRUE(test::fails(start_with_wait(std::chrono::milliseconds(2000)), Code::kInternal));
   host_.controller.set_unreachable(false);
   ASSERT_EQ(host_.controller.list(test::HookHost::soon()).take().size(), 1U);
   EXPECT_TRUE(test::succeeds(end::reconcile(host_.env, test::HookHost::soon())));
