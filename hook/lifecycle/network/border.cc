@@ -173,7 +173,8 @@ Result<Mended> remove_if_empty(const netns::Namespace& host) {
   return removed == base::Removed::kNow ? Mended::kYes : Mended::kNo;
 }
 
-Result<Mended> remove_strangers(const std::vector<BorderMember>& members,
+// Takes out who is none of MEMBERS, and the border if nobody is left and it MAY_GO.
+Result<Mended> remove_strangers(const std::vector<BorderMember>& members, bool may_go,
                                 const netns::Namespace& host) {
   std::vector<netns::MacAddress> strangers;
   const Result<std::vector<netns::Admitted>> all = netns::admitted(host);
@@ -182,10 +183,9 @@ Result<Mended> remove_strangers(const std::vector<BorderMember>& members,
     const auto same = [&](const BorderMember& member) { return member.mac == admitted.mac; };
     if (std::none_of(members.begin(), members.end(), same)) strangers.push_back(admitted.mac);
   }
-  if (strangers.empty()) return remove_if_empty(host);
-  TRY(netns::retain(host, strangers, {}));
-  TRY(remove_if_empty(host));
-  return Mended::kYes;
+  if (!strangers.empty()) TRY(netns::retain(host, strangers, {}));
+  const Mended removed = may_go ? TRY(remove_if_empty(host)) : Mended::kNo;
+  return strangers.empty() ? removed : Mended::kYes;
 }
 
 // A container that needs no border must pass one that others have made.
@@ -263,14 +263,16 @@ Result<Mended> mend_border(Env& env, const Deadline& deadline) {
   const std::vector<ledger::Lease> live = TRY(env.ledger.live());
   const std::vector<BorderMember> members = all_members(live);
   const std::optional<plan::AttachOrders> orders = newest_orders(env, live, host, boot);
-  if (!orders) return remove_strangers(members, host);
+  if (!orders) return remove_strangers(members, true, host);
   netns::Session session = TRY(netns::Session::open(host));
   const std::vector<LiveParent> of_live = TRY(live_parents(live, Asked::kAll, session, host));
-  // A release that waits for its controller has removed the border already.
-  if (members.empty() && of_live.empty()) return remove_strangers(members, host);
+  // A release that waits for its controller has removed the border already. One that has not come
+  // to its macvlan needs the border, which then lets nothing of it pass.
+  const bool may_go = of_live.empty();
+  if (members.empty() && may_go) return remove_strangers(members, may_go, host);
   const std::vector<BorderParent> parents = all_parents(orders->parents, live, of_live);
   if (TRY(netns::border_stands(host, orders->filter, parents)))
-    return remove_strangers(members, host);
+    return remove_strangers(members, may_go, host);
   TRY(build(host, orders->filter, parents, members));
   // Not if its parents are gone.
   const bool is_mended = TRY(netns::border_stands(host, orders->filter, parents));

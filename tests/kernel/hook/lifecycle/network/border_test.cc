@@ -101,6 +101,19 @@ TEST_P(LeaseBorderTest, IsNotMadeAgainForAReleaseThatWaitsForTheController) {
   EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
 }
 
+// Its release was killed before it came to the interface.
+TEST_P(LeaseBorderTest, StaysAndLetsNothingPassWhileALeaseThatEndsHasItsInterface) {
+  ledger::Lease lease = start_and_attach();
+  ASSERT_TRUE(succeeds(host_.ledger.begin_release(lease, test::dead_process(), "")));
+  for (const Mended mended : {Mended::kYes, Mended::kNo, Mended::kNo}) {
+    EXPECT_EQ(mend(), mended);
+    EXPECT_TRUE(stands());
+    EXPECT_TRUE(admitted().empty());
+  }
+  ASSERT_TRUE(succeeds(poststop(lease)));
+  EXPECT_EQ(netns::remove_border(here()).value(), base::Removed::kWasAbsent);
+}
+
 TEST_P(LeaseBorderTest, LosesWhatBelongsToNoLease) {
   const ledger::Lease lease = start_and_attach();
   netns::BorderMember stranger;
