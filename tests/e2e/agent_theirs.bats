@@ -50,7 +50,7 @@ is_back() { endpoint | grep -qvx "$1"; }
 @test "a user watches what ipu-agent tells, in any format" {
   start job -e IPU_COUNT=4
   run -0 as alice timeout --signal=INT --preserve-status 10 ipuctl ps --watch=1
-  [ "$(grep -c '^==== ' <<<"$output")" -ge 2 ]
+  [ "$(grep -c '^==== ' <<<"$output")" -ge 4 ]
   assert_contains "$output" other-1
   run -0 ask alice ps -o csv
   assert_contains "$output" other-1

@@ -186,6 +186,7 @@ power_off() {
   assert_equal "$(count_keys fences)" 0
   # The first that waits has one as well, for as long as it asks the controller. It may have lost its power then.
   assert_equal "$(count_keys grants "$grant")" 1
+  [[ $(count_keys grants) = [23] ]] || fail "$(etcd_keys grants)"
   on a ipuctl gc
   assert_contains "$(on a ipuctl partition list -o json | jq -r '.[].partition')" "$held"
   refused_in_one_line a none IPU_COUNT=32

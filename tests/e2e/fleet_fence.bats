@@ -65,10 +65,10 @@ ledger.commit()' "$1"
   run -0 on a ipuctl fleet fence-due --dry-run
   assert_contains "$output" "host $dead is suspect for "
   assert_contains "$output" 'due after 10m'
-  pass 500
+  pass 560
   on a ipuctl fleet fence-due
   assert_equal "$(asked)" 0
-  pass 100
+  pass 40
   assert_contains "$(on a ipuctl fleet fence-due --dry-run)" "would ask $WITNESS/ask about host $dead"
   # It is asked once a minute.
   in_host sh -c "echo 2 >$WITNESS/says"
@@ -85,10 +85,10 @@ ledger.commit()' "$1"
   assert_equal "$output" ''
   in_host grep -q "^$dead " "$WITNESS/asked"
   in_host sh -c "echo 0 >$WITNESS/says"
-  pass 500
+  pass 560
   on a ipuctl fleet fence-due
   assert_equal "$(asked)" 2
-  pass 100
+  pass 40
   on a ipuctl fleet beat
   run -0 on a ipuctl fleet fence-due
   assert_contains "$output" "host $dead ("

@@ -92,7 +92,11 @@ changed_files() { # MARK
     grep -vE '^/(|run|run/(hostile|service|ipu|ipu-container-toolkit|oci|oci-crun|runc|crun|lock)(/.*)?|var/(lib|log)(/ipu-container-toolkit(/.*)?)?|etc/ipuof.conf.d(/.*)?)$'
 }
 
-is_calm() { ! state | grep -qE '^(process|left|cgroup) '; }
+is_calm() {
+  local now
+  now=$(state)
+  ! grep -qE '^(process|left|cgroup) ' <<<"$now"
+}
 
 gave_all_back() {
   host_run ipuctl gc >/dev/null 2>&1
@@ -123,7 +127,7 @@ worker() { # NUMBER
   # The first start makes what stays: directories and tables.
   host_run /run/hostile/hostile /run/hostile/warm 0 6 "/$HOST_CGROUP" >/dev/null
   host_run ipuctl gc >/dev/null 2>&1
-  wait_until 10 is_calm
+  wait_until 10 is_calm || echo 'not ok something runs before the first start'
   before=$(state)
   until=$((SECONDS + seconds))
   [ -z "$starts" ] || until=$((SECONDS + 100000))
