@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <mutex>
 
 #include "base/names.h"
 #include "hook/fleet/store.h"
@@ -31,6 +32,30 @@ std::string why_it_ended(int status) {
   if (status == 128 + SIGSYS) return "a forbidden system call (SIGSYS)";
   return status > 128 ? str("signal ", status - 128) : str("exit status ", status);
 }
+
+// The endpoint that served the last call of this process. It is asked first, so that a silent
+// member costs one call its part of the time, and not each.
+class ServedLast {
+ public:
+  static ServedLast& of_process() {
+    static ServedLast last;
+    return last;
+  }
+  void note(const std::string& endpoint) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    endpoint_ = endpoint;
+  }
+  // Lets ENDPOINTS begin with it, and go on in their order.
+  void put_first(std::vector<std::string>& endpoints) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto last = std::find(endpoints.begin(), endpoints.end(), endpoint_);
+    if (last != endpoints.end()) std::rotate(endpoints.begin(), last, endpoints.end());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string endpoint_;
+};
 
 class ProcessStore final : public Store {
  public:
@@ -122,8 +147,13 @@ class ProcessStore final : public Store {
     request.access = TRY_CTX(what, read_secrets());
     TRY_CTX(what, check_secrets(request.access));
     request.timeout = time_for_client(deadline);
-    const std::string reply = TRY_CTX(what, run(request, deadline));
+    // How the members are is told in the order of the configuration.
+    const bool is_for_one = request.call != Call::kMembers;
+    if (is_for_one) ServedLast::of_process().put_first(request.access.endpoints);
+    size_t asked = 0;
+    const std::string reply = TRY_CTX(what, run(request, asked, deadline));
     Result<T> parsed = wire::parse_reply<T>(reply);
+    if (parsed.ok() && is_for_one) ServedLast::of_process().note(request.access.endpoints[asked]);
     if (parsed.ok()) return parsed;
     // The member may have repeated what it was sent.
     vipu::Access secrets{"", request.access.tls, {}};
@@ -140,7 +170,8 @@ class ProcessStore final : public Store {
     return message.replace(at, kCa.size(), str("the CA in ", quote(options_.fleet.ca)));
   }
 
-  Result<std::string> run(const wire::Request& request, const Deadline& deadline) {
+  // Has the number of the endpoint that was asked last in ASKED.
+  Result<std::string> run(const wire::Request& request, size_t& asked, const Deadline& deadline) {
     const milliseconds time = deadline.left();
     if (time.count() == 0) return Error(Code::kTimeout, "no time left to ask");
     base::Command command;
@@ -149,7 +180,9 @@ class ProcessStore final : public Store {
     command.input = wire::to_text(request);
     command.max_output = wire::kMaxReply;
     command.credentials = options_.credentials;
-    command.serve = [&](std::string_view question) { return serve(question, deadline); };
+    command.serve = [&](std::string_view question) {
+      return serve(question, request.access.endpoints, asked, deadline);
+    };
     const Result<base::Output> output = base::run(command, deadline);
     if (!output.ok()) {
       if (output.error().code() != Code::kTimeout) {
@@ -168,11 +201,12 @@ class ProcessStore final : public Store {
   }
 
   // Connects the client to one of the endpoints, and to nothing else.
-  base::Answer serve(std::string_view text, const Deadline& deadline) const {
-    const std::vector<std::string>& endpoints = options_.fleet.endpoints;
+  static base::Answer serve(std::string_view text, const std::vector<std::string>& endpoints,
+                            size_t& asked, const Deadline& deadline) {
     const Result<wire::Question> question = wire::parse_question(text, endpoints.size());
     if (!question.ok()) return {{}, question.error().message()};
-    const std::string& endpoint = endpoints[question.value().endpoint];
+    asked = question.value().endpoint;
+    const std::string& endpoint = endpoints[asked];
     const auto no_names = [&](const Deadline&) -> Result<std::vector<std::string>> {
       return Error(Code::kInvalid, str(quote(endpoint), " is not an address"));
     };

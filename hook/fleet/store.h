@@ -51,7 +51,8 @@ struct ProcessStoreOptions {
 };
 
 // Makes a store that runs the program once for each call. Each call rereads the files of the
-// configuration, with the rights of the caller. No error contains their secrets.
+// configuration, with the rights of the caller. No error contains their secrets. A call asks the
+// endpoints in their order, from the one on that served the last call of this process.
 std::unique_ptr<Store> make_process_store(ProcessStoreOptions options);
 
 }  // namespace hook::fleet

@@ -81,6 +81,28 @@ is_live() { [ "$(states)" = LIVE ]; }
   inside third true
 }
 
+# An endpoint that takes connections, and says nothing.
+SILENT=127.0.0.1:23791
+
+is_silent() { [ -n "$(clients_of_silent)" ]; }
+clients_of_silent() { in_host ss -Hltn "src $SILENT" | awk '{ print $2 }'; }
+
+@test "a member that is silent costs a command its time once, and not for each call to etcd" {
+  in_host sed -i "s|^endpoints = .*|endpoints = [\"$SILENT\", \"$ENDPOINT\"]|" "$CONFIG"
+  host_spawn silent python3 -c "
+import socket, time
+listener = socket.create_server(('${SILENT%:*}', ${SILENT#*:}), backlog=64)
+time.sleep(120)"
+  wait_until 10 is_silent
+  run -0 ipuctl fleet beat
+  assert_equal "$(clients_of_silent)" 1
+  # The start, and one more process that it leaves behind.
+  start first -e IPU_COUNT=2
+  inside first true
+  [ "$(clients_of_silent)" -le 3 ] || fail "$(clients_of_silent) connections"
+  host_stop silent
+}
+
 @test "a store of a newer release, and a prefix of others, are one clear error" {
   etcd_control put /ipu-container-toolkit/meta '{"version":2,"id":"00"}' >/dev/null
   run -1 ipuctl fleet beat

@@ -50,6 +50,8 @@ bool succeeds_in_time(Store& store) {
   return false;
 }
 
+std::string programs() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+
 // A socket that listens on a free port of loopback, and never answers.
 class Listener {
  public:
@@ -66,6 +68,12 @@ class Listener {
   }
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int fd() const { return fd_.get(); }
+  // Returns how many clients have connected, for SOCK_NONBLOCK.
+  [[nodiscard]] int count_clients() const {
+    int clients = 0;
+    while (base::Fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid()) ++clients;
+    return clients;
+  }
   void close() { fd_.reset(); }
 
  private:
@@ -208,8 +216,7 @@ TEST(BadStoreTest, SaysThatAnEndpointIsNoEtcd) {
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
     return said;
   };
-  const std::string programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  test::SimulatorProcess grpc(programs + "/vipu-simulator",
+  test::SimulatorProcess grpc(programs() + "/vipu-simulator",
                               {"--pod", "pod16", "--listen", "127.0.0.1:0"});
   EXPECT_NE(refusal_of(grpc.wait_until_ready()).find("it is no etcd with API v3"),
             std::string::npos);
@@ -251,6 +258,37 @@ TEST_F(BadEtcdTest, GoesOnWithAnotherMemberAndFailsWithoutAQuorum) {
   ASSERT_FALSE(alone.ok());
   EXPECT_TRUE(alone.error().code() == Code::kUnavailable || alone.error().code() == Code::kTimeout)
       << alone.error().message();
+}
+
+TEST_F(BadEtcdTest, BeginsWithTheMemberThatServedLast) {
+  test::Etcd etcd({1});
+  ASSERT_TRUE(etcd.wait_until_ready());
+  const Listener silent(SOCK_NONBLOCK);
+  config::FleetConfig fleet = etcd.fleet();
+  fleet.endpoints.insert(fleet.endpoints.begin(), silent.address());
+  const auto store = test::Etcd::store(fleet);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::succeeds(store->list("/f/", within(15'000))));
+  EXPECT_EQ(silent.count_clients(), 1);
+  // How the members are is told in the order of the configuration, and changes nothing.
+  const Result<std::vector<Member>> members = store->members(within(10'000));
+  ASSERT_TRUE(test::succeeds(members));
+  ASSERT_EQ(members.value().size(), 2U);
+  EXPECT_EQ(members.value()[0].address, silent.address());
+  EXPECT_EQ(silent.count_clients(), 1);
+  EXPECT_TRUE(test::succeeds(store->list("/f/", within(15'000))));
+  EXPECT_EQ(silent.count_clients(), 0);
+}
+
+TEST_F(BadEtcdTest, ComesBackToTheFirstMemberIfTheNextOneIsGone) {
+  test::Etcd first({1});
+  test::Etcd second({1});
+  ASSERT_TRUE(first.wait_until_ready());
+  ASSERT_TRUE(second.wait_until_ready());
+  EXPECT_TRUE(test::succeeds(second.store()->list("/f/", within(15'000))));
+  second.kill(0);
+  config::FleetConfig fleet = first.fleet();
+  fleet.endpoints.push_back(second.fleet().endpoints[0]);
+  EXPECT_TRUE(test::succeeds(test::Etcd::store(fleet)->list("/f/", within(15'000))));
 }
 
 TEST_F(BadEtcdTest, GoesOnIfAMemberKeepsAllCallsButOne) {
