@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What two hosts on one controller took from each other before hosts had an identity: the cases that no other file has with
 # two hosts on bridges. Most are without a fleet. The other cases:
-#   1  a ledger that was copied              e2e/hosts
-#   6  a host that dies                      e2e/hosts, e2e/fleet_partitions, e2e/fleet_fence
 #   7  one queue                             e2e/fleet_queue
 #   8  what is kept warm                     e2e/fleet_warm
 #   9  addresses and MACs                    e2e/two_hosts
@@ -35,8 +33,10 @@ setup() {
 }
 
 teardown() {
+  power_of_b up
   sim_faults '{"faults": []}'
   remove_containers_of_both
+  ! in_host test -e "$KEPT" || take_disk_back
   ! in_host test -e /run/etcd/pid || leave_fleet
   in_host rm -f /run/hostb/config.toml "$IPUOF_FILE"
   host_config
@@ -77,6 +77,78 @@ begin_create() { # NAME OPTION...
   wait_until 10 intends "$1" || fail "$(cat "$BATS_TEST_TMPDIR/create")"
 }
 intends() { on b ipuctl ledger dump -o json | jq -e --arg name "$1" '[.partitions[] | select(.name == $name)] | length == 1' >/dev/null; }
+
+KEPT=/run/hostb.kept
+
+# Host "b" has the disk of host "a", and boots with it: only its machine-id is its own.
+copy_disk() {
+  # shellcheck disable=SC2016
+  in_host sh -e -c '
+    mv /run/hostb/lib "$1"
+    cp -a /var/lib/ipu-container-toolkit /run/hostb/lib
+    echo 0123456789abcdef0123456789abcdef >/run/hostb/machine-id' sh "$KEPT"
+  in_host python3 -c '
+import sqlite3
+ledger = sqlite3.connect("/run/hostb/lib/ledger.db")
+ledger.execute("UPDATE lease SET boot_id = ?", ["another"])
+ledger.commit()'
+}
+take_disk_back() {
+  in_host sh -e -c "rm -rf /run/hostb/lib /run/hostb/machine-id; mv $KEPT /run/hostb/lib"
+}
+is_intact() { # HOST CONTAINER PARTITION
+  assert_equal "$(calls RemovePartition "$3") $(calls ResetPartition "$3")" '0 0'
+  assert_equal "$(state_on "$1" "$2")" created
+  assert_equal "$(on "$1" ipuctl partition show "$3" -o json | jq -r .state)" ACTIVE
+}
+power_of_b() { in_host sh -e -c "for link in rnic0 mgmt0; do ip -n hostb link set \$link $1; done"; } # up|down
+partition_of() { on "$1" ipuctl ps -o json | jq -r '.[].partition'; } # HOST
+
+@test "case 1: a host with a copy of another one's ledger starts nothing until it has its own, and ends nothing of the other" {
+  local partition
+  take a one IPU_COUNT=16
+  partition=$(partition_of a)
+  copy_disk
+  run -1 take b two IPU_COUNT=4
+  assert_contains "$output" 'the ledger is of another host'
+  run -1 on b ipuctl gc
+  assert_contains "$output" "run 'ipuctl ledger adopt-host'"
+  is_intact a one "$partition"
+  run -0 on b ipuctl ledger rebuild
+  assert_contains "$output" '1 lease and 0 partitions in it are left to that host'
+  take b two IPU_COUNT=16
+  run -0 on b ipuctl gc
+  assert_equal "$(addresses_and_macs | sort | uniq -d)" ''
+  ends b two
+  is_intact a one "$partition"
+}
+
+@test "case 6: what a dead host had is told, left alone, and free after one fence; the host starts anew when it is back" {
+  local dead mine theirs
+  dead=$(tag_of b)
+  take a one IPU_COUNT=16
+  mine=$(partition_of a)
+  take b two IPU_COUNT=32
+  theirs=$(partition_of b)
+  power_of_b down
+  on a ipuctl gc
+  assert_equal "$(calls RemovePartition "$theirs")" 0
+  run -1 take a three IPU_COUNT=32
+  assert_contains "$output" '1 of other hosts'
+  assert_equal "$(on a ipuctl host list -o json | jq -c --arg host "$dead" '.[] | select(.host == $host) | [.partitions, .ipus]')" '[1,32]'
+  run -0 on a ipuctl host fence "$dead"
+  assert_contains "$output" "removed partition $theirs"
+  take a three IPU_COUNT=32
+  is_intact a one "$mine"
+  # Its boot has ended the container.
+  power_of_b up
+  end_on b two
+  wait_until 20 is_empty b || fail "$(on b ipuctl ps)"
+  run -0 on a ipuctl host forget "$dead"
+  take b four IPU_COUNT=16
+  is_intact a one "$mine"
+  ends b four
+}
 
 @test "case 2: a creation that was killed removes nothing that another host made of that name" {
   sim_faults '{"faults": [{"call": "CreatePartition", "partition": "train", "action": "hang", "times": 0}]}'

@@ -52,12 +52,13 @@ is_empty() { [ "$(on "$1" ipuctl ps -o json)" = '[]' ]; } # HOST
 both_are_empty() { [ "$(on a ipuctl ps -o json)$(on b ipuctl ps -o json)" = '[][]' ]; }
 
 # What makes a process of the throw-away host one of host "b". It has the configuration of host "a", unless it has one of
-# its own, /run/hostb/config.toml.
+# its own, /run/hostb/config.toml; so it is with its machine-id, /run/hostb/machine-id.
 # shellcheck disable=SC2016
 AS_HOST_B=(nsenter --net=/run/netns/hostb unshare --mount sh -e -c '
   mount --bind /run/hostb/lib /var/lib/ipu-container-toolkit
   mount --bind /run/hostb/run /run/ipu-container-toolkit
   ! [ -e /run/hostb/config.toml ] || mount --bind /run/hostb/config.toml /etc/ipu-container-toolkit/config.toml
+  ! [ -e /run/hostb/machine-id ] || mount --bind /run/hostb/machine-id /etc/machine-id
   exec "$@"' sh)
 
 # Runs a command on host "a" or "b".
