@@ -15,6 +15,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "vipu/access.h"
+#include "vipu/beside.h"
 #include "vipu/dial.h"
 #include "vipu/wire.h"
 #include "vipu/wire_fields.h"
@@ -28,6 +29,12 @@ using std::chrono::milliseconds;
 // The client gets less time than there is, so that its own error, which says what it waited for,
 // comes before it is killed. The margin is this much, or a quarter of a short time.
 constexpr milliseconds kMargin(250);
+
+// A controller may list a new partition a moment later.
+constexpr milliseconds kListingTime(2000);
+constexpr milliseconds kListingPause(100);
+constexpr milliseconds kUndoTime(5000);
+constexpr int kMostLooks = 3;  // for IPUs that others do not take meanwhile
 
 constexpr mode_t kReadableByOthers = 044;
 
@@ -56,14 +63,12 @@ class ProcessController final : public Controller {
   explicit ProcessController(ClientOptions options) : options_(std::move(options)) {}
 
   Result<Grant> create(const PartitionRequest& request, const Deadline& deadline) override {
-    const wire::Request asked = TRY(making(wire::Call::kCreate, request));
-    const Grant grant = TRY(ask<Grant>(asked, deadline));
-    TRY_CTX(describe(asked), check(grant, request));
+    Grant grant = TRY(make<Grant>(wire::Call::kCreate, request, deadline));
+    TRY_CTX(describe(about(wire::Call::kCreate, request.id)), check(grant, request));
     return grant;
   }
   Status submit(const PartitionRequest& request, const Deadline& deadline) override {
-    const wire::Request asked = TRY(making(wire::Call::kSubmit, request));
-    return done(ask<wire::Done>(asked, deadline));
+    return done(make<wire::Done>(wire::Call::kSubmit, request, deadline));
   }
   Result<Grant> wait(const std::string& id, const Deadline& deadline) override {
     return ask<Grant>(about(wire::Call::kWait, id), deadline);
@@ -126,14 +131,67 @@ class ProcessController final : public Controller {
       return Error(Code::kInvalid, str(describe(asked), ": a partition's name is 1 to ",
                                        kMaxPartitionName, " characters of A-Z, a-z, 0-9, - and _"));
     }
-    if (request.pinned) {
-      return Error(Code::kUnsupported,
-                   str(describe(asked),
-                       ": the controller places partitions by itself, and cannot"
-                       " leave out IPUs for which another request waits"));
-    }
     asked.partition = request;
     return asked;
+  }
+
+  // Names the IPUs of a request that leaves others to one that waits.
+  Result<PartitionRequest> choose(const PartitionRequest& request, const Deadline& deadline) {
+    if (!request.pinned) return request;
+    const Result<Survey> seen = survey(deadline);
+    if (!seen.ok()) {  // nothing is made
+      const bool is_final = seen.error().code() == Code::kInvalid;
+      return is_final ? seen.error() : Error(Code::kUnavailable, seen.error().message());
+    }
+    return TRY_CTX(describe(about(wire::Call::kCreate, request.id)),
+                   choose_beside(request, seen.value()));
+  }
+
+  // A controller that refuses the IPUs that were named has no room for the request now.
+  static Error refused(const PartitionRequest& named, const Error& error) {
+    if (!named.pinned) return error;
+    const Code code = error.code();
+    if (code == Code::kInvalid || code == Code::kDenied) return {Code::kBusy, error.message()};
+    if (code == Code::kBusy || code == Code::kExists || code == Code::kUnavailable) return error;
+    return {Code::kTimeout, error.message()};
+  }
+
+  // Makes the partition. Of requests that name their IPUs at the same time, one gets them, and the
+  // others look again.
+  template <typename T>
+  Result<T> make(wire::Call call, const PartitionRequest& request, const Deadline& deadline) {
+    for (int looks = 1;; ++looks) {
+      const PartitionRequest named = TRY(choose(request, deadline));
+      const wire::Request asked = TRY(making(call, named));
+      Result<T> made = ask<T>(asked, deadline);
+      const bool is_taken = !made.ok() && made.error().code() == Code::kBusy;
+      if (is_taken && named.pinned && looks < kMostLooks) continue;
+      if (!made.ok()) return refused(named, made.error());
+      TRY(check_place(named, deadline));
+      return made;
+    }
+  }
+
+  // Removes the partition again if it has other IPUs than were named. After an error other than
+  // kBusy, it may exist.
+  Status check_place(const PartitionRequest& named, const Deadline& deadline) {
+    if (!named.pinned) return {};
+    const auto may_exist = [](const Error& error) {
+      return Error(Code::kTimeout, error.message());
+    };
+    const Deadline listing = deadline.capped(kListingTime);
+    Status placed;
+    do {
+      if (!placed.ok()) base::sleep_for(kListingPause, listing);
+      const Result<std::vector<Partition>> listed = list(deadline);
+      if (!listed.ok()) return may_exist(listed.error());
+      placed = check_chosen(named, listed.value());
+      if (placed.ok()) return {};
+    } while (placed.error().code() == Code::kNotFound && !listing.passed());
+    if (placed.error().code() == Code::kNotFound) return may_exist(placed.error());
+    const Result<base::Removed> removed = remove(named.id, Force::kYes, Deadline::after(kUndoTime));
+    if (!removed.ok()) return may_exist(removed.error());
+    return Error(Code::kBusy, placed.error().message());
   }
 
   // Checks that no IPU is granted twice.

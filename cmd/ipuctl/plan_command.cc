@@ -138,8 +138,7 @@ Status see_queue(hook::ledger::Ledger& ledger, const PoolConfig& pool, PoolSeen&
     if (seen.now.ahead++ > 0) continue;
     seen.first = requester_of(place.waiter);
     if (place.waiter.ipus > 0) seen.first += str(", for ", place.waiter.ipus, " IPUs");
-    // With a controller, nobody passes who waits first.
-    if (pool.provider != Provider::kVipu && pool.backfill) seen.now.pinned = place.waiter.pinned;
+    if (pool.backfill) seen.now.pinned = place.waiter.pinned;
   }
   return {};
 }

@@ -116,15 +116,20 @@ grpc::Status run(const Caller& caller, const virmgrpc::ListIPUAttributesRequest&
 
 grpc::Status run(const Caller& caller, const virmgrpc::CreatePartitionRequest& request,
                  virmgrpc::CreatePartitionReply& reply) {
-  const base::Result<vipu::PartitionRequest> wanted = to_value(request);
+  base::Result<vipu::PartitionRequest> wanted = to_value(request);
   if (!wanted.ok()) return to_grpc(wanted.error());
+  const Quirks quirks = quirks_of(caller);
+  if (quirks.named_ipus && !wanted.value().ipus.empty()) {
+    if (*quirks.named_ipus != 0)
+      return {static_cast<grpc::StatusCode>(*quirks.named_ipus), "IPUs cannot be named"};
+    wanted.value().ipus.clear();
+  }
   const Status done = caller.store.change(
       [&](Model& model) { return model.create(wanted.value(), caller.access, caller.outcome); });
   if (done.ok()) {
     reply.set_partition_id(wanted.value().id);
     return grpc::Status::OK;
   }
-  const Quirks quirks = quirks_of(caller);
   // Here kBusy means that there is no room, not that a partition is busy.
   if (done.error().code() == Code::kBusy) {
     return to_grpc(done, Code::kBusy, quirks.full.value_or(grpc::StatusCode::RESOURCE_EXHAUSTED));

@@ -55,7 +55,7 @@ struct PoolConfig {
   std::vector<std::vector<uint32_t>> groups = {};  // pcie: linked cards; empty: all are linked
   std::vector<uint32_t> taints = {};               // ipuof, pcie: IPUs never given to a partition
   std::map<uint32_t, uint32_t> warm = {};          // size -> number of partitions kept ready
-  bool backfill = true;             // ipuof, pcie: whether smaller requests may pass one that waits
+  bool backfill = false;            // whether smaller requests may pass one that waits
   std::string health_command = {};  // ipuof, pcie: program that says how the IPUs are
   vipu::Damping damping = {};       // of what it says
   // ipuof: the IPUs that this host may use, by their numbers in the file; unset: all.

@@ -44,6 +44,7 @@ Result<PoolConfig> detect_pool(const HostFacts& host) {
   if (std::any_of(devices.begin(), devices.end(), is_card)) {
     pool.name = "pcie";
     pool.provider = Provider::kPcie;
+    pool.backfill = true;
     return pool;
   }
   std::vector<std::string> files = names_in(host.ipuof_dir);
@@ -51,6 +52,7 @@ Result<PoolConfig> detect_pool(const HostFacts& host) {
   if (files.size() == 1) {
     pool.name = "ipuof";
     pool.provider = Provider::kIpuof;
+    pool.backfill = true;
     pool.file = str(host.ipuof_dir, "/", files.front());
     return pool;
   }

@@ -100,7 +100,7 @@ Status refuse_foreign_keys(const Section& section, Provider provider) {
         Key{"credentials", true, false, false}, Key{"insecure_credentials", true, false, false},
         Key{"file", false, true, false}, Key{"part", false, true, false},
         Key{"groups", false, false, true}, Key{"taints", false, true, true},
-        Key{"backfill", false, true, true}, Key{"health_command", false, true, true},
+        Key{"backfill", true, true, true}, Key{"health_command", false, true, true},
         Key{"health_checks", false, true, true}, Key{"health_bad", false, true, true},
         Key{"health_hold", false, true, true}}) {
     const bool fits = provider == Provider::kVipu    ? key.vipu
@@ -200,6 +200,19 @@ Result<ControllerSecurity> read_security(const Section& section) {
   return security;
 }
 
+// A controller leaves out the IPUs that are pinned only if the request names those that it wants,
+// which needs their cluster. Those of an allocation are not known.
+Status read_backfill(const Section& section, PoolConfig& pool) {
+  const bool is_vipu = pool.provider == Provider::kVipu;
+  pool.backfill = TRY(section.find_flag("backfill")).value_or(!is_vipu);
+  if (!pool.backfill || !is_vipu) return {};
+  if (pool.cluster.empty())
+    return section.wrong("cluster", "set: with backfill, the toolkit chooses IPUs of a cluster");
+  if (!pool.allocation.empty())
+    return section.wrong("backfill", "left out with 'allocation', whose IPUs are not known");
+  return {};
+}
+
 Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   TRY(section.refuse_unknown({"name", "provider", "controller", "timeout", "allocation", "cluster",
                               "tls", "credentials", "insecure_credentials", "file", "part",
@@ -228,7 +241,7 @@ Result<PoolConfig> read_pool(const Section& section, const HostFacts& host) {
   pool.warm = TRY(read_warm(section));
   pool.health_command = TRY(read_path(section, "health_command"));
   TRY(read_damping(section, pool));
-  pool.backfill = TRY(section.find_flag("backfill")).value_or(pool.backfill);
+  TRY(read_backfill(section, pool));
   return pool;
 }
 

@@ -20,17 +20,25 @@ constexpr int kMostTries = 10;  // each fails only if somebody has changed the t
 constexpr const char* kWholePool = "*";  // no name of a partition
 
 std::string text_of(const Ticket& ticket) {
-  return base::to_text(Json{{"host", ticket.host},
-                            {"container", ticket.container},
-                            {"tenant", ticket.tenant},
-                            {"ipus", ticket.ipus},
-                            {"since_ms", ticket.since_ms},
-                            {"until_ms", ticket.until_ms},
-                            {"user", ticket.user},
-                            {"aged", ticket.is_aged},
-                            {"overdue", ticket.is_overdue},
-                            {"cancelled", ticket.is_cancelled},
-                            {"place", ticket.place}});
+  Json json{{"host", ticket.host},          {"container", ticket.container},
+            {"tenant", ticket.tenant},      {"ipus", ticket.ipus},
+            {"since_ms", ticket.since_ms},  {"until_ms", ticket.until_ms},
+            {"user", ticket.user},          {"aged", ticket.is_aged},
+            {"overdue", ticket.is_overdue}, {"cancelled", ticket.is_cancelled},
+            {"place", ticket.place}};
+  if (ticket.pinned) {
+    json["pinned_first"] = ticket.pinned->first;
+    json["pinned_ipus"] = ticket.pinned->size;
+  }
+  return base::to_text(json);
+}
+
+// A release without backfill in a fleet writes none.
+Result<std::optional<vipu::Block>> read_pinned(const Fields& fields) {
+  if (!fields.has("pinned_ipus")) return std::optional<vipu::Block>();
+  const uint32_t size = TRY(fields.number("pinned_ipus", 1, kMostIpus));
+  const uint32_t first = TRY(fields.number("pinned_first", 0, kMostIpus));
+  return std::optional<vipu::Block>(vipu::Block{first, size});
 }
 
 Result<int64_t> read_time(const Json& json, const char* key) {
@@ -54,6 +62,10 @@ Result<Ticket> read_ticket(const KeyValue& key) {
   ticket.is_aged = TRY(read_flag(fields, "aged"));
   ticket.is_overdue = TRY(read_flag(fields, "overdue"));
   ticket.is_cancelled = TRY(read_flag(fields, "cancelled"));
+  // Whatever else stands there, nobody passes then.
+  const auto pinned = read_pinned(fields);
+  if (pinned.ok() && pinned.value() && pinned.value()->size == ticket.ipus)
+    ticket.pinned = pinned.value();
   const int64_t place = TRY(base::get_int(json, "place", "ticket"));
   ticket.place = place > 0 && place < key.created ? place : key.created;
   ticket.lease = key.lease;

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "hook/fleet/partitions.h"
 #include "hook/fleet/store.h"
+#include "vipu/types.h"
 
 namespace hook::fleet {
 
@@ -41,6 +43,8 @@ struct Ticket {
   bool is_aged = false;     // it was passed for so long that it is passed no more
   bool is_overdue = false;  // its tenant has borrowed for too long
   bool is_cancelled = false;
+  // The IPUs that those behind it leave to it (vipu/backfill.h); unset: none may pass it.
+  std::optional<vipu::Block> pinned = {};
   int64_t place = 0;     // a ticket with a lesser one comes first
   int64_t lease = 0;     // of the store
   int64_t created = 0;   // revision of its key; not written

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "vipu/backfill.h"
+#include "vipu/beside.h"
 
 namespace hook::lifecycle {
 namespace {
@@ -25,25 +26,34 @@ vipu::Survey without_warm(vipu::Survey survey, const std::vector<ledger::Partiti
   return survey;
 }
 
-}  // namespace
-
-bool may_backfill(const config::PoolConfig& pool) {
-  return pool.backfill && pool.provider != config::Provider::kVipu;
+bool is_free(const vipu::Occupancy& occupancy, const vipu::Block& block) {
+  uint32_t number = block.first;
+  while (number < block.first + block.size && occupancy.is_free(number)) ++number;
+  return number == block.first + block.size;
 }
+
+}  // namespace
 
 std::optional<vipu::Block> block_to_pin(Env& env, const config::PoolConfig& pool, uint32_t ipus,
                                         const std::optional<vipu::Block>& before) {
   Result<vipu::Survey> survey = env.controller(pool)->survey(Deadline::after(kSurveyTime));
   const auto records = env.ledger.partitions().all();
   if (!survey.ok() || !records.ok()) return before;
-  const vipu::Survey seen = without_warm(std::move(survey).take(), records.value(), pool.name);
-  return vipu::pin(vipu::Occupancy::of(seen), ipus, before);
+  const vipu::Survey seen = vipu::of_cluster(std::move(survey).take(), pool.cluster);
+  const std::optional<vipu::Block> block =
+      vipu::pin(vipu::Occupancy::of(without_warm(seen, records.value(), pool.name)), ipus, before);
+  if (pool.provider != config::Provider::kVipu) return block ? block : before;
+  // A controller tells no taints. It may have refused the IPUs, and nobody could ever get them.
+  const bool is_suspicious = block && is_free(vipu::Occupancy::of(seen), *block);
+  return is_suspicious ? std::nullopt : block;
 }
 
 bool has_room_beside(Env& env, const config::PoolConfig& pool, const vipu::Block& pinned,
                      uint32_t ipus) {
-  const Result<vipu::Survey> survey = env.controller(pool)->survey(Deadline::after(kSurveyTime));
-  return survey.ok() && vipu::fits_beside(vipu::Occupancy::of(survey.value()), pinned, ipus);
+  Result<vipu::Survey> survey = env.controller(pool)->survey(Deadline::after(kSurveyTime));
+  if (!survey.ok()) return false;
+  const vipu::Survey seen = vipu::of_cluster(std::move(survey).take(), pool.cluster);
+  return vipu::fits_beside(vipu::Occupancy::of(seen), pinned, ipus);
 }
 
 }  // namespace hook::lifecycle

@@ -9,13 +9,10 @@
 
 namespace hook::lifecycle {
 
-// Returns whether smaller requests may pass one that waits for POOL. A V-IPU controller places
-// partitions by itself, so nothing keeps them from the IPUs for which another request waits.
-[[nodiscard]] bool may_backfill(const config::PoolConfig& pool);
-
 // Returns the block to pin for a request of IPUS that waits, for which BEFORE is pinned. Warm
-// partitions count as free, because they are given back for it. Returns nothing if there is none,
-// and BEFORE if the pool cannot be looked at now.
+// partitions of this host count as free, because they are given back for it. Returns BEFORE if the
+// pool cannot be looked at now, or has no such block. With a controller, returns nothing, so that
+// nobody passes, if there is none, or if it is free: nobody knows then for what the request waits.
 [[nodiscard]] std::optional<vipu::Block> block_to_pin(Env& env, const config::PoolConfig& pool,
                                                       uint32_t ipus,
                                                       const std::optional<vipu::Block>& before);

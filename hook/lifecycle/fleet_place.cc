@@ -2,8 +2,6 @@
 #include "hook/lifecycle/fleet_place.h"
 
 #include <algorithm>
-#include <charconv>
-#include <set>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -25,17 +23,6 @@ constexpr milliseconds kSliceTime{2'000};
 // Each attempt fails only if another request of the tenant got IPUs in the same moment.
 constexpr int kMostClaims = 50;
 
-// The ticket's number in this host's ledger, as its id in the fleet has it.
-std::optional<int64_t> number_of(const fleet::Ticket& ticket) {
-  const std::vector<std::string_view> parts = base::split(ticket.id, '-');
-  if (parts.size() != 3) return std::nullopt;
-  int64_t number = 0;
-  const char* const end = parts[1].data() + parts[1].size();
-  const auto [at, error] = std::from_chars(parts[1].data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
-}
-
 ledger::Waiter waiter_of(const fleet::Ticket& ticket, int64_t number, int64_t now_ms) {
   ledger::Waiter waiter;
   waiter.ticket = number;
@@ -47,6 +34,7 @@ ledger::Waiter waiter_of(const fleet::Ticket& ticket, int64_t number, int64_t no
   // The hosts' clocks differ, so each says itself what it has waited for too long.
   waiter.since_ms = ticket.is_aged ? now_ms - kLongestPass.count() : now_ms;
   waiter.host = ticket.host;
+  waiter.pinned = ticket.pinned;
   return waiter;
 }
 
@@ -85,21 +73,6 @@ fleet::Grant grant_of(const Env& env, const ledger::Lease& lease) {
   grant.ipus = lease.ipus;
   grant.since_ms = base::unix_millis();
   return grant;
-}
-
-Status sweep_tickets(Env& env, const OpenFleet& fleet, const std::vector<fleet::Waiting>& tickets) {
-  std::optional<std::set<int64_t>> living;
-  for (const fleet::Waiting& one : tickets) {
-    if (one.ticket.host != env.ledger.host().tag()) continue;
-    if (!living) {
-      living.emplace();
-      for (const ledger::Waiter& waiter : TRY(living_waiters(env))) living->insert(waiter.ticket);
-    }
-    const std::optional<int64_t> number = number_of(one.ticket);
-    if (number && living->contains(*number)) continue;
-    TRY(fleet::leave_line(fleet.at_last(), one.resource, one.ticket));
-  }
-  return {};
 }
 
 fleet::Fleet FleetPlace::at() const {
@@ -147,6 +120,13 @@ Status FleetPlace::resize(uint32_t ipus) {
   if (!ticket_) return {};
   ticket_->ipus = ipus;
   return fleet::write_ticket(at(), resource_, *ticket_);
+}
+
+void FleetPlace::pin(const std::optional<vipu::Block>& block) {
+  if (!ticket_ || ticket_->pinned == block) return;
+  ticket_->pinned = block;
+  // If this fails, nobody passes the request, or others leave it the block that was pinned before.
+  (void)fleet::write_ticket(at(), resource_, *ticket_);
 }
 
 Status FleetPlace::keep() {
@@ -318,21 +298,25 @@ Result<std::optional<fleet::Warm>> FleetPlace::choose_warm(
 }
 
 Result<Before> FleetPlace::check_claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                                       const fleet::Shares& shares) {
+                                       const fleet::Shares& shares,
+                                       const std::optional<vipu::Block>& beside) {
   Before before = TRY(look(me, &shares));
+  if (beside && !before.waiters.empty() && before.waiters.front().pinned == beside)
+    before.waiters.clear();
   if (before.is_cancelled || !before.waiters.empty()) return before;
   TRY(check_share(shares, grant));
   TRY(check_walls(shares, grant.tenant));
   return before;
 }
 
-Result<Before> FleetPlace::may_claim(const fleet::Grant& grant, const ledger::Waiter& me) {
+Result<Before> FleetPlace::may_claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                                     const std::optional<vipu::Block>& beside) {
   const fleet::Shares shares = TRY(fleet::read_shares(at()));
-  return check_claim(grant, me, shares);
+  return check_claim(grant, me, shares, beside);
 }
 
 Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& me,
-                                     const KindOf& kind) {
+                                     const KindOf& kind, const std::optional<vipu::Block>& beside) {
   for (int i = 0; i < kMostClaims; ++i) {
     // Of an earlier attempt, which may have taken a partition, also if its answer was lost. A fence
     // may have removed it since.
@@ -344,7 +328,9 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
       TRY(check_walls(tenants, grant.tenant));
       TRY(kind(tenants.tenants));  // the tenant's allocation may be another one by now
       grant = *made;
-      return Before();
+      Before before;
+      before.was_made = true;
+      return before;
     }
     if (i == 0 && !ticket_) {
       const auto warm = TRY(choose_warm(grant, kind, {}));
@@ -352,7 +338,7 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
       if (TRY(fleet::grant_at_once(at(), resource_, grant, taken))) return Before();
     }
     const fleet::Shares shares = TRY(fleet::read_shares(at()));
-    Before before = TRY(check_claim(grant, me, shares));
+    Before before = TRY(check_claim(grant, me, shares, beside));
     if (before.is_cancelled || !before.waiters.empty()) return before;
     const auto warm = TRY(choose_warm(grant, kind, shares.tenants));
     const fleet::Warm* const taken = warm ? &*warm : nullptr;
@@ -364,9 +350,9 @@ Result<Before> FleetPlace::try_claim(fleet::Grant& grant, const ledger::Waiter& 
 }
 
 Result<Before> FleetPlace::claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                                 const KindOf& kind) {
+                                 const KindOf& kind, const std::optional<vipu::Block>& beside) {
   fleet::Grant claimed = grant;
-  Result<Before> done = try_claim(claimed, me, kind);
+  Result<Before> done = try_claim(claimed, me, kind, beside);
   is_made_ = done.ok() && !done.value().is_cancelled && done.value().waiters.empty();
   const bool may_be_made = !done.ok() && done.error().code() == Code::kTimeout;
   // An earlier attempt, whose answer was lost, may have taken a partition of which this one knows

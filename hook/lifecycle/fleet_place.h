@@ -34,6 +34,7 @@ struct Before {
   std::vector<ledger::Waiter> waiters = {};
   bool is_cancelled = false;   // somebody told the request to give up
   bool is_over_limit = false;  // its tenant has to give something back first
+  bool was_made = false;       // by an earlier attempt
 };
 
 // Returns the kind of the warm partition that a claim may take, or null, by what the fleet's
@@ -58,6 +59,8 @@ class FleetPlace {
   [[nodiscard]] bool is_in_line() const { return ticket_.has_value(); }
   // Says that the request is for IPUS.
   base::Status resize(uint32_t ipus);
+  // Says that those behind it leave BLOCK to it; nothing: that none may pass it.
+  void pin(const std::optional<vipu::Block>& block);
   // Returns what is served before ME. Keeps the place. Fails with kDenied once it has waited for
   // longer than its tenant's max_wait, which may have become shorter.
   base::Result<Before> before(const ledger::Waiter& me);
@@ -71,13 +74,15 @@ class FleetPlace {
   // before that.
   fleet::Left leave_served();
 
-  // Records GRANT for ME, unless that returns who is served first. Takes a warm partition of the
+  // Records GRANT for ME, unless that returns who is served first. Those do not count, as long as
+  // BESIDE, which ME leaves to it, is pinned for the first of them. Takes a warm partition of the
   // fleet for it, if there is one of the KIND. Fails with kBusy or kDenied, in the words for the
   // user, if the tenant's share forbids it. After kTimeout it may be recorded.
   base::Result<Before> claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                             const KindOf& kind);
+                             const KindOf& kind, const std::optional<vipu::Block>& beside);
   // Returns whether claim() would record GRANT now, as it does, without recording it.
-  base::Result<Before> may_claim(const fleet::Grant& grant, const ledger::Waiter& me);
+  base::Result<Before> may_claim(const fleet::Grant& grant, const ledger::Waiter& me,
+                                 const std::optional<vipu::Block>& beside);
   // Returns the warm partition that the last claim took; empty: none.
   [[nodiscard]] std::string taken() const { return is_made_ ? claimed_->partition : ""; }
   // Keeps the place for LONGEST, in which the request asks its controller and looks at no queue:
@@ -98,8 +103,10 @@ class FleetPlace {
   base::Result<Before> judge(const ledger::Waiter& me, const fleet::Line& line,
                              const fleet::Shares& shares);
   base::Result<Before> check_claim(const fleet::Grant& grant, const ledger::Waiter& me,
-                                   const fleet::Shares& shares);
-  base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me, const KindOf& kind);
+                                   const fleet::Shares& shares,
+                                   const std::optional<vipu::Block>& beside);
+  base::Result<Before> try_claim(fleet::Grant& grant, const ledger::Waiter& me, const KindOf& kind,
+                                 const std::optional<vipu::Block>& beside);
   base::Result<std::optional<fleet::Warm>> choose_warm(
       fleet::Grant& grant, const KindOf& kind,
       const std::vector<config::TenantConfig>& tenants) const;

@@ -67,6 +67,7 @@ ledger::Waiter to_waiter(const fleet::Waiting& waiting) {
   waiter.user = waiting.ticket.user;
   waiter.tenant = waiting.ticket.tenant;
   waiter.host = waiting.ticket.host;
+  waiter.pinned = waiting.ticket.pinned;
   return waiter;
 }
 

@@ -22,8 +22,23 @@ Status Turn::judge_claim(Result<Before> claimed) {
   return is_behind_ ? others_wait(before.value()) : Status();
 }
 
+// An earlier attempt, whose answer was lost, may have claimed beside the block that is still
+// pinned_.
+Status Turn::claim_or_pass(
+    const std::function<Result<Before>(const std::optional<vipu::Block>& beside)>& claim) {
+  Result<Before> claimed = claim(std::nullopt);
+  if (!claimed.ok() || claimed.value().is_cancelled || claimed.value().was_made)
+    return judge_claim(std::move(claimed));
+  pinned_.reset();
+  is_over_limit_ = claimed.value().is_over_limit;
+  const std::vector<ledger::Waiter>& first = claimed.value().waiters;
+  if (!first.empty() && may_pass(first.front())) claimed = claim(pinned_);
+  return judge_claim(std::move(claimed));
+}
+
 Status Turn::claim(const fleet::Grant& grant, const KindOf& kind) {
-  TRY(judge_claim(place_->claim(grant, as_waiter(), kind)));
+  TRY(claim_or_pass(
+      [&](const auto& beside) { return place_->claim(grant, as_waiter(), kind, beside); }));
   if (place_->taken().empty()) place_->hold(what_.shared->timeout);
   return {};
 }
@@ -51,7 +66,9 @@ fleet::Grant Turn::grant_of_reservation(const std::string& name,
 
 Status Turn::check_claim(const std::string& name, const std::string& partition) {
   if (!place_) return {};
-  return judge_claim(place_->may_claim(grant_of_reservation(name, partition), as_waiter()));
+  return claim_or_pass([&](const auto& beside) {
+    return place_->may_claim(grant_of_reservation(name, partition), as_waiter(), beside);
+  });
 }
 
 Status Turn::claim(const std::string& name, const std::string& partition, const KindOf& kind) {

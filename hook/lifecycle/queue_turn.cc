@@ -251,9 +251,16 @@ Status Turn::wait_for_room(LedgerWatch& watch, milliseconds longest, const Deadl
 bool Turn::may_pass(const ledger::Waiter& first) {
   pinned_.reset();
   if (what_.backfill == nullptr || !first.pinned) return false;
+  if (!passes_ || is_over_limit_) return false;
   if (what_.ipus == 0 || what_.ipus >= first.pinned->size) return false;
   if (has_room_beside(env_, *what_.backfill, *first.pinned, what_.ipus)) pinned_ = first.pinned;
   return pinned_.has_value();
+}
+
+void Turn::got_nothing() {
+  if (!pinned_ || what_.backfill == nullptr) return;
+  if (what_.backfill->provider != config::Provider::kVipu) return;
+  if (has_room_beside(env_, *what_.backfill, *pinned_, what_.ipus)) passes_ = false;
 }
 
 void Turn::pin() {
@@ -261,9 +268,10 @@ void Turn::pin() {
   if (what_.backfill == nullptr || what_.ipus == 0 || is_over_limit_) return;
   const std::optional<vipu::Block> block =
       block_to_pin(env_, *what_.backfill, what_.ipus, own_pin_);
-  if (!block || block == own_pin_) return;
+  if (place_) place_->pin(block);
+  if (block == own_pin_) return;
   // If this fails, nobody passes the request, or others leave it the block that was pinned before.
-  if (env_.ledger.queue().pin(ticket_, *block).ok()) own_pin_ = block;
+  if (env_.ledger.queue().pin(ticket_, block.value_or(vipu::Block())).ok()) own_pin_ = block;
 }
 
 Status Turn::confirm() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -108,6 +109,9 @@ class Turn {
   // The IPUs that are pinned for the request which this one may pass, and which it must not have
   // (PartitionRequest::pinned); unset: it is first.
   [[nodiscard]] const std::optional<vipu::Block>& pinned() const { return pinned_; }
+  // Called when a request beside pinned() got nothing. If a V-IPU controller seems to have room, it
+  // follows no names: from now on the request passes nobody, and waits until it is first.
+  void got_nothing();
   // Called when a request has its IPUs, which another one may pin in the same moment. Fails with
   // kBusy if a block is pinned now of which the request did not know; it then gives its IPUs back,
   // and may try again with pinned(). After a success, a block that is pinned now was respected; one
@@ -130,6 +134,7 @@ class Turn {
         own_pin_(other.own_pin_),
         pinned_(other.pinned_),
         is_cancelled_(other.is_cancelled_),
+        passes_(other.passes_),
         is_over_limit_(other.is_over_limit_) {}
   Turn& operator=(Turn&&) = delete;
   ~Turn() { end(); }
@@ -140,6 +145,8 @@ class Turn {
   base::Status enter_fleet();
   base::Status open_place();
   base::Status judge_claim(base::Result<Before> claimed);
+  base::Status claim_or_pass(
+      const std::function<base::Result<Before>(const std::optional<vipu::Block>& beside)>& claim);
   base::Status claim(const fleet::Grant& grant, const KindOf& kind);
   [[nodiscard]] fleet::Grant grant_of_reservation(const std::string& name,
                                                   const std::string& partition) const;
@@ -158,6 +165,7 @@ class Turn {
   std::optional<vipu::Block> pinned_;
   bool is_cancelled_ = false;
   bool is_behind_ = false;
+  bool passes_ = true;          // see got_nothing()
   bool is_over_limit_ = false;  // of its tenant, when ahead() looked last
 };
 

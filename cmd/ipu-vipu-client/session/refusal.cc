@@ -50,6 +50,14 @@ bool may_mean_full(const std::string& allocation, const std::vector<vipu::Partit
                      [&](const auto& one) { return one.allocation == allocation; });
 }
 
+// Returns whether somebody has one of IPUS by now.
+bool is_any_held(const std::vector<vipu::ChosenIpu>& ipus, const vipu::Occupancy& occupancy) {
+  return std::any_of(ipus.begin(), ipus.end(), [&](const vipu::ChosenIpu& ipu) {
+    const std::optional<uint32_t> number = occupancy.topology().number_of(ipu.place);
+    return number && !occupancy.is_free(*number);
+  });
+}
+
 }  // namespace
 
 Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
@@ -67,7 +75,8 @@ Refusal judge(Connection& connection, const vipu::PartitionRequest& request,
   const vipu::Occupancy occupancy = vipu::Occupancy::of(survey.value());
   const vipu::Wanted wanted{request.size, request.segments};
   const bool is_full =
-      vipu::check_wanted(occupancy.topology(), wanted).ok() && !vipu::place(occupancy, wanted);
+      is_any_held(request.ipus, occupancy) ||
+      (vipu::check_wanted(occupancy.topology(), wanted).ok() && !vipu::place(occupancy, wanted));
   // Without so many free IPUs, others may give theirs back, or agents may come back.
   const bool lacks_room = status.code == StatusCode::RESOURCE_EXHAUSTED &&
                           occupancy.free_ipus() >= request.size && !names_operation(status);

@@ -25,6 +25,7 @@ constexpr Named kNamed[] = {
     {"impossible", &Quirks::impossible, nullptr},
     {"one-by-one", &Quirks::one_by_one, nullptr},
     {"early-reset", &Quirks::early_reset, nullptr},
+    {"named-ipus", &Quirks::named_ipus, nullptr},
     {"late-listing", nullptr, &Quirks::late_listing},
     {"late-config", nullptr, &Quirks::late_config},
     {"late-address", nullptr, &Quirks::late_address},
@@ -46,7 +47,7 @@ Status add(Quirks& quirks, const std::string& text) {
     return {};
   }
   const std::optional<int> status = status_number(value);
-  if (!status || (*status == 0 && name != "unknown")) {
+  if (!status || (*status == 0 && name != "unknown" && name != "named-ipus")) {
     return Error(Code::kInvalid, str(name, ": ", base::quote(value),
                                      " is not a gRPC status, such as FAILED_PRECONDITION"));
   }

@@ -18,6 +18,7 @@ struct Quirks {
   std::optional<int> impossible = {};   // to a create larger than the POD or its allocation
   std::optional<int> one_by_one = {};   // to a create while another operation lasts
   std::optional<int> early_reset = {};  // to a reset of a partition that is CREATING
+  std::optional<int> named_ipus = {};   // to a create that names IPUs; OK: it gets any
   Time late_listing{0};                 // until a new partition can be seen
   Time late_config{0};                  // from ACTIVE until the configuration has GCDs
   Time late_address{0};                 // from ACTIVE until its devices have an ip

@@ -11,7 +11,6 @@
 #include "hook/container/oci/pod.h"
 #include "hook/container/oci/spec.h"
 #include "hook/container/plan/plan.h"
-#include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/endpoint/endpoint.h"
 #include "hook/lifecycle/network/bridges.h"
@@ -259,7 +258,7 @@ Result<WaitFor> wait_for(Env& env, const Start& start) {
                request.wait,       start.config.policy.max_waiters, start.newcomer.bundle};
   const bool takes_any_block = start.sandbox.empty() && request.partition.empty() &&
                                request.cards.empty() && !request.all_cards;
-  if (takes_any_block && may_backfill(start.pool)) what.backfill = &start.pool;
+  if (takes_any_block && start.pool.backfill) what.backfill = &start.pool;
   what.tenant = request.tenant;
   what.tenants = &start.config.policy.tenants;
   if (start.sandbox.empty()) what.shared = &start.pool;

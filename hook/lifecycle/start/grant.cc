@@ -20,7 +20,8 @@ namespace {
 using namespace base::names;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookTime{2000};     // for a controller after a timeout
+constexpr milliseconds kLookTime{2000};  // for a controller after a timeout
+constexpr milliseconds kUndoTime{5000};
 constexpr milliseconds kLastAttempt{5000};  // after the end of the wait
 
 Result<vipu::PartitionRequest> partition_request(vipu::Controller& controller,
@@ -75,12 +76,13 @@ Result<config::Wall> find_wall(const GrantRequest& what,
   return config::find_wall(what.pool, what.config.policy.tenants, of_fleet, lease.tenant);
 }
 
+bool is_kept_warm(const GrantRequest& what) {
+  return what.pool.warm.contains(what.request.ipus) && !what.request.reconfigurable;
+}
+
 // The IPUs of a warm partition may be pinned for a request that this one passes: they are given
 // back for that one alone.
-bool may_be_warm(const GrantRequest& what) {
-  const auto kept = what.pool.warm.find(what.request.ipus);
-  return kept != what.pool.warm.end() && !what.request.reconfigurable && !what.turn.pinned();
-}
+bool may_be_warm(const GrantRequest& what) { return is_kept_warm(what) && !what.turn.pinned(); }
 
 // What is known of the partition that a request asks for.
 struct Asked {
@@ -108,7 +110,8 @@ Status confirm_turn(vipu::Controller& controller, const GrantRequest& what, cons
   const Status confirmed = what.turn.confirm();
   if (confirmed.ok()) return {};
   const Result<base::Removed> removed = controller.remove(id, vipu::Force::kYes, deadline);
-  asked.may_exist = !removed.ok();
+  // One that was absent may be listed a moment later.
+  asked.may_exist = !removed.ok() || removed.value() == base::Removed::kWasAbsent;
   asked.was_ever_lost = asked.was_ever_lost || asked.may_exist;
   TRY(removed);
   // Otherwise somebody took its place in the queue away, and it gives up.
@@ -174,12 +177,12 @@ Result<vipu::Grant> wait_for_warm(Env& env, const GrantRequest& what, const ledg
 // unless the controller may still make the one that it was asked for.
 Status claim(GrantRequest& what, const ledger::Lease& lease, const Asked& asked) {
   fleet::WarmKind kind = fleet::warm_kind(what.pool, what.request.ipus);
-  const bool takes_warm = may_be_warm(what) && !asked.was_ever_lost;
+  const bool takes_warm = is_kept_warm(what) && !asked.was_ever_lost;
   using Kind = const fleet::WarmKind*;
   return what.turn.claim(lease, [&](const auto& of_fleet) -> Result<Kind> {
     what.wall = TRY(find_wall(what, of_fleet, lease));
     kind.allocation = what.wall.allocation;
-    return takes_warm ? &kind : nullptr;
+    return takes_warm && !what.turn.pinned() ? &kind : nullptr;
   });
 }
 
@@ -208,6 +211,22 @@ Result<vipu::Grant> use_given(Env& env, const GrantRequest& what, ledger::Lease&
   return wait_for_warm(env, what, lease, until);
 }
 
+// What the controller may have made for a request that passes may have pinned IPUs: it goes before
+// the request waits again.
+Status undo_passing(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
+                    Asked& asked, const Deadline& until) {
+  for (;;) {
+    const Result<base::Removed> removed =
+        controller.remove(lease.partition, vipu::Force::kYes, Deadline::after(kUndoTime));
+    asked.may_exist = !removed.ok();
+    if (removed.ok()) return {};
+    if (until.passed()) return removed.error();
+    TRY(env.ledger.queue().check_wanted(lease.id));
+    TRY(env.still_wanted());
+    base::sleep_for(kAwayTime, until);
+  }
+}
+
 // Returns nothing if the request is to be tried again.
 Result<std::optional<vipu::Grant>> attempt(Env& env, GrantRequest& what, ledger::Lease& lease,
                                            const Deadline& until, const Deadline& last,
@@ -230,7 +249,12 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, GrantRequest& what, ledger:
   if (grant.ok()) TRY(check_wall(env, *controller, what, lease, until));
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
-  if (std::exchange(asked.came_late, false)) return Granted();
+  if (std::exchange(asked.came_late, false)) {
+    if (!asked.may_exist) what.turn.unclaim();  // the next claim is beside what is pinned now
+    return Granted();
+  }
+  if (claimed.ok()) what.turn.got_nothing();
+  if (asked.may_exist && partition.pinned) TRY(undo_passing(env, *controller, lease, asked, until));
   Error error = claimed.ok() ? refused_within(what.wall, grant.error()) : grant.error();
   if (what.turn.is_cancelled()) return error;
   if (error.code() == Code::kBusy && what.turn.is_behind()) {

@@ -6,7 +6,6 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "hook/lifecycle/backfill.h"
 #include "hook/lifecycle/end/release.h"
 #include "hook/lifecycle/partitions/ownership.h"
 #include "hook/lifecycle/partitions/partitions.h"
@@ -73,7 +72,9 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
   };
   bool is_claimed = false;
   partition.claim = [&]() -> Status {
-    TRY(turn.claim(partition.reserved->name, partition.request.id, kind));
+    const Status claimed = turn.claim(partition.reserved->name, partition.request.id, kind);
+    partition.request.pinned = turn.pinned();  // a claim may find another block
+    TRY(Status(claimed));
     partition.request.allocation = wall.allocation;
     is_claimed = true;
     return {};
@@ -81,9 +82,9 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
   for (;;) {
     is_claimed = false;
     partition.request.id = TRY(partitions::random_name(env, vipu::MadeFor::kReservation));
-    partition.request.pinned = turn.pinned();
     // While it waits for others, it leaves nothing in the ledger.
     TRY(turn.check_claim(partition.reserved->name, partition.request.id));
+    partition.request.pinned = turn.pinned();
     const Status made = partitions::create_partition(env, partition, deadline);
     // What it left is removed under its own name, and counts until then.
     const auto left = made.ok()
@@ -93,6 +94,7 @@ Status attempt(Env& env, const config::Config& config, partitions::NewPartition&
     const bool came_late = turn.pinned() != partition.request.pinned;
     if (made.ok()) return made;
     if (came_late && !deadline.passed()) continue;
+    if (is_claimed) turn.got_nothing();
     return is_claimed ? Status(refused_within(wall, made.error())) : made;
   }
 }
@@ -214,12 +216,12 @@ Status reserve(Env& env, const config::Config& config, const config::PoolConfig&
   TRY(check_share(env, wanted));
   TRY(end::reconcile_soon(env));
   const auto until = Deadline::after(wanted.wait);
-  Turn turn = TRY(Turn::await(
-      env,
-      {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait, config.policy.max_waiters, "",
-       "--wait", "--wait 5m", wanted.user, may_backfill(pool) ? &pool : nullptr, wanted.tenant,
-       &config.policy.tenants, &pool},
-      until));
+  Turn turn = TRY(
+      Turn::await(env,
+                  {pool.name, waiter_of(wanted.name), wanted.ipus, wanted.wait,
+                   config.policy.max_waiters, "", "--wait", "--wait 5m", wanted.user,
+                   pool.backfill ? &pool : nullptr, wanted.tenant, &config.policy.tenants, &pool},
+                  until));
   Patience patience = TRY(Patience::of_request(env, pool.name, turn, until));
   config::Wall wall;
   const std::string_view advice =

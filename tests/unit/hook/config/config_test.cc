@@ -162,9 +162,11 @@ const Bad kBad[] = {
      "pool.groups must be lists in which each card appears once"},
     {"GroupsAreNoLists", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ngroups = [0, 1]\n",
      "pool.groups must be lists"},
-    {"BackfillWithAController",
-     "[pool]\nname = \"a\"\nprovider = \"vipu\"\ncontroller = \"h:1\"\nbackfill = true\n",
-     "pool.backfill must be left out with provider \"vipu\""},
+    {"BackfillWithoutACluster", with_pool("provider = \"vipu\"\nbackfill = true"),
+     "pool.cluster must be set"},
+    {"BackfillInAnAllocation",
+     with_pool("provider = \"vipu\"\nbackfill = true\ncluster = \"c\"\nallocation = \"x\""),
+     "pool.backfill must be left out with 'allocation'"},
     {"TaintIsNegative", "[pool]\nname = \"a\"\nprovider = \"pcie\"\ntaints = [-1]\n",
      "pool.taints must be a list of IPU numbers"},
     {"WarmOfNoSize", with_pool("provider = \"vipu\"\nwarm = { \"3\" = 1 }"),
@@ -328,8 +330,10 @@ TEST_F(DetectedPool, IsTheSharedPartitionBeforeTheCardsBeforeTheCliBeforeTheEnvi
   EXPECT_EQ(detect().take().pools[0].provider, Provider::kIpuof) << "no card";
   add("dev/ipu0");
   EXPECT_EQ(detect().take().pools[0].provider, Provider::kPcie);
+  EXPECT_TRUE(detect().take().pools[0].backfill);
   add("vipu/vipu-cli.hcl", "api-host=\"10.1.3.101\"\n");
   EXPECT_EQ(source_of(detect().take().pools[0]), "10.1.3.101:8090");
+  EXPECT_FALSE(detect().take().pools[0].backfill);
   host_.environment = {"VIPU_CLI_API_HOST=10.1.3.7", "VIPU_CLI_API_PORT=8091"};
   EXPECT_EQ(source_of(detect().take().pools[0]), "10.1.3.7:8091");
 }

@@ -26,6 +26,7 @@ constexpr vipu::Block kHigh{8, 8};
 class BackfillTurnTest : public testing::Test {
  protected:
   void SetUp() override {
+    host_.config.pools[0].backfill = true;
     host_.config.pools[0].provider = config::Provider::kIpuof;
     host_.config.pools[0].file = "/etc/ipuof.conf.d/p16.conf";
     hold("a", 0);
@@ -41,10 +42,12 @@ class BackfillTurnTest : public testing::Test {
   static Deadline soon() { return test::HookHost::soon(); }
 
   // Somebody who waits first, for whom PINNED is pinned.
-  int64_t enter(const std::optional<vipu::Block>& pinned, const std::string& container = "large") {
+  int64_t enter(const std::optional<vipu::Block>& pinned, const std::string& container = "large",
+                const std::string& tenant = "") {
     ledger::Waiter waiter;
     waiter.resource = "pod16";
     waiter.container = container;
+    waiter.tenant = tenant;
     waiter.ipus = 8;
     waiter.owner = base::identify_process(1).take();
     waiter.boot_id = base::boot_id().take();
@@ -105,13 +108,46 @@ TEST_F(BackfillTurnTest, NobodyPassesOneOfTheSameSizeOrWithoutAPinnedBlock) {
   EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
 }
 
-TEST_F(BackfillTurnTest, NobodyPassesWhereItIsSwitchedOffOrTheControllerPlaces) {
+TEST_F(BackfillTurnTest, NobodyPassesWhereItIsSwitchedOff) {
   enter(kLow);
   host_.config.pools[0].backfill = false;
   EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
-  host_.config.pools[0].backfill = true;
-  host_.config.pools[0].provider = config::Provider::kVipu;
-  EXPECT_TRUE(test::fails(prepare("four", 4), Code::kBusy, "others wait"));
+}
+
+// Its controller may have refused these IPUs, and then nobody knows for what the request waits.
+TEST_F(BackfillTurnTest, WithAControllerABlockThatIsFreeIsNotPinned) {
+  config::PoolConfig& pool = host_.config.pools[0];
+  EXPECT_EQ(block_to_pin(host_.env, pool, 8, std::nullopt), kLow);
+  ASSERT_TRUE(host_.controller.remove("a", vipu::Force::kNo, soon()).ok());
+  EXPECT_EQ(block_to_pin(host_.env, pool, 8, std::nullopt), kLow);
+  pool.provider = config::Provider::kVipu;
+  EXPECT_EQ(block_to_pin(host_.env, pool, 8, std::nullopt), std::nullopt);
+  EXPECT_EQ(block_to_pin(host_.env, pool, 8, kLow), std::nullopt);
+  hold("a", 0);
+  EXPECT_EQ(block_to_pin(host_.env, pool, 8, std::nullopt), kLow);
+  // The block is withdrawn from who waits, too.
+  WaitFor what{"pod16", "web", 8, milliseconds(60'000)};
+  what.backfill = &pool;
+  Turn turn = Turn::await(host_.env, what, soon()).take();
+  const auto pinned = [&] { return host_.ledger.queue().list().take().at(0).pinned; };
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  EXPECT_EQ(pinned(), kLow);
+  ASSERT_TRUE(host_.controller.remove("a", vipu::Force::kNo, soon()).ok());
+  ASSERT_TRUE(test::succeeds(turn.join(soon())));
+  EXPECT_EQ(pinned(), std::nullopt);
+}
+
+// Otherwise a tenant could keep its own first request waiting for ever.
+TEST_F(BackfillTurnTest, NobodyPassesWhoseTenantWouldBeOverItsLimit) {
+  config::TenantConfig tenant;
+  tenant.name = "red";
+  tenant.limit = 8;
+  host_.config.policy.tenants = {tenant};
+  enter(kLow, "large", "red");
+  request::Request request;
+  request.ipus = 4;
+  request.tenant = "red";
+  EXPECT_TRUE(test::fails(host_.prepare("four", request), Code::kBusy, "others wait"));
 }
 
 TEST_F(BackfillTurnTest, TheFirstPinsTheBlockThatIsNearlyFreeAndKeepsItUntilItIsTainted) {
