@@ -97,7 +97,7 @@ needed() { # GROUP
     storm) echo $((4 * STORM + 4 * ${STARTS:-200} + ${HOSTS_STORM:-60} + 480)) ;;
     browser) echo 300 ;;
     upgrade) echo 1200 ;;
-    model) echo 300 ;;
+    model) echo 1200 ;;
     backfill) echo 900 ;;
     cut) echo $((${CUT_SECONDS:-600} + 120)) ;;
     sanitizers) echo 1500 ;;
@@ -114,7 +114,7 @@ run_job() { # GROUP NAME
       [ "$(id -u)" -eq 0 ] || { printf '1..1\nok 1 %s # skip it needs root\n' "$1"; return; }
       ;;&
     unit | kernel) run_program "$O/bin/$1-$2" ${TEST:+"--gtest_filter=$TEST"} ;;
-    model) MODEL=all run_program "$O/bin/unit-hook-model" ;;
+    model) MODEL=all PROGRAM_LIMIT=3600 run_program "$O/bin/unit-hook-model" ;;
     backfill) BACKFILL_SEEDS=1000 run_program "$O/bin/unit-vipu" '--gtest_filter=BackfillTest.*' ;;
     packaging) BATS_TEST_TIMEOUT=300 bats --tap --timing ${TEST:+--filter "$TEST"} "tests/packaging/$2.bats" ;;
     e2e | attack) run_bats "tests/$1/$2.bats" ;;
@@ -140,7 +140,7 @@ run_job() { # GROUP NAME
 
 run_program() { # PROGRAM OPTION...
   [ -x "$1" ] || { echo "$1 is not built"; return 1; }
-  timeout --foreground --kill-after=10 1200 "$@" --gtest_color=no
+  timeout --foreground --kill-after=10 "${PROGRAM_LIMIT:-1200}" "$@" --gtest_color=no
 }
 
 # Runs FILE on the host of this worker, with the configuration that a new host has, whatever a file before left. The worker's

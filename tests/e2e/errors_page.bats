@@ -76,7 +76,7 @@ docker run --rm --runtime=ipu -e IPU_PARTITION=p0 -e IPU_GCD=7 busybox true
 docker run --rm --runtime=ipu --network host -e IPU_PARTITION=p0 busybox true
 docker run --rm --runtime=ipu -e IPU_RESERVATION=none busybox true
 docker run --rm --runtime=ipu -e IPU_PARTITION=p0 -e IPU_COUNT=4 busybox true
-ipuctl explain none
+ipuctl explain has-never-been
 ipuctl partition remove none
 ipuctl partition create p0 --size 16
 ipuctl reservation end none

@@ -57,8 +57,10 @@ const std::vector<Role> kGcdAlone = {{Job::kStartOnGcd, 0}, {Job::kFence, 1}, {J
 const std::vector<Role> kGcdBack = {
     {Job::kStartOnGcd, 0}, {Job::kFence, 1}, {Job::kKeep, 0}, {Job::kStartOnGcd, 1}};
 const std::vector<Role> kGcdGc = {{Job::kStartOnGcd, 0}, {Job::kStartOnGcd, 1}, {Job::kCollect, 0}};
-const std::vector<Role> kAll = {
-    {Job::kStart, 0}, {Job::kFence, 1}, {Job::kKeep, 0}, {Job::kStart, 1}, {Job::kCollect, 1}};
+const std::vector<Role> kBothStart = {
+    {Job::kStart, 0}, {Job::kFence, 1}, {Job::kKeep, 0}, {Job::kStart, 1}};
+const std::vector<Role> kCollected = {
+    {Job::kStart, 0}, {Job::kFence, 1}, {Job::kKeep, 0}, {Job::kCollect, 1}};
 
 const std::vector<Role> kTakeTwice = {{Job::kStartWarm, 0}, {Job::kStartWarm, 1}};
 const std::vector<Role> kTakeFenced = {{Job::kStartWarm, 0}, {Job::kFence, 1}, {Job::kKeep, 0}};
@@ -105,7 +107,8 @@ std::vector<Case> chosen_cases() {
     cases.push_back({"OwnIpusAll", kOwn, {1, 1, 2, 1}});
     cases.push_back({"QueueAll", kQueue, {0, 1, 1, 1}});
     cases.push_back({"GcdAll", kGcdBack, {0, 0, 0, 1}});
-    cases.push_back({"All", kAll, {0, 0, 0, 1}});
+    cases.push_back({"BothStartAll", kBothStart, {0, 0, 0, 1}});
+    cases.push_back({"CollectedAll", kCollected, {0, 0, 0, 1}});
     cases.push_back({"TakeFencedAll", kTakeFenced, {1, 1, 1, 1}, true});
     cases.push_back({"RefillFencedAll", kRefillFenced, {1, 1, 1, 1}});
     cases.push_back({"RemovedFencedAll", kRemovedFenced, {1, 1, 1, 1}, true});
