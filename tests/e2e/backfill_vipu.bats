@@ -15,7 +15,7 @@ teardown_file() { two_hosts_down; }
 setup() { host_config; }
 
 teardown() {
-  on a ipuctl queue cancel --all >/dev/null || true
+  waiting_are a 0 || on a ipuctl queue cancel --all >/dev/null
   remove_containers_of_both
   [ -z "${SIM_OPTIONS:-}" ] || restart_sim
   in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
@@ -29,20 +29,9 @@ teardown() {
 
 backfill() { in_host sed -i 's|^controller = .*|&\ncluster = "c-pod64"\nbackfill = true|' "$CONFIG"; }
 
-# Starts a container with IPUs on a host, from a bundle of its own.
-take() { # HOST CONTAINER IPUS [VARIABLE...]
-  local host=$1 id=$2 variables
-  variables=$(jq --null-input --compact-output '$ARGS.positional' --args "IPU_COUNT=$3" "${@:4}")
-  BUNDLE=/run/bundle-$host-$id make_bundle ".process.env += $variables | .linux.cgroupsPath += \"-$host-$id\""
-  # shellcheck disable=SC2016
-  on "$host" sh -c '
-    ipu-container-runtime --root "$1" create --bundle "$2" "$3" >/run/create-$3.out 2>&1 </dev/null && exit
-    cat /run/create-$3.out >&2
-    exit 1' sh "/run/oci-$host" "/run/bundle-$host-$id" "$id"
-}
 # Starts one that waits, in the background, and returns when it does so as one of N. Sets WAITING.
 wait_for() { # HOST CONTAINER IPUS N
-  LIMIT=70 take "$1" "$2" "$3" IPU_WAIT=60s 3>&- &
+  LIMIT=70 take_ipus "$1" "$2" "$3" IPU_WAIT=60s 3>&- &
   WAITING=$!
   wait_until 10 waiting_are "$1" "$4" || fail "$(on "$1" ipuctl queue)"
 }
@@ -61,13 +50,13 @@ is_pinned() { [ "$(on "$1" ipuctl queue -o json | jq -c '[.[] | .pinned]')" = "$
 
 # Of IPUs 0 to 31, one container of HOST has eight; of 32 to 63, three of OTHER have four each.
 crowd() { # HOST OTHER
-  take "$1" big 32
-  take "$2" x1 4
-  take "$2" x2 4
-  take "$2" x3 4
-  take "$2" filler 16
+  take_ipus "$1" big 32
+  take_ipus "$2" x1 4
+  take_ipus "$2" x2 4
+  take_ipus "$2" x3 4
+  take_ipus "$2" filler 16
   ends "$1" big
-  take "$1" eight 8
+  take_ipus "$1" eight 8
   ends "$2" filler
   assert_equal "$(ipus_of "$1" eight) $(ipus_of "$2" x1) $(ipus_of "$2" x3)" '0-7 32-35 40-43'
 }
@@ -79,11 +68,11 @@ passes() { # HOST OTHER
   wait_for "$2" large 32 1
   large=$WAITING
   wait_until 10 is_pinned "$1" '[{"first":0,"ipus":32}]' || fail "$(on "$1" ipuctl queue)"
-  take "$1" small 4
+  take_ipus "$1" small 4
   assert_equal "$(ipus_of "$1" small)" 44-47
-  take "$1" middle 16
+  take_ipus "$1" middle 16
   assert_equal "$(ipus_of "$1" middle)" 48-63
-  run -1 take "$1" none 4
+  run -1 take_ipus "$1" none 4
   assert_contains "$output" "others wait for 'pod64'" 'IPUs 0-31 and what may be free as soon are kept for it'
   wait_for "$1" behind 4 2
   behind=$WAITING
@@ -115,9 +104,9 @@ passes() { # HOST OTHER
   wait_for b large 32 1
   wait_until 10 is_pinned a '[{"first":0,"ipus":32}]' || fail "$(on a ipuctl queue)"
   for i in 1 2 3 4 5 6; do
-    take a "a$i" 4 >/dev/null 2>&1 3>&- &
+    take_ipus a "a$i" 4 >/dev/null 2>&1 3>&- &
     places+=($!)
-    take b "b$i" 4 >/dev/null 2>&1 3>&- &
+    take_ipus b "b$i" 4 >/dev/null 2>&1 3>&- &
     places+=($!)
   done
   for i in "${places[@]}"; do ! wait "$i" || started=$((started + 1)); done
@@ -142,11 +131,11 @@ check_foreign() { # QUIRK REFUSAL
   sim_start
   backfill
   crowd a a
-  take a x4 4 # now the controller itself would take four of the pinned block
+  take_ipus a x4 4 # now the controller itself would take four of the pinned block
   wait_for a large 32 1
   large=$WAITING
   wait_until 10 is_pinned a '[{"first":0,"ipus":32}]' || fail "$(on a ipuctl queue)"
-  run -1 take a none 4
+  run -1 take_ipus a none 4
   assert_contains "$output" "$2"
   wait_for a behind 4 2
   sleep 3
@@ -179,7 +168,7 @@ check_foreign() { # QUIRK REFUSAL
   in_host sed -i 's|^controller = .*|&\ncluster = "c-pod64"|' "$CONFIG"
   crowd a a
   wait_for a large 32 1
-  run -1 take a none 4
+  run -1 take_ipus a none 4
   assert_contains "$output" "others wait for 'pod64'"
   is_pinned a '[null]'
   on a ipuctl queue cancel --all

@@ -34,6 +34,18 @@ use() { # HOST CONTAINER GCD [VARIABLE...]
   start_on "$host" "$id"
 }
 
+# Starts a container with IPUs on a host, from a bundle of its own.
+take_ipus() { # HOST CONTAINER IPUS [VARIABLE...]
+  local host=$1 id=$2 variables
+  variables=$(jq --null-input --compact-output '$ARGS.positional' --args "IPU_COUNT=$3" "${@:4}")
+  BUNDLE=/run/bundle-$host-$id make_bundle ".process.env += $variables | .linux.cgroupsPath += \"-$host-$id\""
+  # shellcheck disable=SC2016
+  on "$host" sh -c '
+    ipu-container-runtime --root "$1" create --bundle "$2" "$3" >/run/create-$3.out 2>&1 </dev/null && exit
+    cat /run/create-$3.out >&2
+    exit 1' sh "/run/oci-$host" "/run/bundle-$host-$id" "$id"
+}
+
 end_on() { on "$1" ipu-container-runtime --root "/run/oci-$1" delete --force "$2"; } # HOST CONTAINER
 
 # ---- tenants

@@ -23,29 +23,18 @@ teardown() {
   unconfigure_fleet
 }
 
-# Starts a container with IPUs on a host, from a bundle of its own.
-take() { # HOST CONTAINER IPUS [VARIABLE...]
-  local host=$1 id=$2 variables
-  variables=$(jq --null-input --compact-output '$ARGS.positional' --args "IPU_COUNT=$3" "${@:4}")
-  BUNDLE=/run/bundle-$host-$id make_bundle ".process.env += $variables | .linux.cgroupsPath += \"-$host-$id\""
-  # shellcheck disable=SC2016
-  on "$host" sh -c '
-    ipu-container-runtime --root "$1" create --bundle "$2" "$3" >/run/create-$3.out 2>&1 </dev/null && exit
-    cat /run/create-$3.out >&2
-    exit 1' sh "/run/oci-$host" "/run/bundle-$host-$id" "$id"
-}
 has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container == $id and .state == "RUNNING")) | length')" = 1 ]; }
 
 @test "requests of two hosts are served in order of arrival, and the large one first if it came first" {
   local large small
-  take a one 64
+  take_ipus a one 64
   assert_equal "$(count_keys grants)" 1
-  LIMIT=60 take b large 64 IPU_WAIT=50s 3>&- &
+  LIMIT=60 take_ipus b large 64 IPU_WAIT=50s 3>&- &
   large=$!
   wait_until 10 has_keys queue 1
-  run -1 take a none 4
+  run -1 take_ipus a none 4
   assert_contains "$output" "others wait for 'pod64' already (1 request is ahead, the first for 64 IPUs by container large on host $(tag_of b))"
-  LIMIT=60 take a small 4 IPU_WAIT=50s 3>&- &
+  LIMIT=60 take_ipus a small 4 IPU_WAIT=50s 3>&- &
   small=$!
   wait_until 10 has_keys queue 2
   end_on a one
@@ -60,13 +49,13 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
 
 @test "a large request is not starved by small ones of another host" {
   local large i later=()
-  take a s0 32
-  take a s1 32
-  LIMIT=60 take b large 64 IPU_WAIT=50s 3>&- &
+  take_ipus a s0 32
+  take_ipus a s1 32
+  LIMIT=60 take_ipus b large 64 IPU_WAIT=50s 3>&- &
   large=$!
   wait_until 10 has_keys queue 1
   for i in 0 1; do
-    LIMIT=60 take a "later$i" 32 IPU_WAIT=50s 3>&- &
+    LIMIT=60 take_ipus a "later$i" 32 IPU_WAIT=50s 3>&- &
     later+=($!)
     end_on a "s$i"
   done
@@ -80,11 +69,11 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
 
 @test "a request that ends, and one that is told to give up, leave their place at once" {
   local first second third
-  take a one 64
-  LIMIT=60 take b first 64 IPU_WAIT=50s 3>&- &
+  take_ipus a one 64
+  LIMIT=60 take_ipus b first 64 IPU_WAIT=50s 3>&- &
   first=$!
   wait_until 10 has_keys queue 1
-  LIMIT=60 take b second 64 IPU_WAIT=50s 3>&- &
+  LIMIT=60 take_ipus b second 64 IPU_WAIT=50s 3>&- &
   second=$!
   wait_until 10 has_keys queue 2
   on b ipuctl queue cancel first
@@ -94,7 +83,7 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   ! wait "$second" || fail "$second was to fail"
   on b ipuctl gc
   assert_equal "$(count_keys queue)" 0
-  LIMIT=60 take a third 64 IPU_WAIT=50s 3>&- &
+  LIMIT=60 take_ipus a third 64 IPU_WAIT=50s 3>&- &
   third=$!
   end_on a one
   wait "$third"
@@ -103,13 +92,13 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
 
 @test "cut off from etcd: what runs goes on, starts fail in one line, one that waits goes on waiting" {
   local waits
-  take a one 32
-  take b two 32
-  LIMIT=60 take a waits 32 IPU_WAIT=50s 3>&- &
+  take_ipus a one 32
+  take_ipus b two 32
+  LIMIT=60 take_ipus a waits 32 IPU_WAIT=50s 3>&- &
   waits=$!
   wait_until 10 has_keys queue 1
   etcd_stop
-  run -1 take b none 4
+  run -1 take_ipus b none 4
   assert_contains "$output" 'start etcd there'
   assert_equal "$(wc -l <<<"$output")" 1
   has a one
@@ -126,7 +115,7 @@ is_releasing() { [ "$(on b ipuctl ps -o json | jq -r '.[].state')" = RELEASING ]
 
 @test "a host joins a fleet and leaves it while a container runs" {
   unconfigure_fleet_only
-  take a one 32
+  take_ipus a one 32
   configure_fleet
   on a ipuctl gc
   assert_equal "$(count_keys grants)" 1

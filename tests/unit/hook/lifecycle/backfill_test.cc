@@ -9,6 +9,7 @@
 #include "hook/lifecycle/partitions/warm.h"
 #include "hook/lifecycle/queue_turn.h"
 #include "hook/lifecycle/start/reserve.h"
+#include "tests/support/crowded_pool.h"
 #include "tests/support/hook_host.h"
 
 namespace hook::lifecycle {
@@ -19,26 +20,26 @@ using base::Deadline;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 
-constexpr vipu::Block kLow{0, 8};
-constexpr vipu::Block kHigh{8, 8};
+using test::kHigh;
+using test::kLow;
 
-// A pool of 16 IPUs. Of the lower 8, one is held; of the upper 8, three, each by another holder.
 class BackfillTurnTest : public testing::Test {
  protected:
   void SetUp() override {
     host_.config.pools[0].backfill = true;
     host_.config.pools[0].provider = config::Provider::kIpuof;
     host_.config.pools[0].file = "/etc/ipuof.conf.d/p16.conf";
-    hold("a", 0);
-    hold("b", 8);
-    hold("c", 9);
-    hold("d", 10);
+    test::crowd(host_.controller);
   }
 
-  void hold(const std::string& name, uint32_t ipu) {
-    const vipu::PartitionRequest request{.id = name, .size = 1, .ipus = {{{0, ipu}}}};
-    ASSERT_TRUE(test::succeeds(host_.controller.create(request, soon())));
+  void hold(const std::string& name, uint32_t ipu) { test::hold(host_.controller, name, ipu); }
+  // The turn of a request for 8 IPUs that is alone in the queue.
+  Turn begin_first() {
+    WaitFor what{"pod16", "web", 8, milliseconds(60'000)};
+    what.backfill = &host_.config.pools[0];
+    return Turn::await(host_.env, what, soon()).take();
   }
+  std::optional<vipu::Block> pinned() { return host_.ledger.queue().list().take().at(0).pinned; }
   static Deadline soon() { return test::HookHost::soon(); }
 
   // Somebody who waits first, for whom PINNED is pinned.
@@ -126,10 +127,7 @@ TEST_F(BackfillTurnTest, WithAControllerABlockThatIsFreeIsNotPinned) {
   hold("a", 0);
   EXPECT_EQ(block_to_pin(host_.env, pool, 8, std::nullopt), kLow);
   // The block is withdrawn from who waits, too.
-  WaitFor what{"pod16", "web", 8, milliseconds(60'000)};
-  what.backfill = &pool;
-  Turn turn = Turn::await(host_.env, what, soon()).take();
-  const auto pinned = [&] { return host_.ledger.queue().list().take().at(0).pinned; };
+  Turn turn = begin_first();
   ASSERT_TRUE(test::succeeds(turn.join(soon())));
   EXPECT_EQ(pinned(), kLow);
   ASSERT_TRUE(host_.controller.remove("a", vipu::Force::kNo, soon()).ok());
@@ -151,11 +149,7 @@ TEST_F(BackfillTurnTest, NobodyPassesWhoseTenantWouldBeOverItsLimit) {
 }
 
 TEST_F(BackfillTurnTest, TheFirstPinsTheBlockThatIsNearlyFreeAndKeepsItUntilItIsTainted) {
-  const config::PoolConfig& pool = host_.config.pools[0];
-  WaitFor what{"pod16", "web", 8, milliseconds(60'000)};
-  what.backfill = &pool;
-  Turn turn = Turn::await(host_.env, what, soon()).take();
-  const auto pinned = [&] { return host_.ledger.queue().list().take().at(0).pinned; };
+  Turn turn = begin_first();
   ASSERT_TRUE(test::succeeds(turn.join(soon())));
   EXPECT_EQ(pinned(), kLow);
   for (const uint32_t ipu : {1U, 2U, 3U, 4U}) hold(base::str("x", ipu), ipu);

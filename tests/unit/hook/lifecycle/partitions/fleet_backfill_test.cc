@@ -12,6 +12,7 @@
 #include "hook/lifecycle/fleet_place.h"
 #include "hook/lifecycle/open_fleet.h"
 #include "hook/lifecycle/start/reserve.h"
+#include "tests/support/crowded_pool.h"
 #include "tests/support/fleet_hosts.h"
 
 namespace hook::lifecycle::partitions {
@@ -23,23 +24,15 @@ using testing::Ge;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr vipu::Block kLow{0, 8};
-constexpr vipu::Block kHigh{8, 8};
+using test::kHigh;
+using test::kLow;
 
-// Of the lower 8 of 16 IPUs, one is held; of the upper 8, three, each by another holder.
 class FleetBackfillTest : public test::FleetHosts {
  protected:
   void SetUp() override {
     FleetHosts::SetUp();
     for (test::HookHost* host : {&a_, &b_}) host->config.pools[0].backfill = true;
-    hold("a", 0);
-    hold("b", 8);
-    hold("c", 9);
-    hold("d", 10);
-  }
-  void hold(const std::string& name, uint32_t ipu) {
-    const vipu::PartitionRequest request{.id = name, .size = 1, .ipus = {{{0, ipu}}}};
-    ASSERT_TRUE(test::succeeds(a_.controller.create(request, soon())));
+    test::crowd(a_.controller);
   }
   fleet::Ticket wait_with(const std::optional<vipu::Block>& pinned) {
     fleet::Ticket ticket = wait_on(b_, "large", 8);
@@ -53,7 +46,7 @@ class FleetBackfillTest : public test::FleetHosts {
     request.ipus = ipus;
     return host.prepare(container, request);
   }
-  // The numbers of the IPUs of all partitions but those that hold() made.
+  // The numbers of the IPUs of all partitions but those that crowd() made.
   std::vector<uint32_t> given() {
     std::vector<uint32_t> numbers;
     for (const vipu::Partition& one : a_.controller.list(soon()).take())
