@@ -17,7 +17,7 @@ setup() { host_config; }
 teardown() {
   waiting_are a 0 || on a ipuctl queue cancel --all >/dev/null
   remove_containers_of_both
-  [ -z "${SIM_OPTIONS:-}" ] || restart_sim
+  [ -z "${SIM_OPTIONS:-}" ] || SIM_OPTIONS=() SIM_CREATE_DELAY='' restart_sim
   in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
   if in_host test -e /run/etcd/pid; then
     wait_until 10 has_keys grants 0 || fail "$(etcd_keys grants)"
@@ -162,6 +162,27 @@ check_foreign() { # QUIRK REFUSAL
   sim_start
   backfill
   passes a a
+}
+
+is_creating() { [ "$(on a ipuctl partition list -o json | jq length)" = 1 ]; }
+
+@test "a request whose partition is being made keeps it, though another one pins its IPUs meanwhile" {
+  local one
+  # shellcheck disable=SC2034 # sim_start reads them
+  local SIM_CREATE_DELAY=10s SIM_OPTIONS=(--quirk late-config=0s)
+  sim_stop
+  in_host rm -f /var/lib/vipu-simulator.json
+  sim_start
+  backfill
+  LIMIT=70 take_ipus a one 8 3>&- &
+  one=$!
+  wait_until 10 is_creating
+  wait_for a large 64 1
+  wait_until 10 is_pinned a '[{"first":0,"ipus":64}]' || fail "$(on a ipuctl queue)"
+  wait "$one"
+  assert_equal "$(ipus_of a one)" 0-7
+  on a ipuctl queue cancel --all
+  ! wait "$WAITING" || fail 'it started'
 }
 
 @test "without 'backfill', nobody passes; and it needs a cluster" {

@@ -124,7 +124,7 @@ bool is_unreachable(const Error& error) { return error.code() == Code::kUnavaila
 
 // Asks the controller for a partition. A request that waits ends its turn before its partition
 // becomes ACTIVE, which may take minutes. A request that does not wait delays nobody and asks in
-// one call.
+// one call, unless another one could pin its IPUs in these minutes.
 Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantRequest& what,
                             const ledger::Lease& lease, const vipu::PartitionRequest& partition,
                             Asked& asked, const Deadline& until, const Deadline& deadline) {
@@ -132,7 +132,8 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
     TRY(controller.remove(partition.id, vipu::Force::kYes, deadline));
     asked.may_exist = false;
   }
-  if (what.request.wait.count() == 0) {
+  const bool may_be_pinned = what.pool.backfill && what.pool.provider == config::Provider::kVipu;
+  if (what.request.wait.count() == 0 && !may_be_pinned) {
     Result<vipu::Grant> grant = controller.create(partition, deadline);
     if (!grant.ok()) return note_failure(grant.error(), asked);
     TRY(confirm_turn(controller, what, partition.id, asked, deadline));
@@ -211,19 +212,21 @@ Result<vipu::Grant> use_given(Env& env, const GrantRequest& what, ledger::Lease&
   return wait_for_warm(env, what, lease, until);
 }
 
-// What the controller may have made for a request that passes may have pinned IPUs: it goes before
-// the request waits again.
+// What the controller may have made while another request waits may have pinned IPUs: it goes
+// before this request waits again. One that is absent may be listed a moment later.
 Status undo_passing(Env& env, vipu::Controller& controller, const ledger::Lease& lease,
                     Asked& asked, const Deadline& until) {
+  const Deadline listing = Deadline::after(kLookTime);
   for (;;) {
     const Result<base::Removed> removed =
         controller.remove(lease.partition, vipu::Force::kYes, Deadline::after(kUndoTime));
     asked.may_exist = !removed.ok();
-    if (removed.ok()) return {};
-    if (until.passed()) return removed.error();
+    const bool is_absent = removed.ok() && removed.value() == base::Removed::kWasAbsent;
+    if (removed.ok() && (!is_absent || listing.passed())) return {};
+    if (!removed.ok() && until.passed()) return removed.error();
     TRY(env.ledger.queue().check_wanted(lease.id));
     TRY(env.still_wanted());
-    base::sleep_for(kAwayTime, until);
+    base::sleep_for(kAwayTime, is_absent ? listing : until);
   }
 }
 
@@ -254,7 +257,8 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, GrantRequest& what, ledger:
     return Granted();
   }
   if (claimed.ok()) what.turn.got_nothing();
-  if (asked.may_exist && partition.pinned) TRY(undo_passing(env, *controller, lease, asked, until));
+  if (asked.may_exist && what.turn.pinned())
+    TRY(undo_passing(env, *controller, lease, asked, until));
   Error error = claimed.ok() ? refused_within(what.wall, grant.error()) : grant.error();
   if (what.turn.is_cancelled()) return error;
   if (error.code() == Code::kBusy && what.turn.is_behind()) {
