@@ -30,7 +30,9 @@ using hook::config::FleetConfig;
 using hook::fleet::HostFacts;
 using hook::fleet::Store;
 
-constexpr std::chrono::milliseconds kBeatLimit{8'000};
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBeatLimit{8'000};
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = "";
@@ -137,6 +139,18 @@ Result<Outcome> run_beat() {
   return obey(ledger, fleet, *fence.value(), beat.error());
 }
 
+// Beats, then waits for a fence of this host, until TIME after it began, and obeys it. The next
+// beat tells what is in the way of the wait.
+Result<Outcome> beat_and_wait(milliseconds time) {
+  const Deadline end = Deadline::after(time);
+  Outcome outcome = TRY(run_beat());
+  const FleetConfig fleet = TRY(load_fleet());
+  const std::string me = TRY(open_ledger()).host().tag();
+  const Status waited = hook::fleet::wait_for_fence(*open_store(fleet), fleet.prefix, me, end);
+  if (waited.ok() && !end.passed()) return run_beat();
+  return outcome;
+}
+
 Result<Outcome> run_join() {
   const FleetConfig fleet = TRY(load_fleet());
   hook::ledger::Ledger ledger = TRY(open_ledger());
@@ -176,10 +190,13 @@ Result<HostFacts> this_host_of(hook::ledger::Ledger& ledger) {
 }
 
 void add_fleet_beat(CLI::App& group, Command& chosen) {
-  add_command(
+  const auto wait = std::make_shared<std::optional<milliseconds>>();
+  Options beat = add_command(
       group,
       {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
-      chosen, [] { return run_beat(); });
+      chosen, [wait] { return *wait ? beat_and_wait(**wait) : run_beat(); });
+  beat.duration({"--wait", "TIME", "Go on for this time, and obey a fence of this host at once"},
+                *wait);
   add_command(group,
               {"join", "Take this host back into the fleet that it left", "ipuctl fleet join"},
               chosen, [] { return run_join(); });

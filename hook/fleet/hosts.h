@@ -88,6 +88,10 @@ base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::stri
                                                    const std::string& host,
                                                    const base::Deadline& deadline);
 
+// Waits until HOST is declared dead, or until DEADLINE. Returns at once if it is already.
+base::Status wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
+                            const base::Deadline& deadline);
+
 // Returns all fences, by the hosts that are dead.
 base::Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,
                                                   const base::Deadline& deadline);

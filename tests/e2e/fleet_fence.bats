@@ -23,6 +23,7 @@ setup() {
 teardown() {
   remove_containers_of_both
   remove_partitions
+  host_stop beat
   etcd_stop
   unconfigure_fleet
   in_host rm -rf "$WITNESS"
@@ -120,3 +121,18 @@ ledger.commit()' "$1"
   assert_equal "$(asked)" 0
   assert_equal "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$dead\").state")" SUSPECT
 }
+
+learns_its_fence() { in_host grep -q 'now ending: one' /run/service/beat.log; }
+
+@test "a host that beats and waits learns its fence at once" {
+  local fenced
+  make_bundle_of b IPU_COUNT=2
+  start_on b one
+  fenced=$(tag_of b)
+  host_spawn beat "${AS_HOST_B[@]}" ipuctl fleet beat --wait 5m
+  wait_until 10 is_live "$fenced"
+  on a ipuctl host fence "$fenced" --alive
+  wait_until 10 learns_its_fence || fail "$(in_host cat /run/service/beat.log)"
+}
+
+is_live() { [ "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$1\").state")" = LIVE ]; } # TAG

@@ -224,6 +224,26 @@ TEST_F(HostsTest, KnowsAHostByWhateverIsOfIt) {
   }
 }
 
+TEST_F(HostsTest, WaitsForAFenceOfTheHostAlone) {
+  const auto waits_for = [&](Store& store) {
+    const Deadline end = Deadline::after(seconds(5));
+    EXPECT_TRUE(test::succeeds(wait_for_fence(store, kPrefix, "aaaaaaaa", end)));
+    return !end.passed();
+  };
+  put("/f/fences/bbbbbbbb", "{}");
+  const Deadline short_time = Deadline::after(milliseconds(20));
+  EXPECT_TRUE(test::succeeds(wait_for_fence(store_, kPrefix, "aaaaaaaa", short_time)));
+  EXPECT_TRUE(short_time.passed());
+  int calls = 0;
+  test::LentStore lent(store_, [&] {
+    if (++calls == 2) put("/f/fences/aaaaaaaa", "{}");  // after the look, before the wait
+    return test::Call::kAnswered;
+  });
+  EXPECT_TRUE(waits_for(lent));
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(waits_for(store_));  // which is fenced already
+}
+
 TEST_F(HostsTest, TellsHostsThatCallAPoolOtherwise) {
   HostFacts me = host("aaaaaaaa");
   me.pools = {{"pod16", "10.1.0.9:8090"}};
