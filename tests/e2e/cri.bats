@@ -22,6 +22,7 @@ setup() {
 
 teardown() {
   remove_pods
+  host_config
   assert_nothing_left
 }
 
@@ -313,4 +314,17 @@ image_with() { # NAME VARIABLE...
   pod=$(run_pod "$config")
   ENVS=(IPU_COUNT=4)
   assert_equal "$(pod_lease_of "$(run_container "$pod" "$config" four)" .ipus)" 4
+}
+
+@test "a pod counts for the tenant of its namespace, and is refused by that one's share" {
+  local config
+  with_tenant tests 4
+  start_pod
+  assert_equal "$(ipuctl tenant show tests -o json | jq -c '[.held, .limit]')" '[4,4]'
+  config=$(pod_config second graphcore.ai/ipu.count=4)
+  run -1 run_pod "$config"
+  assert_contains "$output" "tenant 'tests' has 4 of at most 4 IPUs"
+  assert_contains "$output" 'it fits when the tenant gives back 4'
+  run -1 run_pod "$(jq -c '.metadata.namespace = "other"' <<<"$config")"
+  assert_contains "$output" "there is no tenant 'other'"
 }

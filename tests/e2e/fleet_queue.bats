@@ -67,6 +67,35 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   has a later1
 }
 
+@test "a reservation waits behind a request of another host, and before later ones" {
+  local large night small
+  take_ipus a one 64
+  LIMIT=60 take_ipus a large 64 IPU_WAIT=50s 3>&- &
+  large=$!
+  wait_until 10 has_keys queue 1
+  on b timeout 60 ipuctl reserve night --ipus 64 --wait 50s >"$BATS_TEST_TMPDIR/night" 2>&1 3>&- &
+  night=$!
+  wait_until 10 has_keys queue 2
+  LIMIT=60 take_ipus a small 4 IPU_WAIT=50s 3>&- &
+  small=$!
+  wait_until 10 has_keys queue 3
+  assert_equal "$(on a ipuctl queue -o json | jq -c 'map(.ipus)')" '[64,64,4]'
+  end_on a one
+  wait "$large"
+  assert_equal "$(count_keys queue)" 2
+  end_on a large
+  wait "$night" || fail "$(cat "$BATS_TEST_TMPDIR/night")"
+  assert_contains "$(cat "$BATS_TEST_TMPDIR/night")" 'reservation night has 64 IPUs of pod64'
+  assert_equal "$(count_keys queue)" 1
+  make_bundle_of b IPU_RESERVATION=night
+  start_on b uses
+  run ! has a small
+  end_on b uses
+  wait_until 10 on b ipuctl reservation end night # its container is still being released
+  wait "$small"
+  has a small
+}
+
 @test "a request that ends, and one that is told to give up, leave their place at once" {
   local first second third
   take_ipus a one 64

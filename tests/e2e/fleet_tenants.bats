@@ -41,7 +41,8 @@ in_fleet() { # HOST TENANT FILTER
   start_for b two vision 8
   run -1 start_for b three vision 1
   assert_contains "$output" "tenant 'vision' has 16 of at most 16 IPUs"
-  assert_contains "$output" 'and asks for 1 more'
+  assert_contains "$output" 'and asks for 1 more; it fits when the tenant gives back 1'
+  assert_contains "$(on b ipuctl explain three)" 'and asks for 1 more; it fits when the tenant gives back 1'
   assert_equal "$(in_fleet b vision '[.scope, .held, .limit, (.holdings | map(.host) | unique | length)]')" '["fleet",16,16,2]'
   assert_equal "$(on a ipuctl tenant list -o json | jq -c '[.[] | [.scope, .tenant, .held]]')" \
     '[["host","vision",8],["fleet","vision",16]]'

@@ -17,6 +17,7 @@ teardown() {
   slurm_clear || return
   remove_containers
   remove_partitions
+  host_config
   assert_nothing_left && assert_no_traces
 }
 
@@ -301,6 +302,20 @@ print(hashlib.sha256(urllib.request.urlopen("http://files.site:7000/data", timeo
   assert_contains "$(output_of "$job")" "the container slurm-$job, which had the job's IPUs, was killed"
   in_host rm "$JOBS/go"
 }
+
+@test "a job counts for the tenant that is its account, and is refused by that one's share" {
+  local job
+  with_tenant vision 4
+  run -0 step --account=vision --ipus=4 jq -r .tenant /run/ipu/lease.json
+  job=$(submit --account=vision --ipus=4 --wrap 'sleep 60')
+  wait_until 20 tenant_holds vision 4 || fail "$(output_of "$job")"
+  run -1 step --account=vision --ipus=4 true
+  assert_contains "$output" "tenant 'vision' has 4 of at most 4 IPUs"
+  run -1 step --account=other --ipus=4 true
+  assert_contains "$output" "there is no tenant 'other'"
+  as_jane scancel "$job"
+}
+tenant_holds() { [ "$(ipuctl tenant show "$1" -o json | jq .held)" = "$2" ]; } # TENANT IPUS
 
 @test "the options are in the help" {
   run -0 as_jane srun --help

@@ -77,6 +77,12 @@ assert_contains() { # TEXT PART
   [[ $1 == *"$2"* ]] || fail "text: $1" "does not contain: $2"
 }
 
+# Adds a [[tenant]] to the configuration, which host_config makes as it was.
+with_tenant() { # NAME LIMIT
+  printf '\n[policy]\ntenant_variable = true\n\n[[tenant]]\nname = "%s"\nlimit = %s\n' "$@" |
+    in_host tee -a /etc/ipu-container-toolkit/config.toml >/dev/null
+}
+
 # A container does not start, and the error that docker shows has each TEXT in it.
 assert_refused() { # DOCKER-OPTION... -- TEXT...
   local options=() text
