@@ -133,13 +133,6 @@ Status be_twin(Store& store, const std::string& prefix, const HostFacts& me,
   return {};
 }
 
-// A host that is alive and fenced must be told: others may have its IPUs by now.
-Status check_fence(Store& store, const std::string& prefix, const std::string& host,
-                   const Deadline& deadline) {
-  if (!TRY(find_key(store, fence_key(prefix, host), deadline))) return {};
-  return fenced(host);
-}
-
 // A host is fenced whatever else KEY says.
 FenceFacts parse_fence(const KeyValue& key) {
   FenceFacts fence{key.created, ""};
@@ -230,6 +223,12 @@ Result<std::string> join_fleet(Store& store, const std::string& prefix, const De
   return read_fleet_id(store, prefix, deadline);  // another host was first
 }
 
+Status check_fence(Store& store, const std::string& prefix, const std::string& host,
+                   const Deadline& deadline) {
+  if (!TRY(find_key(store, fence_key(prefix, host), deadline))) return {};
+  return fenced(host);
+}
+
 Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_t now_ms,
             const Deadline& deadline) {
   const std::string record_key = str(prefix, "hosts/", me.tag);
@@ -257,6 +256,7 @@ Status beat(Store& store, const std::string& prefix, const HostFacts& me, int64_
   txn.compares = {unchanged(record_key, known), unchanged(alive_at, alive)};
   txn.puts = {{record_key, text_of(next)}, {alive_at, me.boot, lease}};
   const TxnResult result = TRY(store.commit(txn, deadline));
+  // A host that is alive and fenced must be told: others may have its IPUs by now.
   if (result.done) return check_fence(store, prefix, me.tag, deadline);
   return Error(Code::kBusy, str("fleet: the record of host ", me.tag,
                                 " has changed meanwhile: try again, and see 'ipuctl fleet check'"));

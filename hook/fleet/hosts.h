@@ -88,6 +88,10 @@ base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::stri
                                                    const std::string& host,
                                                    const base::Deadline& deadline);
 
+// Fails with kDenied, and says what to do, if HOST was declared dead.
+base::Status check_fence(Store& store, const std::string& prefix, const std::string& host,
+                         const base::Deadline& deadline);
+
 // Waits until HOST is declared dead, or until DEADLINE. Returns at once if it is already.
 base::Status wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
                             const base::Deadline& deadline);

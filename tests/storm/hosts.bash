@@ -58,6 +58,16 @@ hosts_served_large() {
     { echo 'no request for 64 IPUs was served'; return 1; }
 }
 
+# So it has of backfill: smaller requests got IPUs while others were pinned for a larger one.
+hosts_passed() {
+  # shellcheck disable=SC2016
+  in_hosts_folder sh -c 'jq -r -f hosts/history.jq hosts/etcd.jsonl' | awk -F '\t' '
+    $2 == "queue" && $9 != "" { pinned[$3] }
+    $2 == "no-queue" || ($2 == "queue" && $9 == "") { delete pinned[$3] }
+    $2 == "grants" && $4 < 64 { for (one in pinned) { n++; break } }
+    END { exit n == 0 }' || { echo 'no request passed a larger one'; return 1; }
+}
+
 # So it has of the warm pool: partitions were taken by a host that had not made them, and given back.
 hosts_shared_warm() {
   # shellcheck disable=SC2016

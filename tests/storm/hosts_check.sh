@@ -27,7 +27,7 @@ trap 'exit 143' TERM
 
 keep() { [ -z "${KEEP:-}" ] || host_run tar -C "$HOSTS_FOLDER/hosts" --exclude=rootfs -c . >"$KEEP"; }
 
-echo 1..9
+echo 1..10
 echo "# seed $seed"
 host_up && host_install || exit 1
 storm_check "$hosts hosts with $workers workers each rage for $seconds s" hosts_rage "$hosts" "$workers" "$seconds" "$seed" "$seconds"
@@ -35,6 +35,7 @@ storm_check "$hosts hosts with $workers workers each rage for $seconds s" hosts_
 hosts_figures | sed 's/^/# /'
 storm_check 'enough containers were started' hosts_started "$seconds"
 storm_check 'a request for 64 IPUs was served' hosts_served_large
+storm_check 'smaller requests passed it' hosts_passed
 storm_check 'warm partitions were taken from other hosts, and given back' hosts_shared_warm
 storm_check 'hosts, members of etcd, the controller and links failed, and hosts were fenced' hosts_had_all_troubles
 storm_check 'no command had an error but with its reason' hosts_had_no_other_errors

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "hook/fleet/claim_addresses.h"
+#include "hook/fleet/hosts.h"
 #include "hook/lifecycle/fleet_pin.h"
 #include "hook/lifecycle/fleet_share.h"
 #include "hook/lifecycle/partitions/fleet_grants.h"
@@ -290,6 +291,9 @@ Status confirm_claim(Env& env, const ledger::Lease& lease, const Deadline& deadl
     is_there = TRY(any_claim(env, lease, is_it, deadline));
   }
   if (is_there) return {};
+  const OpenFleet fleet = TRY(open_fleet(env, lease.fleet));
+  const fleet::Fleet at = fleet.at(deadline);
+  TRY(fleet::check_fence(at.store, at.prefix, env.ledger.host().tag(), at.deadline));
   return Error(Code::kBusy, str("the claim of partition ", quote(lease.partition),
                                 " was taken away while the container started; start it again"));
 }

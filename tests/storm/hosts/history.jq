@@ -6,7 +6,7 @@ def fields($kind): if $kind == "grants" then [.ipus, .tenant // "", .host // "",
   elif $kind == "claims" then [.gcd, .gcds, .tenant // "", .host // "", .process // ""]
   elif $kind == "record" then [.ipus, .gcds, if .phase == "READY" then "" else .changer end]
   elif $kind == "warm" then [.phase, .changer, .maker, .ipus]
-  elif $kind == "queue" then [.tenant // "", .ipus // 0, .container, .aged // false, .host // ""]
+  elif $kind == "queue" then [.tenant // "", .ipus // 0, .container, .aged // false, .host // "", .pinned_first // ""]
   elif $kind == "tenants" then [.guaranteed, .limit]
   elif $kind == "fences" then [.finished]
   else empty end;

@@ -7,7 +7,7 @@ PREFIX=/ipu-container-toolkit/
 
 nobody_works() { ! pgrep -f '^bash (worker|operator)\.sh' >/dev/null; }
 nothing_ends() {
-  ! grep -qsxE 'ipu-(container|vipu-client|fleet-clien).*|runc.*' /proc/[0-9]*/comm && ! pgrep -f '^ipuctl pool refill' >/dev/null
+  ! grep -qsxE 'ipu-(container|vipu-client).*|runc.*' /proc/[0-9]*/comm && ! pgrep -f '^ipuctl pool refill' >/dev/null
 }
 
 # Removes a partition as a person does: where the command says, if another host is to do it.

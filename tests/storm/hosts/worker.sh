@@ -60,7 +60,7 @@ ask() {
   if percent 30; then
     VARIABLES=("IPU_PARTITION=n$((RANDOM % 4))" "IPU_GCD=$((RANDOM % 4))")
     ASKED=gcd
-  elif percent 2; then
+  elif percent 8; then
     VARIABLES=(IPU_COUNT=64)
     ASKED=64 wait=20 tenant=large
   else
