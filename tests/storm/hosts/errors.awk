@@ -13,10 +13,11 @@ FILENAME == "log/troubles" { next }
 
 { lines++; line[lines] = $0 FS FILENAME }
 
-# Whether there was a trouble of one of these kinds, or a moment before: etcd may choose a leader for some seconds.
+# Whether there was a trouble of one of these kinds, or a moment before: etcd may choose a leader for some seconds. Without
+# HOST, whatever host had it.
 function was_trouble(kinds, begin, end, host,    i) {
   for (i = 1; i <= troubles; ++i) {
-    if (trouble_kind[i] ~ /cut|fence|unplug/ && trouble_what[i] != host) continue
+    if (host != "" && trouble_kind[i] ~ /cut|fence|unplug/ && trouble_what[i] != host) continue
     if (trouble_kind[i] ~ kinds && trouble_begin[i] <= end && trouble_end[i] + 5 >= begin) return 1
   }
   return 0
@@ -62,6 +63,9 @@ function class_of_line(field, text,    begin, end, action, host) {
   if (text ~ /^(ipu|ipuctl): (partition '[^']*' is made, and 'ipuctl gc' tells the fleet: |pool '[^']*': )?fleet: / && was_trouble("cut|member|quorum|host|unplug", begin, end, host)) return "consequence"
   if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?V-IPU controller / && was_trouble("controller|unplug", begin, end, host)) return "consequence"
   if (text ~ /host,? [0-9a-f]+,? was declared dead|the claim of partition '[^']*' of pool '[^']*' was taken away during its reset/ && was_trouble("fence|unplug", begin, end, host)) return "consequence"
+  if (text ~ /msg="runc run failed: container process is already dead"$/ && was_trouble("fenced", begin, end, host)) return "consequence"
+  # A fenced host has its network again, and its containers have not ended yet.
+  if (text ~ /^ipu: address [0-9.]* of rail '[^']*' is in use by another host with MAC / && was_trouble("fenced", begin, end)) return "consequence"
   return "unexpected"
 }
 
