@@ -34,7 +34,7 @@ Status Partitions::learn(const PartitionRecord& record) {
   if (known && (known->state != PartitionState::kReady || is_same(*known, record))) return {};
   const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
   if (!leases.empty()) return in_use(record.name, leases);
-  TRY(delete_partition(store_.database, record));
+  if (known) TRY(delete_partition(store_.database, *known));
   TRY(insert_partition(store_.database, record));
   TRY(write_partition_file(store_.database.path(), record));
   TRY(record_partition(store_, record.pool, record.name, "READY, made by the fleet"));
@@ -88,6 +88,10 @@ Status Partitions::take_back(const PartitionRecord& record) {
 Status Partitions::unlearn(const PartitionRecord& record) {
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));
+    const std::optional<PartitionRecord> now = TRY(find(record.pool, record.name));
+    if (!now) return {};
+    if (now->created_ms != record.created_ms || now->state != record.state)
+      return was_changed(record);
     const std::vector<Lease> leases = TRY(holders(record.pool, record.name));
     if (!leases.empty()) return in_use(record.name, leases);
     TRY(remove_partition_file(store_.database.path(), record));

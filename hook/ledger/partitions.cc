@@ -36,17 +36,12 @@ Error is_there_already(const std::string& name) {
           str("partition ", base::quote(name), " already exists; see 'ipuctl partition list'")};
 }
 
-Error changed(const PartitionRecord& record) {
-  return {Code::kBusy,
-          str("partition ", base::quote(record.name), " was changed by another process")};
-}
-
 // Runs UPDATE, a statement on the partition table with the parameters FIRST, pool and name.
 Status update_one(Database& database, std::string_view update, const PartitionRecord& record,
                   std::string_view first) {
   Statement statement = TRY(database.prepare(update));
   TRY(statement.bind(first).bind(record.pool).bind(record.name).run());
-  if (database.changes() != 1) return changed(record);
+  if (database.changes() != 1) return was_changed(record);
   return {};
 }
 
@@ -170,7 +165,7 @@ Status Partitions::intend_again(const PartitionRecord& record, const PartitionRe
   Statement remove = TRY(store_.database.prepare(
       "DELETE FROM partition WHERE pool = ? AND name = ? AND state = 'INTENT' AND created_ms = ?"));
   TRY(remove.bind(left.pool).bind(left.name).bind(left.created_ms).run());
-  if (store_.database.changes() != 1) return changed(left);
+  if (store_.database.changes() != 1) return was_changed(left);
   return add_intent(store_, transaction, record);
 }
 
@@ -225,7 +220,7 @@ Status Partitions::mark_ready(const PartitionRecord& record) {
       TRY(store_.database.prepare("UPDATE partition SET state = 'READY', until_ms = ?"
                                   " WHERE pool = ? AND name = ? AND state = 'INTENT'"));
   TRY(update.bind(record.until_ms).bind(record.pool).bind(record.name).run());
-  if (store_.database.changes() != 1) return changed(record);
+  if (store_.database.changes() != 1) return was_changed(record);
   TRY(write_partition_file(store_.database.path(), record));
   TRY(record_partition(store_, record.pool, record.name, ready_text(record)));
   return commit(store_, transaction);
@@ -239,7 +234,7 @@ Status Partitions::set_end(const PartitionRecord& record, int64_t until_ms) {
       TRY(store_.database.prepare("UPDATE partition SET until_ms = ? WHERE pool = ? AND name = ?"
                                   " AND state = 'READY' AND reservation <> ''"));
   TRY(update.bind(until_ms).bind(record.pool).bind(record.name).run());
-  if (store_.database.changes() != 1) return changed(record);
+  if (store_.database.changes() != 1) return was_changed(record);
   // Whoever removes the record waits for the transaction, and removes this file too.
   TRY(write_partition_file(store_.database.path(), after));
   TRY(record_partition(
@@ -271,7 +266,7 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
     update.bind(int64_t{record.owner.pid}).bind(static_cast<int64_t>(record.owner.start_time));
     update.bind(record.until_ms).bind(record.fleet);
     TRY(update.run());
-    if (store_.database.changes() != 1) return changed(record);
+    if (store_.database.changes() != 1) return was_changed(record);
     TRY(record_partition(store_, record.pool, record.name, removing_text(leases)));
     return commit(store_, transaction);
   });
@@ -283,6 +278,9 @@ Status Partitions::begin_removal(PartitionRecord& record, const base::ProcessId&
 }
 
 Status Partitions::finish_removal(const PartitionRecord& record, base::Removed removed) {
+  // Another process may have removed it, and made one of the same name.
+  const std::optional<PartitionRecord> now = TRY(find(record.pool, record.name));
+  if (now && now->created_ms != record.created_ms) return {};
   TRY(remove_partition_file(store_.database.path(), record));
   return with_reserve(store_, [&]() -> Status {
     Transaction transaction = TRY(Transaction::begin(store_.database));

@@ -117,7 +117,8 @@ class Partitions {
   // Removes the record of a warm partition that this host made or was to remove: the fleet's store
   // alone says whose it is. WHY is the event's text.
   base::Status hand_over(const PartitionRecord& record, std::string_view why);
-  // Removes the record of a partition that its fleet has no more; kBusy while live leases have it.
+  // Removes the record of a partition that its fleet has no more; kBusy while live leases have it,
+  // or if another process has changed it since it was read: it may be made again.
   base::Status unlearn(const PartitionRecord& record);
   // Records that the books of FLEET, a prefix, have the IPUs of a live lease under its id. Fails
   // with kDenied if this host has left it meanwhile.

@@ -19,7 +19,10 @@ base::Result<std::vector<PartitionRecord>> select_partitions(
     std::initializer_list<std::string_view> parameters);
 // Fails with kExists if its pool has one of that name.
 base::Status insert_partition(sqlite::Database& database, const PartitionRecord& record);
-// Removes the row of that pool and name, if there is one.
+// Removes the row of that pool, name and time, if there is one: another process may have made a
+// partition of the same name since RECORD was read.
 base::Status delete_partition(sqlite::Database& database, const PartitionRecord& record);
+// Returns kBusy: the row is not as RECORD any more.
+[[nodiscard]] base::Error was_changed(const PartitionRecord& record);
 
 }  // namespace hook::ledger

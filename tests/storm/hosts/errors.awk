@@ -27,6 +27,7 @@ function is_refusal(action, text) {
   if (text ~ /^(ipu|ipuctl): (pool '[^']*': )?partition '[^']*' of pool '[^']*' (is being (made|removed) by host|may be another host's, because its (creation|removal) here was cut short|is half removed: its removal)/) return 1
   if (action == "run") {
     if (text ~ /^ipu: tenant '[^']*' (has [0-9]+ of at most [0-9]+ IPUs|has borrowed [0-9]+ IPUs for longer than|may have at most [0-9]+ IPUs)/) return 1
+    if (text ~ /^ipu: partition '[^']*' was changed by another process/) return 1
     return text ~ /^ipu: (pool ['"][^'"]*['"] has (no free block|no partition|a free block of [0-9]+ IPUs, but its controller does not give it now)|others wait for|waited [0-9]+ s for|GCD [0-9]+ of partition '[^']*' is in use|partition '[^']*' (of pool '[^']*' )?(is in use|has no free)|the fleet has no partition)/
   }
   # A request that the fenced host made before its links failed came to the controller after the fence: its own gc removes it.

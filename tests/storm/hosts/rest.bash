@@ -86,7 +86,7 @@ agreement() {
   # Of each that only one side knows: what the fleet and the hosts say of it.
   comm -3 <(sort known) <(sort controller) | tr -d '\t' | while read -r id; do
     grep -F "/$id/" keys
-    jq -r --arg id "$id" '.[] | select(.partition == $id) | "\(input_filename): \(.)"' ../events/* | tail -n 12
+    jq -r --arg id "$id" 'select(.partition == $id) | "\(input_filename): \(.)"' ../events/* | tail -n 12
   done
   jq -r '.[] | select(.origin != "OWN") | "\(.lease) \(.partition) \(.gcd)"' leases.* >named
   sed -n 's|.*/partitions/[^/]*/\([^/]*\)/claims/\([0-9a-z-]*\).*"gcd":\([0-9]*\).*|\2 \1 \3|p' keys >claims

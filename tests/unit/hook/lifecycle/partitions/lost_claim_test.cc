@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A start whose claim goes while its partition is read back.
+// What a process has read, and another one has changed meanwhile: a start whose claim goes while
+// its partition is read back, and a copy of a partition that is made again.
 #include "tests/unit/hook/lifecycle/partitions/fleet_fixture.h"
 
 namespace hook::lifecycle::partitions {
@@ -27,6 +28,28 @@ TEST_F(LostClaimTest, AStartWhoseHostIsFencedMeanwhileSaysSo) {
         test::succeeds(fleet::fence(fleet(), a_.ledger.host().tag(), b_.ledger.host().tag(), 1)));
   };
   EXPECT_TRUE(test::fails(start(a_, "one", 0), Code::kDenied, "declared dead"));
+  EXPECT_TRUE(test::succeeds(start(b_, "two", 0)));
+}
+
+// A start has read that the fleet has the partition no more, when somebody makes another one of the
+// same name here.
+TEST_F(LostClaimTest, WhoeverForgetsACopyLeavesTheNewPartitionAlone) {
+  ASSERT_TRUE(test::succeeds(create(a_)));
+  ASSERT_TRUE(test::succeeds(start(b_, "one", 0)));
+  ASSERT_TRUE(test::succeeds(stop(b_, "one")));
+  const auto copy = b_.ledger.partitions().find("pod16", "p0").take();
+  ASSERT_TRUE(copy);
+  ASSERT_TRUE(remove_partition(a_.env, a_.config.pools[0], "p0", vipu::Force::kNo, soon()).ok());
+  const auto forget = [&] { return b_.ledger.partitions().unlearn(*copy); };
+  a_.before_create = [&] {
+    EXPECT_TRUE(test::fails(forget(), Code::kBusy, "changed by another process"));
+  };
+  ASSERT_TRUE(test::succeeds(create(b_)));
+  EXPECT_TRUE(test::fails(forget(), Code::kBusy, "changed by another process"));
+  ledger::PartitionRecord older = *copy;
+  --older.created_ms;
+  EXPECT_TRUE(test::succeeds(b_.ledger.partitions().finish_removal(older)));
+  EXPECT_EQ(view()->phase, fleet::PartitionPhase::kReady);
   EXPECT_TRUE(test::succeeds(start(b_, "two", 0)));
 }
 
