@@ -35,7 +35,7 @@ TimeKeeping::TimeKeeping(netns::FilterWatch filters, netns::LinkWatch links)
       mend_{hook::config::control_program(), {"ipuctl", "border", "mend"}},
       reconcile_{hook::config::hook_program(), {"ipu-container-hook", "reconcile"}},
       collect_{hook::config::control_program(), {"ipuctl", "gc", "--timeout", "30s"}},
-      beat_{hook::config::control_program(), {"ipuctl", "fleet", "beat", "--wait", "9s"}},
+      beat_{hook::config::control_program(), {"ipuctl", "fleet", "beat", "--wait", "10s"}},
       next_look_(Deadline::after(milliseconds(0))),
       next_mend_(Deadline::after(milliseconds(0))),
       next_collect_(Deadline::after(kCollectTime)),

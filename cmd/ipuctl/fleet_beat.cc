@@ -48,21 +48,31 @@ std::map<std::string, std::string> pools_of(const hook::config::Config& config) 
   return pools;
 }
 
-// Ends what others may have by now, and returns BEAT's error with what became of it.
-Result<Outcome> obey(hook::ledger::Ledger& ledger, const FleetConfig& fleet,
-                     const hook::fleet::FenceFacts& told, const Error& beat) {
+// What became of a beat.
+struct Beat {
+  FleetConfig fleet;
+  std::string me;  // the host's tag
+  Outcome outcome;
+  bool is_fenced = false;
+  bool ends_containers = false;  // which got a signal
+};
+
+// Ends what others may have by now, and adds BEAT's error with what became of it.
+Status obey(hook::ledger::Ledger& ledger, Beat& beat, const hook::fleet::FenceFacts& told,
+            const Error& error) {
   const hook::ledger::OwnFence fence = TRY(ledger.fences().see_own(told.revision, told.by));
   hook::lifecycle::Env env = hook::lifecycle::product_env(ledger);
-  hook::lifecycle::partitions::Ended ended =
-      TRY(hook::lifecycle::partitions::end_cut_off(env, fence, fleet.prefix, base::unix_millis()));
+  hook::lifecycle::partitions::Ended ended = TRY(
+      hook::lifecycle::partitions::end_cut_off(env, fence, beat.fleet.prefix, base::unix_millis()));
   std::string names;
   for (const std::string& container : ended.containers)
     names += str(names.empty() ? "" : ", ", base::short_id(container));
-  Outcome outcome;
-  outcome.obstacles.emplace_back(
-      beat.code(), str(beat.message(), names.empty() ? "" : str("; now ending: ", names)));
-  for (Error& one : ended.obstacles) outcome.obstacles.push_back(std::move(one));
-  return outcome;
+  beat.is_fenced = true;
+  beat.ends_containers = !names.empty();
+  beat.outcome.obstacles.emplace_back(
+      error.code(), str(error.message(), names.empty() ? "" : str("; now ending: ", names)));
+  for (Error& one : ended.obstacles) beat.outcome.obstacles.push_back(std::move(one));
+  return {};
 }
 
 // After an import, others start nothing with named partitions until this host has told what it has.
@@ -110,10 +120,13 @@ void bring_partitions(hook::ledger::Ledger& ledger, const Deadline& deadline,
   std::erase_if(obstacles, [](const Error& one) { return one.code() == Code::kExists; });
 }
 
-Result<Outcome> run_beat() {
-  const FleetConfig fleet = TRY(load_fleet());
+Result<Beat> beat_once() {
+  Beat done;
+  done.fleet = TRY(load_fleet());
+  const FleetConfig& fleet = done.fleet;
   hook::ledger::Ledger ledger = TRY(open_ledger());
   const HostFacts me = TRY(this_host_of(ledger));
+  done.me = me.tag;
   const std::unique_ptr<Store> store = open_store(fleet);
   const Deadline deadline = Deadline::after(kBeatLimit);
   // A host that is leaving is in the fleet until it has left: a fence must reach it.
@@ -129,26 +142,52 @@ Result<Outcome> run_beat() {
     if (!known.empty() && now.empty())  // 'fleet leave' has ended meanwhile
       TRY(hook::fleet::end_beats(*store, fleet.prefix, me.tag, deadline));
     TRY(ledger.fences().end_own());
-    Outcome served = TRY(serve_fleet(ledger, me, deadline));
-    for (Error& one : obstacles) served.obstacles.push_back(std::move(one));
-    return served;
+    done.outcome = TRY(serve_fleet(ledger, me, deadline));
+    for (Error& one : obstacles) done.outcome.obstacles.push_back(std::move(one));
+    return done;
   }
   // Also where the beat failed for another reason: others may have its IPUs.
   const auto fence = hook::fleet::find_fence(*store, fleet.prefix, me.tag, deadline);
   if (!fence.ok() || !fence.value()) return beat.error();
-  return obey(ledger, fleet, *fence.value(), beat.error());
+  TRY(obey(ledger, done, *fence.value(), beat.error()));
+  return done;
 }
 
-// Beats, then waits for a fence of this host, until TIME after it began, and obeys it. The next
-// beat tells what is in the way of the wait.
+Result<Outcome> run_beat() { return TRY(beat_once()).outcome; }
+
+// Beats again, and adds what became of it to BEAT.
+void beat_again(Beat& beat) {
+  Result<Beat> next = beat_once();
+  std::vector<Error>& all = beat.outcome.obstacles;
+  if (!next.ok()) return all.push_back(next.error());
+  for (Error& one : next.value().outcome.obstacles) all.push_back(std::move(one));
+  beat.ends_containers = next.value().ends_containers;
+}
+
+// Beats, then waits for a fence of this host until TIME has passed since it began. Does both steps
+// of a fence: see own_fence.h.
 Result<Outcome> beat_and_wait(milliseconds time) {
   const Deadline end = Deadline::after(time);
-  Outcome outcome = TRY(run_beat());
-  const FleetConfig fleet = TRY(load_fleet());
-  const std::string me = TRY(open_ledger()).host().tag();
-  const Status waited = hook::fleet::wait_for_fence(*open_store(fleet), fleet.prefix, me, end);
-  if (waited.ok() && !end.passed()) return run_beat();
-  return outcome;
+  if (time > hook::fleet::kBeatTime) {
+    return Error(Code::kInvalid,
+                 str("--wait is longer than ", base::format_duration(hook::fleet::kBeatTime),
+                     ", after which the next beat is due"));
+  }
+  Beat beat = TRY(beat_once());
+  if (!beat.is_fenced) {
+    const Result<bool> is_fenced =
+        hook::fleet::wait_for_fence(*open_store(beat.fleet), beat.fleet.prefix, beat.me, end);
+    // Silence is what a wait for nothing is.
+    if (!is_fenced.ok() && is_fenced.error().code() != Code::kTimeout)
+      beat.outcome.obstacles.push_back(is_fenced.error());
+    if (is_fenced.ok() && is_fenced.value()) beat_again(beat);
+  }
+  if (beat.ends_containers) {
+    const milliseconds left = hook::lifecycle::partitions::kFencedTime;
+    base::sleep_for(left, Deadline::after(left));
+    beat_again(beat);
+  }
+  return std::move(beat.outcome);
 }
 
 Result<Outcome> run_join() {
@@ -195,8 +234,9 @@ void add_fleet_beat(CLI::App& group, Command& chosen) {
       group,
       {"beat", "Say that this host is alive; ipu-agent does so every 10 s", "ipuctl fleet beat"},
       chosen, [wait] { return *wait ? beat_and_wait(**wait) : run_beat(); });
-  beat.duration({"--wait", "TIME", "Go on for this time, and obey a fence of this host at once"},
-                *wait);
+  beat.duration(
+      {"--wait", "TIME", "Go on for this time, at most 10s, and obey a fence of this host at once"},
+      *wait);
   add_command(group,
               {"join", "Take this host back into the fleet that it left", "ipuctl fleet join"},
               chosen, [] { return run_join(); });

@@ -269,13 +269,14 @@ Result<std::optional<FenceFacts>> find_fence(Store& store, const std::string& pr
   return std::optional<FenceFacts>(parse_fence(*key));
 }
 
-Status wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
-                      const Deadline& deadline) {
+Result<bool> wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
+                            const Deadline& deadline) {
   const std::string key = fence_key(prefix, host);
   const Listing now = TRY(store.list(key, deadline));
-  if (!now.keys.empty()) return {};
-  TRY(store.wait(key, now.revision + 1, deadline));
-  return {};
+  if (!now.keys.empty()) return true;
+  const Changes changes = TRY(store.wait(key, now.revision + 1, deadline));
+  return std::any_of(changes.all.begin(), changes.all.end(),
+                     [](const Change& one) { return !one.deleted; });
 }
 
 Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,

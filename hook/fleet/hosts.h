@@ -92,9 +92,10 @@ base::Result<std::optional<FenceFacts>> find_fence(Store& store, const std::stri
 base::Status check_fence(Store& store, const std::string& prefix, const std::string& host,
                          const base::Deadline& deadline);
 
-// Waits until HOST is declared dead, or until DEADLINE. Returns at once if it is already.
-base::Status wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
-                            const base::Deadline& deadline);
+// Waits until HOST is declared dead, or until DEADLINE, and returns whether it was. Returns at once
+// if it is already.
+base::Result<bool> wait_for_fence(Store& store, const std::string& prefix, const std::string& host,
+                                  const base::Deadline& deadline);
 
 // Returns all fences, by the hosts that are dead.
 base::Result<std::vector<FenceFacts>> list_fences(Store& store, const std::string& prefix,

@@ -17,7 +17,10 @@ setup() { host_config; }
 teardown() {
   waiting_are a 0 || on a ipuctl queue cancel --all >/dev/null
   remove_containers_of_both
-  [ -z "${SIM_OPTIONS:-}" ] || SIM_OPTIONS=() SIM_CREATE_DELAY='' restart_sim
+  if [ ${#SIM_OPTIONS[@]} -gt 0 ]; then
+    SIM_OPTIONS=() SIM_CREATE_DELAY=
+    restart_sim
+  fi
   in_host sh -c 'rm -rf /run/bundle-[ab]-* /run/create-*.out'
   if in_host test -e /run/etcd/pid; then
     wait_until 10 has_keys grants 0 || fail "$(etcd_keys grants)"
@@ -125,7 +128,7 @@ passes() { # HOST OTHER
 check_foreign() { # QUIRK REFUSAL
   local large
   # shellcheck disable=SC2034 # sim_start reads it
-  local SIM_OPTIONS=(--quirk "$1")
+  SIM_OPTIONS=(--quirk "$1")
   sim_stop
   in_host rm -f /var/lib/vipu-simulator.json
   sim_start
@@ -156,7 +159,7 @@ check_foreign() { # QUIRK REFUSAL
 
 @test "a controller that lists partitions late: the small request passes" {
   # shellcheck disable=SC2034
-  local SIM_OPTIONS=(--quirk late-listing=400ms)
+  SIM_OPTIONS=(--quirk late-listing=400ms)
   sim_stop
   in_host rm -f /var/lib/vipu-simulator.json
   sim_start
@@ -169,7 +172,7 @@ is_creating() { [ "$(on a ipuctl partition list -o json | jq length)" = 1 ]; }
 @test "a request whose partition is being made keeps it, though another one pins its IPUs meanwhile" {
   local one
   # shellcheck disable=SC2034 # sim_start reads them
-  local SIM_CREATE_DELAY=10s SIM_OPTIONS=(--quirk late-config=0s)
+  SIM_CREATE_DELAY=15s SIM_OPTIONS=(--quirk late-config=0s)
   sim_stop
   in_host rm -f /var/lib/vipu-simulator.json
   sim_start
@@ -179,6 +182,7 @@ is_creating() { [ "$(on a ipuctl partition list -o json | jq length)" = 1 ]; }
   wait_until 10 is_creating
   wait_for a large 64 1
   wait_until 10 is_pinned a '[{"first":0,"ipus":64}]' || fail "$(on a ipuctl queue)"
+  assert_equal "$(lease_on a one .state)" INTENT
   wait "$one"
   assert_equal "$(ipus_of a one)" 0-7
   on a ipuctl queue cancel --all

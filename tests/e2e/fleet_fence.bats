@@ -123,16 +123,23 @@ ledger.commit()' "$1"
 }
 
 learns_its_fence() { in_host grep -q 'now ending: one' /run/service/beat.log; }
+# Its beat is over, and it waits: the client of that wait is there for a second.
+waits_for_fence() { in_host ps -C ipu-fleet-clien -o etimes= | grep -q '[1-9]'; }
+signals_of() { on b ipuctl explain one | grep -o 'SIGTERM\|SIGKILL' | paste -sd' '; } # CONTAINER
+is_killed() { [ "$(signals_of)" = 'SIGTERM SIGKILL' ]; }
 
-@test "a host that beats and waits learns its fence at once" {
+@test "a host that beats and waits learns its fence at once, and gives its containers eight seconds" {
   local fenced
   make_bundle_of b IPU_COUNT=2
   start_on b one
+  # The first process of a container gets no SIGTERM unless it handles it.
+  on b ipu-container-runtime --root /run/oci-b start one
   fenced=$(tag_of b)
-  host_spawn beat "${AS_HOST_B[@]}" ipuctl fleet beat --wait 5m
-  wait_until 10 is_live "$fenced"
+  run -2 on b ipuctl fleet beat --wait 1m
+  assert_contains "$output" 'longer than 10s'
+  host_spawn beat "${AS_HOST_B[@]}" ipuctl fleet beat --wait 10s
+  wait_until 10 waits_for_fence || fail "$(in_host cat /run/service/beat.log)"
   on a ipuctl host fence "$fenced" --alive
+  wait_until 15 is_killed || fail "$(on b ipuctl explain one)" "$(in_host cat /run/service/beat.log)"
   wait_until 10 learns_its_fence || fail "$(in_host cat /run/service/beat.log)"
 }
-
-is_live() { [ "$(on a ipuctl fleet status -o json | jq -r ".hosts[] | select(.host == \"$1\").state")" = LIVE ]; } # TAG

@@ -120,6 +120,7 @@ bundle_of_own() { # VARIABLE...
   [ "$count" -ge 4 ]
 }
 
+takes_a_place() { [ "$(count_keys queue)" = 1 ]; }
 waits_in_vain() { # WAY FRAME
   local said status=0
   said=$(start_job 2>&1) || status=$?
@@ -131,7 +132,10 @@ waits_in_vain() { # WAY FRAME
 
 @test "a request that waits, and whose messages to etcd are cut, fails in one line; its place is gone after one gc" {
   local count=0 met
-  bundle_of_own IPU_COUNT=64 IPU_WAIT=1ms
+  bundle_of_own IPU_COUNT=64 IPU_WAIT=2s
+  start_job >/dev/null 2>&1 3>&- &
+  wait_until 10 takes_a_place || fail "$(ipuctl queue)"
+  ! wait "$!" || fail 'it started'
   cut_each "${STRIDE:-23}" waits_in_vain close stall
   echo "$count cuts, in a wait of $met frames"
   [ "$count" -ge 4 ]

@@ -69,7 +69,7 @@ Result<Program> claim_beside(World& world) {
 Result<Program> claim_taken(World& world) {
   TRY(must_run(make_named("1")));
   TRY(world.attach_now(kBefore, ask_named()));
-  return claim_named(world, ask_named("IPU_WAIT=1ms"));
+  return claim_named(world, ask_named("IPU_WAIT=2s"));
 }
 
 Result<std::string> has_claim(World& world) {

@@ -121,7 +121,7 @@ Result<std::string> is_granted(World& world) {
 
 // Nobody makes room in time.
 Result<Program> wait_in_fleet(World& world) {
-  TRY(world.make_bundle(kFleetJob, {{"IPU_COUNT=64", "IPU_WAIT=1ms"}}));
+  TRY(world.make_bundle(kFleetJob, {{"IPU_COUNT=64", "IPU_WAIT=2s"}}));
   return world.create(kFleetJob);
 }
 

@@ -81,8 +81,7 @@ Result<std::string> first_has_its_share(World& world) {
 // What the tenant waits for is not there.
 Result<Program> wait_in_share(World& world) {
   TRY(must_run(set_limit("64")));
-  TRY(world.make_bundle(kOfTenant,
-                        {{"IPU_COUNT=64", "IPU_WAIT=1ms", str("IPU_TENANT=", kTenant)}}));
+  TRY(world.make_bundle(kOfTenant, {{"IPU_COUNT=64", "IPU_WAIT=2s", str("IPU_TENANT=", kTenant)}}));
   return world.create(kOfTenant);
 }
 

@@ -82,14 +82,14 @@ Status insert_partition(Database& database, const PartitionRecord& record) {
 }
 
 Status delete_partition(Database& database, const PartitionRecord& record) {
-  Statement remove = TRY(
-      database.prepare("DELETE FROM partition WHERE pool = ? AND name = ? AND created_ms = ?"));
+  Statement remove =
+      TRY(database.prepare("DELETE FROM partition WHERE pool = ? AND name = ? AND created_ms = ?"));
   return remove.bind(record.pool).bind(record.name).bind(record.created_ms).run();
 }
 
 Error was_changed(const PartitionRecord& record) {
-  return {Code::kBusy,
-          str("partition ", base::quote(record.name), " was changed by another process; try again")};
+  return {Code::kBusy, str("partition ", base::quote(record.name),
+                           " was changed by another process; try again")};
 }
 
 }  // namespace hook::ledger

@@ -133,7 +133,8 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
     asked.may_exist = false;
   }
   const bool may_be_pinned = what.pool.backfill && what.pool.provider == config::Provider::kVipu;
-  if (what.request.wait.count() == 0 && !may_be_pinned) {
+  const bool waits = what.request.wait.count() != 0;
+  if (!waits && !may_be_pinned) {
     Result<vipu::Grant> grant = controller.create(partition, deadline);
     if (!grant.ok()) return note_failure(grant.error(), asked);
     TRY(confirm_turn(controller, what, partition.id, asked, deadline));
@@ -146,7 +147,9 @@ Result<vipu::Grant> ask_for(Env& env, vipu::Controller& controller, const GrantR
   TRY(what.turn.finish());
   Result<vipu::Grant> grant = outlast(
       env, lease, until,
-      [&] { return controller.wait(partition.id, Deadline::after(what.pool.timeout)); },
+      [&] {
+        return controller.wait(partition.id, waits ? Deadline::after(what.pool.timeout) : deadline);
+      },
       is_unreachable);
   if (grant.ok()) return grant;
   // The partition was made: the code must not mean that it was not, or that there was no room.
@@ -253,6 +256,7 @@ Result<std::optional<vipu::Grant>> attempt(Env& env, GrantRequest& what, ledger:
   if (grant.ok()) return Granted(std::move(grant).take());
   if (asked.was_submitted) return grant.error();
   if (std::exchange(asked.came_late, false)) {
+    if (asked.may_exist) TRY(undo_passing(env, *controller, lease, asked, until));
     if (!asked.may_exist) what.turn.unclaim();  // the next claim is beside what is pinned now
     return Granted();
   }
