@@ -33,7 +33,7 @@ function is_refusal(action, text) {
   # A request that the fenced host made before its links failed came to the controller after the fence: its own gc removes it.
   if (action == "forget" && text ~ /^ipuctl: host [0-9a-f]+ still has partition c-/) return 1
   if (text ~ /^ipuctl: V-IPU controller [^ ]*: submit '[^']*': no capacity: /) return 1
-  return text ~ /^ipuctl: (the fleet already has|the fleet has no partition|pool '[^']*' (has no|already has a?) ?partition|partition '[^']*' (is in use|already exists|was changed by another process))/
+  return text ~ /^ipuctl: (the fleet already has|another host has made partition|the fleet has no partition|pool '[^']*' (has no|already has a?) ?partition|partition '[^']*' (is in use|already exists|was changed by another process))/
 }
 
 # Some have a line for each thing that they cannot do, and all others have one line.
