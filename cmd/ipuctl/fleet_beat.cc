@@ -177,7 +177,7 @@ Result<Outcome> beat_and_wait(milliseconds time) {
   if (!beat.is_fenced) {
     const Result<bool> is_fenced =
         hook::fleet::wait_for_fence(*open_store(beat.fleet), beat.fleet.prefix, beat.me, end);
-    // Silence is what a wait for nothing is.
+    // A wait without a change may end in silence.
     if (!is_fenced.ok() && is_fenced.error().code() != Code::kTimeout)
       beat.outcome.obstacles.push_back(is_fenced.error());
     if (is_fenced.ok() && is_fenced.value()) beat_again(beat);

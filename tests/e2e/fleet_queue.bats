@@ -23,20 +23,25 @@ teardown() {
   unconfigure_fleet
 }
 
+# Starts a container that waits, in the background, and returns when it does so as one of N. Sets WAITING.
+waits_as() { # HOST CONTAINER IPUS N
+  LIMIT=60 take_ipus "$1" "$2" "$3" IPU_WAIT=50s 3>&- &
+  WAITING=$!
+  wait_until 10 has_keys queue "$4"
+}
+
 has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container == $id and .state == "RUNNING")) | length')" = 1 ]; }
 
 @test "requests of two hosts are served in order of arrival, and the large one first if it came first" {
   local large small
   take_ipus a one 64
   assert_equal "$(count_keys grants)" 1
-  LIMIT=60 take_ipus b large 64 IPU_WAIT=50s 3>&- &
-  large=$!
-  wait_until 10 has_keys queue 1
+  waits_as b large 64 1
+  large=$WAITING
   run -1 take_ipus a none 4
   assert_contains "$output" "others wait for 'pod64' already (1 request is ahead, the first for 64 IPUs by container large on host $(tag_of b))"
-  LIMIT=60 take_ipus a small 4 IPU_WAIT=50s 3>&- &
-  small=$!
-  wait_until 10 has_keys queue 2
+  waits_as a small 4 2
+  small=$WAITING
   end_on a one
   wait "$large"
   run ! has a small
@@ -51,9 +56,8 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   local large i later=()
   take_ipus a s0 32
   take_ipus a s1 32
-  LIMIT=60 take_ipus b large 64 IPU_WAIT=50s 3>&- &
-  large=$!
-  wait_until 10 has_keys queue 1
+  waits_as b large 64 1
+  large=$WAITING
   for i in 0 1; do
     LIMIT=60 take_ipus a "later$i" 32 IPU_WAIT=50s 3>&- &
     later+=($!)
@@ -70,15 +74,13 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
 @test "a reservation waits behind a request of another host, and before later ones" {
   local large night small
   take_ipus a one 64
-  LIMIT=60 take_ipus a large 64 IPU_WAIT=50s 3>&- &
-  large=$!
-  wait_until 10 has_keys queue 1
+  waits_as a large 64 1
+  large=$WAITING
   on b timeout 60 ipuctl reserve night --ipus 64 --wait 50s >"$BATS_TEST_TMPDIR/night" 2>&1 3>&- &
   night=$!
   wait_until 10 has_keys queue 2
-  LIMIT=60 take_ipus a small 4 IPU_WAIT=50s 3>&- &
-  small=$!
-  wait_until 10 has_keys queue 3
+  waits_as a small 4 3
+  small=$WAITING
   assert_equal "$(on a ipuctl queue -o json | jq -c 'map(.ipus)')" '[64,64,4]'
   end_on a one
   wait "$large"
@@ -99,12 +101,10 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
 @test "a request that ends, and one that is told to give up, leave their place at once" {
   local first second third
   take_ipus a one 64
-  LIMIT=60 take_ipus b first 64 IPU_WAIT=50s 3>&- &
-  first=$!
-  wait_until 10 has_keys queue 1
-  LIMIT=60 take_ipus b second 64 IPU_WAIT=50s 3>&- &
-  second=$!
-  wait_until 10 has_keys queue 2
+  waits_as b first 64 1
+  first=$WAITING
+  waits_as b second 64 2
+  second=$WAITING
   on b ipuctl queue cancel first
   ! wait "$first" || fail "$first was to fail"
   wait_until 10 has_keys queue 1
@@ -123,9 +123,8 @@ has() { [ "$(on "$1" ipuctl ps -o json | jq --arg id "$2" 'map(select(.container
   local waits
   take_ipus a one 32
   take_ipus b two 32
-  LIMIT=60 take_ipus a waits 32 IPU_WAIT=50s 3>&- &
-  waits=$!
-  wait_until 10 has_keys queue 1
+  waits_as a waits 32 1
+  waits=$WAITING
   etcd_stop
   run -1 take_ipus b none 4
   assert_contains "$output" 'start etcd there'
